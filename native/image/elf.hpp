@@ -1,0 +1,75 @@
+// An LLVM library loaded into this process: where it is, and what its ELF file names in it.
+// Addresses handed out are absolute addresses in this process.
+#pragma once
+
+#include "os/os.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace optctx::image {
+
+struct Symbol {
+    std::uintptr_t address;
+    std::size_t size;
+    std::string_view name;
+};
+
+struct LoadedLibrary {
+    std::string path;
+    std::uintptr_t base;  // difference between an address in the process and one in the file
+};
+
+// Every shared library with a file that the dynamic loader lists.
+std::vector<LoadedLibrary> loaded_libraries();
+
+class Image {
+public:
+    // Throws std::runtime_error if the file is not the library that is loaded at `base`.
+    Image(std::string path, std::uintptr_t base);
+
+    const std::string& path() const noexcept { return path_; }
+    std::uintptr_t base() const noexcept { return base_; }
+    const std::string& build_id() const noexcept { return build_id_; }
+    std::uintptr_t text_begin() const noexcept { return text_begin_; }
+    std::uintptr_t text_end() const noexcept { return text_end_; }
+    std::size_t symbol_count() const noexcept { return names_.size(); }
+
+    std::optional<std::uintptr_t> symbol(std::string_view name) const;
+    const Symbol* function_at(std::uintptr_t address) const;
+    const Symbol* object_at(std::uintptr_t address) const;
+    // Objects whose name starts with `prefix`.
+    std::vector<Symbol> objects_named(std::string_view prefix) const;
+    // R_X86_64_RELATIVE relocations: (address of the pointer, what it points at).
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> relative_relocations() const;
+    bool contains(std::uintptr_t address) const noexcept { return address >= begin_ && address < end_; }
+
+private:
+    template <class T>
+    const T* at(std::uint64_t offset, std::uint64_t count = 1) const;
+    void read_sections();
+    void read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std::uint64_t strtab);
+    void check_loaded() const;
+
+    std::string path_;
+    std::uintptr_t base_;
+    os::MappedFile file_;
+    std::string build_id_;
+    std::uintptr_t begin_ = 0;
+    std::uintptr_t end_ = 0;
+    std::uintptr_t text_begin_ = 0;
+    std::uintptr_t text_end_ = 0;
+    std::uint64_t build_id_address_ = 0;
+    std::uint64_t rela_offset_ = 0;
+    std::uint64_t rela_count_ = 0;
+    std::vector<Symbol> functions_;
+    std::vector<Symbol> objects_;
+    std::unordered_map<std::string_view, std::uintptr_t> names_;
+};
+
+}  // namespace optctx::image

@@ -1,0 +1,77 @@
+// How LLVM 20 to 22 lays out cl::Option and its relatives in memory (Itanium C++ ABI; see
+// llvm/Support/CommandLine.h; LLVM 14 has one more word before the name). The only place that knows these
+// offsets. The registry walk checks them against every option's name, and what varies between builds
+// is measured at attach time (`value_offset`), never derived from a version.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace optctx::image {
+
+struct RawStringRef {
+    const char* data;
+    std::size_t size;
+};
+
+// The part of cl::Option before what depends on ABI-breaking checks (SmallPtrSet's epoch).
+struct RawOption {
+    const void* const* vtable;
+    std::uint16_t occurrences;
+    std::uint16_t bits;
+    std::uint32_t position;
+    RawStringRef arg;
+    RawStringRef help;
+    RawStringRef value_name;
+    // SmallVector<OptionCategory *, 1>
+    const RawStringRef* const* categories;
+    std::uint32_t category_count;
+    std::uint32_t category_capacity;
+
+    unsigned value_expected() const { return (bits >> 3) & 3u; }
+    unsigned hidden() const { return (bits >> 5) & 3u; }
+    unsigned misc() const { return (bits >> 9) & 31u; }
+};
+static_assert(offsetof(RawOption, occurrences) == 0x08);
+static_assert(offsetof(RawOption, position) == 0x0C);
+static_assert(offsetof(RawOption, arg) == 0x10);
+static_assert(offsetof(RawOption, help) == 0x20);
+static_assert(offsetof(RawOption, value_name) == 0x30);
+static_assert(offsetof(RawOption, categories) == 0x40);
+static_assert(sizeof(RawOption) == 0x50);
+
+// cl::list with internal storage, from the value offset on.
+struct RawList {
+    std::uintptr_t values[3];    // std::vector<T>: begin, end, end of storage
+    std::uintptr_t defaults[3];  // std::vector<OptionValue<T>>
+    bool default_assigned;
+    std::uintptr_t positions[3];  // std::vector<unsigned>
+};
+static_assert(offsetof(RawList, positions) == 0x38);
+
+// cl::bits with internal storage, from the value offset on.
+struct RawBits {
+    std::uint32_t bits;
+    std::uintptr_t positions[3];
+};
+static_assert(offsetof(RawBits, positions) == 0x08);
+
+// The copy-on-write std::string (mangled "Ss"): one pointer to the characters, this header before them.
+struct RawCowHeader {
+    std::size_t length;
+    std::size_t capacity;
+    std::int32_t references;  // owners beyond the first
+};
+static_assert(sizeof(RawCowHeader) == 24);
+
+// The head of llvm::raw_ostream.
+struct RawOstream {
+    const void* const* vtable;
+    std::uint32_t kind;
+    char* begin;
+    char* end;
+    char* cursor;
+};
+static_assert(offsetof(RawOstream, begin) == 0x10);
+
+}  // namespace optctx::image

@@ -1,0 +1,60 @@
+#include "native_calls.hpp"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace optctx::native_calls {
+namespace {
+
+void* virtual_function(std::uintptr_t object, unsigned index) {
+    return (*reinterpret_cast<void* const* const*>(object))[index];
+}
+
+std::string text_of(const image::RawStringRef& text) { return text.size == 0 ? "" : std::string(text.data, text.size); }
+
+}  // namespace
+
+view::Setting merge(const std::vector<SharedSetting>& settings) {
+    view::Setting merged;
+    for (const SharedSetting& setting : settings)
+        merged.insert(merged.end(), setting.patches->begin(), setting.patches->end());
+    return merged;
+}
+
+std::vector<std::string> categories(const image::RawOption& option) {
+    std::vector<std::string> names;
+    for (std::uint32_t i = 0; i < option.category_count; ++i) names.push_back(text_of(*option.categories[i]));
+    return names;
+}
+
+std::vector<std::uintptr_t> read_words(std::uintptr_t address, std::size_t count) {
+    std::vector<std::uintptr_t> words(count);
+    std::memcpy(words.data(), reinterpret_cast<const void*>(address), count * sizeof(std::uintptr_t));
+    return words;
+}
+
+std::string demangle(const std::string& name) {
+    int status = 0;
+    char* plain = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+    if (plain == nullptr) return name;
+    std::string result(plain);
+    std::free(plain);
+    return result;
+}
+
+std::uintptr_t call_pointer(std::uintptr_t function, std::uintptr_t argument) {
+    return reinterpret_cast<std::uintptr_t (*)(std::uintptr_t)>(function)(argument);
+}
+
+unsigned call_virtual_uint(std::uintptr_t object, unsigned index) {
+    return reinterpret_cast<unsigned (*)(std::uintptr_t)>(virtual_function(object, index))(object);
+}
+
+std::string call_virtual_text(std::uintptr_t object, unsigned index, unsigned argument) {
+    using Function = image::RawStringRef (*)(std::uintptr_t, unsigned);
+    return text_of(reinterpret_cast<Function>(virtual_function(object, index))(object, argument));
+}
+
+}  // namespace optctx::native_calls

@@ -1,0 +1,28 @@
+// Small conversions that the bindings share: calls of LLVM functions by address, texts, words.
+#pragma once
+
+#include "image/option_layout.hpp"
+#include "view/space.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace optctx::native_calls {
+
+struct SharedSetting {
+    std::shared_ptr<const view::Setting> patches;
+};
+view::Setting merge(const std::vector<SharedSetting>& settings);
+
+std::vector<std::string> categories(const image::RawOption& option);
+std::vector<std::uintptr_t> read_words(std::uintptr_t address, std::size_t count);
+std::string demangle(const std::string& name);
+// uintptr_t f(uintptr_t) at an address.
+std::uintptr_t call_pointer(std::uintptr_t function, std::uintptr_t argument);
+// unsigned f() const and StringRef f(unsigned) const through an object's vtable.
+unsigned call_virtual_uint(std::uintptr_t object, unsigned index);
+std::string call_virtual_text(std::uintptr_t object, unsigned index, unsigned argument);
+
+}  // namespace optctx::native_calls

@@ -1,0 +1,91 @@
+// The one layer that talks to the operating system. Every failure is thrown as an OsError that names
+// the call, the address and the reason; nothing defaults to zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace optctx::os {
+
+class OsError : public std::runtime_error {
+public:
+    OsError(const std::string& call, std::uintptr_t address, int code);
+    int code() const noexcept { return code_; }
+
+private:
+    int code_;
+};
+
+struct MappedRange {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    bool readable;
+    bool writable;
+    bool executable;
+};
+
+// A snapshot of this process's address space, sorted by address.
+std::vector<MappedRange> address_space();
+// True if [address, address + size) lies in ranges that can be read.
+bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size);
+
+// Owns an anonymous mapping.
+class Mapping {
+public:
+    Mapping() = default;
+    Mapping(void* address, std::size_t size) : address_(address), size_(size) {}
+    Mapping(Mapping&& other) noexcept;
+    Mapping& operator=(Mapping&& other) noexcept;
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+    ~Mapping();
+
+    std::uint8_t* data() const noexcept { return static_cast<std::uint8_t*>(address_); }
+    std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(address_); }
+    std::size_t size() const noexcept { return size_; }
+    // Gives up ownership: the pages stay for the life of the process.
+    void leak() noexcept { address_ = nullptr; }
+
+private:
+    void* address_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+// Maps `size` writable bytes so that every byte is within 2 GiB (rel32) of every byte of [begin, end).
+Mapping map_near(std::uintptr_t begin, std::uintptr_t end, std::size_t size);
+
+// Owns a read-only mapping of a whole file.
+class MappedFile {
+public:
+    explicit MappedFile(const std::string& path);
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
+    ~MappedFile();
+    const std::uint8_t* data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_; }
+
+private:
+    const std::uint8_t* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+enum class Access { read_execute, read_write_execute };
+// Changes the protection of the pages that hold [begin, end).
+void protect(std::uintptr_t begin, std::uintptr_t end, Access access);
+std::size_t page_size();
+
+// Number of threads in this process now.
+std::size_t thread_count();
+// Ids of threads that block `signal`; such a thread would be killed by a trap instead of handling it.
+std::vector<int> threads_blocking(int signal);
+
+// True if membarrier(PRIVATE_EXPEDITED_SYNC_CORE) works here; registers this process for it.
+bool register_sync_core();
+// After it returns no thread of this process runs instructions fetched before the call
+// (membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE).
+void sync_core();
+
+}  // namespace optctx::os

@@ -1,0 +1,183 @@
+#include "os/os.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace optctx::os {
+namespace {
+
+std::string describe(const std::string& call, std::uintptr_t address, int code) {
+    char where[32] = "";
+    if (address != 0) std::snprintf(where, sizeof where, " at %#" PRIxPTR, address);
+    return call + " failed" + where + ": " + std::strerror(code);
+}
+
+struct FileCloser {
+    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, FileCloser>;
+
+File open_file(const std::string& path) {
+    File file(std::fopen(path.c_str(), "re"));
+    if (!file) throw OsError("open " + path, 0, errno);
+    return file;
+}
+
+struct DirCloser {
+    void operator()(DIR* dir) const noexcept { closedir(dir); }
+};
+
+std::vector<int> thread_ids() {
+    std::unique_ptr<DIR, DirCloser> dir(opendir("/proc/self/task"));
+    if (!dir) throw OsError("open /proc/self/task", 0, errno);
+    std::vector<int> ids;
+    while (const dirent* entry = readdir(dir.get()))
+        if (entry->d_name[0] != '.') ids.push_back(std::atoi(entry->d_name));
+    return ids;
+}
+
+long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
+
+}  // namespace
+
+OsError::OsError(const std::string& call, std::uintptr_t address, int code)
+    : std::runtime_error(describe(call, address, code)), code_(code) {}
+
+std::vector<MappedRange> address_space() {
+    File file = open_file("/proc/self/maps");
+    std::vector<MappedRange> ranges;
+    char line[4352];
+    while (std::fgets(line, sizeof line, file.get())) {
+        std::uintptr_t begin = 0;
+        std::uintptr_t end = 0;
+        char flags[5] = "";
+        if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, flags) != 3)
+            throw OsError("parse /proc/self/maps", 0, EPROTO);
+        ranges.push_back({begin, end, flags[0] == 'r', flags[1] == 'w', flags[2] == 'x'});
+    }
+    return ranges;
+}
+
+bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size) {
+    auto range = std::upper_bound(space.begin(), space.end(), address,
+                                  [](std::uintptr_t a, const MappedRange& r) { return a < r.end; });
+    while (size > 0) {
+        if (range == space.end() || range->begin > address || !range->readable) return false;
+        const std::size_t here = std::min<std::size_t>(size, range->end - address);
+        address += here;
+        size -= here;
+        ++range;
+    }
+    return true;
+}
+
+Mapping::Mapping(Mapping&& other) noexcept
+    : address_(std::exchange(other.address_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+    std::swap(address_, other.address_);
+    std::swap(size_, other.size_);
+    return *this;
+}
+
+Mapping::~Mapping() {
+    if (address_ != nullptr) munmap(address_, size_);
+}
+
+Mapping map_near(std::uintptr_t begin, std::uintptr_t end, std::size_t size) {
+    constexpr std::uintptr_t reach = (std::uintptr_t{1} << 31) - (std::uintptr_t{1} << 20);
+    const std::uintptr_t low = end > reach ? end - reach : page_size();
+    const std::uintptr_t high = begin + reach;
+    size = (size + page_size() - 1) / page_size() * page_size();
+    std::uintptr_t free_from = low;
+    auto space = address_space();
+    space.push_back({high, high, false, false, false});
+    for (const MappedRange& range : space) {
+        // Stay a page away from neighbours, so that no stack or heap beside it is kept from growing.
+        const std::uintptr_t at = free_from + page_size();
+        if (range.begin >= at + size + page_size() && at + size <= high) {
+            void* got = mmap(reinterpret_cast<void*>(at), size, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+            if (got == reinterpret_cast<void*>(at)) return Mapping(got, size);
+            if (got != MAP_FAILED) munmap(got, size);  // a kernel that does not know the flag
+        }
+        free_from = std::max(free_from, range.end);
+    }
+    throw OsError("mmap of trampolines within 2 GiB of the code", begin, ENOMEM);
+}
+
+MappedFile::MappedFile(const std::string& path) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) throw OsError("open " + path, 0, errno);
+    struct stat status {};
+    if (fstat(fd, &status) != 0) {
+        const int code = errno;
+        close(fd);
+        throw OsError("fstat " + path, 0, code);
+    }
+    size_ = static_cast<std::size_t>(status.st_size);
+    void* got = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
+    const int code = errno;
+    close(fd);
+    if (got == MAP_FAILED) throw OsError("mmap " + path, 0, code);
+    data_ = static_cast<const std::uint8_t*>(got);
+}
+
+MappedFile::~MappedFile() { munmap(const_cast<std::uint8_t*>(data_), size_); }
+
+void protect(std::uintptr_t begin, std::uintptr_t end, Access access) {
+    const std::uintptr_t mask = page_size() - 1;
+    const std::uintptr_t first = begin & ~mask;
+    const std::uintptr_t last = (end + mask) & ~mask;
+    const int flags = PROT_READ | PROT_EXEC | (access == Access::read_write_execute ? PROT_WRITE : 0);
+    if (mprotect(reinterpret_cast<void*>(first), last - first, flags) != 0)
+        throw OsError("mprotect", first, errno);
+}
+
+std::size_t page_size() {
+    static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    return size;
+}
+
+std::size_t thread_count() { return thread_ids().size(); }
+
+std::vector<int> threads_blocking(int signal) {
+    std::vector<int> blocking;
+    for (const int id : thread_ids()) {
+        std::FILE* raw = std::fopen(("/proc/self/task/" + std::to_string(id) + "/status").c_str(), "re");
+        if (raw == nullptr) continue;  // the thread ended meanwhile
+        const File file(raw);
+        char line[256];
+        unsigned long long mask = 0;
+        while (std::fgets(line, sizeof line, file.get()))
+            if (std::sscanf(line, "SigBlk: %llx", &mask) == 1) break;
+        if ((mask >> (signal - 1)) & 1) blocking.push_back(id);
+    }
+    return blocking;
+}
+
+bool register_sync_core() {
+    const long commands = membarrier(MEMBARRIER_CMD_QUERY);
+    if (commands < 0 || (commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) == 0) return false;
+    return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE) == 0;
+}
+
+void sync_core() {
+    if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) != 0)
+        throw OsError("membarrier(SYNC_CORE)", 0, errno);
+}
+
+}  // namespace optctx::os

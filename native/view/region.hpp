@@ -1,0 +1,53 @@
+// A region: one piece of LLVM's static storage that is redirected as a whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace optctx::view {
+
+enum class Kind : std::uint8_t {
+    boolean,
+    bool_or_default,
+    int32,
+    uint32,
+    int64,
+    uint64,
+    float32,
+    float64,
+    character,
+    string,
+    enumeration,
+    list,
+    bits,
+    other
+};
+
+enum class Role : std::uint8_t {
+    option,    // a cl::Option object
+    variable,  // what a cl::location points at
+    stream,    // llvm::errs()
+};
+
+// What a byte copy of the value shares with the original, and so must be kept alive for the copy.
+enum class Ownership : std::uint8_t { none, string, list, list_of_strings, shared_pointer };
+
+inline constexpr std::uint32_t no_slot = 0xFFFFFFFF;
+
+struct Region {
+    std::uintptr_t live;  // address in the image
+    std::size_t size;     // bytes
+    Role role = Role::option;
+    Kind kind = Kind::other;
+    Ownership ownership = Ownership::none;
+    std::uint32_t variable = no_slot;  // of an option with external storage: the slot of its variable
+    std::size_t value_offset = 0;      // of an option: where its value (or its cl::location) is
+    bool scoped = false;               // has storage of its own in a context; otherwise LLVM's global shows
+    bool written = false;              // LLVM writes it: every activation gets a fresh copy
+    bool escapes = false;              // LLVM takes its address: copies must live for ever
+    bool has_default = false;          // Option::setDefault gives what was registered
+};
+
+}  // namespace optctx::view

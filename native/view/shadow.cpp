@@ -1,0 +1,176 @@
+#include "view/shadow.hpp"
+
+#include "image/option_layout.hpp"
+
+#include <atomic>
+#include <cstring>
+
+namespace optctx::view {
+namespace {
+
+using image::RawBits;
+using image::RawCowHeader;
+using image::RawList;
+using image::RawOption;
+
+std::uint8_t* value_of(const Region& region, void* object) {
+    return static_cast<std::uint8_t*>(object) + (region.role == Role::option ? region.value_offset : 0);
+}
+const std::uint8_t* value_of(const Region& region, const void* object) {
+    return value_of(region, const_cast<void*>(object));
+}
+
+std::uintptr_t load_word(const void* at) {
+    std::uintptr_t word;
+    std::memcpy(&word, at, sizeof word);
+    return word;
+}
+
+RawCowHeader* cow_header(std::uintptr_t characters) {
+    return reinterpret_cast<RawCowHeader*>(characters - sizeof(RawCowHeader));
+}
+
+// One more owner of a copy-on-write string. The empty string is a static that nobody counts.
+void share_string(std::uintptr_t characters) {
+    RawCowHeader* header = cow_header(characters);
+    if (header->capacity != 0) std::atomic_ref(header->references).fetch_add(1, std::memory_order_relaxed);
+}
+
+std::uintptr_t duplicate(std::uintptr_t begin, std::uintptr_t end) {
+    auto* bytes = static_cast<std::uint8_t*>(::operator new(end - begin));  // freed by LLVM or never
+    std::memcpy(bytes, reinterpret_cast<const void*>(begin), end - begin);
+    return reinterpret_cast<std::uintptr_t>(bytes);
+}
+
+void duplicate_vector(std::uintptr_t (&vector)[3]) {
+    const std::uintptr_t size = vector[1] - vector[0];
+    if (size == 0) {
+        vector[0] = vector[1] = vector[2] = 0;
+        return;
+    }
+    vector[0] = duplicate(vector[0], vector[1]);
+    vector[1] = vector[2] = vector[0] + size;
+}
+
+bool same_vector(const std::uintptr_t (&a)[3], const std::uintptr_t (&b)[3]) {
+    const std::uintptr_t size = a[1] - a[0];
+    return size == b[1] - b[0] &&
+           (size == 0 || std::memcmp(reinterpret_cast<const void*>(a[0]), reinterpret_cast<const void*>(b[0]), size) == 0);
+}
+
+bool same_string(std::uintptr_t a, std::uintptr_t b) {
+    return a == b || (cow_header(a)->length == cow_header(b)->length &&
+                      std::memcmp(reinterpret_cast<const void*>(a), reinterpret_cast<const void*>(b),
+                                  cow_header(a)->length) == 0);
+}
+
+// Bytes that hold the value and nothing else, for types that own nothing.
+std::size_t plain_size(const Region& region) {
+    if (region.role == Role::variable) return region.size;
+    switch (region.kind) {
+        case Kind::boolean:
+        case Kind::character:
+            return 1;
+        case Kind::bool_or_default:
+        case Kind::int32:
+        case Kind::uint32:
+        case Kind::float32:
+        case Kind::bits:
+            return 4;
+        default:
+            return 8;  // an enum's padding is zero in static storage
+    }
+}
+
+}  // namespace
+
+Block::Block(std::size_t size) : bytes_(new std::uint8_t[size]()) {}
+
+void copy_object(const Region& region, const void* from, void* to) {
+    std::memcpy(to, from, region.size);
+    const auto origin = reinterpret_cast<std::uintptr_t>(from);
+    const auto moved = reinterpret_cast<std::uintptr_t>(to);
+    auto* bytes = static_cast<std::uint8_t*>(to);
+    for (std::size_t at = 0; at + 8 <= region.size; at += 8) {
+        const std::uintptr_t word = load_word(bytes + at);
+        if (word - origin >= region.size) continue;
+        const std::uintptr_t relocated = word - origin + moved;
+        std::memcpy(bytes + at, &relocated, sizeof relocated);
+    }
+}
+
+void share_value(const Region& region, void* object) {
+    std::uint8_t* value = value_of(region, object);
+    switch (region.ownership) {
+        case Ownership::none:
+            return;
+        case Ownership::string:
+            share_string(load_word(value));
+            return;
+        case Ownership::shared_pointer:
+            // libstdc++'s control block: {vtable, int use count, int weak count}.
+            if (const std::uintptr_t control = load_word(value + 8))
+                std::atomic_ref(*reinterpret_cast<std::int32_t*>(control + 8)).fetch_add(1);
+            return;
+        case Ownership::list_of_strings:
+        case Ownership::list: {
+            auto* list = reinterpret_cast<RawList*>(value);
+            duplicate_vector(list->values);
+            duplicate_vector(list->positions);
+            if (region.ownership == Ownership::list_of_strings)
+                for (std::uintptr_t at = list->values[0]; at < list->values[1]; at += 8)
+                    share_string(load_word(reinterpret_cast<const void*>(at)));
+        }
+    }
+}
+
+void clear_value(const Region& region, void* object) {
+    std::uint8_t* value = value_of(region, object);
+    switch (region.kind) {
+        case Kind::list: {
+            auto* list = reinterpret_cast<RawList*>(value);
+            std::memset(list->values, 0, sizeof list->values);
+            std::memset(list->positions, 0, sizeof list->positions);
+            list->default_assigned = false;
+            return;
+        }
+        case Kind::bits:
+            std::memset(value, 0, sizeof(RawBits));
+            return;
+        case Kind::string:
+            share_value(region, object);  // LLVM's assignment gives this share back
+            return;
+        default:
+            if (region.role == Role::variable && region.ownership == Ownership::shared_pointer)
+                std::memset(value, 0, region.size);
+    }
+}
+
+void clear_occurrences(void* option) {
+    auto* raw = static_cast<RawOption*>(option);
+    raw->occurrences = 0;
+    raw->position = 0;
+}
+
+bool same_state(const Region& region, const void* a, const void* b) {
+    if (region.role == Role::option) {
+        const auto* left = static_cast<const RawOption*>(a);
+        const auto* right = static_cast<const RawOption*>(b);
+        if (left->occurrences != right->occurrences || left->position != right->position) return false;
+        if (region.variable != no_slot) return true;  // its value is in the variable
+    }
+    const std::uint8_t* left = value_of(region, a);
+    const std::uint8_t* right = value_of(region, b);
+    switch (region.ownership) {
+        case Ownership::string:
+            return same_string(load_word(left), load_word(right));
+        case Ownership::list:
+        case Ownership::list_of_strings:
+            return same_vector(reinterpret_cast<const RawList*>(left)->values,
+                               reinterpret_cast<const RawList*>(right)->values);
+        default:
+            return std::memcmp(left, right, plain_size(region)) == 0;
+    }
+}
+
+}  // namespace optctx::view

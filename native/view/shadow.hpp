@@ -1,0 +1,32 @@
+// Byte copies of regions ("shadows") and what it takes to make them safe to keep and to write to.
+#pragma once
+
+#include "view/region.hpp"
+
+#include <memory>
+
+namespace optctx::view {
+
+class Block {
+public:
+    explicit Block(std::size_t size);
+    std::uint8_t* data() const noexcept { return bytes_.get(); }
+    void* address() const noexcept { return bytes_.get(); }
+
+private:
+    std::unique_ptr<std::uint8_t[]> bytes_;
+};
+
+// Copies `region.size` bytes and moves pointers into the object itself along: the inline storage of
+// SmallVector, short strings, the header of an empty std::set.
+void copy_object(const Region& region, const void* from, void* to);
+// Takes a share in whatever the value at `object` owns, so that neither side can free it under the other.
+void share_value(const Region& region, void* object);
+// Makes the value at `object` the empty one of its type without freeing anything: before LLVM assigns.
+void clear_value(const Region& region, void* object);
+// Forgets that the option ever occurred.
+void clear_occurrences(void* option);
+// True if the two objects hold the same value, occurrence count and position.
+bool same_state(const Region& region, const void* a, const void* b);
+
+}  // namespace optctx::view

@@ -1,0 +1,23 @@
+// The thread-local pointers through which redirected instructions read.
+#pragma once
+
+#include <cstdint>
+
+namespace optctx::view {
+
+// Several LLVMs can live in one process; each has a view of its own in every thread.
+inline constexpr unsigned max_images = 8;
+inline constexpr unsigned max_slots = 4096;
+
+// A view: slot -> address of that region's storage.
+using View = void**;
+
+// The identity view of an image: LLVM's own globals. Every thread starts with it, without any code of
+// ours running at thread start, because it is the initial value of the thread-local.
+View identity_view(unsigned image);
+View current_view(unsigned image) noexcept;
+void set_current_view(unsigned image, View view) noexcept;
+// Offset of the thread-local pointer from the thread pointer (fs), the same in every thread, in bytes.
+std::int32_t thread_offset(unsigned image);
+
+}  // namespace optctx::view

@@ -1,0 +1,168 @@
+#include "view/space.hpp"
+
+#include "image/option_layout.hpp"
+#include "view/capture.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace optctx::view {
+namespace {
+
+using image::RawOption;
+using image::RawStringRef;
+
+// The variable of an external option is a block of its own; the copied option has to point at it.
+void point_at_variable(const Region& option, void* object, void* variable) {
+    std::memcpy(static_cast<std::uint8_t*>(object) + option.value_offset, &variable, sizeof variable);
+}
+
+void call_set_default(void* option, std::uint32_t index) {
+    using SetDefault = void (*)(void*);
+    reinterpret_cast<SetDefault>(const_cast<void*>(static_cast<RawOption*>(option)->vtable[index]))(option);
+}
+
+}  // namespace
+
+Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index,
+             LlvmCalls calls)
+    : image_(image), regions_(std::move(regions)), calls_(calls) {
+    if (image >= max_images) throw std::runtime_error("too many LLVM images in one process");
+    if (regions_.size() > max_slots) throw std::runtime_error("more regions than a view has slots");
+    if (set_default_index.size() != regions_.size()) throw std::runtime_error("one setDefault index for each region");
+    for (std::uint32_t slot = 0; slot < regions_.size(); ++slot) {
+        const Region& region = regions_[slot];
+        identity_view(image_)[slot] = reinterpret_cast<void*>(region.live);
+        if (!region.scoped) continue;
+        if (region.role == Role::option) options_.push_back(slot);
+        if (!region.written) continue;
+        written_.push_back(slot);
+        if (region.ownership == Ownership::string)
+            written_owners_.push_back({slot, written_bytes_, written_bytes_ + region.value_offset});
+        else if (region.ownership != Ownership::none && region.role != Role::variable)
+            throw std::runtime_error("a list that LLVM itself writes cannot be copied for each activation");
+        written_bytes_ += padded(region.size);
+    }
+    build_defaults(set_default_index);
+    last_view_ = defaults_;
+    last_drift_ = std::make_shared<const Setting>();
+}
+
+void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) {
+    defaults_.assign(identity_view(image_), identity_view(image_) + regions_.size());
+    for (const std::uint32_t slot : options_) {
+        const Region& region = regions_[slot];
+        const Setting copy = clone_live(slot);
+        for (const Patch& patch : copy) {
+            default_blocks_.push_back(patch.block);
+            defaults_[patch.slot] = patch.block->address();
+        }
+        void* object = copy.front().block->address();
+        clear_occurrences(object);
+        if (!region.has_default) continue;
+        clear_value(region, object);
+        if (region.variable != no_slot) clear_value(regions_[region.variable], copy.back().block->address());
+        call_set_default(object, set_default_index[slot]);
+    }
+}
+
+std::unique_ptr<Block> Space::take_written() {
+    const std::lock_guard lock(pool_mutex_);
+    if (pool_.empty()) return std::make_unique<Block>(written_bytes_);
+    std::unique_ptr<Block> block = std::move(pool_.back());
+    pool_.pop_back();
+    return block;
+}
+
+void Space::give_written(std::unique_ptr<Block> block) noexcept {
+    const std::lock_guard lock(pool_mutex_);
+    pool_.push_back(std::move(block));
+}
+
+// A copy of the option as it is process-wide now; the variable, if there is one, comes last.
+Setting Space::clone_live(std::uint32_t slot) const {
+    const Region& region = regions_[slot];
+    Setting setting;
+    const auto clone = [&](std::uint32_t of) {
+        const Region& source = regions_[of];
+        auto block = std::make_shared<Block>(source.size);
+        copy_object(source, reinterpret_cast<const void*>(source.live), block->address());
+        share_value(source, block->address());
+        setting.push_back({of, std::move(block)});
+    };
+    clone(slot);
+    if (region.variable == no_slot) return setting;
+    clone(region.variable);
+    point_at_variable(region, setting.front().block->address(), setting.back().block->address());
+    return setting;
+}
+
+Setting Space::parse(std::uint32_t slot, const std::string& name,
+                     const std::vector<std::optional<std::string>>& values) {
+    const Region& region = regions_.at(slot);
+    if (!region.scoped || region.role != Role::option)
+        throw std::runtime_error("the option in slot " + std::to_string(slot) + " has no storage of its own");
+    const std::lock_guard lock(parse_mutex_);
+    if (!region.escapes && region.ownership == Ownership::none) return parse_locked(slot, name, values);
+    // LLVM may keep an address into this storage after the scope: one copy for each value, kept for ever.
+    std::string key = name;
+    for (const auto& value : values) key += value ? '\1' + *value : std::string(1, '\2');
+    const auto found = kept_.find({slot, key});
+    if (found != kept_.end()) return found->second;
+    return kept_.emplace(std::pair(slot, key), parse_locked(slot, name, values)).first->second;
+}
+
+Setting Space::parse_locked(std::uint32_t slot, const std::string& name,
+                            const std::vector<std::optional<std::string>>& values) {
+    using AddOccurrence = bool (*)(void*, unsigned, RawStringRef, RawStringRef, bool);
+    const auto add_occurrence = reinterpret_cast<AddOccurrence>(calls_.add_occurrence);
+    const Region& region = regions_[slot];
+    Setting setting = clone_live(slot);
+    void* object = setting.front().block->address();
+    clear_occurrences(object);
+    clear_value(region, object);
+    if (region.variable != no_slot) clear_value(regions_[region.variable], setting.back().block->address());
+    std::size_t room = 4096 + 4 * name.size();
+    for (const auto& value : values) room += 4 * value.value_or("").size();
+    const Capture capture(image_, regions_.at(calls_.stream), calls_.stream, regions_.size(), room);
+    unsigned position = 1;
+    for (const auto& value : values) {
+        const RawStringRef text = value ? RawStringRef{value->data(), value->size()} : RawStringRef{nullptr, 0};
+        if (add_occurrence(object, position++, {name.data(), name.size()}, text, false))
+            throw ParseError(capture.text());
+    }
+    return setting;
+}
+
+bool Space::drifted(std::uint32_t slot, void* const* reference) const {
+    const Region& region = regions_[slot];
+    const auto differs = [&](std::uint32_t at) {
+        return !same_state(regions_[at], reinterpret_cast<const void*>(regions_[at].live), reference[at]);
+    };
+    return differs(slot) || (region.variable != no_slot && differs(region.variable));
+}
+
+std::shared_ptr<const Setting> Space::drift() {
+    const std::lock_guard lock(drift_mutex_);
+    const bool unchanged = std::none_of(options_.begin(), options_.end(),
+                                        [&](std::uint32_t slot) { return drifted(slot, last_view_.data()); });
+    if (unchanged) return last_drift_;
+    auto drift = std::make_shared<Setting>();
+    std::vector<void*> view = defaults_;
+    for (const std::uint32_t slot : options_) {
+        if (!drifted(slot, defaults_.data())) continue;
+        for (Patch& patch : clone_live(slot)) {
+            view[patch.slot] = patch.block->address();
+            drift->push_back(std::move(patch));
+        }
+    }
+    // An address in an older drift may have escaped into LLVM: its blocks are kept for ever.
+    for (const Patch& patch : *drift)
+        if (regions_[patch.slot].escapes || regions_[patch.slot].ownership != Ownership::none)
+            default_blocks_.push_back(patch.block);
+    last_view_ = std::move(view);
+    last_drift_ = std::move(drift);
+    return last_drift_;
+}
+
+}  // namespace optctx::view

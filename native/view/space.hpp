@@ -1,0 +1,104 @@
+// The regions of one image and what was registered for each: where every context starts.
+#pragma once
+
+#include "view/region.hpp"
+#include "view/shadow.hpp"
+#include "view/slots.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace optctx::view {
+
+// LLVM's parser refused a value; what() holds its words.
+struct ParseError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct Patch {
+    std::uint32_t slot;
+    std::shared_ptr<Block> block;
+};
+// The storage that gives one option one value: the option object and, with external storage, its variable.
+using Setting = std::vector<Patch>;
+
+// Addresses of LLVM's own functions that work on options.
+struct LlvmCalls {
+    std::uintptr_t add_occurrence = 0;  // Option::addOccurrence(unsigned, StringRef, StringRef, bool)
+    std::uint32_t stream = no_slot;     // slot of llvm::errs()'s stream
+};
+
+// What LLVM's own storage is aligned to, at most, in bytes.
+constexpr std::size_t padded(std::size_t size) { return (size + 15) / 16 * 16; }
+
+// Where, in the storage of the written regions, an object is whose value owns something.
+struct OwningPart {
+    std::uint32_t slot;
+    std::size_t object_at;  // bytes from the start of the storage
+    std::size_t value_at;
+};
+
+class Space {
+public:
+    Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls);
+    Space(const Space&) = delete;
+    Space& operator=(const Space&) = delete;
+
+    unsigned image() const noexcept { return image_; }
+    const std::vector<Region>& regions() const noexcept { return regions_; }
+    // Slots whose regions every activation copies, and what those copies take together, in bytes.
+    const std::vector<std::uint32_t>& written() const noexcept { return written_; }
+    std::size_t written_bytes() const noexcept { return written_bytes_; }
+    const std::vector<OwningPart>& written_owners() const noexcept { return written_owners_; }
+    // Storage for the written regions of one activation. Given back it is used again, never freed: LLVM may
+    // have kept an address into it.
+    std::unique_ptr<Block> take_written();
+    void give_written(std::unique_ptr<Block> block) noexcept;
+    // A view of what was registered; regions that are not scoped show LLVM's globals.
+    void* const* defaults() const noexcept { return defaults_.data(); }
+
+    // Gives the values, one after another, to LLVM's own parser for the option in `slot`, as occurrences
+    // under `name`; nullopt is a flag without a value. LLVM's globals are not touched and nothing is
+    // printed. Throws ParseError.
+    Setting parse(std::uint32_t slot, const std::string& name, const std::vector<std::optional<std::string>>& values);
+
+    // What is different, process-wide and at this moment, from what was registered. The same object comes
+    // back as long as nothing changes.
+    std::shared_ptr<const Setting> drift();
+
+private:
+    void build_defaults(const std::vector<std::uint32_t>& set_default_index);
+    Setting clone_live(std::uint32_t slot) const;
+    Setting parse_locked(std::uint32_t slot, const std::string& name,
+                         const std::vector<std::optional<std::string>>& values);
+    bool drifted(std::uint32_t slot, void* const* reference) const;
+
+    unsigned image_;
+    std::vector<Region> regions_;
+    LlvmCalls calls_;
+    std::vector<std::uint32_t> options_;  // scoped option slots
+    std::vector<std::uint32_t> written_;
+    std::vector<OwningPart> written_owners_;
+    std::size_t written_bytes_ = 0;
+    std::vector<std::shared_ptr<Block>> default_blocks_;
+    std::vector<void*> defaults_;
+
+    std::mutex pool_mutex_;
+    std::vector<std::unique_ptr<Block>> pool_;
+
+    std::mutex parse_mutex_;
+    std::map<std::pair<std::uint32_t, std::string>, Setting> kept_;  // settings that must live for ever
+
+    std::mutex drift_mutex_;
+    std::vector<void*> last_view_;  // defaults with the last drift on top
+    std::shared_ptr<const Setting> last_drift_;
+};
+
+}  // namespace optctx::view

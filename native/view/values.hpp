@@ -1,0 +1,22 @@
+// Typed reads of option values (N1).
+#pragma once
+
+#include "view/region.hpp"
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace optctx::view {
+
+// An enumeration comes as the integer that is stored; its names belong to the registry.
+using Scalar = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
+
+// Reads a value of `kind` (not list) at `address`.
+Scalar read_scalar(Kind kind, std::uintptr_t address);
+// Reads a cl::list with internal storage whose elements take `element_size` bytes each; 0 if unknown, in
+// which case it is worked out from the number of occurrences.
+std::vector<Scalar> read_list(Kind element, std::size_t element_size, std::uintptr_t address);
+
+}  // namespace optctx::view

@@ -1,0 +1,1 @@
+"""Puts the image's parts together: decides what can be scoped, attaches to the library, reports."""

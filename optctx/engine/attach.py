@@ -1,0 +1,147 @@
+"""Attaches to the LLVM of this process at first use, all or nothing, and detaches on request."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+from optctx._native import (
+    Image,
+    Space,
+    Transaction,
+    active_scopes,
+    call_pointer,
+    read_words,
+    thread_offset,
+)
+from optctx.engine.plan import Plan, PlannedOption, make_plan
+from optctx.errors import ScopeError, UnsupportedImageError
+from optctx.image.loaded import llvmlite_image
+from optctx.image.survey import Survey, survey
+from optctx.image.trampolines import trampoline
+
+__all__ = ["Engine", "attach", "attached", "detach"]
+
+_IMAGE_INDEX = 0  # which of the thread-local views; one LLVM is supported so far
+_ERRS = "_ZN4llvm4errsEv"
+_ERRS_STREAM = "_ZZN4llvm4errsEvE1S"
+_ADD_OCCURRENCE = "_ZN4llvm2cl6Option13addOccurrenceEjNS_9StringRefES2_b"
+
+
+@dataclass
+class Engine:
+    """One image with its options, its redirected instructions and the views on it. Lives as long as the process."""
+
+    image: Image
+    survey: Survey
+    plan: Plan
+    space: Space
+    transaction: Transaction
+    index: int = _IMAGE_INDEX
+    options: dict[str, PlannedOption] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def resolve(self, option: PlannedOption) -> PlannedOption:
+        """The option that an alias stands for, or the option itself."""
+        while option.record.alias_of:
+            option = self.plan.options[option.record.alias_of]
+        return option
+
+
+_lock = threading.Lock()
+_engine: Engine | None = None
+
+
+def attach() -> Engine:
+    """The attached engine; the first call redirects LLVM's option reads for the whole process.
+
+    Every thread keeps reading LLVM's globals until it enters a context. Takes about half a second once.
+    Raises UnsupportedImageError, with nothing changed, where the library does not check out or the code
+    cannot be changed.
+    """
+    global _engine
+    engine = _engine
+    if engine is not None and engine.transaction.committed:
+        return engine
+    with _lock:
+        if _engine is None:
+            _engine = _prepare()
+        if not _engine.transaction.committed:
+            start = time.perf_counter()
+            try:
+                _engine.transaction.commit()
+            except RuntimeError as error:
+                raise UnsupportedImageError(f"could not redirect LLVM's option reads, nothing was changed: {error}") from error
+            _engine.seconds["commit"] = time.perf_counter() - start
+        return _engine
+
+
+def attached() -> Engine | None:
+    """The engine if some call has attached it, else None; never attaches."""
+    return _engine if _engine is not None and _engine.transaction.committed else None
+
+
+def detach() -> None:
+    """Puts LLVM's original instructions back, for the whole process; the next use attaches again.
+
+    Raises ScopeError, with nothing changed, while any thread is inside a context.
+    """
+    with _lock:
+        if _engine is None or not _engine.transaction.committed:
+            return
+        inside = active_scopes()
+        if inside:
+            raise ScopeError(f"cannot detach from LLVM: {inside} scope(s) are still entered in this process; leave them first")
+        _engine.transaction.undo()
+
+
+def _prepare() -> Engine:
+    """Everything but the change: image, registry, sites, trampolines, views."""
+    clock = _Clock()
+    image = llvmlite_image()
+    clock.lap("image")
+    surveyed = survey(image)
+    clock.lap("registry")
+    plan = make_plan(image, surveyed, _error_stream(image))
+    clock.lap("sites")
+    offset = thread_offset(_IMAGE_INDEX)
+    code = [(site.address, site.code, trampoline(site, plan.slots[site.region], offset)) for site in plan.sites]
+    clock.lap("trampolines")
+    try:
+        transaction = Transaction(code, image.text_begin, image.text_end)
+        add_occurrence = image.symbol(_ADD_OCCURRENCE)
+        if add_occurrence is None:
+            raise UnsupportedImageError(f"{image.path}: expected the symbol {_ADD_OCCURRENCE}, found none")
+        space = Space(_IMAGE_INDEX, plan.regions, plan.set_default, add_occurrence, plan.stream_slot)
+    except RuntimeError as error:
+        raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
+    clock.lap("views")
+    engine = Engine(image, surveyed, plan, space, transaction, seconds=clock.laps)
+    for option in plan.options.values():
+        for name in option.record.names:
+            engine.options[name] = option
+    return engine
+
+
+def _error_stream(image: Image) -> tuple[int, int]:
+    """(address, size) of the stream behind llvm::errs(), which must be unbuffered and made already."""
+    function, stream = image.symbol(_ERRS), image.symbol(_ERRS_STREAM)
+    symbol = image.object_at(stream) if stream is not None else None
+    if function is None or stream is None or symbol is None or call_pointer(function) != stream:
+        raise UnsupportedImageError(f"{image.path}: llvm::errs() is not where it was expected ({_ERRS_STREAM})")
+    words = read_words(stream, 5)
+    if words[2:] != [0, 0, 0]:
+        raise UnsupportedImageError(f"{image.path}: llvm::errs() was expected to be unbuffered, found {words[2:]}")
+    return stream, symbol.size
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = now - self._last
+        self._last = now

@@ -1,0 +1,62 @@
+"""The one tree of errors. Each message names what was attempted, expected and found, and what to do.
+
+Nothing here prints, exits or changes state; an error raised by optctx leaves every option as it was.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "OptctxError",
+    "OptionTypeError",
+    "OptionValueError",
+    "PassPipelineError",
+    "ProcessWideOptionError",
+    "ScopeError",
+    "UnknownOptionError",
+    "UnsupportedImageError",
+]
+
+
+class OptctxError(Exception):
+    """Base of every error that optctx raises on purpose."""
+
+
+class UnknownOptionError(OptctxError, KeyError):
+    """No option of that name is registered; `suggestions` holds the nearest names."""
+
+    def __init__(self, message: str, name: str = "", suggestions: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.name = name
+        self.suggestions = suggestions
+
+    def __str__(self) -> str:  # KeyError would show the repr of the message
+        return str(self.args[0])
+
+
+class OptionValueError(OptctxError, ValueError):
+    """LLVM's own parser refused the text; the message carries its words."""
+
+
+class OptionTypeError(OptctxError, TypeError):
+    """A Python value of a type that the option does not take, or a lookup under another type."""
+
+
+class ScopeError(OptctxError, RuntimeError):
+    """A scope was left out of order, on another thread, or without having been entered."""
+
+
+class ProcessWideOptionError(OptctxError):
+    """The option cannot be set for one thread; the message says why."""
+
+    def __init__(self, message: str, name: str = "", reason: str = "") -> None:
+        super().__init__(message)
+        self.name = name
+        self.reason = reason
+
+
+class PassPipelineError(OptctxError, ValueError):
+    """LLVM could not parse a textual pass pipeline; the message carries its words."""
+
+
+class UnsupportedImageError(OptctxError):
+    """No LLVM in the process, or one whose layout does not check out; nothing was changed."""

@@ -1,0 +1,96 @@
+"""The machine code that runs instead of a redirected instruction (Intel SDM vol. 2, chapter 2).
+
+    [lea rsp, [rsp-128]; push r]        only where no register is free; 128 bytes: the red zone
+    mov  r, fs:[thread's view]
+    mov  r, [r + slot * 8]              address of this thread's storage for the region
+    <the instruction, reading [r + offset] instead of [rip + displacement]>
+    [pop r; lea rsp, [rsp+128]]
+    jmp  back
+
+None of the added instructions changes the flags or touches memory outside the stack and the view.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from iced_x86 import Decoder, Register
+
+from optctx.errors import UnsupportedImageError
+from optctx.image.sites import Site, Tactic
+
+__all__ = ["trampoline"]
+
+_WORD = 8  # bytes of a slot
+_SKIP_RED_ZONE = bytes.fromhex("488d642480")  # lea rsp, [rsp-128]
+_BACK_TO_STACK = bytes.fromhex("488da42480000000")  # lea rsp, [rsp+128]
+_REX_W, _REX_R, _REX_B = 0x48, 0x04, 0x01
+
+
+def trampoline(site: Site, slot: int, thread_offset: int) -> bytes:
+    """Code for `site`, without the jump back. `thread_offset`: of the view pointer from fs, in bytes."""
+    scratch = site.scratch
+    code = _load_view(scratch, thread_offset) + _load_slot(scratch, slot) + _rewrite(site)
+    if site.tactic is Tactic.SAVED:
+        code = _SKIP_RED_ZONE + bytes([0x50 + scratch]) + code + bytes([0x58 + scratch]) + _BACK_TO_STACK
+    return code
+
+
+def _load_view(register: int, thread_offset: int) -> bytes:
+    """mov register, fs:[thread_offset]"""
+    rex = _REX_W | (_REX_R if register >= 8 else 0)
+    return struct.pack("<BBBBBi", 0x64, rex, 0x8B, 0x04 | (register & 7) << 3, 0x25, thread_offset)
+
+
+def _load_slot(register: int, slot: int) -> bytes:
+    """mov register, [register + slot * 8]"""
+    rex = _REX_W | (_REX_R | _REX_B if register >= 8 else 0)
+    modrm = 0x80 | (register & 7) << 3 | (register & 7)
+    return struct.pack("<BBBi", rex, 0x8B, modrm, slot * _WORD)
+
+
+def _rewrite(site: Site) -> bytes:
+    """The instruction with [scratch + offset] for its memory operand: same length, same prefixes."""
+    code = bytearray(site.code)
+    at = site.modrm_at
+    code[at] = code[at] & 0x38 | 0x80 | (site.scratch & 7)
+    struct.pack_into("<i", code, at + 1, site.offset)
+    _set_base_extension(code, at, site.scratch >= 8)
+    _check(site, bytes(code))
+    return bytes(code)
+
+
+def _set_base_extension(code: bytearray, modrm_at: int, extended: bool) -> None:
+    """The bit that extends the base register: REX.B, or its inverse in VEX and EVEX."""
+    prefix = next(i for i, byte in enumerate(code) if byte not in _LEGACY_PREFIXES)
+    byte = code[prefix]
+    if 0x40 <= byte <= 0x4F:
+        code[prefix] = byte & ~_REX_B | (_REX_B if extended else 0)
+    elif byte in (0xC4, 0x62) and prefix + 1 < modrm_at - 1:
+        code[prefix + 1] = code[prefix + 1] & ~0x20 | (0 if extended else 0x20)
+
+
+_LEGACY_PREFIXES = frozenset(bytes.fromhex("66f2f32e3626643e65f0"))
+
+
+def _check(site: Site, code: bytes) -> None:
+    """Decodes what was written: the same instruction, on the memory that was meant."""
+    old = Decoder(64, site.code, ip=site.address).decode()
+    new = Decoder(64, code, ip=site.address).decode()
+    same = (
+        new.code == old.code
+        and new.len == old.len
+        and new.memory_base == Register.RAX + site.scratch
+        and new.memory_index == Register.NONE
+        and new.memory_displacement == site.offset
+        and new.op_count == old.op_count
+        and all(new.op_kind(i) == old.op_kind(i) for i in range(old.op_count))
+        and new.op0_register == old.op0_register
+        and new.op1_register == old.op1_register
+        and new.op2_register == old.op2_register
+    )
+    if not same:
+        raise UnsupportedImageError(
+            f"the instruction {site.code.hex()} at {site.address:#x} in {site.function} could not be rewritten: "
+            f"{code.hex()} decodes as '{new}', expected '{old}' on another base"
+        )

@@ -1,0 +1,107 @@
+"""The type of an option, read from the mangled name of its vtable (Itanium C++ ABI)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from optctx._native import Kind
+
+__all__ = ["OptionType", "element_size", "parse_vtable_name", "type_name"]
+
+_SCALARS = {
+    "b": Kind.boolean,
+    "NS0_13boolOrDefaultE": Kind.bool_or_default,
+    "i": Kind.int32,
+    "j": Kind.uint32,
+    "l": Kind.int64,
+    "x": Kind.int64,
+    "m": Kind.uint64,
+    "y": Kind.uint64,
+    "f": Kind.float32,
+    "d": Kind.float64,
+    "c": Kind.character,
+    "Ss": Kind.string,  # the copy-on-write std::string; the newer one is mangled otherwise, and refused
+}
+
+_NAMES = {
+    Kind.boolean: "bool",
+    Kind.bool_or_default: "boolOrDefault",
+    Kind.int32: "int",
+    Kind.uint32: "uint",
+    Kind.int64: "int64",
+    Kind.uint64: "uint64",
+    Kind.float32: "float",
+    Kind.float64: "double",
+    Kind.character: "char",
+    Kind.string: "string",
+    Kind.enumeration: "enum",
+    Kind.list: "list",
+    Kind.bits: "bits",
+    Kind.other: "other",
+}
+
+# Bytes of a list element; an enum's size is not in its name.
+_ELEMENT_SIZES = {
+    Kind.boolean: 1,
+    Kind.int32: 4,
+    Kind.uint32: 4,
+    Kind.int64: 8,
+    Kind.uint64: 8,
+    Kind.float32: 4,
+    Kind.float64: 8,
+    Kind.character: 1,
+    Kind.string: 8,
+}
+
+_OPT = re.compile(r"_ZTVN4llvm2cl3optI(?P<type>.+?)Lb(?P<external>[01])E(?P<parser>.+)EE")
+_LIST = re.compile(r"_ZTVN4llvm2cl(?P<class>4list|4bits)I(?P<type>.+)EE")
+
+
+@dataclass(frozen=True)
+class OptionType:
+    """`kind` as stored; `element` of a list or bits; `external`: the value is where cl::location says."""
+
+    kind: Kind
+    element: Kind = Kind.other
+    external: bool = False
+    alias: bool = False
+    registry_parser: bool = False  # the choices come from a registry of passes that LLVM caches
+    supported: bool = True  # False: a layout that is not known here
+
+
+def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
+    """The type behind a vtable symbol; `enumerated` says that the option's parser has a list of choices."""
+    if name == "_ZTVN4llvm2cl5aliasE":
+        return OptionType(Kind.other, alias=True)
+    unknown = Kind.enumeration if enumerated else Kind.other
+    if match := _OPT.fullmatch(name):
+        mangled = match["type"]
+        if mangled.startswith(("St", "NSt")):
+            unknown = Kind.other  # a class of the standard library (std::set), whatever its parser is
+        return OptionType(
+            _SCALARS.get(mangled, unknown),
+            external=match["external"] == "1",
+            registry_parser="RegisterPassParser" in match["parser"],
+            supported="__cxx11" not in mangled,
+        )
+    if match := _LIST.fullmatch(name):
+        # "<element>b<parser>": the b is the storage class `bool`, that is: internal.
+        element, storage, _ = match["type"].partition("bN")
+        kind = Kind.list if match["class"] == "4list" else Kind.bits
+        return OptionType(
+            kind,
+            element=_SCALARS.get(element, unknown),
+            supported=bool(storage) and "__cxx11" not in element,
+        )
+    return OptionType(Kind.other, supported=False)
+
+
+def type_name(kind: Kind) -> str:
+    """The name users see: "bool", "uint", "enum", ..."""
+    return _NAMES[kind]
+
+
+def element_size(kind: Kind) -> int:
+    """Bytes that one list element takes, or 0 if its type does not say."""
+    return _ELEMENT_SIZES.get(kind, 0)
