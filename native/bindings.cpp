@@ -85,6 +85,7 @@ void bind_image(nb::module_& m) {
     m.def("demangle", &native_calls::demangle, "name"_a);
     m.def("call_pointer", &native_calls::call_pointer, "function"_a, "argument"_a = 0);
     m.def("call_virtual_uint", &native_calls::call_virtual_uint, "object"_a, "index"_a);
+    m.def("call_virtual_pointer", &native_calls::call_virtual_pointer, "object"_a, "index"_a, "argument"_a);
     m.def("call_virtual_text", &native_calls::call_virtual_text, "object"_a, "index"_a, "argument"_a);
 }
 
@@ -157,6 +158,7 @@ void bind_view(nb::module_& m) {
                          const std::vector<std::optional<std::string>>& values) {
             return native_calls::SharedSetting{std::make_shared<const view::Setting>(s.parse(slot, name, values))};
         }, "slot"_a, "name"_a, "values"_a)
+        .def("no_drift", [](view::Space&) { return native_calls::SharedSetting{std::make_shared<const view::Setting>()}; })
         .def("drift", [](view::Space& s) { return native_calls::SharedSetting{s.drift()}; });
     nb::class_<view::Context>(m, "Context", "A full set of option values.")
         .def_static("make", [](view::Space& space, const native_calls::SharedSetting& base,

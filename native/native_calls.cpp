@@ -52,6 +52,11 @@ unsigned call_virtual_uint(std::uintptr_t object, unsigned index) {
     return reinterpret_cast<unsigned (*)(std::uintptr_t)>(virtual_function(object, index))(object);
 }
 
+std::uintptr_t call_virtual_pointer(std::uintptr_t object, unsigned index, unsigned argument) {
+    using Function = std::uintptr_t (*)(std::uintptr_t, unsigned);
+    return reinterpret_cast<Function>(virtual_function(object, index))(object, argument);
+}
+
 std::string call_virtual_text(std::uintptr_t object, unsigned index, unsigned argument) {
     using Function = image::RawStringRef (*)(std::uintptr_t, unsigned);
     return text_of(reinterpret_cast<Function>(virtual_function(object, index))(object, argument));

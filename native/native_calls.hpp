@@ -21,8 +21,9 @@ std::vector<std::uintptr_t> read_words(std::uintptr_t address, std::size_t count
 std::string demangle(const std::string& name);
 // uintptr_t f(uintptr_t) at an address.
 std::uintptr_t call_pointer(std::uintptr_t function, std::uintptr_t argument);
-// unsigned f() const and StringRef f(unsigned) const through an object's vtable.
+// unsigned f() const, T& f(unsigned) const and StringRef f(unsigned) const through an object's vtable.
 unsigned call_virtual_uint(std::uintptr_t object, unsigned index);
+std::uintptr_t call_virtual_pointer(std::uintptr_t object, unsigned index, unsigned argument);
 std::string call_virtual_text(std::uintptr_t object, unsigned index, unsigned argument);
 
 }  // namespace optctx::native_calls

@@ -1,0 +1,44 @@
+"""LLVM's command-line options per thread, on the LLVM that is already installed.
+
+    from optctx import OptionContext
+    with OptionContext({"unroll-count": 4}, inline_threshold=500):
+        ...  # LLVM code that this thread runs reads these values; other threads see their own
+
+Importing changes nothing; the first use attaches to the LLVM in this process.
+"""
+
+from optctx.context import OptionContext, current
+from optctx.engine.attach import detach
+from optctx.engine.report import info
+from optctx.errors import (
+    OptctxError,
+    OptionTypeError,
+    OptionValueError,
+    PassPipelineError,
+    ProcessWideOptionError,
+    ScopeError,
+    UnknownOptionError,
+    UnsupportedImageError,
+)
+from optctx.passes import emit_assembly, emit_object, run_passes
+from optctx.registry import Option, registry
+
+__all__ = [
+    "OptctxError",
+    "Option",
+    "OptionContext",
+    "OptionTypeError",
+    "OptionValueError",
+    "PassPipelineError",
+    "ProcessWideOptionError",
+    "ScopeError",
+    "UnknownOptionError",
+    "UnsupportedImageError",
+    "current",
+    "detach",
+    "emit_assembly",
+    "emit_object",
+    "info",
+    "registry",
+    "run_passes",
+]

@@ -42,30 +42,35 @@ void* Context::address(std::uint32_t slot) const {
     return space_.defaults()[slot];
 }
 
-void Context::build_templates() {
-    values_.assign(space_.defaults(), space_.defaults() + space_.regions().size());
-    for (const Patch& patch : *base_) values_[patch.slot] = patch.block->address();
-    for (const Patch& patch : overrides_) values_[patch.slot] = patch.block->address();
-    written_ = std::make_unique<Block>(space_.written_bytes());
-    std::uint8_t* at = written_->data();
+std::vector<void*> Context::values() const {
+    std::vector<void*> values(space_.defaults(), space_.defaults() + space_.regions().size());
+    for (const Patch& patch : *base_) values[patch.slot] = patch.block->address();
+    for (const Patch& patch : overrides_) values[patch.slot] = patch.block->address();
+    return values;
+}
+
+std::unique_ptr<Block> Context::written_template(const std::vector<void*>& values) const {
+    auto block = std::make_unique<Block>(space_.written_bytes());
+    std::uint8_t* at = block->data();
     for (const std::uint32_t slot : space_.written()) {
         const std::size_t size = space_.regions()[slot].size;
-        std::memcpy(at, values_[slot], size);
+        std::memcpy(at, values[slot], size);
         at += padded(size);
     }
+    return block;
 }
 
 std::unique_ptr<Activation> Context::acquire() {
     std::unique_ptr<Activation> activation;
     {
         const std::lock_guard lock(mutex_);
-        if (values_.empty()) build_templates();
+        if (!written_) written_ = written_template(values());
         if (!idle_.empty()) {
             activation = std::move(idle_.back());
             idle_.pop_back();
         }
     }
-    if (!activation) activation = std::make_unique<Activation>(space_, values_);
+    if (!activation) activation = std::make_unique<Activation>(space_, values());
     activation->reset(*written_);
     return activation;
 }

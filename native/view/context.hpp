@@ -49,14 +49,14 @@ public:
     void release(std::unique_ptr<Activation> activation) noexcept;
 
 private:
-    void build_templates();
+    std::vector<void*> values() const;
+    std::unique_ptr<Block> written_template(const std::vector<void*>& values) const;
 
     Space& space_;
     std::shared_ptr<const Setting> base_;
     Setting overrides_;
     std::mutex mutex_;
-    std::vector<void*> values_;          // built when first entered
-    std::unique_ptr<Block> written_;  // likewise: what every activation starts with
+    std::unique_ptr<Block> written_;  // what every activation starts with; made when first entered
     std::vector<std::unique_ptr<Activation>> idle_;
 };
 

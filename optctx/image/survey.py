@@ -8,9 +8,11 @@ from optctx._native import (
     Image,
     Kind,
     call_pointer,
+    call_virtual_pointer,
     call_virtual_text,
     call_virtual_uint,
     option_at,
+    read_bytes,
     read_words,
     walk_registry,
 )
@@ -24,7 +26,14 @@ _REGISTERED = "_ZN4llvm2cl20getRegisteredOptionsERNS0_10SubCommandE"
 _UINT_VTABLE = "_ZTVN4llvm2cl3optIjLb0ENS0_6parserIjEEEE"
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 _WORD = 8
-_VIRTUAL = ("getNumOptions", "getOptionEj", "getDescription", "setDefault", "getValueExpectedFlagDefault")
+_VIRTUAL = (
+    "getNumOptions",
+    "getOptionEj",
+    "getDescription",
+    "getOptionValueEj",
+    "setDefault",
+    "getValueExpectedFlagDefault",
+)
 
 
 @dataclass(frozen=True)
@@ -35,14 +44,27 @@ class Choices:
     count_index: int
     name_index: int
     help_index: int
+    value_index: int
 
-    def read(self) -> dict[str, str]:
-        """Choice -> help, in LLVM's order."""
-        count = call_virtual_uint(self.parser, self.count_index)
-        return {
-            call_virtual_text(self.parser, self.name_index, i): call_virtual_text(self.parser, self.help_index, i)
-            for i in range(count)
-        }
+    def names(self) -> list[str]:
+        """Choices in LLVM's order."""
+        return [call_virtual_text(self.parser, self.name_index, i) for i in range(self._count())]
+
+    def helps(self) -> list[str]:
+        """What LLVM says of each choice."""
+        return [call_virtual_text(self.parser, self.help_index, i) for i in range(self._count())]
+
+    def stored(self, size: int = 0) -> tuple[int, list[int]]:
+        """(bytes of the enum, the integer that each choice stores)."""
+        # OptionValue<T>: {vtable, T value, bool valid}
+        addresses = [call_virtual_pointer(self.parser, self.value_index, i) + _WORD for i in range(self._count())]
+        raw = [read_bytes(address, _WORD) for address in addresses]
+        if not size:
+            size = 1 if raw and all(r[1] == 1 and r[4] != 1 for r in raw) else 4
+        return size, [int.from_bytes(r[:size], "little") for r in raw]
+
+    def _count(self) -> int:
+        return call_virtual_uint(self.parser, self.count_index)
 
 
 @dataclass
@@ -172,6 +194,10 @@ def _find_choices(vtables: _Vtables, address: int, words: list[int], offset: int
         if vtable is not None and "getNumOptions" in vtable.slots:
             slots = vtable.slots
             return Choices(
-                address + index * _WORD, slots["getNumOptions"], slots["getOptionEj"], slots["getDescription"]
+                address + index * _WORD,
+                slots["getNumOptions"],
+                slots["getOptionEj"],
+                slots["getDescription"],
+                slots["getOptionValueEj"],
             )
     return None

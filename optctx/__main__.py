@@ -1,0 +1,7 @@
+"""`python -m optctx`: the command line; without arguments, what `optctx info` prints."""
+
+import sys
+
+from optctx.cli.main import main
+
+sys.exit(main(sys.argv[1:] or ["info"]))

@@ -1,0 +1,26 @@
+"""`optctx info`: what was found in this process, what was refused and why."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+import optctx
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+__all__ = ["add", "run"]
+
+
+def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Enter the command among `commands`."""
+    parser = commands.add_parser("info", help="print what optctx found in LLVM, as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print `optctx.info()` as JSON."""
+    print(json.dumps(optctx.info(), indent=2))
+    return 0

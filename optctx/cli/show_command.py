@@ -1,0 +1,45 @@
+"""`optctx show`: everything that is known about one option."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from optctx.cli.plain import option_data
+from optctx.registry import registry
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+__all__ = ["add", "run"]
+
+
+def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Enter the command among `commands`."""
+    parser = commands.add_parser("show", help="show everything about one option")
+    parser.add_argument("name")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print one option. Raises UnknownOptionError, with the nearest names, if there is none of that name."""
+    data = option_data(registry()[arguments.name.lstrip("-")])
+    if arguments.format == "json":
+        print(json.dumps(data, indent=2))
+        return 0
+    width = max(map(len, data))
+    for name, value in data.items():
+        for number, line in enumerate(_lines(value)):
+            print(f"{'' if number else name:{width}}  {line}".rstrip())
+    return 0
+
+
+def _lines(value: object) -> list[str]:
+    """The lines that show a value: one per choice or reader, and one for anything that is empty."""
+    if isinstance(value, dict):
+        return [f"{choice}: {text}" if text else str(choice) for choice, text in value.items()] or ["-"]
+    if isinstance(value, list):
+        return [str(item) for item in value] or ["-"]
+    return ["-"] if value in (None, "") else str(value).splitlines()

@@ -1,0 +1,56 @@
+"""Reads command lines as `opt` and `llc` would: -name=value, --name=value, -name value, -name."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from optctx.context.text import Texts, flag_text, needs_value, split_text
+from optctx.engine.attach import Engine
+from optctx.errors import OptionTypeError, OptionValueError
+from optctx.registry.registry import find
+
+__all__ = ["parse_args"]
+
+_LISTS = ("list", "bits")
+
+
+def parse_args(engine: Engine, args: Iterable[str] | str) -> dict[str, Texts]:
+    """Name -> occurrences. The last of several counts, as every later override does; lists collect theirs.
+
+    Raises UnknownOptionError, OptionValueError for a missing value or an argument that is no option, and
+    OptionTypeError for something that is not text.
+    """
+    found: dict[str, Texts] = {}
+    rest = iter(_words(args))
+    for word in rest:
+        if not word.startswith("-") or word.strip("-") == "":
+            raise OptionValueError(f"cannot read {word!r} as an option: expected -name or -name=value")
+        name, equals, text = word.lstrip("-").partition("=")
+        option = find(engine, name)
+        target = engine.resolve(option)
+        if equals:
+            texts = split_text(target, text)
+        elif needs_value(target):
+            following = next(rest, None)
+            if following is None:
+                flag_text(target, name)  # raises: nothing follows
+            texts = split_text(target, following or "")
+        else:
+            texts = flag_text(target, name)
+        collects = target.record.type.kind.name in _LISTS
+        found[name] = (found.pop(name, ()) if collects else ()) + texts
+    return found
+
+
+def _words(args: Iterable[str] | str) -> list[str]:
+    if isinstance(args, str):
+        try:
+            return shlex.split(args)
+        except ValueError as error:
+            raise OptionValueError(f"cannot read the command line {args!r}: {error}") from error
+    words = list(args)
+    for word in words:
+        if not isinstance(word, str):
+            raise OptionTypeError(f"a command line is a str or strings, found {word!r} of type {type(word).__name__}")
+    return words

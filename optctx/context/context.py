@@ -1,0 +1,254 @@
+"""`OptionContext`: a full set of option values that threads enter and leave."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType, TracebackType
+from typing import Any, ParamSpec, TypeVar, cast, overload
+
+from optctx import _native
+from optctx.context.args import parse_args
+from optctx.context.override import Override, make_override
+from optctx.context.state import Base, Contents, drift_of, rebuild, resolve_base
+from optctx.context.text import Texts, texts_of
+from optctx.engine.attach import Engine, attach, attached
+from optctx.engine.plan import PlannedOption
+from optctx.errors import OptionTypeError, ScopeError
+from optctx.image.typenames import type_name
+from optctx.registry.registry import find
+from optctx.registry.values import Value, python_types, read_value
+
+__all__ = ["OptionContext", "current"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class OptionContext(Mapping[str, Value]):
+    """Values for all of LLVM's options, some of them overridden; in force in a thread that enters it.
+
+    `overrides` maps option names to Python values or command-line text; keywords do the same, with `_` for
+    `-`. `base` says what holds for every other option: "inherit" (the context this thread is in now, or the
+    process-wide values of this moment), "defaults" (what was registered, whatever anybody set since), or
+    another OptionContext. LLVM's own parsers judge every value.
+
+    Immutable, comparable, hashable, picklable. Entering reaches this thread only, and LLVM code that it
+    runs; threads that it starts begin with the process-wide values. One context may be entered by many
+    threads at once and again by the same thread. What others set process-wide meanwhile does not reach a
+    thread inside, and what LLVM itself writes to options inside a scope is gone when it is left.
+
+    Some options are read when an object is made (PipelineTuningOptions, TargetMachine), not when a pass
+    runs: make such objects inside the scope.
+
+    Raises UnknownOptionError, OptionTypeError, OptionValueError and ProcessWideOptionError, with nothing
+    changed; UnsupportedImageError where there is no LLVM that can be used.
+    """
+
+    __slots__ = ("__weakref__", "_contents", "_engine", "_native")
+
+    def __init__(
+        self,
+        overrides: Mapping[str, object] | None = None,
+        /,
+        *,
+        base: Base = "inherit",
+        **named: object,
+    ) -> None:
+        engine = attach()
+        given: dict[str, object] = {} if overrides is None else dict(_checked_mapping(overrides))
+        for name, value in named.items():
+            given[name if name in engine.options else name.replace("_", "-")] = value
+        made = []
+        for name, value in given.items():
+            option = find(engine, name)
+            made.append(make_override(engine, option, name, texts_of(engine.resolve(option), name, value)))
+        self._set(engine, resolve_base(engine, base, _current(engine)), made)
+
+    def _set(self, engine: Engine, base: Contents, made: Iterable[Override]) -> None:
+        """Fills a new object: `made` on top of everything that `base` has."""
+        self._engine = engine
+        inherited = {**base.inherited, **base.own}
+        self._contents = Contents(base.drift, inherited, {override.option.record.name: override for override in made})
+        self._native = self._contents.native(engine)
+
+    @classmethod
+    def from_args(cls, args: Iterable[str] | str, *, base: Base = "inherit") -> OptionContext:
+        """A context from a command line, such as ["-unroll-count=4", "-enable-gvn-hoist"] or one string.
+
+        As `opt` reads it: `-name=value`, `--name=value`, `-name value` where a value is required, `-name`.
+        Raises what the constructor raises.
+        """
+        engine = attach()
+        made = [make_override(engine, find(engine, n), n, texts) for n, texts in parse_args(engine, args).items()]
+        return cls._from(engine, resolve_base(engine, base, _current(engine)), made)
+
+    @classmethod
+    def _from(cls, engine: Engine, base: Contents, made: Iterable[Override]) -> OptionContext:
+        context = cls.__new__(cls)
+        context._set(engine, base, made)
+        return context
+
+    def derive(self, overrides: Mapping[str, object] | None = None, /, **named: object) -> OptionContext:
+        """A copy with changes: this context's overrides, and these on top. Raises what the constructor raises."""
+        changed = OptionContext(overrides, base=self, **named)
+        own = {**self._contents.own, **changed._contents.own}
+        base = Contents(self._contents.drift, self._contents.inherited, {})
+        return self._from(self._engine, base, own.values())
+
+    def diff(self, other: OptionContext) -> dict[str, tuple[Value, Value]]:
+        """Name -> (value here, value there) for every option in which the two differ."""
+        if not isinstance(other, OptionContext):
+            raise OptionTypeError(f"diff takes another OptionContext, found {type(other).__name__}")
+        names = sorted(self._contents.names(self._engine) | other._contents.names(other._engine))
+        return {name: (self[name], other[name]) for name in names if self._state(name) != other._state(name)}
+
+    # N1: lookups
+
+    def __getitem__(self, name: str) -> Value:
+        return self._read(self._engine.resolve(find(self._engine, name)))
+
+    @overload  # type: ignore[override]
+    def get(self, name: str) -> Value: ...
+    @overload
+    def get(self, name: str, type: type[T]) -> T: ...
+    def get(self, name: str, type: type[Any] | None = None) -> Any:
+        """The value of an option; with `type`, only if that is the option's own type.
+
+        Raises UnknownOptionError, and OptionTypeError where the option is of another type.
+        """
+        option = self._engine.resolve(find(self._engine, name))
+        if type is not None and type not in python_types(option.record.type):
+            own = type_name(option.record.type.kind)
+            raise OptionTypeError(f"cannot look up {name!r} as {type.__name__}: the option is of type {own}")
+        return self._read(option)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._engine.options
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._engine.options))
+
+    def __len__(self) -> int:
+        return len(self._engine.options)
+
+    @property
+    def overrides(self) -> Mapping[str, Value]:
+        """The options that this context itself sets, on top of its base."""
+        own = self._contents.own
+        return MappingProxyType({override.name: override.value(self._engine) for override in own.values()})
+
+    def args(self) -> list[str]:
+        """The overrides as a command line."""
+        return [arg for override in self._contents.own.values() for arg in override.args()]
+
+    def _read(self, option: PlannedOption) -> Value:
+        record, offset = option.record, self._engine.survey.value_offset
+        name = record.name
+        override = self._contents.own.get(name) or self._contents.inherited.get(name)
+        if override is not None:
+            return override.value(self._engine)
+        if option.slot is None or option.scope == "process":  # the same for every context: LLVM's own
+            return read_value(option, record.variable or record.address + offset)
+        if record.type.external:
+            return read_value(option, self._native.address(option.variable_slot))
+        return read_value(option, self._native.address(option.slot) + offset)
+
+    def _state(self, name: str) -> tuple[object, bool]:
+        """Everything that LLVM can tell of an option here: (value, whether it was given)."""
+        option = self._engine.resolve(find(self._engine, name))
+        value = self._read(option)
+        if option.slot is None:
+            return _frozen(value), False
+        given = _native.option_at(self._native.address(option.slot)).occurrences != 0
+        return _frozen(value), given
+
+    def _key(self) -> tuple[str, frozenset[tuple[str, object]]]:
+        defaults = self._contents.names(self._engine)
+        return self._engine.image.build_id, frozenset((name, self._state(name)) for name in defaults)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, OptionContext):
+            return NotImplemented
+        return self is other or self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"OptionContext({dict(self.overrides)!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        inherited, own = self._contents.portable(self._engine)
+        return _restore, (inherited, own)
+
+    # Scopes
+
+    def __enter__(self) -> OptionContext:
+        if not self._engine.transaction.committed:
+            attach()
+        _native.enter(self._native, self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        try:
+            _native.leave(self._native)
+        except _native.NativeScopeError as error:
+            raise ScopeError(f"cannot leave {self!r}: {error}") from None
+
+    def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Calls the function inside this context, in this thread."""
+        with self:
+            return function(*args, **kwargs)
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """As a decorator: every call of the function runs inside this context.
+
+        Raises OptionTypeError for a generator or coroutine function, whose body runs after the call is over.
+        """
+        if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise OptionTypeError(f"cannot put {function!r} inside a context: its body runs after the call has returned; use `with` in it")
+
+        @functools.wraps(function)
+        def inside(*args: P.args, **kwargs: P.kwargs) -> R:
+            with self:
+                return function(*args, **kwargs)
+
+        return inside
+
+
+def current() -> OptionContext:
+    """The context that this thread is in; outside any scope, one of the process-wide values of this moment."""
+    engine = attach()
+    return _current(engine) or OptionContext._from(engine, Contents(drift_of(engine), {}, {}), ())
+
+
+def _current(engine: Engine) -> OptionContext | None:
+    return cast("OptionContext | None", _native.current(engine.index))
+
+
+def _restore(inherited: dict[str, Texts], own: dict[str, Texts]) -> OptionContext:
+    """What unpickling calls: the registered defaults, then what was inherited, then the overrides."""
+    engine = attached() or attach()
+    base, made = rebuild(engine, inherited, own)
+    return OptionContext._from(engine, base, made)
+
+
+def _checked_mapping(overrides: object) -> Mapping[str, object]:
+    if not isinstance(overrides, Mapping):
+        raise OptionTypeError(
+            f"overrides are a mapping from option name to value, found {type(overrides).__name__}; "
+            "for a command line use OptionContext.from_args"
+        )
+    return overrides
+
+
+def _frozen(value: Value) -> object:
+    return tuple(value) if isinstance(value, list) else value

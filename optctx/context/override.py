@@ -1,0 +1,74 @@
+"""One option with the value that a context gives it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from optctx._native import Kind, ParseError, Setting
+from optctx.context.text import Texts
+from optctx.engine.attach import Engine
+from optctx.engine.plan import PlannedOption
+from optctx.errors import OptionTypeError, OptionValueError, ProcessWideOptionError
+from optctx.registry.values import Value, read_value
+
+__all__ = ["Override", "make_override"]
+
+
+@dataclass(frozen=True)
+class Override:
+    """`texts` are what LLVM parsed; `setting` is the storage that holds the result."""
+
+    name: str
+    texts: Texts
+    option: PlannedOption = field(compare=False, repr=False)
+    setting: Setting = field(compare=False, repr=False)
+
+    def value(self, engine: Engine) -> Value:
+        """The Python value that LLVM's parser made of the text; the text where the type has no readable form."""
+        if self.option.record.type.kind == Kind.other:
+            return self.texts[-1]
+        addresses = {patch.slot: patch.address for patch in self.setting.patches}
+        if self.option.record.type.external:
+            return read_value(self.option, addresses[self.option.variable_slot])
+        assert self.option.slot is not None
+        return read_value(self.option, addresses[self.option.slot] + engine.survey.value_offset)
+
+    def args(self) -> list[str]:
+        """As command-line arguments."""
+        return [f"-{self.name}" if text is None else f"-{self.name}={text}" for text in self.texts]
+
+
+def make_override(engine: Engine, option: PlannedOption, name: str, texts: Texts) -> Override:
+    """Has LLVM parse `texts` for the option; nothing process-wide changes and nothing is printed.
+
+    `name` is the name it was given under. Raises ProcessWideOptionError for an option that cannot be scoped
+    and OptionValueError with LLVM's words.
+    """
+    target = engine.resolve(option)
+    if target.scope == "process" or target.slot is None:
+        raise ProcessWideOptionError(
+            f"cannot set {name!r} for one thread: {target.reason}; set it process-wide with "
+            f"llvmlite.binding.set_option before compiling, or leave it out",
+            name,
+            target.reason,
+        )
+    # A literal choice is parsed under its own name; everything else under the option's.
+    own = name if name in target.record.names else target.record.name
+    try:
+        setting = engine.space.parse(target.slot, own, [_encodable(name, text) for text in texts])
+    except ParseError as error:
+        raise OptionValueError(_message(name, texts, str(error))) from error
+    return Override(own, texts, target, setting)
+
+
+def _encodable(name: str, text: object) -> str | None:
+    if text is not None and not isinstance(text, str):
+        raise OptionTypeError(f"cannot set {name!r}: option text is a str, found {type(text).__name__}")
+    return text
+
+
+def _message(name: str, texts: Texts, said: str) -> str:
+    given = ",".join(text for text in texts if text is not None)
+    # LLVM prefixes the name of a program, which there is none of: ": for the --name option: ..."
+    words = said.strip().lstrip(": ") or "no reason given"
+    return f"cannot set {name!r} to {given!r}: LLVM says: {words}"

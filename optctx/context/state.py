@@ -1,0 +1,97 @@
+"""What a context is made of: process-wide drift at the bottom, then inherited overrides, then its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Union
+
+from optctx import _native
+from optctx._native import Kind, Setting
+from optctx.context.override import Override, make_override
+from optctx.context.text import Texts, texts_of
+from optctx.engine.attach import Engine
+from optctx.errors import OptionTypeError, OptionValueError
+from optctx.registry.registry import find
+from optctx.registry.values import read_value
+
+if TYPE_CHECKING:
+    from optctx.context.context import OptionContext
+
+__all__ = ["Base", "Contents", "drift_of", "rebuild", "resolve_base"]
+
+Base = Union[Literal["inherit", "defaults"], "OptionContext"]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """On top of what was registered: `drift` (what was different process-wide), `inherited`, `own`."""
+
+    drift: Setting
+    inherited: Mapping[str, Override]
+    own: Mapping[str, Override]
+
+    def native(self, engine: Engine) -> _native.Context:
+        """The context that threads can enter."""
+        settings = [override.setting for override in (*self.inherited.values(), *self.own.values())]
+        return _native.Context.make(engine.space, self.drift, settings)
+
+    def names(self, engine: Engine) -> set[str]:
+        """Options that may be different from what was registered."""
+        return {*self.inherited, *self.own, *_drifted(engine, self.drift)}
+
+    def portable(self, engine: Engine) -> tuple[dict[str, Texts], dict[str, Texts]]:
+        """(inherited, own) as text, for another process. Raises OptionValueError for a value that has none."""
+        inherited = {}
+        for name, address in _drifted(engine, self.drift).items():
+            option = find(engine, name)
+            if name in self.inherited or name in self.own:
+                continue
+            value = read_value(option, address)
+            if option.record.type.kind == Kind.other or value is None:
+                raise OptionValueError(f"cannot pickle a context that inherits a process-wide value of {name!r}, which has no text form")
+            inherited[name] = texts_of(option, name, value)
+        inherited.update((override.name, override.texts) for override in self.inherited.values())
+        return inherited, {override.name: override.texts for override in self.own.values()}
+
+
+def resolve_base(engine: Engine, base: Base, current: OptionContext | None) -> Contents:
+    """The contents that a new context starts from."""
+    if base == "inherit":
+        if current is not None:
+            return current._contents
+        return Contents(drift_of(engine), {}, {})
+    if base == "defaults":
+        return Contents(engine.space.no_drift(), {}, {})
+    contents = getattr(base, "_contents", None)
+    if isinstance(contents, Contents):
+        return contents
+    raise OptionTypeError(f'base is "inherit", "defaults" or an OptionContext, found {base!r}')
+
+
+def drift_of(engine: Engine) -> Setting:
+    """What is different process-wide, at this moment, from what was registered."""
+    return engine.space.drift()
+
+
+def rebuild(
+    engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Texts]
+) -> tuple[Contents, list[Override]]:
+    """The inverse of `Contents.portable`: a base, and the overrides on top of it."""
+    below = [make_override(engine, find(engine, name), name, texts) for name, texts in inherited.items()]
+    base = Contents(engine.space.no_drift(), {override.option.record.name: override for override in below}, {})
+    return base, [make_override(engine, find(engine, name), name, texts) for name, texts in own.items()]
+
+
+def _drifted(engine: Engine, drift: Setting) -> dict[str, int]:
+    """Name -> address of the value, for the options in a drift."""
+    found = {}
+    addresses = {patch.slot: patch.address for patch in drift.patches}
+    for option in engine.plan.options.values():
+        if option.slot not in addresses:
+            continue
+        if option.record.type.external:
+            found[option.record.name] = addresses[option.variable_slot]
+        elif option.slot is not None:
+            found[option.record.name] = addresses[option.slot] + engine.survey.value_offset
+    return found

@@ -1,0 +1,103 @@
+"""Turns Python values into command-line text, which LLVM's own parsers then judge."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+
+from optctx._native import Kind, call_virtual_uint, option_at
+from optctx.engine.plan import PlannedOption
+from optctx.errors import OptionTypeError, OptionValueError
+from optctx.image.typenames import type_name
+
+__all__ = ["Texts", "flag_text", "needs_value", "texts_of"]
+
+# One entry for each occurrence; None is a flag without a value (-name).
+Texts = tuple[str | None, ...]
+
+_INTEGERS = (Kind.int32, Kind.uint32, Kind.int64, Kind.uint64)
+_FLOATS = (Kind.float32, Kind.float64)
+_VALUE_REQUIRED, _VALUE_DISALLOWED = 2, 3  # cl::ValueExpected
+_COMMA_SEPARATED = 1  # cl::MiscFlags
+
+
+def texts_of(option: PlannedOption, name: str, value: object) -> Texts:
+    """The occurrences that give `option` the value. Raises OptionTypeError for a type that it does not take."""
+    kind = option.record.type.kind
+    if kind in (Kind.list, Kind.bits):
+        return _list_texts(option, name, value)
+    return (_scalar_text(option, name, kind, value),)
+
+
+def needs_value(option: PlannedOption) -> bool:
+    """True if `-name` alone is not enough, and the next argument is its value."""
+    return _value_expected(option) == _VALUE_REQUIRED
+
+
+def flag_text(option: PlannedOption, name: str) -> Texts:
+    """The occurrence `-name`. Raises OptionValueError where LLVM requires a value."""
+    if needs_value(option):
+        raise OptionValueError(f"cannot set {name!r} without a value: LLVM requires one; write -{name}=VALUE")
+    return (None,)
+
+
+def split_text(option: PlannedOption, text: str) -> Texts:
+    """The occurrences that `-name=text` makes: several for a comma-separated list."""
+    if option_at(option.record.address).misc & _COMMA_SEPARATED:
+        return tuple(text.split(","))
+    return (text,)
+
+
+def _value_expected(option: PlannedOption) -> int:
+    address = option.record.address
+    expected = option_at(address).value_expected
+    if expected == 0 and option.record.flag_default_index:
+        expected = call_virtual_uint(address, option.record.flag_default_index)
+    return expected
+
+
+def _list_texts(option: PlannedOption, name: str, value: object) -> Texts:
+    if isinstance(value, str):
+        return split_text(option, value)
+    if not isinstance(value, Iterable) or isinstance(value, (bytes, dict)):
+        raise _wrong_type(option, name, value, "a list of values, or command-line text")
+    element = option.record.type.element
+    return tuple(_scalar_text(option, name, element, item) for item in value)
+
+
+def _scalar_text(option: PlannedOption, name: str, kind: Kind, value: object) -> str | None:
+    if isinstance(value, str):
+        return _command_line_text(option, name, value)
+    if _value_expected(option) == _VALUE_DISALLOWED and value is True:
+        return None  # a flag that names its own choice, such as -regbankselect-fast
+    if kind in (Kind.boolean, Kind.bool_or_default):
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        raise _wrong_type(option, name, value, "True, False or command-line text")
+    if kind in _INTEGERS and not isinstance(value, bool):
+        try:
+            return str(operator.index(value))  # type: ignore[arg-type]
+        except TypeError:
+            raise _wrong_type(option, name, value, "an int or command-line text") from None
+    if kind in _FLOATS and not isinstance(value, bool):
+        if isinstance(value, (int, float)):
+            return repr(float(value))
+        raise _wrong_type(option, name, value, "a float or command-line text")
+    raise _wrong_type(option, name, value, "a str")
+
+
+def _command_line_text(option: PlannedOption, name: str, text: str) -> str | None:
+    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+        raise OptionValueError(f"cannot set {name!r} to {text!r}: option text is UTF-8 without NUL")
+    if _value_expected(option) == _VALUE_DISALLOWED:
+        if text in option.record.names and text == name:
+            return None
+        raise OptionValueError(f"cannot set {name!r} to {text!r}: LLVM does not allow a value here; use True, or from_args(['-{name}'])")
+    return text
+
+
+def _wrong_type(option: PlannedOption, name: str, value: object, expected: str) -> OptionTypeError:
+    return OptionTypeError(
+        f"cannot set {name!r} to {value!r}: the option is of type {type_name(option.record.type.kind)} and takes "
+        f"{expected}, found {type(value).__name__}"
+    )

@@ -1,0 +1,113 @@
+"""One compilation as plain data, and the one function that does it, for threads and fresh processes alike."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from llvmlite import binding
+
+from optctx.errors import OptctxError
+from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
+
+if TYPE_CHECKING:
+    from llvmlite.binding import ModuleRef, TargetMachine
+
+__all__ = ["Emit", "Job", "Result", "compile_job", "initialise_targets"]
+
+Emit = Literal["object", "assembly", "ir", "none"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to compile and how; no handles, so it can be sent to another process.
+
+    `options` are command-line arguments ("-unroll-count=4"). `compile_job` leaves them to its caller: a
+    fresh process sets them process-wide, a thread enters an OptionContext.
+    """
+
+    ir: str
+    passes: str = "default<O3>"
+    options: tuple[str, ...] = ()
+    triple: str = ""  # "" takes the module's own, or this machine's where it has none
+    cpu: str = ""  # "" is the target's generic processor
+    features: str = ""  # such as "+avx2,-fma"
+    opt_level: int = 2  # of the code generator, 0 to 3
+    emit: Emit = "object"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came out. Two results are equal if the compilations agree: time and messages do not count.
+
+    `error` is None after success; otherwise it says what went wrong and nothing else is filled in.
+    """
+
+    ir: str | None = None  # the module's text, for emit="ir"
+    code: bytes = b""  # the object, or the assembly in UTF-8
+    instructions: int = 0  # of IR, after the passes
+    error: str | None = None
+    seconds: float = field(default=0.0, compare=False)  # wall time of parsing, passes and emission
+    stderr: str = field(default="", compare=False)  # what a fresh process printed; always "" in a thread
+
+
+@cache
+def initialise_targets() -> None:
+    """Make every target of the library available to this process; later calls do nothing."""
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    binding.initialize_native_asmparser()  # for inline assembly
+
+
+def compile_job(job: Job) -> Result:
+    """Compile with the option values of this thread; the LLVMContext and the target machine are made inside.
+
+    Safe on any number of threads at once. Bad IR, pipelines and targets come back as `Result.error`; nothing
+    is raised for them.
+    """
+    initialise_targets()
+    started = time.perf_counter()
+    try:
+        with (
+            binding.create_context() as context,
+            _parse(job.ir, context) as module,
+            _target_machine(job, module) as machine,
+        ):
+            run_passes(module, job.passes, target_machine=machine)
+            instructions = instruction_count(module)  # before emission, which changes the module
+            ir, code = _emit(job.emit, module, machine)
+    except OptctxError as error:
+        return Result(error=str(error), seconds=time.perf_counter() - started)
+    return Result(ir, code, instructions, seconds=time.perf_counter() - started)
+
+
+def _parse(ir: str, context: binding.ContextRef) -> ModuleRef:
+    try:
+        return binding.parse_assembly(ir, context)
+    except RuntimeError as error:
+        raise OptctxError(f"cannot read the module: {' '.join(str(error).split())}") from None
+
+
+def _target_machine(job: Job, module: ModuleRef) -> TargetMachine:
+    """A target machine for the job; gives the module that machine's triple and data layout."""
+    triple = job.triple or module.triple or binding.get_process_triple()
+    if job.opt_level not in range(4):
+        raise OptctxError(f"the code generator's optimisation level is 0, 1, 2 or 3, found {job.opt_level}")
+    try:
+        target = binding.Target.from_triple(triple)
+        machine = target.create_target_machine(job.cpu, job.features, opt=job.opt_level, codemodel="default")
+    except RuntimeError as error:
+        raise OptctxError(f"no target machine for {triple!r}: {error}") from None
+    module.triple = triple
+    module.data_layout = str(machine.target_data)
+    return machine
+
+
+def _emit(emit: Emit, module: ModuleRef, machine: TargetMachine) -> tuple[str | None, bytes]:
+    if emit == "object":
+        return None, emit_object(module, machine)
+    if emit == "assembly":
+        return None, emit_assembly(module, machine).encode()
+    return (str(module) if emit == "ir" else None), b""

@@ -1,0 +1,133 @@
+"""A helper process that compiles every job from a clean state, with options set process-wide."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError  # the built-in one from 3.11 on
+from types import TracebackType
+
+from optctx.errors import OptctxError
+from optctx.fresh.job import Job, Result
+from optctx.fresh.protocol import Decoder, Request, encode, write_all
+
+__all__ = ["FreshProcess"]
+
+_CHUNK = 1 << 20  # bytes read at once
+_GRACE = 30.0  # seconds that the helper itself may take over a job's own time
+# The helper finds the very modules that this process found, wherever it was started.
+_START = "import sys; sys.path[:] = {path!r}; from optctx.fresh.worker import main; sys.exit(main())"
+
+
+class FreshProcess:
+    """What a fresh process gives for a job: the reference that threads inside a context are held against.
+
+    A context manager. The helper starts once, with LLVM loaded and no option set, and forks a child for
+    each job. Nothing that a job does reaches another job or this process; a job that crashes, exits or
+    takes too long comes back as `Result.error`. Any number of threads may call `compile` at once; their
+    jobs run at once.
+    """
+
+    def __init__(self, *, timeout: float = 120.0) -> None:
+        """`timeout`: seconds that one job may take."""
+        self._timeout = timeout
+        self._state = threading.Lock()  # never held while writing: the reader needs it
+        self._writing = threading.Lock()
+        self._waiting: dict[int, Future[Result]] = {}
+        self._next = 0
+        self._ended = False
+        self._helper: subprocess.Popen[bytes] | None = None
+        self._reader: threading.Thread | None = None
+
+    def __enter__(self) -> FreshProcess:
+        if self._helper is not None:
+            raise OptctxError("this FreshProcess is running already; make another one")
+        path = [os.path.abspath(entry) for entry in sys.path]
+        self._helper = subprocess.Popen(
+            [sys.executable, "-c", _START.format(path=path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._ended = False
+        self._reader = threading.Thread(target=self._read, args=(self._helper,), daemon=True)
+        self._reader.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        helper, reader = self._helper, self._reader
+        if helper is None or reader is None:
+            return
+        assert helper.stdin is not None
+        with self._writing:
+            self._helper = None
+            helper.stdin.close()  # the helper's sign to stop
+        try:
+            helper.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            helper.kill()
+            helper.wait()
+        reader.join()
+
+    def compile(self, job: Job) -> Result:
+        """Compile one job in a fresh process and wait for it.
+
+        Raises OptctxError if the helper is not running (outside the `with` block); everything that goes wrong
+        with the job itself comes back as `Result.error`.
+        """
+        answer: Future[Result] = Future()
+        with self._writing:
+            helper = self._helper
+            if helper is None or helper.stdin is None:
+                raise OptctxError("this FreshProcess is not running; use it inside its `with` block")
+            number = self._expect(answer)
+            if number is None:
+                return _helper_died(helper)
+            try:
+                write_all(helper.stdin.fileno(), encode(Request(number, job, self._timeout)))
+            except OSError:
+                return _helper_died(helper)
+        try:
+            return answer.result(self._timeout + _GRACE)
+        except FutureTimeoutError:
+            return Result(error=f"the helper process did not answer within {self._timeout + _GRACE:g} s")
+
+    def _expect(self, answer: Future[Result]) -> int | None:
+        """Enter a job among those that wait; None if the helper has ended and nobody would answer."""
+        with self._state:
+            if self._ended:
+                return None
+            number = self._next
+            self._next += 1
+            self._waiting[number] = answer
+            return number
+
+    def _read(self, helper: subprocess.Popen[bytes]) -> None:
+        """Runs on a thread of its own until the helper closes its answers."""
+        assert helper.stdout is not None
+        decoder = Decoder()
+        with helper.stdout as answers:
+            while data := os.read(answers.fileno(), _CHUNK):
+                for number, result in decoder.feed(data):
+                    with self._state:
+                        waiting = self._waiting.pop(number)
+                    waiting.set_result(result)
+        with self._state:
+            self._ended = True
+            left = list(self._waiting.values())
+            self._waiting.clear()
+        for waiting in left:
+            waiting.set_result(_helper_died(helper))
+
+
+def _helper_died(helper: subprocess.Popen[bytes]) -> Result:
+    try:
+        status = f" with status {helper.wait(_GRACE)}"
+    except subprocess.TimeoutExpired:
+        status = ""
+    return Result(error=f"the helper process ended{status} before it answered")

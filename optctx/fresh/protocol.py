@@ -1,0 +1,57 @@
+"""Frames on a pipe between this process and its helper: a length, then a pickled object."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from optctx.fresh.job import Job
+
+__all__ = ["Decoder", "Request", "encode", "write_all"]
+
+_LENGTH = struct.Struct("<Q")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One job for the helper; its answer is the pair (number, Result)."""
+
+    number: int
+    job: Job
+    timeout: float  # seconds that the job may take, counted from its start
+
+
+def encode(value: object) -> bytes:
+    """One frame."""
+    body = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    return _LENGTH.pack(len(body)) + body
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write everything to a blocking descriptor; raises OSError if the reader is gone."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+class Decoder:
+    """Collects bytes and gives back the values of the frames that are complete."""
+
+    def __init__(self) -> None:
+        self._pending = bytearray()
+
+    def feed(self, data: bytes) -> list[Any]:
+        """The values that `data` completes, in order."""
+        self._pending += data
+        values = []
+        while len(self._pending) >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(self._pending)
+            end = _LENGTH.size + length
+            if len(self._pending) < end:
+                break
+            values.append(pickle.loads(self._pending[_LENGTH.size : end]))
+            del self._pending[:end]
+        return values

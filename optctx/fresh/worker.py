@@ -1,0 +1,162 @@
+"""The helper process: LLVM loaded, targets initialised, no option ever set; it forks a child for each job.
+
+One thread and a selector, because forking is only sound in a process with one thread. A child writes its
+Result to a pipe and dies; the end of that pipe is the sign that it did, whatever killed it.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import selectors
+import signal
+import sys
+import time
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+from optctx.fresh.job import Result, compile_job, initialise_targets
+from optctx.fresh.options import set_process_options
+from optctx.fresh.protocol import Decoder, Request, encode, write_all
+from optctx.passes.native_api import native_api
+
+__all__ = ["main"]
+
+_CHUNK = 1 << 20  # bytes read at once
+_STDERR_KEPT = 1 << 16  # bytes of a child's standard error that are sent back
+
+
+@dataclass
+class _Child:
+    request: Request
+    pid: int
+    result: int  # reading end of the pipe
+    stderr: int  # memory file that takes both standard streams
+    deadline: float  # time.monotonic()
+    decoder: Decoder = field(default_factory=Decoder)
+    answer: Result | None = None
+    timed_out: bool = False
+
+
+class Worker:
+    """Reads requests from one descriptor, answers on another, and keeps any number of children going."""
+
+    def __init__(self, requests: int, answers: int) -> None:
+        self._requests = requests
+        self._answers = answers
+        self._decoder = Decoder()
+        self._selector = selectors.DefaultSelector()
+        self._children: dict[int, _Child] = {}  # by the reading end of their pipe
+
+    def serve(self) -> None:
+        """Work until the other side closes the requests; children still at work then are killed."""
+        self._selector.register(self._requests, selectors.EVENT_READ)
+        try:
+            while self._step():
+                pass
+        finally:
+            for child in self._children.values():
+                os.kill(child.pid, signal.SIGKILL)
+
+    def _step(self) -> bool:
+        for key, _ in self._selector.select(self._patience()):
+            if key.fd != self._requests:
+                self._read_child(self._children[key.fd])
+                continue
+            data = os.read(self._requests, _CHUNK)
+            if not data:
+                return False
+            for request in self._decoder.feed(data):
+                self._start(request)
+        self._kill_late()
+        return True
+
+    def _patience(self) -> float | None:
+        deadlines = [child.deadline for child in self._children.values() if not child.timed_out]
+        return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+
+    def _kill_late(self) -> None:
+        now = time.monotonic()
+        for child in self._children.values():
+            if child.deadline <= now and not child.timed_out:
+                child.timed_out = True
+                os.kill(child.pid, signal.SIGKILL)
+
+    def _start(self, request: Request) -> None:
+        reading, writing = os.pipe()
+        stderr = os.memfd_create("stderr")
+        deadline = time.monotonic() + request.timeout
+        pid = os.fork()
+        if not pid:
+            os.close(self._answers)
+            _child(request, writing, stderr)
+        os.close(writing)
+        self._children[reading] = _Child(request, pid, reading, stderr, deadline)
+        self._selector.register(reading, selectors.EVENT_READ)
+
+    def _read_child(self, child: _Child) -> None:
+        data = os.read(child.result, _CHUNK)
+        if data:
+            for answer in child.decoder.feed(data):
+                child.answer = answer
+            return
+        self._selector.unregister(child.result)
+        del self._children[child.result]
+        _, status = os.waitpid(child.pid, 0)
+        printed = _tail(child.stderr)
+        os.close(child.result)
+        os.close(child.stderr)
+        answer = child.answer or Result(error=_epitaph(child, status, printed))
+        write_all(self._answers, encode((child.request.number, replace(answer, stderr=printed))))
+
+
+def _child(request: Request, writing: int, stderr: int) -> NoReturn:
+    """The forked child: set the options process-wide, compile, answer, die without clean-up."""
+    try:
+        # Should the helper die first, nobody is left to stop a job that never ends.
+        seconds = int(request.timeout) + 2
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(stderr, 1)
+        os.dup2(stderr, 2)
+        set_process_options(request.job.options)
+        write_all(writing, encode(compile_job(request.job)))
+    except BaseException as error:  # anything at all must become an answer: the parent waits for one
+        write_all(writing, encode(Result(error=f"{type(error).__name__}: {error}")))
+    finally:
+        os._exit(0)
+
+
+def _tail(descriptor: int) -> str:
+    size = os.fstat(descriptor).st_size
+    kept = os.pread(descriptor, _STDERR_KEPT, max(0, size - _STDERR_KEPT))
+    return kept.decode(errors="replace")
+
+
+def _epitaph(child: _Child, status: int, printed: str) -> str:
+    words = " ".join(printed.split())
+    said = f": {words}" if words else ""
+    if child.timed_out:
+        return f"the fresh process took longer than {child.request.timeout:g} s and was stopped{said}"
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        return f"the fresh process was killed by {signal.Signals(-code).name}{said}"
+    return f"the fresh process exited with status {code}{said}"
+
+
+def main() -> int:
+    """Serve requests from standard input on what is standard output now; nothing else may write there."""
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a job that crashes is an answer, not a core file
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
+    initialise_targets()
+    native_api()  # found once here rather than in every child
+    gc.freeze()  # children share these pages
+    Worker(0, answers).serve()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

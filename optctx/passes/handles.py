@@ -1,0 +1,62 @@
+"""From llvmlite's objects to addresses: a wrong argument ends here, in a clear error, before LLVM sees it."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from llvmlite import binding
+
+from optctx.errors import OptctxError, PassPipelineError
+
+__all__ = ["module_address", "pipeline_text", "target_machine_address", "tuning_address"]
+
+
+def module_address(module: object) -> int:
+    """The llvm::Module of an open `llvmlite.binding.ModuleRef`.
+
+    Raises TypeError for anything else and OptctxError for a closed one.
+    """
+    if isinstance(module, str):
+        raise TypeError(
+            "expected a module (llvmlite.binding.ModuleRef), found IR as text (str); "
+            "parse it first: llvmlite.binding.parse_assembly(text, llvmlite.binding.create_context())"
+        )
+    return _address(module, binding.ModuleRef, "module")
+
+
+def target_machine_address(target_machine: object) -> int:
+    """The llvm::TargetMachine of llvmlite's open object; raises as `module_address` does."""
+    return _address(target_machine, binding.TargetMachine, "target machine")
+
+
+def tuning_address(tuning: object) -> int:
+    """The llvm::PipelineTuningOptions of llvmlite's open object; raises as `module_address` does."""
+    return _address(tuning, binding.PipelineTuningOptions, "tuning")
+
+
+def pipeline_text(pipeline: object) -> bytes:
+    """The text of a pipeline as LLVM takes it; raises TypeError or PassPipelineError."""
+    if not isinstance(pipeline, str):
+        raise TypeError(
+            f"expected a pass pipeline as text, such as 'default<O3>', found {type(pipeline).__name__}"
+        )
+    if "\0" in pipeline:
+        raise PassPipelineError(f"a pass pipeline cannot hold a NUL character, found one in {pipeline!r}")
+    try:
+        return pipeline.encode()
+    except UnicodeEncodeError as error:
+        raise PassPipelineError(f"a pass pipeline must be encodable as UTF-8: {error}") from None
+
+
+def _address(value: Any, expected: type[Any], what: str) -> int:
+    if not isinstance(value, expected):
+        raise TypeError(
+            f"expected a {what} (llvmlite.binding.{expected.__name__}), found {type(value).__name__}"
+        )
+    if value.closed:
+        raise OptctxError(f"the {what} is closed; make a new llvmlite.binding.{expected.__name__}")
+    address = ctypes.cast(value._ptr, ctypes.c_void_p).value
+    if not address:
+        raise OptctxError(f"the {what} has no native object behind it")
+    return address

@@ -1,0 +1,6 @@
+"""N0: everything that LLVM has registered, with types, defaults and process-wide values."""
+
+from optctx.registry.option import Option
+from optctx.registry.registry import Registry, registry
+
+__all__ = ["Option", "Registry", "registry"]

@@ -1,0 +1,116 @@
+"""One registered option, as a value to look at."""
+
+from __future__ import annotations
+
+from optctx._native import Kind, demangle, option_at
+from optctx.engine.attach import Engine
+from optctx.engine.plan import PlannedOption
+from optctx.image.typenames import type_name
+from optctx.registry.values import Value, choice_help, read_default, read_value
+
+__all__ = ["Option"]
+
+_HIDDEN = ("not", "hidden", "really")
+
+
+class Option:
+    """What LLVM registered under `name`. Reading it changes nothing and reaches no thread's scope."""
+
+    __slots__ = ("_engine", "_planned", "name")
+
+    def __init__(self, engine: Engine, planned: PlannedOption, name: str) -> None:
+        self._engine = engine
+        self._planned = planned
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<Option {self.name}: {self.type} = {self.value!r}, scope {self.scope}>"
+
+    @property
+    def type(self) -> str:
+        """bool, boolOrDefault, int, uint, int64, uint64, float, double, char, string, enum, list, bits, other."""
+        return type_name(self._target.record.type.kind)
+
+    @property
+    def default(self) -> Value:
+        """What cl::init said, whatever anybody set since."""
+        target = self._target
+        engine = self._engine
+        if target.record.type.kind not in (Kind.list, Kind.bits):
+            return read_default(target, engine.survey.value_offset)
+        if target.slot is not None:
+            return read_value(target, engine.space.default_address(target.slot) + engine.survey.value_offset)
+        return self.value if self.occurrences == 0 else None  # refused by scope; LLVM keeps no other copy
+
+    @property
+    def value(self) -> Value:
+        """The process-wide value now, whatever scope this thread is in."""
+        record = self._target.record
+        return read_value(self._target, record.variable or record.address + self._engine.survey.value_offset)
+
+    @property
+    def occurrences(self) -> int:
+        """How often the option was given process-wide."""
+        return option_at(self._target.record.address).occurrences
+
+    @property
+    def help(self) -> str:
+        """LLVM's one-line description."""
+        return option_at(self._planned.record.address).help
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """Of an enum (or bits, or a list of them): choice -> what LLVM says of it."""
+        return choice_help(self._target.record.choices)
+
+    @property
+    def alias_of(self) -> str | None:
+        """The name of the option that this one stands for."""
+        return self._target.record.name if self._planned.record.alias_of else None
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other names under which the same option can be given."""
+        own = self._target.record.address
+        names = [name for name in self._target.record.names if name != self.name]
+        for planned in self._engine.plan.options.values():
+            if planned.record.alias_of == own:
+                names.extend(name for name in planned.record.names if name != self.name)
+        return tuple(sorted(names))
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """Names of the categories under which LLVM lists it."""
+        return tuple(option_at(self._planned.record.address).categories)
+
+    @property
+    def hidden(self) -> str:
+        """"not" (shown by -help), "hidden" (by -help-hidden) or "really"."""
+        return _HIDDEN[min(option_at(self._planned.record.address).hidden, 2)]
+
+    @property
+    def storage(self) -> str:
+        """internal (in the Option), external (where cl::location says) or heap."""
+        record = self._target.record
+        if record.size is None:
+            return "heap"
+        return "external" if record.type.external else "internal"
+
+    @property
+    def scope(self) -> str:
+        """thread: can be set per thread; process: cannot, see `reason`; unread: nothing in this library reads it."""
+        return self._target.scope
+
+    @property
+    def reason(self) -> str:
+        """Why the option cannot be set per thread, or an empty string."""
+        return self._target.reason
+
+    @property
+    def read_by(self) -> tuple[str, ...]:
+        """Demangled names of the functions of this library that read it."""
+        return tuple(dict.fromkeys(demangle(name) for name in self._target.readers))
+
+    @property
+    def _target(self) -> PlannedOption:
+        return self._engine.resolve(self._planned)

@@ -1,0 +1,65 @@
+"""The mapping from name to option, and the errors for names that are not there."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+
+from optctx.engine.attach import Engine, attach
+from optctx.engine.plan import PlannedOption
+from optctx.errors import UnknownOptionError
+from optctx.registry.option import Option
+
+__all__ = ["Registry", "find", "registry"]
+
+
+class Registry(Mapping[str, Option]):
+    """Everything that LLVM has registered in this process, by name without the leading dash."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __getitem__(self, name: str) -> Option:
+        return Option(self._engine, find(self._engine, name), name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._engine.options
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._engine.options))
+
+    def __len__(self) -> int:
+        return len(self._engine.options)
+
+    def __repr__(self) -> str:
+        return f"<Registry of {len(self)} options, {self._engine.image.path}>"
+
+
+def registry() -> Registry:
+    """N0: every option of the LLVM in this process. Attaches at first use.
+
+    Raises UnsupportedImageError where there is no LLVM or its layout does not check out.
+    """
+    return Registry(attach())
+
+
+def find(engine: Engine, name: str) -> PlannedOption:
+    """The option called `name`. Raises UnknownOptionError with the nearest names."""
+    option = engine.options.get(name) if isinstance(name, str) else None
+    if option is None:
+        raise unknown(engine, name)
+    return option
+
+
+def unknown(engine: Engine, name: object) -> UnknownOptionError:
+    """The error for a name that nobody registered, with what may have been meant."""
+    if not isinstance(name, str):
+        return UnknownOptionError(f"an option name is a string, found {name!r} of type {type(name).__name__}", repr(name))
+    bare = name.lstrip("-").replace("_", "-")
+    near = [bare] if bare in engine.options else difflib.get_close_matches(bare, engine.options, n=3, cutoff=0.6)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`optctx list` shows every name"
+    return UnknownOptionError(
+        f"no LLVM option is called {name!r} among the {len(engine.options)} of {engine.image.path.rsplit('/', 1)[-1]}; {hint}",
+        name,
+        tuple(near),
+    )

@@ -1,0 +1,127 @@
+"""Reads the value of an option from storage as a Python value of the option's own type."""
+
+from __future__ import annotations
+
+from typing import Union
+
+from optctx._native import Kind, read_bytes, read_list, read_scalar
+from optctx.engine.plan import PlannedOption
+from optctx.image.survey import Choices
+from optctx.image.typenames import OptionType, element_size
+
+__all__ = ["Value", "read_default", "read_value"]
+
+Scalar = Union[bool, int, float, str, None]
+Value = Union[Scalar, list[Scalar]]
+
+_BOOL_OR_DEFAULT = {0: None, 1: True, 2: False}  # cl::BOU_UNSET, BOU_TRUE, BOU_FALSE
+_POINTER = 8  # bytes: what a registry of passes stores
+
+
+def read_value(option: PlannedOption, storage: int) -> Value:
+    """The value at `storage`: where the value itself is, inside the Option or where cl::location points.
+
+    boolOrDefault gives None where it is unset; an enum gives the name of the choice, or None where no
+    choice stores what is there; bits give the names that are set; a type without a readable form gives None.
+    """
+    kind = option.record.type.kind
+    if kind == Kind.list:
+        return _read_list(option, storage)
+    if kind == Kind.bits:
+        mask = read_scalar(Kind.bits, storage)
+        names, stored, _ = _choices(option)
+        return [name for name, bit in zip(names, stored, strict=True) if int(mask) >> bit & 1]
+    if kind == Kind.other:
+        return None
+    if kind == Kind.enumeration:
+        return _name_of(option, storage)
+    return _plain(kind, read_scalar(kind, storage))
+
+
+def read_default(option: PlannedOption, value_offset: int) -> Value:
+    """What cl::init said, from the OptionValue that follows the value in the Option itself."""
+    kind = option.record.type.kind
+    if kind in (Kind.list, Kind.bits, Kind.other) or option.record.alias_of:
+        return None
+    # {value or pointer to it, OptionValue<T>{vtable, T value, bool valid}}
+    at = option.record.address + value_offset + 16
+    valid_at = 8 if kind == Kind.string or option.record.type.registry_parser else _size(option)
+    if read_bytes(at + valid_at, 1) == b"\0":
+        return _empty(option)
+    return read_value(option, at)
+
+
+def _plain(kind: Kind, value: Scalar) -> Scalar:
+    if kind == Kind.bool_or_default:
+        return _BOOL_OR_DEFAULT.get(int(value or 0))
+    return value
+
+
+def _read_list(option: PlannedOption, storage: int) -> Value:
+    element = option.record.type.element
+    size = element_size(element)
+    if element != Kind.enumeration:
+        return [_plain(element, value) for value in read_list(element, size, storage)]
+    names, stored, _ = _choices(option)
+    by_value = dict(zip(stored, names, strict=True))
+    return [by_value.get(int(value)) for value in read_list(element, size, storage)]
+
+
+def _choices(option: PlannedOption) -> tuple[list[str], list[int], int]:
+    choices = option.record.choices
+    if choices is None:
+        return [], [], 4
+    size, stored = choices.stored(_POINTER if option.record.type.registry_parser else 0)
+    return choices.names(), stored, size
+
+
+def _name_of(option: PlannedOption, storage: int) -> str | None:
+    names, stored, size = _choices(option)
+    found = int.from_bytes(read_bytes(storage, size), "little")
+    return next((name for name, value in zip(names, stored, strict=True) if value == found), None)
+
+
+_SIZES = {Kind.boolean: 1, Kind.character: 1, Kind.int64: 8, Kind.uint64: 8, Kind.float64: 8}
+
+
+def _size(option: PlannedOption) -> int:
+    kind = option.record.type.kind
+    return _choices(option)[2] if kind == Kind.enumeration else _SIZES.get(kind, 4)
+
+
+_EMPTY: dict[Kind, Scalar] = {
+    Kind.boolean: False,
+    Kind.bool_or_default: None,
+    Kind.float32: 0.0,
+    Kind.float64: 0.0,
+    Kind.character: "\0",
+    Kind.string: "",
+}
+
+
+def _empty(option: PlannedOption) -> Value:
+    """The value of an option without cl::init: T()."""
+    kind = option.record.type.kind
+    if kind == Kind.enumeration:
+        names, stored, _ = _choices(option)
+        return next((name for name, value in zip(names, stored, strict=True) if value == 0), None)
+    return _EMPTY.get(kind, 0)
+
+
+def python_types(option_type: OptionType) -> tuple[type, ...]:
+    """The Python types that a lookup of such an option may ask for."""
+    kind = option_type.kind
+    if kind in (Kind.boolean, Kind.bool_or_default):
+        return (bool,)
+    if kind in (Kind.int32, Kind.uint32, Kind.int64, Kind.uint64):
+        return (int,)
+    if kind in (Kind.float32, Kind.float64):
+        return (float,)
+    if kind in (Kind.list, Kind.bits):
+        return (list,)
+    return (str,)
+
+
+def choice_help(choices: Choices | None) -> dict[str, str]:
+    """Choice -> what LLVM says of it; empty where the option has no choices."""
+    return {} if choices is None else dict(zip(choices.names(), choices.helps(), strict=True))

@@ -1,0 +1,153 @@
+"""The fresh process: a clean state for every job, and an answer whatever becomes of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from optctx.errors import OptctxError
+from optctx.fresh import FreshProcess, Job, Result, compile_job
+
+LOOP = """
+define void @scale(ptr noalias %out, ptr noalias %in, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %from = getelementptr float, ptr %in, i64 %i
+  %value = load float, ptr %from
+  %scaled = fmul float %value, 3.0
+  %to = getelementptr float, ptr %out, i64 %i
+  store float %scaled, ptr %to
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+BAD_ASSEMBLY = 'define void @f() {\n call void asm sideeffect "nonsense", ""()\n ret void\n}'
+JOB = Job(LOOP, triple="x86_64-unknown-linux-gnu")
+
+
+@pytest.fixture(scope="module")
+def fresh() -> Iterator[FreshProcess]:
+    with FreshProcess() as fresh:
+        yield fresh
+
+
+def test_a_job_without_options_is_what_a_thread_compiles(fresh: FreshProcess) -> None:
+    here = compile_job(JOB)
+    assert here.error is None
+    assert here.code.startswith(b"\x7fELF")
+    assert fresh.compile(JOB) == here
+
+
+@pytest.mark.parametrize("emit", ["assembly", "ir", "none"])
+def test_every_kind_of_output_is_the_same_on_both_sides(fresh: FreshProcess, emit: str) -> None:
+    job = replace(JOB, emit=emit)  # type: ignore[arg-type]
+    there = fresh.compile(job)
+    assert there == compile_job(job)
+    assert (b"scale:" in there.code) == (emit == "assembly")
+    assert ("define void @scale" in (there.ir or "")) == (emit == "ir")
+    assert there.instructions > 0
+
+
+def test_options_change_the_job_and_nothing_after_it(fresh: FreshProcess) -> None:
+    plain = fresh.compile(JOB)
+    unrolled = fresh.compile(replace(JOB, options=("-unroll-count=16", "-force-vector-width=1")))
+    assert unrolled.error is None
+    assert unrolled.instructions > plain.instructions
+    assert fresh.compile(JOB) == plain == compile_job(JOB)
+
+
+@pytest.mark.parametrize(
+    ("job", "words"),
+    [
+        (replace(JOB, options=("-no-such-option=1",)), "Unknown command line argument '-no-such-option=1'"),
+        (replace(JOB, options=("-unroll-count=x",)), "'x' value invalid for uint argument"),
+        (replace(JOB, options=("-help",)), "exited with status 0: USAGE: optctx"),
+        (replace(JOB, passes="trigger-crash-module"), "killed by SIGABRT"),
+        (replace(JOB, cpu="no-such-cpu"), "'no-such-cpu' is not a recognized processor"),
+    ],
+)
+def test_a_child_that_exits_or_crashes_is_an_error_value(fresh: FreshProcess, job: Job, words: str) -> None:
+    result = fresh.compile(job)
+    assert words in (result.error or "")
+    assert result.code == b""
+    assert fresh.compile(JOB).error is None
+
+
+@pytest.mark.parametrize(
+    ("job", "words"),
+    [
+        (replace(JOB, ir="not IR"), "cannot read the module: LLVM IR parsing error"),
+        (replace(JOB, passes="no-such-pass"), "unknown pass name 'no-such-pass'"),
+        (replace(JOB, triple="abc-def-ghi"), "no target machine for 'abc-def-ghi'"),
+        (replace(JOB, ir=BAD_ASSEMBLY), "invalid instruction mnemonic 'nonsense'"),
+        (replace(JOB, opt_level=4), "0, 1, 2 or 3, found 4"),
+    ],
+)
+def test_bad_jobs_are_the_same_error_value_on_both_sides(fresh: FreshProcess, job: Job, words: str) -> None:
+    here = compile_job(job)
+    assert words in (here.error or "")
+    assert fresh.compile(job) == here
+
+
+def test_what_a_child_prints_comes_back(fresh: FreshProcess) -> None:
+    result = fresh.compile(replace(JOB, options=("-print-after=instcombine",)))
+    assert result.error is None
+    assert "IR Dump After InstCombinePass on scale" in result.stderr
+    assert result == compile_job(JOB)
+
+
+def test_a_job_that_takes_too_long_is_stopped() -> None:
+    with FreshProcess(timeout=1e-6) as impatient:
+        assert "took longer than 1e-06 s" in (impatient.compile(JOB).error or "")
+
+
+def test_several_threads_get_their_own_answers(fresh: FreshProcess) -> None:
+    counts = (1, 2, 4, 8)
+    jobs = {count: replace(JOB, options=(f"-unroll-count={count}",)) for count in counts}
+    expected = {count: fresh.compile(job) for count, job in jobs.items()}
+    assert len({result.code for result in expected.values()}) == len(counts)
+    wrong: list[int] = []
+
+    def work(count: int) -> None:
+        wrong.extend(count for _ in range(10) if fresh.compile(jobs[count]) != expected[count])
+
+    threads = [threading.Thread(target=work, args=(count,)) for count in counts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_dead_helper_is_an_error_value_and_no_hang() -> None:
+    with FreshProcess() as fresh:
+        assert fresh.compile(JOB).error is None
+        assert fresh._helper is not None
+        os.kill(fresh._helper.pid, signal.SIGKILL)
+        for _ in range(2):
+            assert "the helper process ended with status -9" in (fresh.compile(JOB).error or "")
+
+
+def test_it_answers_only_inside_its_with_block() -> None:
+    fresh = FreshProcess()
+    with pytest.raises(OptctxError, match="not running"):
+        fresh.compile(JOB)
+    with fresh, pytest.raises(OptctxError, match="running already"):
+        fresh.__enter__()
+    with pytest.raises(OptctxError, match="not running"):
+        fresh.compile(JOB)
+
+
+def test_results_are_compared_without_their_times_and_messages() -> None:
+    assert Result(code=b"1", seconds=1.0, stderr="a") == Result(code=b"1", seconds=2.0)
+    assert Result(code=b"1") != Result(code=b"2")

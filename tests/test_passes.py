@@ -1,0 +1,336 @@
+"""Pipelines and emission: what llvmlite's own way gives, without its lock; one clear error for bad input."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any
+
+import pytest
+from llvmlite import binding
+from llvmlite.binding import ffi
+
+from optctx.errors import OptctxError, PassPipelineError
+from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
+from optctx.passes.locks import KeyedLocks, compiling
+
+TRIPLE = "x86_64-unknown-linux-gnu"
+SECONDS = 20.0  # far more than any of these compilations takes
+BRIEF = 0.3  # long enough for one of them to finish if nothing holds it up
+
+SUM = """
+define i64 @sum(ptr %values, i64 %n) {
+entry:
+  %total = alloca i64
+  store i64 0, ptr %total
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %at = getelementptr i64, ptr %values, i64 %i
+  %value = load i64, ptr %at
+  %before = load i64, ptr %total
+  %after = add i64 %before, %value
+  store i64 %after, ptr %total
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  %result = load i64, ptr %total
+  ret i64 %result
+}
+"""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _targets() -> None:
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+
+
+@pytest.fixture
+def machine() -> Iterator[Any]:
+    with new_machine() as machine:
+        yield machine
+
+
+@pytest.fixture
+def context() -> Iterator[Any]:
+    with binding.create_context() as context:
+        yield context
+
+
+@pytest.fixture
+def parse(context: Any) -> Iterator[Callable[[], Any]]:
+    """Makes modules of `SUM` in `context`, all closed before it."""
+    with ExitStack() as modules:
+        yield lambda: modules.enter_context(binding.parse_assembly(SUM, context))
+
+
+@pytest.fixture
+def module(parse: Callable[[], Any]) -> Any:
+    return parse()
+
+
+def new_machine(triple: str = TRIPLE) -> Any:
+    return binding.Target.from_triple(triple).create_target_machine(opt=3, codemodel="default")
+
+
+def address(handle: Any) -> int:
+    found = ctypes.cast(handle._ptr, ctypes.c_void_p).value
+    assert found
+    return found
+
+
+def object_of(text: str) -> bytes:
+    with (
+        binding.create_context() as context,
+        binding.parse_assembly(text, context) as module,
+        new_machine() as machine,
+    ):
+        run_passes(module, "default<O3>", target_machine=machine)
+        return emit_object(module, machine)
+
+
+def finishes(work: Callable[[], object], held: AbstractContextManager[Any]) -> bool:
+    """Whether `work`, on another thread, ends while this one holds `held`; it has to end afterwards."""
+    done = threading.Event()
+    thread = threading.Thread(target=lambda: (work(), done.set()))
+    with held:
+        thread.start()
+        ended = done.wait(BRIEF)
+    thread.join(SECONDS)
+    assert done.is_set()
+    return ended
+
+
+@pytest.mark.parametrize("interleave", [True, False])
+def test_a_textual_o3_gives_what_llvmlites_own_o3_gives(
+    parse: Callable[[], Any], machine: Any, interleave: bool
+) -> None:
+    tuning = binding.create_pipeline_tuning_options(speed_level=3)
+    tuning.loop_interleaving = interleave
+    builder = binding.create_pass_builder(machine, tuning)
+    theirs, ours, raw = parse(), parse(), parse()
+    builder.getModulePassManager().run(theirs, builder)
+    run_passes(ours, "default<O3>", target_machine=machine, tuning=tuning)
+    assert str(ours) == str(theirs)
+    assert str(ours) != str(raw)
+
+
+def test_tuning_options_reach_the_pipeline(parse: Callable[[], Any], machine: Any) -> None:
+    counts = []
+    for interleave in (True, False):
+        tuning = binding.create_pipeline_tuning_options(speed_level=3)
+        tuning.loop_interleaving = interleave
+        module = parse()
+        run_passes(module, "default<O3>", target_machine=machine, tuning=tuning)
+        counts.append(instruction_count(module))
+    assert counts[0] > counts[1]
+
+
+def test_a_function_pipeline_runs_just_its_passes(module: Any) -> None:
+    before = instruction_count(module)
+    run_passes(module, "function(sroa)")
+    assert "alloca" not in str(module)
+    assert instruction_count(module) < before
+    assert "vector" not in str(module)
+
+
+def test_the_instruction_count_is_that_of_the_module(module: Any) -> None:
+    counted = sum(len(list(block.instructions)) for f in module.functions for block in f.blocks)
+    assert instruction_count(module) == counted > 0
+
+
+def test_objects_and_assembly_are_those_of_llvmlite(parse: Callable[[], Any], machine: Any) -> None:
+    modules = [parse() for _ in range(4)]
+    assert emit_object(modules[0], machine) == machine.emit_object(modules[1])
+    assert emit_assembly(modules[2], machine) == machine.emit_assembly(modules[3])
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "words"),
+    [
+        ("no-such-pass", "unknown pass name 'no-such-pass'"),
+        ("default<O9>", "invalid optimization level 'O9'"),
+        ("function(sroa", "invalid pipeline 'function(sroa'"),
+        ("function(loop(nothing))", "unknown loop pass 'nothing'"),
+        ("sroa,,instcombine", "unknown function pass ''"),
+        ("", "unknown pass name ''"),
+        ("é", "unknown pass name 'é'"),
+        ("(" * 5000, "invalid pipeline"),
+    ],
+)
+def test_a_bad_pipeline_raises_llvms_words_and_changes_nothing(
+    module: Any, machine: Any, pipeline: str, words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = str(module)
+    with pytest.raises(PassPipelineError) as raised:
+        run_passes(module, pipeline, target_machine=machine)
+    assert words in str(raised.value)
+    assert repr(pipeline) in str(raised.value)
+    assert isinstance(raised.value, ValueError)
+    assert str(module) == before
+    assert capfd.readouterr() == ("", "")
+    run_passes(module, "default<O1>", target_machine=machine)  # and the next one works
+
+
+def test_a_pipeline_with_a_nul_is_refused_rather_than_cut_short(module: Any) -> None:
+    with pytest.raises(PassPipelineError, match="NUL"):
+        run_passes(module, "sroa\0,instcombine")
+    assert "alloca" in str(module)
+
+
+def test_arguments_that_are_not_llvmlites_objects_are_type_errors(module: Any, machine: Any) -> None:
+    with pytest.raises(TypeError, match="parse it first"):
+        run_passes(SUM, "sroa")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="found NoneType"):
+        run_passes(None, "sroa")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="found TargetMachine"):
+        run_passes(machine, "sroa")
+    with pytest.raises(TypeError, match="target machine"):
+        run_passes(module, "sroa", target_machine=module)
+    with pytest.raises(TypeError, match="tuning"):
+        run_passes(module, "sroa", tuning=machine)
+    with pytest.raises(TypeError, match="found bytes"):
+        run_passes(module, b"sroa")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="found NoneType"):
+        emit_object(module, None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="found int"):
+        instruction_count(3)  # type: ignore[arg-type]
+
+
+def test_closed_objects_are_refused_by_name(parse: Callable[[], Any], module: Any) -> None:
+    closed_machine = new_machine()
+    closed_machine.close()
+    with pytest.raises(OptctxError, match="the target machine is closed"):
+        run_passes(module, "sroa", target_machine=closed_machine)
+    with pytest.raises(OptctxError, match="the target machine is closed"):
+        emit_assembly(module, closed_machine)
+    closed_module = parse()
+    closed_module.close()
+    with pytest.raises(OptctxError, match="the module is closed"):
+        run_passes(closed_module, "sroa")
+
+
+def test_a_target_that_cannot_emit_objects_says_so(module: Any) -> None:
+    with (
+        new_machine("nvptx64-nvidia-cuda") as machine,
+        pytest.raises(OptctxError, match=r"cannot emit an object for nvptx64.*can't emit a file"),
+    ):
+        emit_object(module, machine)
+
+
+def test_compiling_does_not_wait_for_llvmlites_lock(module: Any, machine: Any) -> None:
+    def work() -> None:
+        run_passes(module, "default<O3>", target_machine=machine)
+        emit_object(module, machine)
+
+    assert finishes(work, ffi.lib._lock)
+
+
+def test_the_global_context_waits_for_llvmlites_lock() -> None:
+    with binding.parse_assembly(SUM) as module:
+        assert not finishes(lambda: run_passes(module, "sroa"), ffi.lib._lock)
+
+
+def test_modules_of_one_context_wait_for_one_another(context: Any, module: Any) -> None:
+    held = compiling(address(context), None, shared=False)
+    assert not finishes(lambda: run_passes(module, "sroa"), held)
+
+
+def test_modules_with_one_target_machine_wait_for_one_another(module: Any, machine: Any) -> None:
+    other = 16  # no context lives at that address
+    held = compiling(other, address(machine), shared=False)
+    assert not finishes(lambda: emit_object(module, machine), held)
+
+
+def test_modules_that_share_nothing_do_not_wait(module: Any, machine: Any) -> None:
+    with binding.create_context() as other, new_machine() as other_machine:
+        held = compiling(address(other), address(other_machine), shared=False)
+        assert finishes(lambda: run_passes(module, "default<O2>", target_machine=machine), held)
+
+
+def test_locks_taken_in_opposite_orders_do_not_block_each_other() -> None:
+    locks = KeyedLocks()
+    counts = [0, 0]
+
+    def work(which: int, keys: list[int]) -> None:
+        for _ in range(2000):
+            with locks.holding(keys):
+                counts[which] += 1
+
+    threads = [
+        threading.Thread(target=work, args=(which, keys), daemon=True)
+        for which, keys in enumerate(([1, 2, 3], [3, 2, 1]))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SECONDS)
+    assert counts == [2000, 2000]
+    assert len(locks) == 0
+
+
+def test_a_lock_can_be_taken_again_by_its_holder_and_leaves_nothing_after_an_error() -> None:
+    locks = KeyedLocks()
+
+    def fail() -> None:
+        with locks.holding([7]), locks.holding([7, 7, 8]):
+            assert len(locks) == 2
+            raise RuntimeError("inside")
+
+    with pytest.raises(RuntimeError, match="inside"):
+        fail()
+    assert len(locks) == 0
+
+
+def test_threads_at_once_emit_what_one_thread_emits() -> None:
+    texts = [SUM.replace("add i64 %before", f"{name} i64 %before") for name in ("add", "mul", "xor")]
+    expected = [object_of(text) for text in texts]
+    assert len(set(expected)) == len(texts)
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        wrong.extend(number for _ in range(25) if object_of(texts[number]) != expected[number])
+
+    threads = [threading.Thread(target=work, args=(number % len(texts),)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_an_error_in_the_code_is_raised_and_ends_nothing(
+    context: Any, machine: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    binding.initialize_native_asmparser()
+    text = 'define void @f() {\n call void asm sideeffect "nonsense", ""()\n ret void\n}'
+    with binding.parse_assembly(text, context) as module, pytest.raises(OptctxError) as raised:
+        emit_object(module, machine)
+    assert "invalid instruction mnemonic 'nonsense'" in str(raised.value)
+    with binding.parse_assembly(text.replace("nonsense", "nop"), context) as module:
+        assert emit_object(module, machine).startswith(b"\x7fELF")  # the context works on
+    assert capfd.readouterr() == ("", "")
+
+
+def test_warnings_still_reach_standard_error_in_llvms_words(
+    context: Any, machine: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    big = """
+    declare void @g(ptr)
+    define void @f() "warn-stack-size"="8" {
+      %p = alloca [99 x i64]
+      call void @g(ptr %p)
+      ret void
+    }
+    """
+    printed = []
+    for emit in (machine.emit_object, lambda module: emit_object(module, machine)):
+        with binding.parse_assembly(big, context) as module:
+            emit(module)
+        printed.append(capfd.readouterr().err)
+    assert printed[0] == printed[1]
+    assert printed[0].startswith("warning: ")
