@@ -30,8 +30,14 @@ std::vector<std::uint8_t> from_bytes(const nb::bytes& bytes) {
     return {data, data + bytes.size()};
 }
 
+// The names in a symbol belong to its image, which lives as long as the process once it is in use.
+std::optional<image::Symbol> copy(const image::Symbol* symbol) {
+    return symbol == nullptr ? std::nullopt : std::optional(*symbol);
+}
+
 void bind_image(nb::module_& m) {
-    nb::class_<image::Symbol>(m, "Symbol", "A function or object of an image: absolute address, size in bytes, mangled name.")
+    nb::class_<image::Symbol>(m, "Symbol",
+                              "A function or object of an image: absolute address, size in bytes, mangled name.")
         .def_ro("address", &image::Symbol::address)
         .def_ro("size", &image::Symbol::size)
         .def_prop_ro("name", [](const image::Symbol& s) { return std::string(s.name); });
@@ -44,15 +50,22 @@ void bind_image(nb::module_& m) {
         .def_prop_ro("text_end", &image::Image::text_end)
         .def_prop_ro("symbol_count", &image::Image::symbol_count)
         .def("symbol", &image::Image::symbol, "name"_a, "Absolute address of a mangled name, or None.")
-        .def("function_at", &image::Image::function_at, "address"_a, nb::rv_policy::reference_internal)
-        .def("object_at", &image::Image::object_at, "address"_a, nb::rv_policy::reference_internal)
+        .def(
+            "function_at", [](const image::Image& i, std::uintptr_t a) { return copy(i.function_at(a)); }, "address"_a,
+            "The function whose code holds the address, or None.")
+        .def(
+            "object_at", [](const image::Image& i, std::uintptr_t a) { return copy(i.object_at(a)); }, "address"_a,
+            "The object whose storage holds the address, or None.")
         .def("objects_named", &image::Image::objects_named, "prefix"_a)
         .def("contains", &image::Image::contains, "address"_a);
-    m.def("loaded_libraries", [] {
-        std::vector<std::pair<std::string, std::uintptr_t>> found;
-        for (auto& library : image::loaded_libraries()) found.emplace_back(std::move(library.path), library.base);
-        return found;
-    }, "(path, base) of every shared library in this process.");
+    m.def(
+        "loaded_libraries",
+        [] {
+            std::vector<std::pair<std::string, std::uintptr_t>> found;
+            for (auto& library : image::loaded_libraries()) found.emplace_back(std::move(library.path), library.base);
+            return found;
+        },
+        "(path, base) of every shared library in this process.");
     nb::class_<image::Span>(m, "Span").def(nb::init<std::uintptr_t, std::size_t>(), "begin"_a, "size"_a);
     nb::class_<image::FunctionReferences>(m, "FunctionReferences", "Candidate references of one function.")
         .def_ro("function", &image::FunctionReferences::function)
@@ -65,23 +78,31 @@ void bind_image(nb::module_& m) {
         .def_ro("occurrences", &image::RawOption::occurrences)
         .def_ro("position", &image::RawOption::position)
         .def_prop_ro("help", [](const image::RawOption& o) { return std::string(o.help.data, o.help.size); })
-        .def_prop_ro("value_name", [](const image::RawOption& o) { return std::string(o.value_name.data, o.value_name.size); })
+        .def_prop_ro("value_name",
+                     [](const image::RawOption& o) { return std::string(o.value_name.data, o.value_name.size); })
         .def_prop_ro("hidden", &image::RawOption::hidden)
         .def_prop_ro("misc", &image::RawOption::misc)
         .def_prop_ro("value_expected", &image::RawOption::value_expected)
         .def_prop_ro("categories", &native_calls::categories);
-    m.def("option_at", [](std::uintptr_t address) { return reinterpret_cast<const image::RawOption*>(address); },
-          "address"_a, nb::rv_policy::reference);
-    m.def("walk_registry", [](std::uintptr_t map) {
-        auto registry = image::walk_registry(map);
-        std::vector<std::pair<std::string, std::uintptr_t>> options;
-        for (auto& option : registry.options) options.emplace_back(std::move(option.key), option.address);
-        return std::pair(std::move(registry.layout), std::move(options));
-    }, "map"_a, "(layout, [(name, address of the Option)]) after checking every entry.");
+    m.def(
+        "option_at", [](std::uintptr_t address) { return reinterpret_cast<const image::RawOption*>(address); },
+        "address"_a, nb::rv_policy::reference);
+    m.def(
+        "walk_registry",
+        [](std::uintptr_t map) {
+            auto registry = image::walk_registry(map);
+            std::vector<std::pair<std::string, std::uintptr_t>> options;
+            for (auto& option : registry.options) options.emplace_back(std::move(option.key), option.address);
+            return std::pair(std::move(registry.layout), std::move(options));
+        },
+        "map"_a, "(layout, [(name, address of the Option)]) after checking every entry.");
     m.def("read_words", &native_calls::read_words, "address"_a, "count"_a);
-    m.def("read_bytes", [](std::uintptr_t address, std::size_t count) {
-        return nb::bytes(reinterpret_cast<const char*>(address), count);
-    }, "address"_a, "count"_a);
+    m.def(
+        "read_bytes",
+        [](std::uintptr_t address, std::size_t count) {
+            return nb::bytes(reinterpret_cast<const char*>(address), count);
+        },
+        "address"_a, "count"_a);
     m.def("demangle", &native_calls::demangle, "name"_a);
     m.def("call_pointer", &native_calls::call_pointer, "function"_a, "argument"_a = 0);
     m.def("call_virtual_uint", &native_calls::call_virtual_uint, "object"_a, "index"_a);
@@ -91,13 +112,16 @@ void bind_image(nb::module_& m) {
 
 void bind_patch(nb::module_& m) {
     nb::class_<patch::Transaction>(m, "Transaction", "Redirected instructions of one image: prepare, commit, undo.")
-        .def("__init__", [](patch::Transaction* self, const std::vector<std::tuple<std::uintptr_t, nb::bytes, nb::bytes>>& sites,
-                            std::uintptr_t begin, std::uintptr_t end) {
-            std::vector<patch::Site> converted;
-            for (const auto& [address, before, code] : sites)
-                converted.push_back({address, from_bytes(before), from_bytes(code)});
-            new (self) patch::Transaction(std::move(converted), begin, end);
-        }, "sites"_a, "text_begin"_a, "text_end"_a)
+        .def(
+            "__init__",
+            [](patch::Transaction* self, const std::vector<std::tuple<std::uintptr_t, nb::bytes, nb::bytes>>& sites,
+               std::uintptr_t begin, std::uintptr_t end) {
+                std::vector<patch::Site> converted;
+                for (const auto& [address, before, code] : sites)
+                    converted.push_back({address, from_bytes(before), from_bytes(code)});
+                new (self) patch::Transaction(std::move(converted), begin, end);
+            },
+            "sites"_a, "text_begin"_a, "text_end"_a)
         .def("commit", &patch::Transaction::commit, "fail_at"_a = 0)
         .def("undo", &patch::Transaction::undo)
         .def_prop_ro("committed", &patch::Transaction::committed)
@@ -109,29 +133,47 @@ void bind_patch(nb::module_& m) {
 
 void bind_view(nb::module_& m) {
     nb::enum_<view::Kind>(m, "Kind")
-        .value("boolean", view::Kind::boolean).value("bool_or_default", view::Kind::bool_or_default)
-        .value("int32", view::Kind::int32).value("uint32", view::Kind::uint32)
-        .value("int64", view::Kind::int64).value("uint64", view::Kind::uint64)
-        .value("float32", view::Kind::float32).value("float64", view::Kind::float64)
-        .value("character", view::Kind::character).value("string", view::Kind::string)
-        .value("enumeration", view::Kind::enumeration).value("list", view::Kind::list)
-        .value("bits", view::Kind::bits).value("other", view::Kind::other);
+        .value("boolean", view::Kind::boolean)
+        .value("bool_or_default", view::Kind::bool_or_default)
+        .value("int32", view::Kind::int32)
+        .value("uint32", view::Kind::uint32)
+        .value("int64", view::Kind::int64)
+        .value("uint64", view::Kind::uint64)
+        .value("float32", view::Kind::float32)
+        .value("float64", view::Kind::float64)
+        .value("character", view::Kind::character)
+        .value("string", view::Kind::string)
+        .value("enumeration", view::Kind::enumeration)
+        .value("list", view::Kind::list)
+        .value("bits", view::Kind::bits)
+        .value("other", view::Kind::other);
     nb::enum_<view::Role>(m, "Role")
-        .value("option", view::Role::option).value("variable", view::Role::variable)
-        .value("stream", view::Role::stream);
+        .value("option", view::Role::option)
+        .value("variable", view::Role::variable)
+        .value("runtime", view::Role::runtime);
     nb::enum_<view::Ownership>(m, "Ownership")
-        .value("none", view::Ownership::none).value("string", view::Ownership::string)
-        .value("list", view::Ownership::list).value("list_of_strings", view::Ownership::list_of_strings)
+        .value("none", view::Ownership::none)
+        .value("string", view::Ownership::string)
+        .value("list", view::Ownership::list)
+        .value("list_of_strings", view::Ownership::list_of_strings)
         .value("shared_pointer", view::Ownership::shared_pointer);
     nb::class_<view::Region>(m, "Region", "A piece of LLVM's static storage that is redirected as a whole.")
-        .def("__init__", [](view::Region* self, std::uintptr_t live, std::size_t size, view::Role role) {
-            new (self) view::Region{.live = live, .size = size, .role = role};
-        }, "live"_a, "size"_a, "role"_a)
-        .def_rw("live", &view::Region::live).def_rw("size", &view::Region::size)
-        .def_rw("role", &view::Region::role).def_rw("kind", &view::Region::kind)
-        .def_rw("ownership", &view::Region::ownership).def_rw("variable", &view::Region::variable)
-        .def_rw("value_offset", &view::Region::value_offset).def_rw("scoped", &view::Region::scoped)
-        .def_rw("written", &view::Region::written).def_rw("escapes", &view::Region::escapes)
+        .def(
+            "__init__",
+            [](view::Region* self, std::uintptr_t live, std::size_t size, view::Role role) {
+                new (self) view::Region{.live = live, .size = size, .role = role};
+            },
+            "live"_a, "size"_a, "role"_a)
+        .def_rw("live", &view::Region::live)
+        .def_rw("size", &view::Region::size)
+        .def_rw("role", &view::Region::role)
+        .def_rw("kind", &view::Region::kind)
+        .def_rw("ownership", &view::Region::ownership)
+        .def_rw("variable", &view::Region::variable)
+        .def_rw("value_offset", &view::Region::value_offset)
+        .def_rw("scoped", &view::Region::scoped)
+        .def_rw("written", &view::Region::written)
+        .def_rw("escapes", &view::Region::escapes)
         .def_rw("has_default", &view::Region::has_default);
     m.attr("NO_SLOT") = view::no_slot;
     m.attr("MAX_IMAGES") = view::max_images;
@@ -139,46 +181,75 @@ void bind_view(nb::module_& m) {
     // Python raises its own classes; these carry the text to it.
     nb::exception<view::ParseError>(m, "ParseError", PyExc_ValueError);
     nb::exception<view::ScopeError>(m, "NativeScopeError", PyExc_RuntimeError);
-    nb::class_<view::Patch>(m, "Patch", "Storage of one region in a setting.").def_ro("slot", &view::Patch::slot)
-        .def_prop_ro("address", [](const view::Patch& p) { return reinterpret_cast<std::uintptr_t>(p.block->address()); });
+    nb::class_<view::Patch>(m, "Patch", "Storage of one region in a setting.")
+        .def_ro("slot", &view::Patch::slot)
+        .def_prop_ro("address",
+                     [](const view::Patch& p) { return reinterpret_cast<std::uintptr_t>(p.block->address()); });
     nb::class_<native_calls::SharedSetting>(m, "Setting", "Storage that gives options their values.")
         .def("__len__", [](const native_calls::SharedSetting& s) { return s.patches->size(); })
         .def_prop_ro("patches", [](const native_calls::SharedSetting& s) { return *s.patches; })
-        .def("is_same", [](const native_calls::SharedSetting& a, const native_calls::SharedSetting& b) { return a.patches == b.patches; });
+        .def("is_same", [](const native_calls::SharedSetting& a, const native_calls::SharedSetting& b) {
+            return a.patches == b.patches;
+        });
     nb::class_<view::Space>(m, "Space", "The regions of one image and what was registered for each.")
-        .def("__init__", [](view::Space* self, unsigned image, std::vector<view::Region> regions,
-                            std::vector<std::uint32_t> set_default, std::uintptr_t add_occurrence, std::uint32_t stream) {
-            new (self) view::Space(image, std::move(regions), std::move(set_default), {add_occurrence, stream});
-        }, "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "stream"_a)
-        .def("default_address", [](const view::Space& s, std::uint32_t slot) {
-            return reinterpret_cast<std::uintptr_t>(s.defaults()[slot]);
-        }, "slot"_a)
+        .def(
+            "__init__",
+            [](view::Space* self, unsigned image, std::vector<view::Region> regions,
+               std::vector<std::uint32_t> set_default, std::uintptr_t add_occurrence,
+               const std::vector<std::uint32_t>& reporting) {
+                new (self) view::Space(image, std::move(regions), std::move(set_default),
+                                       {add_occurrence, {reporting.at(0), reporting.at(1), reporting.at(2)}});
+            },
+            "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a)
+        .def(
+            "default_address",
+            [](const view::Space& s, std::uint32_t slot) {
+                return reinterpret_cast<std::uintptr_t>(s.defaults()[slot]);
+            },
+            "slot"_a)
         .def_prop_ro("written_bytes", &view::Space::written_bytes)
-        .def("parse", [](view::Space& s, std::uint32_t slot, const std::string& name,
-                         const std::vector<std::optional<std::string>>& values) {
-            return native_calls::SharedSetting{std::make_shared<const view::Setting>(s.parse(slot, name, values))};
-        }, "slot"_a, "name"_a, "values"_a)
-        .def("no_drift", [](view::Space&) { return native_calls::SharedSetting{std::make_shared<const view::Setting>()}; })
+        .def(
+            "parse",
+            [](view::Space& s, std::uint32_t slot, const std::string& name,
+               const std::vector<std::optional<std::string>>& values) {
+                return native_calls::SharedSetting{std::make_shared<const view::Setting>(s.parse(slot, name, values))};
+            },
+            "slot"_a, "name"_a, "values"_a)
+        .def("no_drift",
+             [](view::Space&) { return native_calls::SharedSetting{std::make_shared<const view::Setting>()}; })
         .def("drift", [](view::Space& s) { return native_calls::SharedSetting{s.drift()}; });
     nb::class_<view::Context>(m, "Context", "A full set of option values.")
-        .def_static("make", [](view::Space& space, const native_calls::SharedSetting& base,
-                               const std::vector<native_calls::SharedSetting>& overrides) {
-            return std::make_shared<view::Context>(space, base.patches, native_calls::merge(overrides));
-        }, "space"_a, "base"_a, "overrides"_a, "The space must outlive the context.")
-        .def("address", [](const view::Context& c, std::uint32_t slot) {
-            return reinterpret_cast<std::uintptr_t>(c.address(slot));
-        }, "slot"_a);
-    m.def("enter", [](const std::shared_ptr<view::Context>& context, nb::object owner) {
-        for (void* orphan : view::take_orphans()) Py_DECREF(static_cast<PyObject*>(orphan));
-        view::enter(context, owner.ptr());
-        owner.release();
-    }, "context"_a, "owner"_a);
-    m.def("leave", [](const view::Context& context) { Py_DECREF(static_cast<PyObject*>(view::leave(context))); },
-          "context"_a);
-    m.def("current", [](unsigned image) {
-        void* owner = view::current_owner(image);
-        return owner == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(owner));
-    }, "image"_a);
+        .def_static(
+            "make",
+            [](view::Space& space, const native_calls::SharedSetting& base,
+               const std::vector<native_calls::SharedSetting>& overrides) {
+                return std::make_shared<view::Context>(space, base.patches, native_calls::merge(overrides));
+            },
+            "space"_a, "base"_a, "overrides"_a, "The space must outlive the context.")
+        .def(
+            "address",
+            [](const view::Context& c, std::uint32_t slot) {
+                return reinterpret_cast<std::uintptr_t>(c.address(slot));
+            },
+            "slot"_a);
+    m.def(
+        "enter",
+        [](const std::shared_ptr<view::Context>& context, nb::object owner) {
+            for (void* orphan : view::take_orphans()) Py_DECREF(static_cast<PyObject*>(orphan));
+            view::enter(context, owner.ptr());
+            owner.release();
+        },
+        "context"_a, "owner"_a);
+    m.def(
+        "leave", [](const view::Context& context) { Py_DECREF(static_cast<PyObject*>(view::leave(context))); },
+        "context"_a);
+    m.def(
+        "current",
+        [](unsigned image) {
+            void* owner = view::current_owner(image);
+            return owner == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(owner));
+        },
+        "image"_a);
     m.def("active_scopes", &view::active_scopes);
     m.def("read_scalar", &view::read_scalar, "kind"_a, "address"_a);
     m.def("read_list", &view::read_list, "element"_a, "element_size"_a, "address"_a);

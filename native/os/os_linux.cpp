@@ -122,7 +122,7 @@ Mapping map_near(std::uintptr_t begin, std::uintptr_t end, std::size_t size) {
 MappedFile::MappedFile(const std::string& path) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) throw OsError("open " + path, 0, errno);
-    struct stat status {};
+    struct stat status{};
     if (fstat(fd, &status) != 0) {
         const int code = errno;
         close(fd);
@@ -143,8 +143,7 @@ void protect(std::uintptr_t begin, std::uintptr_t end, Access access) {
     const std::uintptr_t first = begin & ~mask;
     const std::uintptr_t last = (end + mask) & ~mask;
     const int flags = PROT_READ | PROT_EXEC | (access == Access::read_write_execute ? PROT_WRITE : 0);
-    if (mprotect(reinterpret_cast<void*>(first), last - first, flags) != 0)
-        throw OsError("mprotect", first, errno);
+    if (mprotect(reinterpret_cast<void*>(first), last - first, flags) != 0) throw OsError("mprotect", first, errno);
 }
 
 std::size_t page_size() {
@@ -176,8 +175,7 @@ bool register_sync_core() {
 }
 
 void sync_core() {
-    if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) != 0)
-        throw OsError("membarrier(SYNC_CORE)", 0, errno);
+    if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) != 0) throw OsError("membarrier(SYNC_CORE)", 0, errno);
 }
 
 }  // namespace optctx::os

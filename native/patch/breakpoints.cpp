@@ -20,7 +20,7 @@ struct Table {
 
 // Read by the signal handler: a list that only grows at its head, made of immutable parts.
 std::atomic<const Table*> tables{nullptr};
-struct sigaction previous {};
+struct sigaction previous{};
 
 const std::uintptr_t* find_trampoline(std::uintptr_t site) {
     for (const Table* table = tables.load(std::memory_order_acquire); table != nullptr; table = table->next) {
@@ -50,7 +50,7 @@ void on_trap(int signal, siginfo_t* info, void* context) {
 }
 
 void install() {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = on_trap;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     sigemptyset(&action.sa_mask);

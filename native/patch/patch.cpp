@@ -27,8 +27,7 @@ std::string at_address(std::uintptr_t address) {
 std::int32_t distance(std::uintptr_t from, std::uintptr_t to) {
     const auto wide = static_cast<std::intptr_t>(to - from);
     const auto narrow = static_cast<std::int32_t>(wide);
-    if (narrow != wide)
-        throw std::runtime_error("no jump reaches from " + at_address(from) + " to " + at_address(to));
+    if (narrow != wide) throw std::runtime_error("no jump reaches from " + at_address(from) + " to " + at_address(to));
     return narrow;
 }
 
@@ -125,15 +124,16 @@ void Transaction::write_trampolines(const std::vector<Site>& sites) {
 void Transaction::check_threads() const {
     if (os::thread_count() == 1) return;
     if (!os::register_sync_core())
-        throw std::runtime_error("other threads run, and this kernel has no membarrier(SYNC_CORE) to change code "
-                                 "under them; attach before any other thread is started");
+        throw std::runtime_error(
+            "other threads run, and this kernel has no membarrier(SYNC_CORE) to change code "
+            "under them; attach before any other thread is started");
     const auto blocking = os::threads_blocking(SIGTRAP);
     if (!blocking.empty())
         throw std::runtime_error("thread " + std::to_string(blocking.front()) +
                                  " blocks SIGTRAP and would be killed if it ran LLVM now; attach before it is started");
 }
 
-void Transaction::replace(Writer& writer, std::vector<std::uint8_t> Placed::*bytes) const {
+void Transaction::replace(Writer& writer, std::vector<std::uint8_t> Placed::* bytes) const {
     for (const Placed& site : sites_) writer.write(site.address, &breakpoint, 1);
     writer.serialise();
     for (const Placed& site : sites_)
@@ -178,8 +178,7 @@ std::size_t Transaction::pages() const noexcept {
 std::uintptr_t Transaction::trampoline_of(std::uintptr_t site) const {
     const auto found = std::lower_bound(sites_.begin(), sites_.end(), site,
                                         [](const Placed& placed, std::uintptr_t a) { return placed.address < a; });
-    if (found == sites_.end() || found->address != site)
-        throw std::runtime_error("no site at " + at_address(site));
+    if (found == sites_.end() || found->address != site) throw std::runtime_error("no site at " + at_address(site));
     return found->trampoline;
 }
 

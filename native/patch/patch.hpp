@@ -10,9 +10,9 @@
 namespace optctx::patch {
 
 struct Site {
-    std::uintptr_t address;             // of one whole instruction, at least 5 bytes long
-    std::vector<std::uint8_t> before;   // its bytes
-    std::vector<std::uint8_t> code;     // what is to run instead, without the jump back
+    std::uintptr_t address;            // of one whole instruction, at least 5 bytes long
+    std::vector<std::uint8_t> before;  // its bytes
+    std::vector<std::uint8_t> code;    // what is to run instead, without the jump back
 };
 
 // Owns the trampolines of an image and the bytes they replace.
@@ -53,7 +53,7 @@ private:
     void check_overlap() const;
     void write_trampolines(const std::vector<Site>& sites);
     void check_threads() const;
-    void replace(Writer& writer, std::vector<std::uint8_t> Placed::*bytes) const;
+    void replace(Writer& writer, std::vector<std::uint8_t> Placed::* bytes) const;
 
     std::vector<Placed> sites_;  // by address
     std::uintptr_t text_begin_;

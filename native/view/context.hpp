@@ -62,7 +62,8 @@ private:
 
 // The scopes of this thread, innermost last. `owner` is whatever the caller wants back on leaving.
 void enter(const std::shared_ptr<Context>& context, void* owner);
-// Leaves the innermost scope, which must be of `context`; returns its owner. Throws ScopeError and changes nothing otherwise.
+// Leaves the innermost scope, which must be of `context`; returns its owner. Throws ScopeError and changes nothing
+// otherwise.
 void* leave(const Context& context);
 // Owner of the innermost scope of this thread and image, or null.
 void* current_owner(unsigned image) noexcept;

@@ -28,7 +28,7 @@ enum class Kind : std::uint8_t {
 enum class Role : std::uint8_t {
     option,    // a cl::Option object
     variable,  // what a cl::location points at
-    stream,    // llvm::errs()
+    runtime,   // what LLVM reports through: the stream behind llvm::errs(), the fatal error handler
 };
 
 // What a byte copy of the value shares with the original, and so must be kept alive for the copy.

@@ -59,11 +59,11 @@ void enter(const std::shared_ptr<Context>& context, void* owner) {
 void* leave(const Context& context) {
     auto& frames = stack.frames;
     if (!frames.empty() && frames.back().context.get() == &context) return stack.pop();
-    const bool outer = std::any_of(frames.begin(), frames.end(),
-                                   [&](const Frame& frame) { return frame.context.get() == &context; });
-    if (outer)
-        throw ScopeError("it is not the innermost scope of this thread: scopes entered after it are still open");
-    throw ScopeError("this thread is not inside it: it was not entered, was left already, or was entered on another thread");
+    const bool outer =
+        std::any_of(frames.begin(), frames.end(), [&](const Frame& frame) { return frame.context.get() == &context; });
+    if (outer) throw ScopeError("it is not the innermost scope of this thread: scopes entered after it are still open");
+    throw ScopeError(
+        "this thread is not inside it: it was not entered, was left already, or was entered on another thread");
 }
 
 void* current_owner(unsigned image) noexcept {

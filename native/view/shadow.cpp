@@ -54,8 +54,8 @@ void duplicate_vector(std::uintptr_t (&vector)[3]) {
 
 bool same_vector(const std::uintptr_t (&a)[3], const std::uintptr_t (&b)[3]) {
     const std::uintptr_t size = a[1] - a[0];
-    return size == b[1] - b[0] &&
-           (size == 0 || std::memcmp(reinterpret_cast<const void*>(a[0]), reinterpret_cast<const void*>(b[0]), size) == 0);
+    return size == b[1] - b[0] && (size == 0 || std::memcmp(reinterpret_cast<const void*>(a[0]),
+                                                            reinterpret_cast<const void*>(b[0]), size) == 0);
 }
 
 bool same_string(std::uintptr_t a, std::uintptr_t b) {

@@ -1,6 +1,7 @@
 // The regions of one image and what was registered for each: where every context starts.
 #pragma once
 
+#include "view/capture.hpp"
 #include "view/region.hpp"
 #include "view/shadow.hpp"
 #include "view/slots.hpp"
@@ -32,7 +33,7 @@ using Setting = std::vector<Patch>;
 // Addresses of LLVM's own functions that work on options.
 struct LlvmCalls {
     std::uintptr_t add_occurrence = 0;  // Option::addOccurrence(unsigned, StringRef, StringRef, bool)
-    std::uint32_t stream = no_slot;     // slot of llvm::errs()'s stream
+    Reporting reporting;
 };
 
 // What LLVM's own storage is aligned to, at most, in bytes.

@@ -52,5 +52,7 @@ def _words(args: Iterable[str] | str) -> list[str]:
     words = list(args)
     for word in words:
         if not isinstance(word, str):
-            raise OptionTypeError(f"a command line is a str or strings, found {word!r} of type {type(word).__name__}")
+            raise OptionTypeError(
+                f"a command line is a str or strings, found {word!r} of type {type(word).__name__}"
+            )
     return words

@@ -71,7 +71,9 @@ class OptionContext(Mapping[str, Value]):
         """Fills a new object: `made` on top of everything that `base` has."""
         self._engine = engine
         inherited = {**base.inherited, **base.own}
-        self._contents = Contents(base.drift, inherited, {override.option.record.name: override for override in made})
+        self._contents = Contents(
+            base.drift, inherited, {override.option.record.name: override for override in made}
+        )
         self._native = self._contents.native(engine)
 
     @classmethod
@@ -82,7 +84,9 @@ class OptionContext(Mapping[str, Value]):
         Raises what the constructor raises.
         """
         engine = attach()
-        made = [make_override(engine, find(engine, n), n, texts) for n, texts in parse_args(engine, args).items()]
+        made = [
+            make_override(engine, find(engine, n), n, texts) for n, texts in parse_args(engine, args).items()
+        ]
         return cls._from(engine, resolve_base(engine, base, _current(engine)), made)
 
     @classmethod
@@ -92,7 +96,7 @@ class OptionContext(Mapping[str, Value]):
         return context
 
     def derive(self, overrides: Mapping[str, object] | None = None, /, **named: object) -> OptionContext:
-        """A copy with changes: this context's overrides, and these on top. Raises what the constructor raises."""
+        """A copy with changes: this context's overrides, and these on top. Raises as the constructor does."""
         changed = OptionContext(overrides, base=self, **named)
         own = {**self._contents.own, **changed._contents.own}
         base = Contents(self._contents.drift, self._contents.inherited, {})
@@ -213,8 +217,15 @@ class OptionContext(Mapping[str, Value]):
 
         Raises OptionTypeError for a generator or coroutine function, whose body runs after the call is over.
         """
-        if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise OptionTypeError(f"cannot put {function!r} inside a context: its body runs after the call has returned; use `with` in it")
+        if (
+            inspect.iscoroutinefunction(function)
+            or inspect.isgeneratorfunction(function)
+            or inspect.isasyncgenfunction(function)
+        ):
+            raise OptionTypeError(
+                f"cannot put {function!r} inside a context: its body runs after the call has returned; "
+                "use `with` in it"
+            )
 
         @functools.wraps(function)
         def inside(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -225,7 +236,7 @@ class OptionContext(Mapping[str, Value]):
 
 
 def current() -> OptionContext:
-    """The context that this thread is in; outside any scope, one of the process-wide values of this moment."""
+    """The context that this thread is in; outside any scope, one of the process-wide values of now."""
     engine = attach()
     return _current(engine) or OptionContext._from(engine, Contents(drift_of(engine), {}, {}), ())
 

@@ -24,7 +24,7 @@ class Override:
     setting: Setting = field(compare=False, repr=False)
 
     def value(self, engine: Engine) -> Value:
-        """The Python value that LLVM's parser made of the text; the text where the type has no readable form."""
+        """What LLVM's parser made of the text; the text itself where the type has no readable form."""
         if self.option.record.type.kind == Kind.other:
             return self.texts[-1]
         addresses = {patch.slot: patch.address for patch in self.setting.patches}

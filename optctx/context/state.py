@@ -41,7 +41,7 @@ class Contents:
         return {*self.inherited, *self.own, *_drifted(engine, self.drift)}
 
     def portable(self, engine: Engine) -> tuple[dict[str, Texts], dict[str, Texts]]:
-        """(inherited, own) as text, for another process. Raises OptionValueError for a value that has none."""
+        """(inherited, own) as text, for another process; raises OptionValueError for a value without."""
         inherited = {}
         for name, address in _drifted(engine, self.drift).items():
             option = find(engine, name)
@@ -49,7 +49,10 @@ class Contents:
                 continue
             value = read_value(option, address)
             if option.record.type.kind == Kind.other or value is None:
-                raise OptionValueError(f"cannot pickle a context that inherits a process-wide value of {name!r}, which has no text form")
+                raise OptionValueError(
+                    f"cannot pickle a context that inherits a process-wide value of {name!r}, "
+                    "which has no text form"
+                )
             inherited[name] = texts_of(option, name, value)
         inherited.update((override.name, override.texts) for override in self.inherited.values())
         return inherited, {override.name: override.texts for override in self.own.values()}
@@ -79,7 +82,9 @@ def rebuild(
 ) -> tuple[Contents, list[Override]]:
     """The inverse of `Contents.portable`: a base, and the overrides on top of it."""
     below = [make_override(engine, find(engine, name), name, texts) for name, texts in inherited.items()]
-    base = Contents(engine.space.no_drift(), {override.option.record.name: override for override in below}, {})
+    base = Contents(
+        engine.space.no_drift(), {override.option.record.name: override for override in below}, {}
+    )
     return base, [make_override(engine, find(engine, name), name, texts) for name, texts in own.items()]
 
 

@@ -22,7 +22,7 @@ _COMMA_SEPARATED = 1  # cl::MiscFlags
 
 
 def texts_of(option: PlannedOption, name: str, value: object) -> Texts:
-    """The occurrences that give `option` the value. Raises OptionTypeError for a type that it does not take."""
+    """The occurrences that give `option` the value; raises OptionTypeError for a type it does not take."""
     kind = option.record.type.kind
     if kind in (Kind.list, Kind.bits):
         return _list_texts(option, name, value)
@@ -74,13 +74,12 @@ def _scalar_text(option: PlannedOption, name: str, kind: Kind, value: object) ->
         if isinstance(value, bool):
             return "true" if value else "false"
         raise _wrong_type(option, name, value, "True, False or command-line text")
-    if kind in _INTEGERS and not isinstance(value, bool):
-        try:
-            return str(operator.index(value))  # type: ignore[arg-type]
-        except TypeError:
-            raise _wrong_type(option, name, value, "an int or command-line text") from None
-    if kind in _FLOATS and not isinstance(value, bool):
-        if isinstance(value, (int, float)):
+    if kind in _INTEGERS:
+        if hasattr(value, "__index__") and not isinstance(value, bool):
+            return str(operator.index(value))
+        raise _wrong_type(option, name, value, "an int or command-line text")
+    if kind in _FLOATS:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
             return repr(float(value))
         raise _wrong_type(option, name, value, "a float or command-line text")
     raise _wrong_type(option, name, value, "a str")
@@ -92,12 +91,15 @@ def _command_line_text(option: PlannedOption, name: str, text: str) -> str | Non
     if _value_expected(option) == _VALUE_DISALLOWED:
         if text in option.record.names and text == name:
             return None
-        raise OptionValueError(f"cannot set {name!r} to {text!r}: LLVM does not allow a value here; use True, or from_args(['-{name}'])")
+        raise OptionValueError(
+            f"cannot set {name!r} to {text!r}: LLVM does not allow a value here; "
+            f"use True, or from_args(['-{name}'])"
+        )
     return text
 
 
 def _wrong_type(option: PlannedOption, name: str, value: object, expected: str) -> OptionTypeError:
     return OptionTypeError(
-        f"cannot set {name!r} to {value!r}: the option is of type {type_name(option.record.type.kind)} and takes "
-        f"{expected}, found {type(value).__name__}"
+        f"cannot set {name!r} to {value!r}: the option is of type {type_name(option.record.type.kind)} "
+        f"and takes {expected}, found {type(value).__name__}"
     )

@@ -25,13 +25,13 @@ __all__ = ["Engine", "attach", "attached", "detach"]
 
 _IMAGE_INDEX = 0  # which of the thread-local views; one LLVM is supported so far
 _ERRS = "_ZN4llvm4errsEv"
-_ERRS_STREAM = "_ZZN4llvm4errsEvE1S"
+_RUNTIME = ("_ZZN4llvm4errsEvE1S", "_ZL12ErrorHandler", "_ZL20ErrorHandlerUserData")
 _ADD_OCCURRENCE = "_ZN4llvm2cl6Option13addOccurrenceEjNS_9StringRefES2_b"
 
 
 @dataclass
 class Engine:
-    """One image with its options, its redirected instructions and the views on it. Lives as long as the process."""
+    """One image: its options, its redirected instructions and the views on it. Lives with the process."""
 
     image: Image
     survey: Survey
@@ -72,7 +72,9 @@ def attach() -> Engine:
             try:
                 _engine.transaction.commit()
             except RuntimeError as error:
-                raise UnsupportedImageError(f"could not redirect LLVM's option reads, nothing was changed: {error}") from error
+                raise UnsupportedImageError(
+                    f"could not redirect LLVM's option reads, nothing was changed: {error}"
+                ) from error
             _engine.seconds["commit"] = time.perf_counter() - start
         return _engine
 
@@ -92,7 +94,10 @@ def detach() -> None:
             return
         inside = active_scopes()
         if inside:
-            raise ScopeError(f"cannot detach from LLVM: {inside} scope(s) are still entered in this process; leave them first")
+            raise ScopeError(
+                f"cannot detach from LLVM: {inside} scope(s) are still entered in this process; "
+                "leave them first"
+            )
         _engine.transaction.undo()
 
 
@@ -103,17 +108,19 @@ def _prepare() -> Engine:
     clock.lap("image")
     surveyed = survey(image)
     clock.lap("registry")
-    plan = make_plan(image, surveyed, _error_stream(image))
+    plan = make_plan(image, surveyed, _runtime(image))
     clock.lap("sites")
     offset = thread_offset(_IMAGE_INDEX)
-    code = [(site.address, site.code, trampoline(site, plan.slots[site.region], offset)) for site in plan.sites]
+    code = [
+        (site.address, site.code, trampoline(site, plan.slots[site.region], offset)) for site in plan.sites
+    ]
     clock.lap("trampolines")
     try:
         transaction = Transaction(code, image.text_begin, image.text_end)
         add_occurrence = image.symbol(_ADD_OCCURRENCE)
         if add_occurrence is None:
             raise UnsupportedImageError(f"{image.path}: expected the symbol {_ADD_OCCURRENCE}, found none")
-        space = Space(_IMAGE_INDEX, plan.regions, plan.set_default, add_occurrence, plan.stream_slot)
+        space = Space(_IMAGE_INDEX, plan.regions, plan.set_default, add_occurrence, plan.runtime_slots)
     except RuntimeError as error:
         raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
     clock.lap("views")
@@ -124,16 +131,21 @@ def _prepare() -> Engine:
     return engine
 
 
-def _error_stream(image: Image) -> tuple[int, int]:
-    """(address, size) of the stream behind llvm::errs(), which must be unbuffered and made already."""
-    function, stream = image.symbol(_ERRS), image.symbol(_ERRS_STREAM)
-    symbol = image.object_at(stream) if stream is not None else None
-    if function is None or stream is None or symbol is None or call_pointer(function) != stream:
-        raise UnsupportedImageError(f"{image.path}: llvm::errs() is not where it was expected ({_ERRS_STREAM})")
-    words = read_words(stream, 5)
-    if words[2:] != [0, 0, 0]:
-        raise UnsupportedImageError(f"{image.path}: llvm::errs() was expected to be unbuffered, found {words[2:]}")
-    return stream, symbol.size
+def _runtime(image: Image) -> list[tuple[int, int]]:
+    """(address, size) of what LLVM reports through: errs()'s stream, the fatal error handler, its data."""
+    function = image.symbol(_ERRS)
+    # The stream is made at the first call; from then on it is where its symbol says.
+    made = call_pointer(function) if function is not None else 0
+    spans = []
+    for name in _RUNTIME:
+        address = image.symbol(name)
+        symbol = image.object_at(address) if address is not None else None
+        if symbol is None or symbol.address != address:
+            raise UnsupportedImageError(f"{image.path}: expected an object called {name}, found none")
+        spans.append((symbol.address, symbol.size))
+    if spans[0][0] != made or read_words(made, 5)[2:] != [0, 0, 0]:
+        raise UnsupportedImageError(f"{image.path}: llvm::errs() is not the unbuffered stream {_RUNTIME[0]}")
+    return spans
 
 
 class _Clock:

@@ -56,18 +56,18 @@ class Plan:
     regions: list[Region]
     set_default: list[int]
     slots: dict[int, int]
-    stream_slot: int
+    runtime_slots: list[int]
     sites: list[Site]
     refusals: list[SiteRefusal]
 
 
-def make_plan(image: Image, survey: Survey, stream: tuple[int, int]) -> Plan:
-    """`stream`: (address, size in bytes) of llvm::errs()'s stream, which gets a slot as well."""
+def make_plan(image: Image, survey: Survey, runtime: list[tuple[int, int]]) -> Plan:
+    """`runtime`: (address, size in bytes) of what LLVM reports through; each gets a slot as well."""
     options = {record.address: PlannedOption(record) for record in survey.records}
     for option in options.values():
         _refuse(option, _reason_by_record(option.record))
     spans = _spans(survey.records)
-    sites, refusals = find_sites(image, sorted([*spans, stream]))
+    sites, refusals = find_sites(image, sorted([*spans, *runtime]))
     by_region: dict[int, list[Site]] = defaultdict(list)
     for site in sites:
         by_region[site.region].append(site)
@@ -77,8 +77,8 @@ def make_plan(image: Image, survey: Survey, stream: tuple[int, int]) -> Plan:
         option.readers = list(dict.fromkeys(site.function for site in own))
         if not own and option.scope == "thread" and not option.record.alias_of:
             option.scope = "unread"
-    plan = Plan(options, [], [], {}, 0, [], refusals)
-    _give_slots(plan, survey.value_offset, by_region, stream)
+    plan = Plan(options, [], [], {}, [], [], refusals)
+    _give_slots(plan, survey.value_offset, by_region, runtime)
     plan.sites = [site for site in sites if site.region in plan.slots]
     return plan
 
@@ -116,7 +116,7 @@ def _spans(records: list[OptionRecord]) -> list[tuple[int, int]]:
 
 
 def _pointed_at(image: Image, spans: list[tuple[int, int]]) -> list[int]:
-    """Addresses inside the spans that pointers in the image's data hold, where run-time code may read those."""
+    """Addresses inside the spans that pointers in the image's data hold, if run-time code may read those."""
     pointers = find_data_pointers(image, [Span(begin, size) for begin, size in spans])
     # 16 bytes: a vector load may take the pointer together with its neighbour.
     places = sorted({at & ~15 for at, _ in pointers})
@@ -165,7 +165,7 @@ def _refuse_by_code(
 
 
 def _give_slots(
-    plan: Plan, value_offset: int, by_region: dict[int, list[Site]], stream: tuple[int, int]
+    plan: Plan, value_offset: int, by_region: dict[int, list[Site]], runtime: list[tuple[int, int]]
 ) -> None:
     def add(region: Region, set_default: int) -> int:
         plan.regions.append(region)
@@ -173,7 +173,7 @@ def _give_slots(
         plan.slots[region.live] = len(plan.regions) - 1
         return len(plan.regions) - 1
 
-    plan.stream_slot = add(Region(*stream, Role.stream), 0)
+    plan.runtime_slots = [add(Region(*span, Role.runtime), 0) for span in runtime]
     for option in plan.options.values():
         record = option.record
         if option.scope == "process" or record.size is None:

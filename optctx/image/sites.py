@@ -1,6 +1,6 @@
 """Finds every instruction that refers to given storage, and decides how each one can be redirected.
 
-A native scan proposes places; iced-x86 decodes each function up to them, so that only real instructions count.
+A native scan proposes places; iced-x86 decodes each function up to them: only real instructions count.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from iced_x86 import (
     FlowControl,
     Instruction,
     InstructionInfoFactory,
+    MemorySizeExt,
     Mnemonic,
     OpAccess,
     OpKind,
@@ -29,7 +30,6 @@ __all__ = ["Site", "SiteRefusal", "Tactic", "find_sites"]
 _JUMP_SIZE = 5  # bytes of jmp rel32
 _LONGEST = 15  # bytes of an x86 instruction
 _WRITES = {OpAccess.WRITE, OpAccess.READ_WRITE, OpAccess.COND_WRITE, OpAccess.READ_COND_WRITE}
-_READS = {OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
 # rsp (4) and r12 (12) as a base need a SIB byte, which would make the instruction longer.
 _NEEDS_SIB = {4, 12}
 
@@ -103,7 +103,7 @@ def find_sites(image: Image, spans: Sequence[tuple[int, int]]) -> tuple[list[Sit
 
 
 def _instructions(references: FunctionReferences) -> Iterator[tuple[Instruction, bytes, int]]:
-    """The real instructions with a RIP-relative operand at the proposed places: (instruction, bytes, ModRM index).
+    """The real instructions with a RIP-relative operand at the proposed places: (itself, bytes, ModRM index).
 
     Decoding runs from the start of the function, so a place in the middle of an instruction is seen as such.
     """
@@ -161,6 +161,8 @@ def _judge(
     memory = info.used_memory()
     if not takes_address and (len(memory) != 1 or offset + _memory_bytes(instruction) > size):
         return refuse("reaches past the storage")
+    if not takes_address and _memory_bytes(instruction) >= _VECTOR and instruction.mnemonic not in _UNALIGNED:
+        return refuse("may need storage that is aligned as LLVM's own is")
     scratch = _destination(instruction)
     tactic = Tactic.DESTINATION
     if scratch is None:
@@ -173,9 +175,11 @@ def _judge(
 
 
 def _memory_bytes(instruction: Instruction) -> int:
-    from iced_x86 import MemorySizeExt
-
     return int(MemorySizeExt.size(instruction.memory_size))
+
+
+_VECTOR = 16  # bytes: SSE operands of that size are aligned unless the instruction says otherwise
+_UNALIGNED = {Mnemonic.MOVUPS, Mnemonic.MOVUPD, Mnemonic.MOVDQU, Mnemonic.LDDQU}
 
 
 _OVERWRITING = {Mnemonic.MOV, Mnemonic.MOVZX, Mnemonic.MOVSX, Mnemonic.MOVSXD, Mnemonic.LEA}

@@ -57,7 +57,9 @@ class Choices:
     def stored(self, size: int = 0) -> tuple[int, list[int]]:
         """(bytes of the enum, the integer that each choice stores)."""
         # OptionValue<T>: {vtable, T value, bool valid}
-        addresses = [call_virtual_pointer(self.parser, self.value_index, i) + _WORD for i in range(self._count())]
+        addresses = [
+            call_virtual_pointer(self.parser, self.value_index, i) + _WORD for i in range(self._count())
+        ]
         raw = [read_bytes(address, _WORD) for address in addresses]
         if not size:
             size = 1 if raw and all(r[1] == 1 and r[4] != 1 for r in raw) else 4
@@ -135,7 +137,9 @@ def survey(image: Image) -> Survey:
     """Walks and checks LLVM's registry. Raises UnsupportedImageError with what did not check out."""
     addresses = [image.symbol(name) for name in (_TOP_LEVEL, _REGISTERED)]
     if None in addresses:
-        raise UnsupportedImageError(f"{image.path}: expected the symbols {_TOP_LEVEL} and {_REGISTERED}, found neither or one")
+        raise UnsupportedImageError(
+            f"{image.path}: expected the symbols {_TOP_LEVEL} and {_REGISTERED}, found neither or one"
+        )
     top_level, registered = (address for address in addresses if address is not None)
     try:
         layout, options = walk_registry(call_pointer(registered, call_pointer(top_level)))
@@ -154,12 +158,16 @@ def _probe_value_offset(image: Image, addresses: list[int]) -> int:
     vtable = image.symbol(_UINT_VTABLE)
     expected = image.symbol("_ZTVN4llvm2cl11OptionValueIjEE")
     if vtable is None or expected is None:
-        raise UnsupportedImageError(f"{image.path}: the vtable of opt<unsigned> or of its OptionValue is not named")
+        raise UnsupportedImageError(
+            f"{image.path}: the vtable of opt<unsigned> or of its OptionValue is not named"
+        )
     samples = [read_words(a, 24) for a in addresses if option_at(a).vtable == vtable + _VTABLE_HEAD]
     for index in range(0x60 // _WORD, 24):
         if samples and all(words[index] == expected + _VTABLE_HEAD for words in samples):
             return (index - 1) * _WORD
-    raise UnsupportedImageError(f"{image.path}: no offset holds the value in all {len(samples)} opt<unsigned> objects")
+    raise UnsupportedImageError(
+        f"{image.path}: no offset holds the value in all {len(samples)} opt<unsigned> objects"
+    )
 
 
 def _record(image: Image, vtables: _Vtables, offset: int, names: list[str], address: int) -> OptionRecord:
@@ -179,7 +187,9 @@ def _record(image: Image, vtables: _Vtables, offset: int, names: list[str], addr
     if option_type.kind in (Kind.enumeration, Kind.list, Kind.bits, Kind.other):
         record.choices = choices
     if size is not None:
-        record.callback = words[-2] != 0  # std::function is the last member: {functor, functor, manager, invoker}
+        record.callback = (
+            words[-2] != 0
+        )  # std::function is the last member: {functor, functor, manager, invoker}
     if option_type.external:
         record.variable = words[offset // _WORD]
         variable = image.object_at(record.variable) if image.contains(record.variable) else None

@@ -91,6 +91,7 @@ def _check(site: Site, code: bytes) -> None:
     )
     if not same:
         raise UnsupportedImageError(
-            f"the instruction {site.code.hex()} at {site.address:#x} in {site.function} could not be rewritten: "
+            f"the instruction {site.code.hex()} at {site.address:#x} in {site.function} "
+            "could not be rewritten: "
             f"{code.hex()} decodes as '{new}', expected '{old}' on another base"
         )

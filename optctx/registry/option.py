@@ -28,7 +28,9 @@ class Option:
 
     @property
     def type(self) -> str:
-        """bool, boolOrDefault, int, uint, int64, uint64, float, double, char, string, enum, list, bits, other."""
+        """One of bool, boolOrDefault, int, uint, int64, uint64, float, double, char, string, enum, list, bits
+        and other.
+        """
         return type_name(self._target.record.type.kind)
 
     @property
@@ -85,7 +87,7 @@ class Option:
 
     @property
     def hidden(self) -> str:
-        """"not" (shown by -help), "hidden" (by -help-hidden) or "really"."""
+        """ "not" (shown by -help), "hidden" (by -help-hidden) or "really"."""
         return _HIDDEN[min(option_at(self._planned.record.address).hidden, 2)]
 
     @property
@@ -98,7 +100,7 @@ class Option:
 
     @property
     def scope(self) -> str:
-        """thread: can be set per thread; process: cannot, see `reason`; unread: nothing in this library reads it."""
+        """thread: can be set per thread; process: cannot, see `reason`; unread: nothing here reads it."""
         return self._target.scope
 
     @property

@@ -54,12 +54,17 @@ def find(engine: Engine, name: str) -> PlannedOption:
 def unknown(engine: Engine, name: object) -> UnknownOptionError:
     """The error for a name that nobody registered, with what may have been meant."""
     if not isinstance(name, str):
-        return UnknownOptionError(f"an option name is a string, found {name!r} of type {type(name).__name__}", repr(name))
+        return UnknownOptionError(
+            f"an option name is a string, found {name!r} of type {type(name).__name__}", repr(name)
+        )
     bare = name.lstrip("-").replace("_", "-")
-    near = [bare] if bare in engine.options else difflib.get_close_matches(bare, engine.options, n=3, cutoff=0.6)
+    near = (
+        [bare] if bare in engine.options else difflib.get_close_matches(bare, engine.options, n=3, cutoff=0.6)
+    )
     hint = f"did you mean {' or '.join(near)}?" if near else "`optctx list` shows every name"
+    library = engine.image.path.rsplit("/", 1)[-1]
     return UnknownOptionError(
-        f"no LLVM option is called {name!r} among the {len(engine.options)} of {engine.image.path.rsplit('/', 1)[-1]}; {hint}",
+        f"no LLVM option is called {name!r} among the {len(engine.options)} of {library}; {hint}",
         name,
         tuple(near),
     )

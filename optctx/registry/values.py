@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Union
-
 from optctx._native import Kind, read_bytes, read_list, read_scalar
 from optctx.engine.plan import PlannedOption
 from optctx.image.survey import Choices
 from optctx.image.typenames import OptionType, element_size
 
-__all__ = ["Value", "read_default", "read_value"]
+__all__ = ["Value", "choice_help", "python_types", "read_default", "read_value"]
 
-Scalar = Union[bool, int, float, str, None]
-Value = Union[Scalar, list[Scalar]]
+Scalar = bool | int | float | str | None
+Value = Scalar | list[Scalar]
 
 _BOOL_OR_DEFAULT = {0: None, 1: True, 2: False}  # cl::BOU_UNSET, BOU_TRUE, BOU_FALSE
 _POINTER = 8  # bytes: what a registry of passes stores

@@ -1,0 +1,40 @@
+# Every command of the project. `make demo` and `make test` each start from nothing: they make their own
+# virtual environment in .venv and build the package into it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(shell find native -name '*.[ch]pp') CMakeLists.txt pyproject.toml
+
+.PHONY: demo test lint bench conformance sanitize stub clean
+
+demo: $(VENV)/.built
+	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
+	  --set unroll-count=1,2,4,8 --set force-vector-width=1,4,8 --verify
+
+test: $(VENV)/.built
+	$(BIN)/pytest
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $$(find native -name '*.[ch]pp')
+
+bench: $(VENV)/.built
+	$(BIN)/python -m benchmarks
+
+# The editable install finds changed Python files by itself; changed native code is built again.
+$(VENV)/.built: $(VENV)/.made $(SOURCES)
+	$(BIN)/pip install --quiet --disable-pip-version-check --config-settings=cmake.define.OPTCTX_WERROR=ON -e '.[test]'
+	touch $@
+
+$(VENV)/.lint: $(VENV)/.built
+	$(BIN)/pip install --quiet --disable-pip-version-check --group lint
+	touch $@
+
+# Debian has venv in a package of its own (python3-venv); virtualenv does as well.
+$(VENV)/.made:
+	$(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV) || \
+	  { echo "make: need Python's venv: apt-get install python3-venv" >&2; rm -rf $(VENV); exit 1; }
+	touch $@
+
+clean:
+	rm -rf $(VENV) build

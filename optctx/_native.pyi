@@ -1,0 +1,334 @@
+"""Native part of optctx: image, patching, views. Not a public interface."""
+
+from collections.abc import Sequence
+import enum
+
+
+class Symbol:
+    """
+    A function or object of an image: absolute address, size in bytes, mangled name.
+    """
+
+    @property
+    def address(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+class Image:
+    """A shared library of this process, with the symbols of its file."""
+
+    def __init__(self, path: str, base: int) -> None: ...
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def base(self) -> int: ...
+
+    @property
+    def build_id(self) -> str: ...
+
+    @property
+    def text_begin(self) -> int: ...
+
+    @property
+    def text_end(self) -> int: ...
+
+    @property
+    def symbol_count(self) -> int: ...
+
+    def symbol(self, name: str) -> int | None:
+        """Absolute address of a mangled name, or None."""
+
+    def function_at(self, address: int) -> Symbol | None:
+        """The function whose code holds the address, or None."""
+
+    def object_at(self, address: int) -> Symbol | None:
+        """The object whose storage holds the address, or None."""
+
+    def objects_named(self, prefix: str) -> list[Symbol]: ...
+
+    def contains(self, address: int) -> bool: ...
+
+def loaded_libraries() -> list[tuple[str, int]]:
+    """(path, base) of every shared library in this process."""
+
+class Span:
+    def __init__(self, begin: int, size: int) -> None: ...
+
+class FunctionReferences:
+    """Candidate references of one function."""
+
+    @property
+    def function(self) -> Symbol: ...
+
+    @property
+    def modrm_at(self) -> list[int]: ...
+
+def find_references(image: Image, spans: Sequence[Span]) -> list[FunctionReferences]:
+    """
+    Candidate references into the spans, by function; the image must outlive the answer.
+    """
+
+def find_data_pointers(image: Image, spans: Sequence[Span]) -> list[tuple[int, int]]: ...
+
+class RawOption:
+    """The common part of a cl::Option object, read in place."""
+
+    @property
+    def vtable(self) -> int: ...
+
+    @property
+    def occurrences(self) -> int: ...
+
+    @property
+    def position(self) -> int: ...
+
+    @property
+    def help(self) -> str: ...
+
+    @property
+    def value_name(self) -> str: ...
+
+    @property
+    def hidden(self) -> int: ...
+
+    @property
+    def misc(self) -> int: ...
+
+    @property
+    def value_expected(self) -> int: ...
+
+    @property
+    def categories(self) -> list[str]: ...
+
+def option_at(address: int) -> RawOption: ...
+
+def walk_registry(map: int) -> tuple[str, list[tuple[str, int]]]:
+    """(layout, [(name, address of the Option)]) after checking every entry."""
+
+def read_words(address: int, count: int) -> list[int]: ...
+
+def read_bytes(address: int, count: int) -> bytes: ...
+
+def demangle(name: str) -> str: ...
+
+def call_pointer(function: int, argument: int = 0) -> int: ...
+
+def call_virtual_uint(object: int, index: int) -> int: ...
+
+def call_virtual_pointer(object: int, index: int, argument: int) -> int: ...
+
+def call_virtual_text(object: int, index: int, argument: int) -> str: ...
+
+class Transaction:
+    """Redirected instructions of one image: prepare, commit, undo."""
+
+    def __init__(self, sites: Sequence[tuple[int, bytes, bytes]], text_begin: int, text_end: int) -> None: ...
+
+    def commit(self, fail_at: int = 0) -> None: ...
+
+    def undo(self) -> None: ...
+
+    @property
+    def committed(self) -> bool: ...
+
+    @property
+    def trampoline_bytes(self) -> int: ...
+
+    @property
+    def pages(self) -> int: ...
+
+    def trampoline_of(self, site: int) -> int: ...
+
+    def __len__(self) -> int: ...
+
+class Kind(enum.Enum):
+    boolean = 0
+
+    bool_or_default = 1
+
+    int32 = 2
+
+    uint32 = 3
+
+    int64 = 4
+
+    uint64 = 5
+
+    float32 = 6
+
+    float64 = 7
+
+    character = 8
+
+    string = 9
+
+    enumeration = 10
+
+    list = 11
+
+    bits = 12
+
+    other = 13
+
+class Role(enum.Enum):
+    option = 0
+
+    variable = 1
+
+    runtime = 2
+
+class Ownership(enum.Enum):
+    none = 0
+
+    string = 1
+
+    list = 2
+
+    list_of_strings = 3
+
+    shared_pointer = 4
+
+class Region:
+    """A piece of LLVM's static storage that is redirected as a whole."""
+
+    def __init__(self, live: int, size: int, role: Role) -> None: ...
+
+    @property
+    def live(self) -> int: ...
+
+    @live.setter
+    def live(self, arg: int, /) -> None: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @size.setter
+    def size(self, arg: int, /) -> None: ...
+
+    @property
+    def role(self) -> Role: ...
+
+    @role.setter
+    def role(self, arg: Role, /) -> None: ...
+
+    @property
+    def kind(self) -> Kind: ...
+
+    @kind.setter
+    def kind(self, arg: Kind, /) -> None: ...
+
+    @property
+    def ownership(self) -> Ownership: ...
+
+    @ownership.setter
+    def ownership(self, arg: Ownership, /) -> None: ...
+
+    @property
+    def variable(self) -> int: ...
+
+    @variable.setter
+    def variable(self, arg: int, /) -> None: ...
+
+    @property
+    def value_offset(self) -> int: ...
+
+    @value_offset.setter
+    def value_offset(self, arg: int, /) -> None: ...
+
+    @property
+    def scoped(self) -> bool: ...
+
+    @scoped.setter
+    def scoped(self, arg: bool, /) -> None: ...
+
+    @property
+    def written(self) -> bool: ...
+
+    @written.setter
+    def written(self, arg: bool, /) -> None: ...
+
+    @property
+    def escapes(self) -> bool: ...
+
+    @escapes.setter
+    def escapes(self, arg: bool, /) -> None: ...
+
+    @property
+    def has_default(self) -> bool: ...
+
+    @has_default.setter
+    def has_default(self, arg: bool, /) -> None: ...
+
+NO_SLOT: int = 4294967295
+
+MAX_IMAGES: int = 8
+
+def thread_offset(image: int) -> int: ...
+
+class ParseError(ValueError):
+    pass
+
+class NativeScopeError(RuntimeError):
+    pass
+
+class Patch:
+    """Storage of one region in a setting."""
+
+    @property
+    def slot(self) -> int: ...
+
+    @property
+    def address(self) -> int: ...
+
+class Setting:
+    """Storage that gives options their values."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def patches(self) -> list[Patch]: ...
+
+    def is_same(self, arg: Setting, /) -> bool: ...
+
+class Space:
+    """The regions of one image and what was registered for each."""
+
+    def __init__(self, image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: Sequence[int]) -> None: ...
+
+    def default_address(self, slot: int) -> int: ...
+
+    @property
+    def written_bytes(self) -> int: ...
+
+    def parse(self, slot: int, name: str, values: Sequence[str | None]) -> Setting: ...
+
+    def no_drift(self) -> Setting: ...
+
+    def drift(self) -> Setting: ...
+
+class Context:
+    """A full set of option values."""
+
+    @staticmethod
+    def make(space: Space, base: Setting, overrides: Sequence[Setting]) -> Context:
+        """The space must outlive the context."""
+
+    def address(self, slot: int) -> int: ...
+
+def enter(context: Context, owner: object) -> None: ...
+
+def leave(context: Context) -> None: ...
+
+def current(image: int) -> object: ...
+
+def active_scopes() -> int: ...
+
+def read_scalar(kind: Kind, address: int) -> bool | int | int | float | str: ...
+
+def read_list(element: Kind, element_size: int, address: int) -> list[bool | int | int | float | str]: ...
