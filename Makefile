@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint bench conformance sanitize stub clean
+.PHONY: demo test lint bench stub clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -20,6 +20,10 @@ lint: $(VENV)/.lint
 
 bench: $(VENV)/.built
 	$(BIN)/python -m benchmarks
+
+# Takes over the native module's generated stub, after a change of the bindings.
+stub: $(VENV)/.built
+	cp $$($(BIN)/python -c 'from optctx import _native; print(_native.__file__.rsplit("/", 1)[0])')/_native.pyi optctx/
 
 # The editable install finds changed Python files by itself; changed native code is built again.
 $(VENV)/.built: $(VENV)/.made $(SOURCES)

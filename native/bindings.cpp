@@ -192,15 +192,15 @@ void bind_view(nb::module_& m) {
             return a.patches == b.patches;
         });
     nb::class_<view::Space>(m, "Space", "The regions of one image and what was registered for each.")
-        .def(
-            "__init__",
-            [](view::Space* self, unsigned image, std::vector<view::Region> regions,
-               std::vector<std::uint32_t> set_default, std::uintptr_t add_occurrence,
-               const std::vector<std::uint32_t>& reporting) {
-                new (self) view::Space(image, std::move(regions), std::move(set_default),
+        .def_static(
+            "make",
+            [](unsigned image, std::vector<view::Region> regions, std::vector<std::uint32_t> set_default,
+               std::uintptr_t add_occurrence, const std::vector<std::uint32_t>& reporting) {
+                return new view::Space(image, std::move(regions), std::move(set_default),
                                        {add_occurrence, {reporting.at(0), reporting.at(1), reporting.at(2)}});
             },
-            "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a)
+            "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a, nb::rv_policy::reference,
+            "A space that lives as long as the process: threads inside contexts and LLVM itself may hold addresses.")
         .def(
             "default_address",
             [](const view::Space& s, std::uint32_t slot) {
@@ -225,7 +225,7 @@ void bind_view(nb::module_& m) {
                const std::vector<native_calls::SharedSetting>& overrides) {
                 return std::make_shared<view::Context>(space, base.patches, native_calls::merge(overrides));
             },
-            "space"_a, "base"_a, "overrides"_a, "The space must outlive the context.")
+            "space"_a, "base"_a, "overrides"_a, "Registered values, then `base`, then `overrides`.")
         .def(
             "address",
             [](const view::Context& c, std::uint32_t slot) {

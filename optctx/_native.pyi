@@ -299,7 +299,11 @@ class Setting:
 class Space:
     """The regions of one image and what was registered for each."""
 
-    def __init__(self, image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: Sequence[int]) -> None: ...
+    @staticmethod
+    def make(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: Sequence[int]) -> Space:
+        """
+        A space that lives as long as the process: threads inside contexts and LLVM itself may hold addresses.
+        """
 
     def default_address(self, slot: int) -> int: ...
 
@@ -317,7 +321,7 @@ class Context:
 
     @staticmethod
     def make(space: Space, base: Setting, overrides: Sequence[Setting]) -> Context:
-        """The space must outlive the context."""
+        """Registered values, then `base`, then `overrides`."""
 
     def address(self, slot: int) -> int: ...
 

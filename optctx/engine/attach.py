@@ -120,7 +120,7 @@ def _prepare() -> Engine:
         add_occurrence = image.symbol(_ADD_OCCURRENCE)
         if add_occurrence is None:
             raise UnsupportedImageError(f"{image.path}: expected the symbol {_ADD_OCCURRENCE}, found none")
-        space = Space(_IMAGE_INDEX, plan.regions, plan.set_default, add_occurrence, plan.runtime_slots)
+        space = Space.make(_IMAGE_INDEX, plan.regions, plan.set_default, add_occurrence, plan.runtime_slots)
     except RuntimeError as error:
         raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
     clock.lap("views")
