@@ -57,6 +57,13 @@ void bind_image(nb::module_& m) {
             "object_at", [](const image::Image& i, std::uintptr_t a) { return copy(i.object_at(a)); }, "address"_a,
             "The object whose storage holds the address, or None.")
         .def("objects_named", &image::Image::objects_named, "prefix"_a)
+        .def(
+            "initial_bytes",
+            [](const image::Image& i, std::uintptr_t a, std::size_t n) {
+                const auto b = i.initial_bytes(a, n);
+                return nb::bytes(reinterpret_cast<const char*>(b.data()), b.size());
+            },
+            "address"_a, "size"_a, "What the file says is there before anything has run; zeros in .bss.")
         .def("contains", &image::Image::contains, "address"_a);
     m.def(
         "loaded_libraries",
@@ -150,6 +157,7 @@ void bind_view(nb::module_& m) {
     nb::enum_<view::Role>(m, "Role")
         .value("option", view::Role::option)
         .value("variable", view::Role::variable)
+        .value("state", view::Role::state)
         .value("runtime", view::Role::runtime);
     nb::enum_<view::Ownership>(m, "Ownership")
         .value("none", view::Ownership::none)
@@ -174,7 +182,20 @@ void bind_view(nb::module_& m) {
         .def_rw("scoped", &view::Region::scoped)
         .def_rw("written", &view::Region::written)
         .def_rw("escapes", &view::Region::escapes)
-        .def_rw("has_default", &view::Region::has_default);
+        .def_rw("has_default", &view::Region::has_default)
+        .def(
+            "set_initial",
+            [](view::Region& r, std::size_t at, const nb::bytes& bytes) {
+                r.initial_at = at;
+                r.initial = from_bytes(bytes);
+            },
+            "at"_a, "initial"_a, "What a context starts with from byte `at` on.")
+        .def(
+            "add_pointer",
+            [](view::Region& r, std::size_t at, std::uint32_t slot, std::size_t offset) {
+                r.pointers.push_back({at, slot, offset});
+            },
+            "at"_a, "slot"_a, "offset"_a, "The word at byte `at` points `offset` bytes into the region of `slot`.");
     m.attr("NO_SLOT") = view::no_slot;
     m.attr("MAX_IMAGES") = view::max_images;
     m.def("thread_offset", &view::thread_offset, "image"_a);

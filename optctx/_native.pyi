@@ -52,6 +52,9 @@ class Image:
 
     def objects_named(self, prefix: str) -> list[Symbol]: ...
 
+    def initial_bytes(self, address: int, size: int) -> bytes:
+        """What the file says is there before anything has run; zeros in .bss."""
+
     def contains(self, address: int) -> bool: ...
 
 def loaded_libraries() -> list[tuple[str, int]]:
@@ -181,7 +184,9 @@ class Role(enum.Enum):
 
     variable = 1
 
-    runtime = 2
+    state = 2
+
+    runtime = 3
 
 class Ownership(enum.Enum):
     none = 0
@@ -264,6 +269,12 @@ class Region:
 
     @has_default.setter
     def has_default(self, arg: bool, /) -> None: ...
+
+    def set_initial(self, at: int, initial: bytes) -> None:
+        """What a context starts with from byte `at` on."""
+
+    def add_pointer(self, at: int, slot: int, offset: int) -> None:
+        """The word at byte `at` points `offset` bytes into the region of `slot`."""
 
 NO_SLOT: int = 4294967295
 

@@ -141,6 +141,22 @@ std::vector<Symbol> Image::objects_named(std::string_view prefix) const {
     return found;
 }
 
+std::vector<std::uint8_t> Image::initial_bytes(std::uintptr_t address, std::size_t size) const {
+    const auto* header = at<Elf64_Ehdr>(0);
+    const auto* segments = at<Elf64_Phdr>(header->e_phoff, header->e_phnum);
+    for (int i = 0; i < header->e_phnum; ++i) {
+        const Elf64_Phdr& segment = segments[i];
+        const std::uint64_t from = address - base_ - segment.p_vaddr;
+        if (segment.p_type != PT_LOAD || from > segment.p_memsz || size > segment.p_memsz - from) continue;
+        std::vector<std::uint8_t> bytes(size);
+        const std::uint64_t in_file =
+            from < segment.p_filesz ? std::min<std::uint64_t>(size, segment.p_filesz - from) : 0;
+        if (in_file != 0) std::memcpy(bytes.data(), at<std::uint8_t>(segment.p_offset + from, in_file), in_file);
+        return bytes;
+    }
+    throw std::runtime_error(path_ + ": no segment of the file holds the address");
+}
+
 std::vector<std::pair<std::uintptr_t, std::uintptr_t>> Image::relative_relocations() const {
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> found;
     const auto* entries = at<Elf64_Rela>(rela_offset_, rela_count_);

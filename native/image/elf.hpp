@@ -47,6 +47,8 @@ public:
     std::vector<Symbol> objects_named(std::string_view prefix) const;
     // R_X86_64_RELATIVE relocations: (address of the pointer, what it points at).
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> relative_relocations() const;
+    // What the file says is at an address before anything has run: zeros in .bss. No relocations are applied.
+    std::vector<std::uint8_t> initial_bytes(std::uintptr_t address, std::size_t size) const;
     bool contains(std::uintptr_t address) const noexcept { return address >= begin_ && address < end_; }
 
 private:

@@ -26,6 +26,10 @@ void Activation::reset(const Block& written) {
         if (std::memcmp(mine + part.value_at, pristine + part.value_at, sizeof(void*)) != 0)
             share_value(space_.regions()[part.slot], pristine + part.object_at);
     std::memcpy(mine, pristine, space_.written_bytes());
+    for (const WrittenPointer& pointer : space_.written_pointers()) {
+        const void* target = static_cast<const std::uint8_t*>(view_[pointer.slot]) + pointer.offset;
+        std::memcpy(mine + pointer.at, &target, sizeof target);
+    }
 }
 
 Context::Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides)

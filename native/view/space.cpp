@@ -33,17 +33,34 @@ Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint3
         identity_view(image_)[slot] = reinterpret_cast<void*>(region.live);
         if (!region.scoped) continue;
         if (region.role == Role::option) options_.push_back(slot);
-        if (!region.written) continue;
-        written_.push_back(slot);
-        if (region.ownership == Ownership::string)
-            written_owners_.push_back({slot, written_bytes_, written_bytes_ + region.value_offset});
-        else if (region.ownership != Ownership::none && region.role != Role::variable)
-            throw std::runtime_error("a list that LLVM itself writes cannot be copied for each activation");
-        written_bytes_ += padded(region.size);
+        if (region.written) add_written(slot);
     }
     build_defaults(set_default_index);
     last_view_ = defaults_;
     last_drift_ = std::make_shared<const Setting>();
+}
+
+void Space::add_written(std::uint32_t slot) {
+    const Region& region = regions_[slot];
+    written_.push_back(slot);
+    if (region.ownership == Ownership::string)
+        written_owners_.push_back({slot, written_bytes_, written_bytes_ + region.value_offset});
+    else if (region.ownership != Ownership::none && region.role != Role::variable)
+        throw std::runtime_error("a list that LLVM itself writes cannot be copied for each activation");
+    for (const Pointer& pointer : region.pointers)
+        written_pointers_.push_back({written_bytes_ + pointer.at, pointer.slot, pointer.offset});
+    written_bytes_ += padded(region.size);
+}
+
+void Space::copy_state(std::uint32_t slot) {
+    const Region& region = regions_[slot];
+    auto block = std::make_shared<Block>(region.size);
+    std::memcpy(block->data(), reinterpret_cast<const void*>(region.live), region.size);
+    if (region.initial_at + region.initial.size() > region.size)
+        throw std::runtime_error("the initial bytes of a region reach past its end");
+    std::copy(region.initial.begin(), region.initial.end(), block->data() + region.initial_at);
+    defaults_[slot] = block->address();
+    default_blocks_.push_back(std::move(block));
 }
 
 void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) {
@@ -62,6 +79,8 @@ void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) 
         if (region.variable != no_slot) clear_value(regions_[region.variable], copy.back().block->address());
         call_set_default(object, set_default_index[slot]);
     }
+    for (std::uint32_t slot = 0; slot < regions_.size(); ++slot)
+        if (regions_[slot].role == Role::state) copy_state(slot);
 }
 
 std::unique_ptr<Block> Space::take_written() {

@@ -46,6 +46,13 @@ struct OwningPart {
     std::size_t value_at;
 };
 
+// A pointer in the storage of the written regions, `at` bytes from its start.
+struct WrittenPointer {
+    std::size_t at;
+    std::uint32_t slot;
+    std::size_t offset;
+};
+
 class Space {
 public:
     Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls);
@@ -58,6 +65,7 @@ public:
     const std::vector<std::uint32_t>& written() const noexcept { return written_; }
     std::size_t written_bytes() const noexcept { return written_bytes_; }
     const std::vector<OwningPart>& written_owners() const noexcept { return written_owners_; }
+    const std::vector<WrittenPointer>& written_pointers() const noexcept { return written_pointers_; }
     // Storage for the written regions of one activation. Given back it is used again, never freed: LLVM may
     // have kept an address into it.
     std::unique_ptr<Block> take_written();
@@ -75,6 +83,8 @@ public:
     std::shared_ptr<const Setting> drift();
 
 private:
+    void add_written(std::uint32_t slot);
+    void copy_state(std::uint32_t slot);
     void build_defaults(const std::vector<std::uint32_t>& set_default_index);
     Setting clone_live(std::uint32_t slot) const;
     Setting parse_locked(std::uint32_t slot, const std::string& name,
@@ -87,6 +97,7 @@ private:
     std::vector<std::uint32_t> options_;  // scoped option slots
     std::vector<std::uint32_t> written_;
     std::vector<OwningPart> written_owners_;
+    std::vector<WrittenPointer> written_pointers_;
     std::size_t written_bytes_ = 0;
     std::vector<std::shared_ptr<Block>> default_blocks_;
     std::vector<void*> defaults_;

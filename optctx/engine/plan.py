@@ -12,11 +12,9 @@ from optctx._native import (
     Ownership,
     Region,
     Role,
-    Span,
-    find_data_pointers,
-    find_references,
 )
 from optctx.image.sites import Site, SiteRefusal, find_sites
+from optctx.image.state import PointerTable, State, find_pointers, find_state
 from optctx.image.survey import OptionRecord, Survey
 
 __all__ = ["Plan", "PlannedOption", "make_plan"]
@@ -28,7 +26,7 @@ _BY_NATURE = {
 }
 _HEAP = "its Option object is on the heap, where no instruction names it"
 _CALLBACK = "setting it runs a callback, whose effect belongs to the whole process"
-_REGISTRY = "LLVM copies it once into a registry of passes that the whole process shares"
+_CACHED = "LLVM copies it once into a variable that the whole process shares and that was not found"
 _POINTED_AT = "LLVM's own data points at it, past every instruction that could be redirected"
 _LOCATION = "its value is in storage (cl::location) that has no name in the library"
 _LAYOUT = "its type has a layout that is not known here"
@@ -60,6 +58,13 @@ class Plan:
     sites: list[Site]
     refusals: list[SiteRefusal]
 
+    def add(self, region: Region, set_default: int = 0) -> int:
+        """Gives the region a slot."""
+        self.regions.append(region)
+        self.set_default.append(set_default)
+        slot = self.slots[region.live] = len(self.regions) - 1
+        return slot
+
 
 def make_plan(image: Image, survey: Survey, runtime: list[tuple[int, int]]) -> Plan:
     """`runtime`: (address, size in bytes) of what LLVM reports through; each gets a slot as well."""
@@ -67,18 +72,24 @@ def make_plan(image: Image, survey: Survey, runtime: list[tuple[int, int]]) -> P
     for option in options.values():
         _refuse(option, _reason_by_record(option.record))
     spans = _spans(survey.records)
-    sites, refusals = find_sites(image, sorted([*spans, *runtime]))
+    state, missing = find_state(image)
+    tables, loose = find_pointers(image, spans)
+    others = [*runtime, *((s.address, s.size) for s in state), *((t.address, t.size) for t in tables)]
+    sites, refusals = find_sites(image, sorted([*spans, *others]))
     by_region: dict[int, list[Site]] = defaultdict(list)
     for site in sites:
         by_region[site.region].append(site)
-    _refuse_by_code(options, by_region, refusals, _pointed_at(image, spans))
+    _refuse_by_code(options, by_region, refusals, loose)
+    _refuse_by_state(options, refusals, state, missing, tables)
     for option in options.values():
         own = [*by_region[option.record.address], *by_region.get(option.record.variable, [])]
         option.readers = list(dict.fromkeys(site.function for site in own))
         if not own and option.scope == "thread" and not option.record.alias_of:
             option.scope = "unread"
     plan = Plan(options, [], [], {}, [], [], refusals)
-    _give_slots(plan, survey.value_offset, by_region, runtime)
+    plan.runtime_slots = [plan.add(Region(*span, Role.runtime)) for span in runtime]
+    _give_slots(plan, survey.value_offset, by_region)
+    _add_state(plan, state, tables)
     plan.sites = [site for site in sites if site.region in plan.slots]
     return plan
 
@@ -95,8 +106,6 @@ def _reason_by_record(record: OptionRecord) -> str:
         return _BY_NATURE[record.name]
     if record.callback:
         return _CALLBACK
-    if record.type.registry_parser:
-        return _REGISTRY
     if not record.type.supported:
         return _LAYOUT
     if record.type.external and record.variable_size is None:
@@ -113,31 +122,6 @@ def _spans(records: list[OptionRecord]) -> list[tuple[int, int]]:
         if record.variable_size is not None:
             spans.add((record.variable, record.variable_size))
     return sorted(spans)
-
-
-def _pointed_at(image: Image, spans: list[tuple[int, int]]) -> list[int]:
-    """Addresses inside the spans that pointers in the image's data hold, if run-time code may read those."""
-    pointers = find_data_pointers(image, [Span(begin, size) for begin, size in spans])
-    # 16 bytes: a vector load may take the pointer together with its neighbour.
-    places = sorted({at & ~15 for at, _ in pointers})
-    read = {
-        span
-        for references in find_references(image, [Span(at, 16) for at in places])
-        for span in _targets(references.modrm_at, places)
-    }
-    return [target for at, target in pointers if at & ~15 in read or at - 16 & ~15 in read]
-
-
-def _targets(modrm_at: list[int], places: list[int]) -> set[int]:
-    """Which of the 16-byte `places` the displacements after the ModRM bytes may mean."""
-    from optctx._native import read_bytes
-
-    found = set()
-    for at in modrm_at:
-        displacement = int.from_bytes(read_bytes(at + 1, 4), "little", signed=True)
-        for immediate in (0, 1, 2, 4):
-            found.add(at + 5 + displacement + immediate & ~15)
-    return found & set(places)
 
 
 def _refuse_by_code(
@@ -164,16 +148,55 @@ def _refuse_by_code(
             _refuse(option, _WRITTEN_CLASS)
 
 
-def _give_slots(
-    plan: Plan, value_offset: int, by_region: dict[int, list[Site]], runtime: list[tuple[int, int]]
+def _refuse_by_state(
+    options: dict[int, PlannedOption],
+    refusals: list[SiteRefusal],
+    state: list[State],
+    missing: set[str],
+    tables: list[PointerTable],
 ) -> None:
-    def add(region: Region, set_default: int) -> int:
-        plan.regions.append(region)
-        plan.set_default.append(set_default)
-        plan.slots[region.live] = len(plan.regions) - 1
-        return len(plan.regions) - 1
+    """Options whose values pass through storage that cannot be redirected."""
+    stuck = {refusal.region for refusal in refusals if not refusal.harmless}
+    lacking = missing.union(*(part.serves for part in state if part.address in stuck))
+    held = [target for table in tables if table.address in stuck for _, target in table.pointers]
+    for option in options.values():
+        record = option.record
+        if lacking.intersection(record.names):
+            _refuse(option, _CACHED)
+        if record.size is not None and any(0 <= target - record.address < record.size for target in held):
+            _refuse(option, _POINTED_AT)
 
-    plan.runtime_slots = [add(Region(*span, Role.runtime), 0) for span in runtime]
+
+def _add_state(plan: Plan, state: list[State], tables: list[PointerTable]) -> None:
+    """Slots for what option values pass through; every entry into a context starts with fresh copies."""
+    stuck = {refusal.region for refusal in plan.refusals if not refusal.harmless}
+    for part in state:
+        if part.address not in stuck:
+            region = _state_region(part.address, part.size)
+            region.set_initial(part.initial_at, part.initial)
+            plan.add(region)
+    for table in tables:
+        if table.address in stuck:
+            continue
+        region = _state_region(table.address, table.size)
+        for at, target in table.pointers:
+            owner = next((option for option in plan.options.values() if _holds(option, target)), None)
+            if owner is not None and owner.slot is not None:
+                region.add_pointer(at, owner.slot, target - owner.record.address)
+        plan.add(region)
+
+
+def _state_region(address: int, size: int) -> Region:
+    region = Region(address, size, Role.state)
+    region.scoped = region.written = True
+    return region
+
+
+def _holds(option: PlannedOption, address: int) -> bool:
+    return option.record.size is not None and 0 <= address - option.record.address < option.record.size
+
+
+def _give_slots(plan: Plan, value_offset: int, by_region: dict[int, list[Site]]) -> None:
     for option in plan.options.values():
         record = option.record
         if option.scope == "process" or record.size is None:
@@ -184,10 +207,10 @@ def _give_slots(
         if record.type.external and record.variable_size is not None:
             variable = _region(record, record.variable, record.variable_size, Role.variable, by_region)
             variable.written = True  # a few bytes each, and LLVM may write them through pointers
-            region.variable = option.variable_slot = add(variable, 0)
+            region.variable = option.variable_slot = plan.add(variable)
             region.escapes = variable.escapes = region.escapes or variable.escapes
             region.ownership = Ownership.none
-        option.slot = add(region, record.set_default_index)
+        option.slot = plan.add(region, record.set_default_index)
 
 
 def _region(

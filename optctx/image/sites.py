@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bisect
 import enum
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ from iced_x86 import (
 
 from optctx._native import FunctionReferences, Image, Span, find_references, read_bytes
 
-__all__ = ["Site", "SiteRefusal", "Tactic", "find_sites"]
+__all__ = ["Site", "SiteRefusal", "Tactic", "find_accesses", "find_sites"]
 
 _JUMP_SIZE = 5  # bytes of jmp rel32
 _LONGEST = 15  # bytes of an x86 instruction
@@ -39,6 +40,7 @@ class Tactic(str, enum.Enum):
 
     DESTINATION = "destination"  # the instruction overwrites a whole register that it does not read
     SAVED = "saved"  # a register is kept on the stack meanwhile
+    CALL = "call"  # a call or jump through memory: r11 belongs to nobody there (System V ABI, 3.2.1)
 
 
 @dataclass(frozen=True)
@@ -102,36 +104,47 @@ def find_sites(image: Image, spans: Sequence[tuple[int, int]]) -> tuple[list[Sit
     return sites, refusals
 
 
+def find_accesses(image: Image, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """(address, bytes) of what run-time instructions refer to at or in the spans, redirectable or not."""
+    return [
+        (instruction.ip_rel_memory_address, _memory_bytes(instruction))
+        for references in find_references(image, [Span(begin, size) for begin, size in spans])
+        for instruction, _, _ in _instructions(references)
+    ]
+
+
 def _instructions(references: FunctionReferences) -> Iterator[tuple[Instruction, bytes, int]]:
     """The real instructions with a RIP-relative operand at the proposed places: (itself, bytes, ModRM index).
 
     Decoding runs from the start of the function, so a place in the middle of an instruction is seen as such.
     """
-    places = references.modrm_at
     begin = references.function.address
-    end = begin + references.function.size
     if not references.function.name:
         return  # outside every function: padding or a table, not code that a symbol leads to
-    data = read_bytes(begin, min(end, places[-1] + _LONGEST) - begin)
-    decoder = Decoder(64, data, ip=begin)
-    instruction = Instruction()
-    index = 0
-    while index < len(places):
-        place = places[index]
-        decoder.decode_out(instruction)
-        after = decoder.ip
-        while after <= place and decoder.can_decode:
-            decoder.decode_out(instruction)
-            after = decoder.ip
+    places = references.modrm_at
+    end = min(begin + references.function.size, places[-1] + _LONGEST)
+    data = read_bytes(begin, end - begin)
+    position = begin  # always the start of an instruction
+    for place in places:
+        if place < position:
+            continue  # inside the instruction before
+        start = _start_of(data, begin, position, place)
+        decoder = Decoder(64, data[start - begin : start - begin + _LONGEST], ip=start)
+        instruction = decoder.decode()
+        position = instruction.next_ip
         if instruction.is_ip_rel_memory_operand:
             at = decoder.get_constant_offsets(instruction).displacement_offset - 1
-            if instruction.ip + at == place:
-                start = instruction.ip - begin
-                yield instruction, data[start : after - begin], at
-        while index < len(places) and places[index] < after:
-            index += 1
-        if not decoder.can_decode:
-            return
+            if start + at == place:
+                yield instruction, data[start - begin : position - begin], at
+
+
+def _start_of(data: bytes, begin: int, position: int, place: int) -> int:
+    """Address of the instruction that holds the byte at `place`, decoding from `position` on.
+
+    The bytes given to the decoder end with that byte, so that instruction is the last one, cut off or not.
+    """
+    decoder = Decoder(64, data[position - begin : place + 1 - begin], ip=position)
+    return int(deque(decoder, maxlen=1)[0].ip)
 
 
 def _judge(
@@ -149,8 +162,12 @@ def _judge(
         return SiteRefusal(instruction.ip, begin, function, code, reason, harmless)
 
     if instruction.flow_control != FlowControl.NEXT:
-        # std::function's invoker behind a memory operand: never changed by a scope, so the global is right.
-        return refuse("a call or jump through memory", harmless=True)
+        if size >= _SMALLEST_OPTION and offset == size - _POINTER:
+            # The invoker of the option's own std::function: never changed by a scope.
+            return refuse("calls the option's callback", harmless=True)
+        if len(code) != len(_CALL_THROUGH_MEMORY) + 4 or code[:1] != _CALL_THROUGH_MEMORY[:1]:
+            return refuse("a branch of another kind than call or jmp through memory")
+        return Site(instruction.ip, code, begin, offset, function, Tactic.CALL, _R11, modrm_at, False, False)
     if len(code) < _JUMP_SIZE:
         return refuse("shorter than a jump")
     info = factory.info(instruction)
@@ -178,6 +195,10 @@ def _memory_bytes(instruction: Instruction) -> int:
     return int(MemorySizeExt.size(instruction.memory_size))
 
 
+_CALL_THROUGH_MEMORY = bytes.fromhex("ff15")  # or ff25, which is jmp
+_R11 = 11
+_POINTER = 8  # bytes
+_SMALLEST_OPTION = 0x78  # bytes of cl::Option alone; variables are smaller
 _VECTOR = 16  # bytes: SSE operands of that size are aligned unless the instruction says otherwise
 _UNALIGNED = {Mnemonic.MOVUPS, Mnemonic.MOVUPD, Mnemonic.MOVDQU, Mnemonic.LDDQU}
 

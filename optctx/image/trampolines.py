@@ -30,7 +30,10 @@ _REX_W, _REX_R, _REX_B = 0x48, 0x04, 0x01
 def trampoline(site: Site, slot: int, thread_offset: int) -> bytes:
     """Code for `site`, without the jump back. `thread_offset`: of the view pointer from fs, in bytes."""
     scratch = site.scratch
-    code = _load_view(scratch, thread_offset) + _load_slot(scratch, slot) + _rewrite(site)
+    code = _load_view(scratch, thread_offset) + _load_slot(scratch, slot)
+    if site.tactic is Tactic.CALL:
+        return code + _branch(site)
+    code += _rewrite(site)
     if site.tactic is Tactic.SAVED:
         code = _SKIP_RED_ZONE + bytes([0x50 + scratch]) + code + bytes([0x58 + scratch]) + _BACK_TO_STACK
     return code
@@ -47,6 +50,17 @@ def _load_slot(register: int, slot: int) -> bytes:
     rex = _REX_W | (_REX_R | _REX_B if register >= 8 else 0)
     modrm = 0x80 | (register & 7) << 3 | (register & 7)
     return struct.pack("<BBBi", rex, 0x8B, modrm, slot * _WORD)
+
+
+def _branch(site: Site) -> bytes:
+    """call or jmp [r11 + offset]: one byte longer, for the prefix that r11 needs.
+
+    A call returns into the trampoline, and from there to the instruction after the original one.
+    """
+    modrm = site.code[site.modrm_at] & 0x38 | 0x80 | (site.scratch & 7)
+    code = struct.pack("<BBBi", 0x40 | _REX_B, site.code[0], modrm, site.offset)
+    _check(site, code)
+    return code
 
 
 def _rewrite(site: Site) -> bytes:
@@ -79,7 +93,7 @@ def _check(site: Site, code: bytes) -> None:
     new = Decoder(64, code, ip=site.address).decode()
     same = (
         new.code == old.code
-        and new.len == old.len
+        and new.len == len(code)
         and new.memory_base == Register.RAX + site.scratch
         and new.memory_index == Register.NONE
         and new.memory_displacement == site.offset

@@ -66,7 +66,7 @@ class OptionType:
     element: Kind = Kind.other
     external: bool = False
     alias: bool = False
-    registry_parser: bool = False  # the choices come from a registry of passes that LLVM caches
+    registry_parser: bool = False  # the value is a pointer; the choices come from a registry of passes
     supported: bool = True  # False: a layout that is not known here
 
 
