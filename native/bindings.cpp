@@ -228,7 +228,7 @@ void bind_view(nb::module_& m) {
                 return reinterpret_cast<std::uintptr_t>(s.defaults()[slot]);
             },
             "slot"_a)
-        .def_prop_ro("written_bytes", &view::Space::written_bytes)
+        .def_prop_ro("copied_bytes", &view::Space::copied_bytes)
         .def(
             "parse",
             [](view::Space& s, std::uint32_t slot, const std::string& name,

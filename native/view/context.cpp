@@ -6,36 +6,22 @@
 
 namespace optctx::view {
 
-Activation::Activation(Space& space, const std::vector<void*>& values)
-    : space_(space), view_(values), written_(space.take_written()) {
-    std::memset(written_->data(), 0, space_.written_bytes());
-    std::uint8_t* at = written_->data();
-    for (const std::uint32_t slot : space.written()) {
-        view_[slot] = at;
-        at += padded(space.regions()[slot].size);
-    }
+namespace {
+
+// Idle activations kept in a process: about 70 KB each.
+constexpr std::size_t kept_activations = 128;
+
+ActivationPool& pool() {
+    static auto* instance = new ActivationPool(kept_activations);  // outlives every thread
+    return *instance;
 }
 
-Activation::~Activation() { space_.give_written(std::move(written_)); }
-
-void Activation::reset(const Block& written) {
-    // A value that owns something is shared with the template; LLVM gave the share back if it wrote another.
-    std::uint8_t* mine = written_->data();
-    std::uint8_t* pristine = written.data();
-    for (const OwningPart& part : space_.written_owners())
-        if (std::memcmp(mine + part.value_at, pristine + part.value_at, sizeof(void*)) != 0)
-            share_value(space_.regions()[part.slot], pristine + part.object_at);
-    std::memcpy(mine, pristine, space_.written_bytes());
-    for (const WrittenPointer& pointer : space_.written_pointers()) {
-        const void* target = static_cast<const std::uint8_t*>(view_[pointer.slot]) + pointer.offset;
-        std::memcpy(mine + pointer.at, &target, sizeof target);
-    }
-}
+}  // namespace
 
 Context::Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides)
     : space_(space), base_(std::move(base)), overrides_(std::move(overrides)) {}
 
-Context::~Context() = default;
+Context::~Context() { pool().forget(this); }
 
 void* Context::address(std::uint32_t slot) const {
     const auto find = [slot](const Setting& setting) {
@@ -53,35 +39,15 @@ std::vector<void*> Context::values() const {
     return values;
 }
 
-std::unique_ptr<Block> Context::written_template(const std::vector<void*>& values) const {
-    auto block = std::make_unique<Block>(space_.written_bytes());
-    std::uint8_t* at = block->data();
-    for (const std::uint32_t slot : space_.written()) {
-        const std::size_t size = space_.regions()[slot].size;
-        std::memcpy(at, values[slot], size);
-        at += padded(size);
-    }
-    return block;
+ActivationPool::Node Context::acquire() {
+    ActivationPool::Node node = pool().take(this);
+    if (node.empty())
+        node.push_back({this, std::make_unique<Activation>(space_, values())});
+    else
+        node.front().activation->reset();
+    return node;
 }
 
-std::unique_ptr<Activation> Context::acquire() {
-    std::unique_ptr<Activation> activation;
-    {
-        const std::lock_guard lock(mutex_);
-        if (!written_) written_ = written_template(values());
-        if (!idle_.empty()) {
-            activation = std::move(idle_.back());
-            idle_.pop_back();
-        }
-    }
-    if (!activation) activation = std::make_unique<Activation>(space_, values());
-    activation->reset(*written_);
-    return activation;
-}
-
-void Context::release(std::unique_ptr<Activation> activation) noexcept {
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(activation));
-}
+void Context::release(ActivationPool::Node activation) { pool().give(std::move(activation)); }
 
 }  // namespace optctx::view

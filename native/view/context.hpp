@@ -1,11 +1,11 @@
 // A context: a full set of option values, bound to threads by entering and leaving it.
 #pragma once
 
+#include "view/activation.hpp"
 #include "view/space.hpp"
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <vector>
 
@@ -15,25 +15,8 @@ struct ScopeError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// One thread's use of a context: a view, and its own copies of the regions that LLVM itself writes.
-class Activation {
-public:
-    Activation(Space& space, const std::vector<void*>& values);
-    Activation(const Activation&) = delete;
-    Activation& operator=(const Activation&) = delete;
-    ~Activation();
-    // Forgets what LLVM wrote since the last reset.
-    void reset(const Block& written);
-    View view() noexcept { return view_.data(); }
-
-private:
-    Space& space_;
-    std::vector<void*> view_;
-    std::unique_ptr<Block> written_;
-};
-
-// Immutable but for its pool of activations. Any number of threads may be inside at once.
-class Context : public std::enable_shared_from_this<Context> {
+// Immutable. Any number of threads may be inside at once, each with an activation of its own.
+class Context {
 public:
     // The values that were registered, then `base`, then `overrides` on top.
     Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides);
@@ -45,19 +28,16 @@ public:
     // Where the value of a slot is kept: a pristine copy, whatever LLVM wrote inside a scope.
     void* address(std::uint32_t slot) const;
 
-    std::unique_ptr<Activation> acquire();
-    void release(std::unique_ptr<Activation> activation) noexcept;
+    // An activation that LLVM has not written to, for one thread.
+    ActivationPool::Node acquire();
+    void release(ActivationPool::Node activation);
 
 private:
     std::vector<void*> values() const;
-    std::unique_ptr<Block> written_template(const std::vector<void*>& values) const;
 
     Space& space_;
     std::shared_ptr<const Setting> base_;
     Setting overrides_;
-    std::mutex mutex_;
-    std::unique_ptr<Block> written_;  // what every activation starts with; made when first entered
-    std::vector<std::unique_ptr<Activation>> idle_;
 };
 
 // The scopes of this thread, innermost last. `owner` is whatever the caller wants back on leaving.

@@ -53,7 +53,7 @@ struct Region {
     std::uint32_t variable = no_slot;     // of an option with external storage: the slot of its variable
     std::size_t value_offset = 0;         // of an option: where its value (or its cl::location) is
     bool scoped = false;                  // has storage of its own in a context; otherwise LLVM's global shows
-    bool written = false;                 // LLVM writes it: every activation gets a fresh copy
+    bool written = false;                 // LLVM may write it: every activation gets a fresh copy
     bool escapes = false;                 // LLVM takes its address: copies must live for ever
     bool has_default = false;             // Option::setDefault gives what was registered
     std::size_t initial_at = 0;           // of state: from this byte on a context starts with ...

@@ -12,7 +12,7 @@ namespace {
 
 struct Frame {
     std::shared_ptr<Context> context;
-    std::unique_ptr<Activation> activation;
+    ActivationPool::Node activation;
     View previous;
     void* owner;
 };
@@ -53,7 +53,7 @@ void enter(const std::shared_ptr<Context>& context, void* owner) {
     const unsigned image = context->space().image();
     stack.frames.push_back({context, context->acquire(), current_view(image), owner});
     active.fetch_add(1, std::memory_order_relaxed);
-    set_current_view(image, stack.frames.back().activation->view());
+    set_current_view(image, stack.frames.back().activation.front().activation->view());
 }
 
 void* leave(const Context& context) {

@@ -3,6 +3,7 @@
 #include "image/option_layout.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace optctx::view {
@@ -33,23 +34,32 @@ Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint3
         identity_view(image_)[slot] = reinterpret_cast<void*>(region.live);
         if (!region.scoped) continue;
         if (region.role == Role::option) options_.push_back(slot);
-        if (region.written) add_written(slot);
+        if (region.written) add_copied(slot);
     }
     build_defaults(set_default_index);
     last_view_ = defaults_;
     last_drift_ = std::make_shared<const Setting>();
 }
 
-void Space::add_written(std::uint32_t slot) {
+void Space::add_copied(std::uint32_t slot) {
     const Region& region = regions_[slot];
-    written_.push_back(slot);
+    const std::size_t object_at = copied_bytes_;
+    copied_.push_back(slot);
+    copied_bytes_ += padded(region.size);
+    if (region.role != Role::option) {
+        for (const Pointer& pointer : region.pointers)
+            copied_pointers_.push_back({object_at + pointer.at, pointer.slot, pointer.offset});
+        if (!region.pointers.empty()) return;  // a constant table
+        for (std::size_t at = 0; at < region.size; at += sizeof(std::uint64_t))
+            hot_words_.push_back(static_cast<std::uint32_t>(object_at + at));
+        return;
+    }
+    if (region.ownership == Ownership::list || region.ownership == Ownership::list_of_strings)
+        throw std::runtime_error("a list cannot be copied for each activation");
+    hot_words_.push_back(static_cast<std::uint32_t>(object_at + offsetof(RawOption, occurrences)));
     if (region.ownership == Ownership::string)
-        written_owners_.push_back({slot, written_bytes_, written_bytes_ + region.value_offset});
-    else if (region.ownership != Ownership::none && region.role != Role::variable)
-        throw std::runtime_error("a list that LLVM itself writes cannot be copied for each activation");
-    for (const Pointer& pointer : region.pointers)
-        written_pointers_.push_back({written_bytes_ + pointer.at, pointer.slot, pointer.offset});
-    written_bytes_ += padded(region.size);
+        owning_words_.push_back({slot, object_at, object_at + region.value_offset, hot_words_.size()});
+    hot_words_.push_back(static_cast<std::uint32_t>(object_at + region.value_offset));
 }
 
 void Space::copy_state(std::uint32_t slot) {
@@ -83,15 +93,15 @@ void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) 
         if (regions_[slot].role == Role::state) copy_state(slot);
 }
 
-std::unique_ptr<Block> Space::take_written() {
+std::unique_ptr<Block> Space::take_copies() {
     const std::lock_guard lock(pool_mutex_);
-    if (pool_.empty()) return std::make_unique<Block>(written_bytes_);
+    if (pool_.empty()) return std::make_unique<Block>(copied_bytes_);
     std::unique_ptr<Block> block = std::move(pool_.back());
     pool_.pop_back();
     return block;
 }
 
-void Space::give_written(std::unique_ptr<Block> block) noexcept {
+void Space::give_copies(std::unique_ptr<Block> block) noexcept {
     const std::lock_guard lock(pool_mutex_);
     pool_.push_back(std::move(block));
 }

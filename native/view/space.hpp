@@ -39,15 +39,16 @@ struct LlvmCalls {
 // What LLVM's own storage is aligned to, at most, in bytes.
 constexpr std::size_t padded(std::size_t size) { return (size + 15) / 16 * 16; }
 
-// Where, in the storage of the written regions, an object is whose value owns something.
-struct OwningPart {
+// In the storage of the regions that every activation copies: a string that LLVM may assign to.
+struct OwningWord {
     std::uint32_t slot;
     std::size_t object_at;  // bytes from the start of the storage
-    std::size_t value_at;
+    std::size_t at;         // of the word that owns
+    std::size_t index;      // of that word among the hot words
 };
 
-// A pointer in the storage of the written regions, `at` bytes from its start.
-struct WrittenPointer {
+// Likewise: a pointer to `offset` bytes into the storage of another region.
+struct CopiedPointer {
     std::size_t at;
     std::uint32_t slot;
     std::size_t offset;
@@ -61,15 +62,17 @@ public:
 
     unsigned image() const noexcept { return image_; }
     const std::vector<Region>& regions() const noexcept { return regions_; }
-    // Slots whose regions every activation copies, and what those copies take together, in bytes.
-    const std::vector<std::uint32_t>& written() const noexcept { return written_; }
-    std::size_t written_bytes() const noexcept { return written_bytes_; }
-    const std::vector<OwningPart>& written_owners() const noexcept { return written_owners_; }
-    const std::vector<WrittenPointer>& written_pointers() const noexcept { return written_pointers_; }
-    // Storage for the written regions of one activation. Given back it is used again, never freed: LLVM may
-    // have kept an address into it.
-    std::unique_ptr<Block> take_written();
-    void give_written(std::unique_ptr<Block> block) noexcept;
+    // Slots whose regions every activation copies, because LLVM writes them or takes their address, and what
+    // those copies take together, in bytes.
+    const std::vector<std::uint32_t>& copied() const noexcept { return copied_; }
+    std::size_t copied_bytes() const noexcept { return copied_bytes_; }
+    // Where LLVM's writes go in those copies, in bytes from their start: values and occurrence counts.
+    const std::vector<std::uint32_t>& hot_words() const noexcept { return hot_words_; }
+    const std::vector<OwningWord>& owning_words() const noexcept { return owning_words_; }
+    const std::vector<CopiedPointer>& copied_pointers() const noexcept { return copied_pointers_; }
+    // Storage for such copies. Given back it is used again, never freed: LLVM may have kept an address into it.
+    std::unique_ptr<Block> take_copies();
+    void give_copies(std::unique_ptr<Block> block) noexcept;
     // A view of what was registered; regions that are not scoped show LLVM's globals.
     void* const* defaults() const noexcept { return defaults_.data(); }
 
@@ -83,7 +86,7 @@ public:
     std::shared_ptr<const Setting> drift();
 
 private:
-    void add_written(std::uint32_t slot);
+    void add_copied(std::uint32_t slot);
     void copy_state(std::uint32_t slot);
     void build_defaults(const std::vector<std::uint32_t>& set_default_index);
     Setting clone_live(std::uint32_t slot) const;
@@ -95,10 +98,11 @@ private:
     std::vector<Region> regions_;
     LlvmCalls calls_;
     std::vector<std::uint32_t> options_;  // scoped option slots
-    std::vector<std::uint32_t> written_;
-    std::vector<OwningPart> written_owners_;
-    std::vector<WrittenPointer> written_pointers_;
-    std::size_t written_bytes_ = 0;
+    std::vector<std::uint32_t> copied_;
+    std::size_t copied_bytes_ = 0;
+    std::vector<std::uint32_t> hot_words_;
+    std::vector<OwningWord> owning_words_;
+    std::vector<CopiedPointer> copied_pointers_;
     std::vector<std::shared_ptr<Block>> default_blocks_;
     std::vector<void*> defaults_;
 

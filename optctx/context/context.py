@@ -163,15 +163,17 @@ class OptionContext(Mapping[str, Value]):
     def _state(self, name: str) -> tuple[object, bool]:
         """Everything that LLVM can tell of an option here: (value, whether it was given)."""
         option = self._engine.resolve(find(self._engine, name))
-        value = self._read(option)
+        value = _frozen(self._read(option))
         if option.slot is None:
-            return _frozen(value), False
-        given = _native.option_at(self._native.address(option.slot)).occurrences != 0
-        return _frozen(value), given
+            return value, False
+        return value, _native.option_at(self._native.address(option.slot)).occurrences != 0
 
     def _key(self) -> tuple[str, frozenset[tuple[str, object]]]:
-        defaults = self._contents.names(self._engine)
-        return self._engine.image.build_id, frozenset((name, self._state(name)) for name in defaults)
+        """What two equal contexts have in common: the library, and every option that is not as registered."""
+        registered = OptionContext._from(self._engine, resolve_base(self._engine, "defaults", None), ())
+        names = self._contents.names(self._engine)
+        states = ((name, self._state(name)) for name in names)
+        return self._engine.image.build_id, frozenset(s for s in states if s[1] != registered._state(s[0]))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, OptionContext):
@@ -262,4 +264,7 @@ def _checked_mapping(overrides: object) -> Mapping[str, object]:
 
 
 def _frozen(value: Value) -> object:
-    return tuple(value) if isinstance(value, list) else value
+    """The value as a hashable object that equals itself: a NaN does not."""
+    if isinstance(value, list):
+        return tuple(_frozen(item) for item in value)
+    return value.hex() if isinstance(value, float) else value

@@ -220,8 +220,11 @@ def _region(
     region.kind = record.type.kind
     region.ownership = _ownership(record)
     region.scoped = not record.alias_of
-    region.written = any(site.writes for site in by_region[address])
     region.escapes = any(site.takes_address for site in by_region[address])
+    # Where LLVM takes the address it may write through it (SampleProfileLoader does).
+    region.written = any(site.writes for site in by_region[address]) or (
+        region.escapes and record.type.kind not in (Kind.list, Kind.bits, Kind.other)
+    )
     return region
 
 

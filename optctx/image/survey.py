@@ -26,6 +26,7 @@ _REGISTERED = "_ZN4llvm2cl20getRegisteredOptionsERNS0_10SubCommandE"
 _UINT_VTABLE = "_ZTVN4llvm2cl3optIjLb0ENS0_6parserIjEEEE"
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 _WORD = 8
+_SMALLEST = 0xA0  # bytes of an option with a value, its default and a parser; on the heap nothing says more
 _VIRTUAL = (
     "getNumOptions",
     "getOptionEj",
@@ -174,7 +175,7 @@ def _record(image: Image, vtables: _Vtables, offset: int, names: list[str], addr
     symbol = image.object_at(address) if image.contains(address) else None
     size = symbol.size if symbol is not None and symbol.address == address else None
     vtable = vtables.get(option_at(address).vtable)
-    words = read_words(address, (size or 0x100) // _WORD)
+    words = read_words(address, (size or _SMALLEST) // _WORD)
     choices = _find_choices(vtables, address, words, offset)
     option_type = parse_vtable_name(vtable.name if vtable else "", choices is not None)
     record = OptionRecord(names, address, size, option_type)

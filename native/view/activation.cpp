@@ -1,0 +1,72 @@
+#include "view/activation.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace optctx::view {
+
+Activation::Activation(Space& space, std::vector<void*> values)
+    : space_(space), view_(std::move(values)), copies_(space.take_copies()) {
+    std::uint8_t* at = copies_->data();
+    for (const std::uint32_t slot : space.copied()) {
+        const Region& region = space.regions()[slot];
+        copy_object(region, view_[slot], at);
+        share_value(region, at);
+        view_[slot] = at;
+        at += padded(region.size);
+    }
+    for (const CopiedPointer& pointer : space.copied_pointers()) {
+        const void* target = static_cast<const std::uint8_t*>(view_[pointer.slot]) + pointer.offset;
+        std::memcpy(copies_->data() + pointer.at, &target, sizeof target);
+    }
+    for (const std::uint32_t word : space.hot_words()) {
+        std::uint64_t value;
+        std::memcpy(&value, copies_->data() + word, sizeof value);
+        pristine_.push_back(value);
+    }
+}
+
+Activation::~Activation() { space_.give_copies(std::move(copies_)); }
+
+void Activation::reset() {
+    std::uint8_t* copies = copies_->data();
+    for (const OwningWord& owner : space_.owning_words()) {
+        // LLVM gave the copy's share of the old string back when it assigned another one.
+        if (std::memcmp(copies + owner.at, &pristine_[owner.index], sizeof(std::uint64_t)) == 0) continue;
+        std::memcpy(copies + owner.at, &pristine_[owner.index], sizeof(std::uint64_t));
+        share_value(space_.regions()[owner.slot], copies + owner.object_at);
+    }
+    std::size_t index = 0;
+    for (const std::uint32_t word : space_.hot_words())
+        std::memcpy(copies + word, &pristine_[index++], sizeof(std::uint64_t));
+}
+
+ActivationPool::Node ActivationPool::take(const void* owner) {
+    Node node;
+    const std::lock_guard lock(mutex_);
+    // The newest ones are at the end, and a scope is usually entered again soon.
+    const auto found =
+        std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& idle) { return idle.owner == owner; });
+    if (found != idle_.rend()) node.splice(node.begin(), idle_, std::next(found).base());
+    return node;
+}
+
+void ActivationPool::give(Node node) {
+    Node oldest;  // destroyed after the lock is released
+    const std::lock_guard lock(mutex_);
+    idle_.splice(idle_.end(), node);
+    if (idle_.size() > capacity_) oldest.splice(oldest.begin(), idle_, idle_.begin());
+}
+
+void ActivationPool::forget(const void* owner) {
+    Node gone;
+    const std::lock_guard lock(mutex_);
+    for (auto at = idle_.begin(); at != idle_.end();) {
+        const auto next = std::next(at);
+        if (at->owner == owner) gone.splice(gone.begin(), idle_, at);
+        at = next;
+    }
+}
+
+}  // namespace optctx::view
