@@ -24,6 +24,18 @@ _BY_NATURE = {
     "time-passes": "the timers that it starts belong to the whole process",
     "time-passes-per-run": "the timers that it starts belong to the whole process",
 }
+# Found by comparing .data and .bss before and after some 4,000 compilations of LLVM's own tests. The copy is an
+# object with a destructor that runs at exit, so it cannot be one of many.
+_COPIED_FOR_GOOD = dict.fromkeys(
+    (
+        "codegen-data-generate",
+        "codegen-data-use-path",
+        "filter-passes",
+        "filter-print-funcs",
+        "verify-pseudo-probe-funcs",
+    ),
+    "LLVM copies it for good, at first use, into an object that the whole process shares",
+)
 _HEAP = "its Option object is on the heap, where no instruction names it"
 _CALLBACK = "setting it runs a callback, whose effect belongs to the whole process"
 _CACHED = "LLVM copies it once into a variable that the whole process shares and that was not found"
@@ -102,8 +114,8 @@ def _refuse(option: PlannedOption, reason: str) -> None:
 def _reason_by_record(record: OptionRecord) -> str:
     if record.size is None:
         return _HEAP
-    if record.name in _BY_NATURE:
-        return _BY_NATURE[record.name]
+    if special := _BY_NATURE.get(record.name) or _COPIED_FOR_GOOD.get(record.name):
+        return special
     if record.callback:
         return _CALLBACK
     if not record.type.supported:
