@@ -24,8 +24,8 @@ _BY_NATURE = {
     "time-passes": "the timers that it starts belong to the whole process",
     "time-passes-per-run": "the timers that it starts belong to the whole process",
 }
-# Found by comparing .data and .bss before and after some 4,000 compilations of LLVM's own tests. The copy is an
-# object with a destructor that runs at exit, so it cannot be one of many.
+# Found by comparing .data and .bss before and after some 4,000 compilations of LLVM's own tests. The copy
+# is an object with a destructor that runs at exit, so it cannot be one of many.
 _COPIED_FOR_GOOD = dict.fromkeys(
     (
         "codegen-data-generate",
