@@ -49,6 +49,8 @@ def _words(args: Iterable[str] | str) -> list[str]:
             return shlex.split(args)
         except ValueError as error:
             raise OptionValueError(f"cannot read the command line {args!r}: {error}") from error
+    if not isinstance(args, Iterable):
+        raise OptionTypeError(f"a command line is a str or strings, found {type(args).__name__}")
     words = list(args)
     for word in words:
         if not isinstance(word, str):

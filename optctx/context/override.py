@@ -8,7 +8,7 @@ from optctx._native import Kind, ParseError, Setting
 from optctx.context.text import Texts
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
-from optctx.errors import OptionTypeError, OptionValueError, ProcessWideOptionError
+from optctx.errors import OptionValueError, ProcessWideOptionError
 from optctx.registry.values import Value, read_value
 
 __all__ = ["Override", "make_override"]
@@ -52,19 +52,20 @@ def make_override(engine: Engine, option: PlannedOption, name: str, texts: Texts
             name,
             target.reason,
         )
+    _check_text(name, texts)
     # A literal choice is parsed under its own name; everything else under the option's.
     own = name if name in target.record.names else target.record.name
     try:
-        setting = engine.space.parse(target.slot, own, [_encodable(name, text) for text in texts])
+        setting = engine.space.parse(target.slot, own, list(texts))
     except ParseError as error:
         raise OptionValueError(_message(name, texts, str(error))) from error
     return Override(own, texts, target, setting)
 
 
-def _encodable(name: str, text: object) -> str | None:
-    if text is not None and not isinstance(text, str):
-        raise OptionTypeError(f"cannot set {name!r}: option text is a str, found {type(text).__name__}")
-    return text
+def _check_text(name: str, texts: Texts) -> None:
+    for text in texts:
+        if text is not None and ("\0" in text or any("\ud800" <= c <= "\udfff" for c in text)):
+            raise OptionValueError(f"cannot set {name!r} to {text!r}: option text is UTF-8 without NUL")
 
 
 def _message(name: str, texts: Texts, said: str) -> str:

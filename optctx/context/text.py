@@ -86,8 +86,6 @@ def _scalar_text(option: PlannedOption, name: str, kind: Kind, value: object) ->
 
 
 def _command_line_text(option: PlannedOption, name: str, text: str) -> str | None:
-    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
-        raise OptionValueError(f"cannot set {name!r} to {text!r}: option text is UTF-8 without NUL")
     if _value_expected(option) == _VALUE_DISALLOWED:
         if text in option.record.names and text == name:
             return None
