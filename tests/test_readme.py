@@ -17,7 +17,7 @@ def test_the_example_prints_exactly_what_the_readme_says() -> None:
     )
     assert run.stderr == ""
     assert run.stdout == found["output"]
-    assert len(set(line.split(": ")[1] for line in run.stdout.splitlines())) == 4, "the values must matter"
+    assert len({line.split(": ")[1] for line in run.stdout.splitlines()}) == 4, "the values must matter"
 
 
 def test_the_number_of_refused_options_is_the_one_in_the_readme() -> None:

@@ -51,13 +51,6 @@ Image::Image(std::string path, std::uintptr_t base) : path_(std::move(path)), ba
     check_loaded();
 }
 
-template <class T>
-const T* Image::at(std::uint64_t offset, std::uint64_t count) const {
-    if (offset > file_.size() || count > (file_.size() - offset) / sizeof(T))
-        throw std::runtime_error(path_ + ": truncated ELF file");
-    return reinterpret_cast<const T*>(file_.data() + offset);
-}
-
 void Image::read_sections() {
     const auto* header = at<Elf64_Ehdr>(0);
     if (std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -80,6 +73,7 @@ void Image::read_sections() {
         if (name == ".text") {
             text_begin_ = base_ + section.sh_addr;
             text_end_ = text_begin_ + section.sh_size;
+            text_offset_ = section.sh_offset;
         }
         if (name == ".rela.dyn") {
             rela_offset_ = section.sh_offset;

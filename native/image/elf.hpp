@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -47,6 +48,8 @@ public:
     std::vector<Symbol> objects_named(std::string_view prefix) const;
     // R_X86_64_RELATIVE relocations: (address of the pointer, what it points at).
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> relative_relocations() const;
+    // The code as the file has it; `text_begin()` is the address of its first byte. What runs may have been changed.
+    const std::uint8_t* text() const { return at<std::uint8_t>(text_offset_, text_end_ - text_begin_); }
     // What the file says is at an address before anything has run: zeros in .bss. No relocations are applied.
     std::vector<std::uint8_t> initial_bytes(std::uintptr_t address, std::size_t size) const;
     bool contains(std::uintptr_t address) const noexcept { return address >= begin_ && address < end_; }
@@ -66,6 +69,7 @@ private:
     std::uintptr_t end_ = 0;
     std::uintptr_t text_begin_ = 0;
     std::uintptr_t text_end_ = 0;
+    std::uint64_t text_offset_ = 0;
     std::uint64_t build_id_address_ = 0;
     std::uint64_t rela_offset_ = 0;
     std::uint64_t rela_count_ = 0;
@@ -73,5 +77,12 @@ private:
     std::vector<Symbol> objects_;
     std::unordered_map<std::string_view, std::uintptr_t> names_;
 };
+
+template <class T>
+const T* Image::at(std::uint64_t offset, std::uint64_t count) const {
+    if (offset > file_.size() || count > (file_.size() - offset) / sizeof(T))
+        throw std::runtime_error(path_ + ": truncated ELF file");
+    return reinterpret_cast<const T*>(file_.data() + offset);
+}
 
 }  // namespace optctx::image

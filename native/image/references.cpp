@@ -26,10 +26,10 @@ private:
     std::uintptr_t width_;
 };
 
-// The displacement counts from the end of the instruction, which an immediate may follow.
-bool may_reference(const SpanIndex& index, std::uintptr_t modrm_at) {
+// The displacement, after the ModRM byte, counts from the end of the instruction, which an immediate may follow.
+bool may_reference(const SpanIndex& index, const std::uint8_t* modrm, std::uintptr_t modrm_at) {
     std::int32_t displacement;
-    std::memcpy(&displacement, reinterpret_cast<const void*>(modrm_at + 1), sizeof displacement);
+    std::memcpy(&displacement, modrm + 1, sizeof displacement);
     const std::uintptr_t target = modrm_at + 5 + static_cast<std::uintptr_t>(std::intptr_t{displacement});
     if (!index.near(target)) return false;
     for (const unsigned immediate : {0u, 1u, 2u, 4u})
@@ -50,11 +50,12 @@ std::vector<FunctionReferences> find_references(const Image& image, const std::v
     std::vector<FunctionReferences> found;
     const Symbol* current = nullptr;
     bool skip = false;
-    const auto* end = reinterpret_cast<const std::uint8_t*>(image.text_end()) - 5;
-    for (auto* at = reinterpret_cast<const std::uint8_t*>(image.text_begin()); at < end; ++at) {
+    const std::uint8_t* text = image.text();
+    const std::uint8_t* end = text + (image.text_end() - image.text_begin()) - 5;
+    for (const std::uint8_t* at = text; at < end; ++at) {
         if ((*at & 0xC7) != 0x05) continue;  // ModRM: mod 00, rm 101, any register
-        const auto address = reinterpret_cast<std::uintptr_t>(at);
-        if (!may_reference(index, address)) continue;
+        const std::uintptr_t address = image.text_begin() + static_cast<std::uintptr_t>(at - text);
+        if (!may_reference(index, at, address)) continue;
         if (current == nullptr || address - current->address >= current->size) {
             current = image.function_at(address);
             skip = current != nullptr && runs_at_load_only(current->name);

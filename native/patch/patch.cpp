@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <set>
 #include <stdexcept>
+#include <thread>
 
 namespace optctx::patch {
 namespace {
@@ -127,7 +129,13 @@ void Transaction::check_threads() const {
         throw std::runtime_error(
             "other threads run, and this kernel has no membarrier(SYNC_CORE) to change code "
             "under them; attach before any other thread is started");
-    const auto blocking = os::threads_blocking(SIGTRAP);
+    // The C library blocks all signals for a moment while a thread starts or ends; only those that go on count.
+    auto blocking = os::threads_blocking(SIGTRAP);
+    for (int tries = 0; !blocking.empty() && tries < 100; ++tries) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        const auto now = os::threads_blocking(SIGTRAP);
+        std::erase_if(blocking, [&](int id) { return std::find(now.begin(), now.end(), id) == now.end(); });
+    }
     if (!blocking.empty())
         throw std::runtime_error("thread " + std::to_string(blocking.front()) +
                                  " blocks SIGTRAP and would be killed if it ran LLVM now; attach before it is started");

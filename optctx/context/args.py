@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
+from optctx.context.scopable import scopable
 from optctx.context.text import Texts, flag_text, needs_value, split_text
 from optctx.engine.attach import Engine
 from optctx.errors import OptionTypeError, OptionValueError
-from optctx.registry.registry import find
 
 __all__ = ["parse_args"]
 
@@ -27,8 +27,7 @@ def parse_args(engine: Engine, args: Iterable[str] | str) -> dict[str, Texts]:
         if not word.startswith("-") or word.strip("-") == "":
             raise OptionValueError(f"cannot read {word!r} as an option: expected -name or -name=value")
         name, equals, text = word.lstrip("-").partition("=")
-        option = find(engine, name)
-        target = engine.resolve(option)
+        target = scopable(engine, name)
         if equals:
             texts = split_text(target, text)
         elif needs_value(target):

@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar, cast, overload
 from optctx import _native
 from optctx.context.args import parse_args
 from optctx.context.override import Override, make_override
+from optctx.context.scopable import scopable
 from optctx.context.state import Base, Contents, drift_of, rebuild, resolve_base
 from optctx.context.text import Texts, texts_of
 from optctx.engine.attach import Engine, attach, attached
@@ -63,8 +64,7 @@ class OptionContext(Mapping[str, Value]):
             given[name if name in engine.options else name.replace("_", "-")] = value
         made = []
         for name, value in given.items():
-            option = find(engine, name)
-            made.append(make_override(engine, option, name, texts_of(engine.resolve(option), name, value)))
+            made.append(make_override(engine, name, texts_of(scopable(engine, name), name, value)))
         self._set(engine, resolve_base(engine, base, _current(engine)), made)
 
     def _set(self, engine: Engine, base: Contents, made: Iterable[Override]) -> None:
@@ -84,9 +84,7 @@ class OptionContext(Mapping[str, Value]):
         Raises what the constructor raises.
         """
         engine = attach()
-        made = [
-            make_override(engine, find(engine, n), n, texts) for n, texts in parse_args(engine, args).items()
-        ]
+        made = [make_override(engine, name, texts) for name, texts in parse_args(engine, args).items()]
         return cls._from(engine, resolve_base(engine, base, _current(engine)), made)
 
     @classmethod

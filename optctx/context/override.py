@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from optctx._native import Kind, ParseError, Setting
+from optctx.context.scopable import scopable
 from optctx.context.text import Texts
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
-from optctx.errors import OptionValueError, ProcessWideOptionError
+from optctx.errors import OptionValueError
 from optctx.registry.values import Value, read_value
 
 __all__ = ["Override", "make_override"]
@@ -38,28 +39,21 @@ class Override:
         return [f"-{self.name}" if text is None else f"-{self.name}={text}" for text in self.texts]
 
 
-def make_override(engine: Engine, option: PlannedOption, name: str, texts: Texts) -> Override:
+def make_override(engine: Engine, name: str, texts: Texts) -> Override:
     """Has LLVM parse `texts` for the option; nothing process-wide changes and nothing is printed.
 
-    `name` is the name it was given under. Raises ProcessWideOptionError for an option that cannot be scoped
-    and OptionValueError with LLVM's words.
+    `name`: as it was given. Raises what `scopable` raises, and OptionValueError with LLVM's words.
     """
-    target = engine.resolve(option)
-    if target.scope == "process" or target.slot is None:
-        raise ProcessWideOptionError(
-            f"cannot set {name!r} for one thread: {target.reason}; set it process-wide with "
-            f"llvmlite.binding.set_option before compiling, or leave it out",
-            name,
-            target.reason,
-        )
+    option = scopable(engine, name)
     _check_text(name, texts)
     # A literal choice is parsed under its own name; everything else under the option's.
-    own = name if name in target.record.names else target.record.name
+    own = name if name in option.record.names else option.record.name
+    assert option.slot is not None
     try:
-        setting = engine.space.parse(target.slot, own, list(texts))
+        setting = engine.space.parse(option.slot, own, list(texts))
     except ParseError as error:
         raise OptionValueError(_message(name, texts, str(error))) from error
-    return Override(own, texts, target, setting)
+    return Override(own, texts, option, setting)
 
 
 def _check_text(name: str, texts: Texts) -> None:

@@ -81,11 +81,11 @@ def rebuild(
     engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Texts]
 ) -> tuple[Contents, list[Override]]:
     """The inverse of `Contents.portable`: a base, and the overrides on top of it."""
-    below = [make_override(engine, find(engine, name), name, texts) for name, texts in inherited.items()]
+    below = [make_override(engine, name, texts) for name, texts in inherited.items()]
     base = Contents(
         engine.space.no_drift(), {override.option.record.name: override for override in below}, {}
     )
-    return base, [make_override(engine, find(engine, name), name, texts) for name, texts in own.items()]
+    return base, [make_override(engine, name, texts) for name, texts in own.items()]
 
 
 def _drifted(engine: Engine, drift: Setting) -> dict[str, int]:

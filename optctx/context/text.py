@@ -17,6 +17,7 @@ Texts = tuple[str | None, ...]
 
 _INTEGERS = (Kind.int32, Kind.uint32, Kind.int64, Kind.uint64)
 _FLOATS = (Kind.float32, Kind.float64)
+_LONGEST_INTEGER = 14_000  # bits; str() stops at 4,300 digits, and no option holds nearly as many
 _VALUE_REQUIRED, _VALUE_DISALLOWED = 2, 3  # cl::ValueExpected
 _COMMA_SEPARATED = 1  # cl::MiscFlags
 
@@ -76,13 +77,28 @@ def _scalar_text(option: PlannedOption, name: str, kind: Kind, value: object) ->
         raise _wrong_type(option, name, value, "True, False or command-line text")
     if kind in _INTEGERS:
         if hasattr(value, "__index__") and not isinstance(value, bool):
-            return str(operator.index(value))
+            return _integer_text(name, operator.index(value))
         raise _wrong_type(option, name, value, "an int or command-line text")
     if kind in _FLOATS:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return repr(float(value))
+            return _float_text(name, value)
         raise _wrong_type(option, name, value, "a float or command-line text")
     raise _wrong_type(option, name, value, "a str")
+
+
+def _integer_text(name: str, value: int) -> str:
+    if value.bit_length() > _LONGEST_INTEGER:
+        raise OptionValueError(
+            f"cannot set {name!r} to an int of {value.bit_length()} bits: no LLVM option holds it"
+        )
+    return str(value)
+
+
+def _float_text(name: str, value: float) -> str:
+    try:
+        return repr(float(value))
+    except OverflowError as error:
+        raise OptionValueError(f"cannot set {name!r} to an int that no float holds: {error}") from None
 
 
 def _command_line_text(option: PlannedOption, name: str, text: str) -> str | None:

@@ -98,7 +98,12 @@ def detach() -> None:
                 f"cannot detach from LLVM: {inside} scope(s) are still entered in this process; "
                 "leave them first"
             )
-        _engine.transaction.undo()
+        try:
+            _engine.transaction.undo()
+        except RuntimeError as error:
+            raise UnsupportedImageError(
+                f"could not detach from LLVM, nothing was changed: {error}"
+            ) from error
 
 
 def _prepare() -> Engine:

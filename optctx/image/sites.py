@@ -24,7 +24,7 @@ from iced_x86 import (
     RegisterExt,
 )
 
-from optctx._native import FunctionReferences, Image, Span, find_references, read_bytes
+from optctx._native import FunctionReferences, Image, Span, find_references
 
 __all__ = ["Site", "SiteRefusal", "Tactic", "find_accesses", "find_sites"]
 
@@ -92,7 +92,7 @@ def find_sites(image: Image, spans: Sequence[tuple[int, int]]) -> tuple[list[Sit
     refusals: list[SiteRefusal] = []
     for references in find_references(image, [Span(begin, size) for begin, size in spans]):
         name = references.function.name
-        for instruction, code, modrm_at in _instructions(references):
+        for instruction, code, modrm_at in _instructions(image, references):
             region = regions.find(instruction.ip_rel_memory_address)
             if region is None:
                 continue
@@ -109,11 +109,11 @@ def find_accesses(image: Image, spans: Sequence[tuple[int, int]]) -> list[tuple[
     return [
         (instruction.ip_rel_memory_address, _memory_bytes(instruction))
         for references in find_references(image, [Span(begin, size) for begin, size in spans])
-        for instruction, _, _ in _instructions(references)
+        for instruction, _, _ in _instructions(image, references)
     ]
 
 
-def _instructions(references: FunctionReferences) -> Iterator[tuple[Instruction, bytes, int]]:
+def _instructions(image: Image, references: FunctionReferences) -> Iterator[tuple[Instruction, bytes, int]]:
     """The real instructions with a RIP-relative operand at the proposed places: (itself, bytes, ModRM index).
 
     Decoding runs from the start of the function, so a place in the middle of an instruction is seen as such.
@@ -123,7 +123,7 @@ def _instructions(references: FunctionReferences) -> Iterator[tuple[Instruction,
         return  # outside every function: padding or a table, not code that a symbol leads to
     places = references.modrm_at
     end = min(begin + references.function.size, places[-1] + _LONGEST)
-    data = read_bytes(begin, end - begin)
+    data = image.initial_bytes(begin, end - begin)
     position = begin  # always the start of an instruction
     for place in places:
         if place < position:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from llvmlite import binding
-
 from optctx.errors import OptctxError, PassPipelineError
 
 __all__ = ["module_address", "pipeline_text", "target_machine_address", "tuning_address"]
@@ -17,6 +15,8 @@ def module_address(module: object) -> int:
 
     Raises TypeError for anything else and OptctxError for a closed one.
     """
+    from llvmlite import binding  # here and below: importing optctx works without llvmlite
+
     if isinstance(module, str):
         raise TypeError(
             "expected a module (llvmlite.binding.ModuleRef), found IR as text (str); "
@@ -27,11 +27,15 @@ def module_address(module: object) -> int:
 
 def target_machine_address(target_machine: object) -> int:
     """The llvm::TargetMachine of llvmlite's open object; raises as `module_address` does."""
+    from llvmlite import binding
+
     return _address(target_machine, binding.TargetMachine, "target machine")
 
 
 def tuning_address(tuning: object) -> int:
     """The llvm::PipelineTuningOptions of llvmlite's open object; raises as `module_address` does."""
+    from llvmlite import binding
+
     return _address(tuning, binding.PipelineTuningOptions, "tuning")
 
 

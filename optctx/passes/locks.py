@@ -11,8 +11,6 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from llvmlite.binding import ffi
-
 __all__ = ["KeyedLocks", "compiling"]
 
 
@@ -76,6 +74,8 @@ def compiling(context: int, target_machine: int | None, *, shared: bool) -> Iter
     keys = [context] if target_machine is None else [context, target_machine]
     with _locks.holding(keys):
         if shared:
+            from llvmlite.binding import ffi  # importing optctx works without llvmlite
+
             with ffi.lib._lock:
                 yield
         else:

@@ -1,0 +1,167 @@
+"""Modules to compile, and helpers that several subjects share."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from optctx import OptionContext, info, registry
+from optctx.fresh import Job, Result, compile_job
+
+X86 = "x86_64-unknown-linux-gnu"
+SECONDS = 120.0  # far more than anything here takes
+
+# 840 iterations, which LLVM leaves alone unless `unroll-count` says otherwise.
+COUNTED = """
+define void @count(ptr %out) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %to = getelementptr i64, ptr %out, i64 %i
+  store volatile i64 %i, ptr %to
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp ult i64 %next, 840
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+# Unrolled and vectorised by -O3 as the options say.
+SCALE = """
+define void @scale(ptr noalias %out, ptr noalias %in, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %from = getelementptr float, ptr %in, i64 %i
+  %value = load float, ptr %from
+  %scaled = fmul float %value, 3.0
+  %to = getelementptr float, ptr %out, i64 %i
+  store float %scaled, ptr %to
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+# Inlined by -O3 as the options say.
+CALLS = """
+declare void @use(ptr)
+define internal i32 @callee(i32 %x) {
+  %space = alloca [64 x i8]
+  call void @use(ptr %space)
+  %square = mul i32 %x, %x
+  %sum = add i32 %square, 7
+  ret i32 %sum
+}
+define i32 @caller(i32 %a, i32 %b) {
+  %p = call i32 @callee(i32 %a)
+  %q = call i32 @callee(i32 %b)
+  %r = xor i32 %p, %q
+  ret i32 %r
+}
+"""
+UNROLLED_ONCE = 1  # what `unrolled()` gives where nobody set `unroll-count`
+
+
+def unrolled() -> int:
+    """How often LLVM unrolls a loop on this thread now: `unroll-count` as LLVM itself sees it."""
+    result = compile_job(Job(COUNTED, "function(loop-unroll)", triple=X86, emit="ir"))
+    assert result.error is None
+    return (result.ir or "").count("store volatile")
+
+
+def scoped(job: Job) -> Result:
+    """The job compiled on this thread, inside a context of its own options."""
+    with OptionContext.from_args(job.options, base="defaults"):
+        return compile_job(job)
+
+
+def run_python(script: str, *arguments: str) -> str:
+    """What a script prints, run in a process of its own that must end well and complain about nothing."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(script), *arguments],
+        cwd=pathlib.Path(__file__).parent,  # where this file can be imported from
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), f"status {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def in_threads(works: Sequence[Callable[[], object]]) -> None:
+    """Runs all at once, each on a thread of its own; raises what the first of them raised."""
+    errors: list[BaseException] = []
+    ready = threading.Barrier(len(works))
+
+    def run(work: Callable[[], object]) -> None:
+        try:
+            ready.wait(SECONDS)
+            work()
+        except BaseException as error:  # handed to the thread that waits
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(work,), daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SECONDS)
+    assert not any(thread.is_alive() for thread in threads), "a thread hangs"
+    if errors:
+        raise errors[0]
+
+
+def scopes_become(count: int) -> bool:
+    """Whether so many scopes are entered soon: a thread leaves its own a little after it was joined."""
+    deadline = time.monotonic() + SECONDS
+    while (entered := info()["active_scopes"]) != count and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return bool(entered == count)
+
+
+def process_state() -> dict[str, tuple[object, int]]:
+    """(value, occurrences) of every option, process-wide."""
+    return {name: (option.value, option.occurrences) for name, option in registry().items()}
+
+
+def code_pieces() -> list[tuple[int, bytes]]:
+    """(address, bytes that the file holds) for the code of llvmlite's library, as the system mapped it."""
+    from llvmlite.binding import ffi
+
+    path = os.path.realpath(ffi.lib._name)
+    pieces = []
+    with open("/proc/self/maps") as maps, open(path, "rb") as file:
+        for line in maps:
+            match = re.match(r"(\w+)-(\w+) ..x. (\w+) \S+ \d+ +(.*)", line)
+            if match is None or match[4] != path:
+                continue
+            begin, end, offset = (int(match[i], 16) for i in (1, 2, 3))
+            file.seek(offset)
+            pieces.append((begin, file.read(end - begin)))
+    assert pieces, f"no code of {path} is mapped"
+    return pieces
+
+
+def changed_code() -> list[int]:
+    """Addresses of the 64-byte lines of the library's code that are not as in its file."""
+    changed = []
+    for begin, expected in code_pieces():
+        actual = ctypes.string_at(begin, len(expected))
+        if actual == expected:
+            continue
+        for at in range(0, len(expected), 64):
+            if actual[at : at + 64] != expected[at : at + 64]:
+                changed.append(begin + at)
+    return changed

@@ -1,0 +1,137 @@
+"""What LLVM itself writes into options while it compiles stays inside the scope, and is gone after it."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import replace
+
+from support import X86, in_threads, process_state, run_python, scoped
+
+from optctx import OptionContext, registry
+from optctx.fresh import FreshProcess, Job, compile_job
+
+# Five cases: a jump table, unless `min-jump-table-entries` (4) says that is too few.
+SWITCH = """
+declare void @a(i32)
+define void @switch(i32 %x) {
+  switch i32 %x, label %out [ i32 0, label %c0 i32 1, label %c1 i32 2, label %c2 i32 3, label %c3
+                              i32 4, label %c4 ]
+c0:
+  tail call void @a(i32 11)
+  ret void
+c1:
+  tail call void @a(i32 -7)
+  ret void
+c2:
+  tail call void @a(i32 300)
+  ret void
+c3:
+  tail call void @a(i32 5)
+  ret void
+c4:
+  tail call void @a(i32 90)
+  ret void
+out:
+  ret void
+}
+"""
+JOB = Job(SWITCH, "default<O0>", triple=X86, emit="assembly")
+# Making this target's lowering sets `min-jump-table-entries` to 2**32 - 1, for the whole process.
+WRITER = replace(JOB, triple="avr")
+
+TABLE = ".LJTI"
+
+
+def script(text: str) -> str:
+    return (
+        "from test_containment import *\n"
+        'entries = lambda: registry()["min-jump-table-entries"].value\n'
+        "plain = compile_job(JOB)\n"
+        "assert TABLE in plain.code.decode() and entries() == 4\n"
+    ) + textwrap.dedent(text)
+
+
+def test_outside_any_scope_llvm_leaks_and_defaults_are_what_was_registered_all_the_same() -> None:
+    # Stock behaviour: without it the tests below would show nothing.
+    run_python(
+        script("""
+        compile_job(WRITER)
+        assert entries() == 2**32 - 1
+        assert registry()["min-jump-table-entries"].default == 4
+        leaked = compile_job(JOB)
+        assert leaked != plain and TABLE not in leaked.code.decode()
+        with OptionContext(base="defaults"):
+            assert compile_job(JOB) == plain
+        with OptionContext():
+            assert compile_job(JOB) == leaked
+        assert compile_job(JOB) == leaked
+        """)
+    )
+
+
+def test_inside_a_scope_it_reaches_neither_the_process_nor_another_thread_nor_the_next_scope() -> None:
+    run_python(
+        script("""
+        before = process_state()
+        context = OptionContext({"unroll-count": 2})
+        with context:
+            assert compile_job(WRITER).error is None
+            assert TABLE not in compile_job(JOB).code.decode()  # in here it is as in a process of its own
+            assert process_state() == before
+
+            def elsewhere():
+                assert compile_job(JOB) == plain
+                with context:
+                    assert compile_job(JOB) == plain
+
+            in_threads([elsewhere])
+            with context:
+                assert compile_job(JOB) == plain
+            assert TABLE not in compile_job(JOB).code.decode()
+        assert process_state() == before
+        assert compile_job(JOB) == plain
+        with context:
+            assert compile_job(JOB) == plain
+        assert context["min-jump-table-entries"] == 4
+        """)
+    )
+
+
+def test_written_storage_of_cl_location_is_contained_too() -> None:
+    run_python(
+        script("""
+        calls = lambda: registry()["amdgpu-function-calls"].value
+        job = Job("define i32 @f(i32 %x) {\\n ret i32 %x\\n}", "default<O0>", triple="r600-amd-amdhsa")
+        with OptionContext(base="defaults"):
+            compile_job(job)
+            assert calls() is True
+        assert calls() is True
+        compile_job(job)
+        assert calls() is False  # outside
+        assert OptionContext(base="defaults")["amdgpu-function-calls"] is True
+        assert OptionContext()["amdgpu-function-calls"] is False
+        """)
+    )
+
+
+def test_threads_whose_targets_write_the_same_option_do_not_meet(fresh: FreshProcess) -> None:
+    jobs = [
+        replace(JOB, triple=triple, options=options)
+        for triple in (X86, "avr", "hexagon", "lanai", "powerpc64le-unknown-linux-gnu")
+        for options in ((), ("-min-jump-table-entries=6",))
+    ]
+    expected = [fresh.compile(job) for job in jobs]
+    assert all(result.error is None for result in expected)
+    assert expected[0] != expected[1]
+    before = process_state()
+
+    def work(first: int) -> None:
+        for step in range(2 * len(jobs)):
+            number = (first + 3 * step) % len(jobs)
+            assert scoped(jobs[number]) == expected[number], jobs[number].triple
+
+    in_threads([lambda first=first: work(first) for first in range(3)])
+    assert process_state() == before
+    assert compile_job(JOB) == expected[0]
+    assert registry()["min-jump-table-entries"].value == 4
+    assert OptionContext()["min-jump-table-entries"] == 4

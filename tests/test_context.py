@@ -1,0 +1,311 @@
+"""N1 and N2: contexts as values. What they say, what they are equal to, how they are made and sent on."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import pytest
+from support import run_python
+
+from optctx import OptionContext, OptionTypeError, UnknownOptionError, current, registry
+
+# Name -> (what is given, what a lookup gives, the command line)
+EVERY_TYPE = {
+    "vectorize-loops": (False, False, ["-vectorize-loops=false"]),
+    "enable-tail-merge": (True, True, ["-enable-tail-merge=true"]),
+    "inline-threshold": (-7, -7, ["-inline-threshold=-7"]),
+    "unroll-count": (4, 4, ["-unroll-count=4"]),
+    "mem-intrinsic-expand-size": (-(2**63), -(2**63), [f"-mem-intrinsic-expand-size={-(2**63)}"]),
+    "inline-max-stacksize": (2**64 - 2, 2**64 - 2, [f"-inline-max-stacksize={2**64 - 2}"]),
+    "cold-branch-ratio": (0.25, 0.25, ["-cold-branch-ratio=0.25"]),
+    "chr-bias-threshold": (1e-300, 1e-300, ["-chr-bias-threshold=1e-300"]),
+    "asan-memory-access-callback-prefix": ("_é,", "_é,", ["-asan-memory-access-callback-prefix=_é,"]),
+    "x86-asm-syntax": ("intel", "intel", ["-x86-asm-syntax=intel"]),
+    "loop-interchange-profitabilities": (
+        ["ignore", "cache"],
+        ["ignore", "cache"],
+        ["-loop-interchange-profitabilities=ignore", "-loop-interchange-profitabilities=cache"],
+    ),
+    "print-after-pass-number": (
+        (3, 5),
+        [3, 5],
+        ["-print-after-pass-number=3", "-print-after-pass-number=5"],
+    ),
+    "internalize-public-api-list": (
+        ["a", "b"],
+        ["a", "b"],
+        ["-internalize-public-api-list=a", "-internalize-public-api-list=b"],
+    ),
+    "pgo-analysis-map": (
+        ["bb-freq", "br-prob"],
+        ["bb-freq", "br-prob"],
+        ["-pgo-analysis-map=bb-freq", "-pgo-analysis-map=br-prob"],
+    ),
+    "x86-align-branch": ("jcc+jmp", "jcc+jmp", ["-x86-align-branch=jcc+jmp"]),
+    "force-vector-width": (8, 8, ["-force-vector-width=8"]),
+    "arm-restrict-it": (True, "arm-restrict-it", ["-arm-restrict-it"]),
+}
+
+
+@pytest.mark.parametrize("name", EVERY_TYPE)
+def test_a_value_of_each_type_comes_back_and_becomes_a_command_line(name: str) -> None:
+    given, value, args = EVERY_TYPE[name]
+    context = OptionContext({name: given}, base="defaults")
+    assert context[name] == value
+    assert type(context[name]) is type(value)
+    assert dict(context.overrides) == {name: value}
+    assert context.args() == args
+    for command_line in (args, tuple(args), " ".join(args)):
+        assert OptionContext.from_args(command_line, base="defaults") == context
+
+
+def test_an_iterator_is_a_list() -> None:
+    assert OptionContext({"internalize-public-api-list": iter("ab")})["internalize-public-api-list"] == [
+        "a",
+        "b",
+    ]
+    assert OptionContext({"internalize-public-api-list": []})["internalize-public-api-list"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("vectorize-loops", "0", False),
+        ("vectorize-loops", "TRUE", True),
+        ("enable-tail-merge", "false", False),
+        ("inline-threshold", "-0x10", -16),
+        ("unroll-count", "0b101", 5),
+        ("inline-max-stacksize", "18446744073709551615", 2**64 - 1),
+        ("cold-branch-ratio", "1e-1", pytest.approx(0.1)),
+        ("chr-bias-threshold", "inf", math.inf),
+        ("chr-bias-threshold", "-0.0", 0.0),
+        ("asan-memory-access-callback-prefix", "", ""),
+        ("asan-memory-access-callback-prefix", "a b=c", "a b=c"),
+        ("internalize-public-api-list", "one,two", ["one", "two"]),
+        ("force-attribute", "f:cold", ["f:cold"]),
+        ("force-vector-width", "16", 16),
+    ],
+)
+def test_command_line_text_is_judged_by_llvms_parsers(name: str, text: str, value: object) -> None:
+    assert OptionContext({name: text})[name] == value
+
+
+def test_infinities_and_nan_are_floats() -> None:
+    assert OptionContext({"chr-bias-threshold": -math.inf})["chr-bias-threshold"] == -math.inf
+    found = OptionContext({"chr-bias-threshold": math.nan})["chr-bias-threshold"]
+    assert isinstance(found, float)
+    assert math.isnan(found)
+
+
+@pytest.mark.parametrize(
+    ("args", "name", "value"),
+    [
+        (["-unroll-count=4"], "unroll-count", 4),
+        (["--unroll-count=4"], "unroll-count", 4),
+        (["-unroll-count", "4"], "unroll-count", 4),
+        (["-unroll-count=1", "-unroll-count=4"], "unroll-count", 4),
+        ("-unroll-count 4", "unroll-count", 4),
+        (["-vectorize-loops"], "vectorize-loops", True),
+        (["-vectorize-loops=0"], "vectorize-loops", False),
+        (["-enable-tail-merge"], "enable-tail-merge", True),
+        (["-arm-restrict-it"], "arm-default-it", "arm-restrict-it"),
+        (["-print-after=a,b", "-print-after=c"], "print-after", ["a", "b", "c"]),
+        ("-asan-memory-access-callback-prefix='a b'", "asan-memory-access-callback-prefix", "a b"),
+        (["-asan-memory-access-callback-prefix="], "asan-memory-access-callback-prefix", ""),
+        (["-aarch64-stack-hazard-size=64"], "aarch64-streaming-hazard-size", 64),
+        ([], "unroll-count", 0),
+        ("", "unroll-count", 0),
+    ],
+)
+def test_every_form_of_a_command_line(args: list[str] | str, name: str, value: object) -> None:
+    assert OptionContext.from_args(args, base="defaults")[name] == value
+
+
+def test_keywords_take_underscores_for_dashes() -> None:
+    context = OptionContext({"unroll-count": 4}, inline_threshold=500, vectorize_loops=False)
+    assert dict(context.overrides) == {
+        "unroll-count": 4,
+        "inline-threshold": 500,
+        "vectorize-loops": False,
+    }
+    assert OptionContext(unroll_count=4) == OptionContext({"unroll-count": 4})
+    with pytest.raises(UnknownOptionError, match="unroll-count"):
+        OptionContext({"unroll_count": 4})
+
+
+def test_an_alias_sets_what_it_stands_for() -> None:
+    context = OptionContext({"aarch64-stack-hazard-size": 64})
+    assert context["aarch64-streaming-hazard-size"] == context["aarch64-stack-hazard-size"] == 64
+    assert context == OptionContext({"aarch64-streaming-hazard-size": 64})
+    assert dict(context.overrides) == {"aarch64-streaming-hazard-size": 64}
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("vectorize-loops", bool),
+        ("enable-tail-merge", bool),
+        ("inline-threshold", int),
+        ("unroll-count", int),
+        ("inline-max-stacksize", int),
+        ("cold-branch-ratio", float),
+        ("chr-bias-threshold", float),
+        ("asan-memory-access-callback-prefix", str),
+        ("x86-asm-syntax", str),
+        ("print-after", list),
+        ("pgo-analysis-map", list),
+        ("force-vector-width", int),
+    ],
+)
+def test_a_typed_lookup_gives_the_options_own_type_only(name: str, own: type) -> None:
+    context = OptionContext({name: EVERY_TYPE[name][0] if name in EVERY_TYPE else []})
+    assert type(context.get(name, own)) is own
+    assert context.get(name) == context[name]
+    for other in {bool, int, float, str, list, dict} - {own}:
+        with pytest.raises(OptionTypeError, match=f"cannot look up '{name}' as {other.__name__}"):
+            context.get(name, other)
+    with pytest.raises(UnknownOptionError):
+        context.get(name + "x", own)
+
+
+def test_it_is_a_read_only_mapping_of_every_option() -> None:
+    context = OptionContext({"unroll-count": 4})
+    assert isinstance(context, Mapping)
+    assert len(context) == len(registry()) == len(dict(context))
+    assert list(context) == list(registry())
+    assert "unroll-count" in context
+    assert "no-such-option" not in context
+    assert context["inline-threshold"] == 225
+    assert repr(context) == "OptionContext({'unroll-count': 4})"
+    with pytest.raises(TypeError):
+        context["unroll-count"] = 5  # type: ignore[index]
+    with pytest.raises(TypeError):
+        context.overrides["unroll-count"] = 5  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        context.anything = 1  # type: ignore[attr-defined]
+    with pytest.raises(UnknownOptionError):
+        context["no-such-option"]
+
+
+def test_what_a_lookup_returned_can_be_changed_without_any_effect() -> None:
+    context = OptionContext({"print-after": ["a"]})
+    found = context["print-after"]
+    assert isinstance(found, list)
+    found.append("b")
+    assert context["print-after"] == ["a"]
+
+
+def test_base_decides_what_holds_below() -> None:
+    outer = OptionContext({"unroll-count": 4, "inline-threshold": 1}, base="defaults")
+    with outer:
+        inherited = OptionContext({"inline-threshold": 2})
+        plain = OptionContext({"inline-threshold": 2}, base="defaults")
+    assert (inherited["unroll-count"], inherited["inline-threshold"]) == (4, 2)
+    assert (plain["unroll-count"], plain["inline-threshold"]) == (0, 2)
+    assert dict(inherited.overrides) == {"inline-threshold": 2}
+    on_top = OptionContext({"inline-threshold": 2}, base=outer)
+    assert on_top == inherited
+    assert on_top["unroll-count"] == 4
+    for base in ("other", None, 3, {"unroll-count": 4}):
+        with pytest.raises(OptionTypeError, match="base is"):
+            OptionContext({}, base=base)  # type: ignore[arg-type]
+
+
+def test_derive_keeps_the_overrides_and_adds() -> None:
+    first = OptionContext({"unroll-count": 4, "inline-threshold": 1}, base="defaults")
+    second = first.derive({"unroll-count": 8}, force_vector_width=2)
+    assert dict(first.overrides) == {"unroll-count": 4, "inline-threshold": 1}
+    assert dict(second.overrides) == {"unroll-count": 8, "inline-threshold": 1, "force-vector-width": 2}
+    assert first.derive() == first
+    assert second.derive(unroll_count=4, force_vector_width=0) != first  # given, though with the default
+
+
+def test_diff_names_what_differs_on_both_sides() -> None:
+    first = OptionContext({"unroll-count": 4, "print-after": ["a"]}, base="defaults")
+    second = OptionContext({"unroll-count": 8}, base="defaults")
+    assert first.diff(second) == {"print-after": (["a"], []), "unroll-count": (4, 8)}
+    assert second.diff(first) == {"print-after": ([], ["a"]), "unroll-count": (8, 4)}
+    assert first.diff(first.derive()) == {}
+    # LLVM can tell an option that was given its default from one that was not given.
+    assert OptionContext({"unroll-count": 0}).diff(OptionContext()) == {"unroll-count": (0, 0)}
+    with pytest.raises(OptionTypeError, match="another OptionContext"):
+        first.diff({"unroll-count": 4})  # type: ignore[arg-type]
+
+
+def test_equality_is_by_what_llvm_would_see() -> None:
+    made = [
+        OptionContext({"unroll-count": 4, "print-after": "a,b"}),
+        OptionContext({"print-after": ["a", "b"], "unroll-count": "0x4"}),
+        OptionContext.from_args("-print-after=a -unroll-count=4 -print-after=b", base="defaults"),
+        OptionContext({"unroll-count": 4}, base=OptionContext({"print-after": ["a", "b"]})),
+        OptionContext(
+            {"unroll-count": 4}, base=OptionContext({"print-after": ["a", "b"], "unroll-count": 3})
+        ),
+    ]
+    assert all(context == made[0] for context in made)
+    assert len({hash(context) for context in made}) == len(set(made)) == 1
+    assert made[0] != OptionContext({"unroll-count": 4})
+    assert made[0] != dict(made[0])
+    assert OptionContext({"x86-align-branch": "jcc"}) != OptionContext({"x86-align-branch": "jmp"})
+    assert OptionContext({"print-after": ["a", "b"]}) != OptionContext({"print-after": ["b", "a"]})
+    assert OptionContext() == current() == OptionContext(base="defaults")
+
+
+def test_a_context_survives_pickling() -> None:
+    overrides = {name: value for name, (_, value, _) in EVERY_TYPE.items() if name != "arm-restrict-it"}
+    context = OptionContext(overrides, base=OptionContext({"cold-branch-ratio": 0.5, "pass-remarks": "x"}))
+    again = pickle.loads(pickle.dumps(context))
+    assert again == context
+    assert hash(again) == hash(context)
+    assert dict(again.overrides) == dict(context.overrides)
+    assert again.args() == context.args()
+
+
+def test_a_context_can_be_sent_to_another_process() -> None:
+    context = OptionContext(
+        {"arm-restrict-it": True, "print-after": ["a"]}, base=OptionContext(unroll_count=3)
+    )
+    script = (
+        "import pickle, sys; context = pickle.load(sys.stdin.buffer); from support import unrolled\n"
+        "with context: sys.stdout.buffer.write(pickle.dumps((context, unrolled(), context.args())))"
+    )
+    path = repr([entry for entry in sys.path if entry])
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:] = {path}\n{script}"],
+        input=pickle.dumps(context),
+        capture_output=True,
+        check=True,
+    )
+    assert pickle.loads(done.stdout) == (context, 3, ["-arm-restrict-it", "-print-after=a"])
+    assert done.stderr == b""
+
+
+def test_process_wide_values_are_inherited_and_travel() -> None:
+    run_python("""
+        import pickle
+        from llvmlite import binding
+        from optctx import OptionContext, current
+        before = OptionContext()
+        binding.set_option("", "-unroll-count=3")
+        binding.set_option("", "-asan-memory-access-callback-prefix=_a")
+        binding.set_option("", "-print-after=x")
+        inherited, defaults = OptionContext(inline_threshold=9), OptionContext(base="defaults")
+        names = ("unroll-count", "asan-memory-access-callback-prefix", "print-after")
+        assert [inherited[name] for name in names] == [3, "_a", ["x"]] == [current()[name] for name in names]
+        assert [defaults[name] for name in names] == [0, "__asan_", []] == [before[name] for name in names]
+        assert defaults == before != inherited
+        assert set(defaults.diff(current())) == set(names)
+        again = pickle.loads(pickle.dumps(inherited))
+        assert again == inherited and dict(again.overrides) == {"inline-threshold": 9}
+    """)
+
+
+def test_an_empty_list_over_an_empty_list_is_no_difference() -> None:
+    for name in ("print-after", "pgo-analysis-map"):
+        assert OptionContext({name: []}).diff(OptionContext()) == {}
+        assert OptionContext({name: []}) == OptionContext()
+        assert hash(OptionContext({name: []})) == hash(OptionContext())

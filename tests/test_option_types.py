@@ -1,0 +1,204 @@
+"""An override of each option type has a visible effect in a real compilation, and the one it should have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+from support import CALLS, SCALE, X86, scoped
+
+from optctx import OptionContext, registry
+from optctx.fresh import FreshProcess, Job, compile_job
+
+AARCH64 = "aarch64-unknown-linux-gnu"
+SELECT = """
+define i32 @select(i32 %a, ptr %p) {
+  %large = icmp sgt i32 %a, 5
+  %chosen = select i1 %large, i32 3, i32 %a
+  %value = load i32, ptr %p
+  %sum = add i32 %value, %chosen
+  ret i32 %sum
+}
+"""
+COPY = """
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define void @copy(ptr %to, ptr %from) {
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 256, i1 false)
+  ret void
+}
+"""
+CHECKED = """
+declare i1 @llvm.allow.runtime.check(metadata)
+define i1 @checked() {
+  %allowed = call i1 @llvm.allow.runtime.check(metadata !"mine")
+  ret i1 %allowed
+}
+"""
+SANITIZED = """
+define i32 @sanitized(ptr %at) sanitize_address {
+  %value = load i32, ptr %at
+  ret i32 %value
+}
+"""
+CLEAR = """
+define void @clear(ptr %out, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %to = getelementptr i64, ptr %out, i64 %i
+  store i64 0, ptr %to
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+DIVIDE = """
+define float @divide(float %a, float %b) {
+  %quotient = fdiv float %a, %b
+  ret float %quotient
+}
+"""
+INDIRECT = """
+define void @indirect(ptr %function) {
+  call void %function()
+  ret void
+}
+"""
+PAIR = "define i32 @f(i32 %x) {\n ret i32 %x\n}\ndefine i32 @g(i32 %x) {\n ret i32 %x\n}\n"
+
+
+def branches(count: int) -> str:
+    """Many conditional branches close together, some of them across a 32-byte line."""
+    body = "".join(
+        f"b{i}:\n %c{i} = icmp eq i32 %x, {7 * i}\n br i1 %c{i}, label %s{i}, label %b{i + 1}\n"
+        f"s{i}:\n call void @sink()\n br label %b{i + 1}\n"
+        for i in range(count)
+    )
+    head = "declare void @sink()\ndefine void @branches(i32 %x) {\n br label %b0\n"
+    return f"{head}{body}b{count}:\n ret void\n}}\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """`kind` and `storage` of the first of `options`, which does it; the others only let it."""
+
+    kind: str
+    options: str
+    job: Job
+    storage: str = "internal"
+
+
+def assembly(ir: str, triple: str = X86, **more: object) -> Job:
+    return Job(ir, triple=triple, emit="assembly", **more)  # type: ignore[arg-type]
+
+
+def passes(ir: str, pipeline: str) -> Job:
+    return Job(ir, pipeline, triple=X86, emit="ir")
+
+
+CASES = [
+    Case("bool", "-vectorize-loops=false", assembly(SCALE)),
+    Case("bool", "-vectorize-loops=false", assembly(SCALE, AARCH64)),
+    Case("boolOrDefault", "-fast-isel=true", assembly(SELECT)),
+    Case("boolOrDefault", "-fast-isel=false", assembly(SELECT, passes="default<O0>", opt_level=0)),
+    Case("int", "-inline-threshold=0", assembly(CALLS)),
+    Case("uint", "-unroll-count=7", assembly(SCALE)),
+    Case("int64", "-mem-intrinsic-expand-size=16", assembly(COPY, "amdgcn-amd-amdhsa", cpu="gfx900")),
+    Case("uint64", "-inline-max-stacksize=8", assembly(CALLS)),
+    Case("float", "-lower-allow-check-random-rate=0", passes(CHECKED, "function(lower-allow-check)")),
+    Case("double", "-vp-counters-per-site=100", passes(INDIRECT, "pgo-instr-gen,instrprof")),
+    Case(
+        "string",
+        "-asan-memory-access-callback-prefix=__mine_ -asan-instrumentation-with-call-threshold=0",
+        passes(SANITIZED, "asan"),
+    ),
+    Case("enum", "-x86-asm-syntax=intel", assembly(SELECT)),
+    Case("enum", "-nvptx-prec-divf32=0", assembly(DIVIDE, "nvptx64-nvidia-cuda", cpu="sm_70")),
+    Case("enum", "-regalloc=fast", assembly(CALLS)),
+    Case("enum", "-pre-RA-sched=list-burr", assembly(CALLS)),
+    Case("list", "-force-attribute=f:cold -force-attribute=g:noinline", passes(PAIR, "forceattrs")),
+    Case("list", "-internalize-public-api-list=f,g", passes(PAIR, "internalize")),
+    Case(
+        "other",
+        "-x86-align-branch=jcc+fused -x86-align-branch-boundary=32",
+        Job(branches(20), triple=X86),
+        "external",
+    ),
+    Case(
+        "other",
+        "-sve-tail-folding=all -sve-tail-folding-insn-threshold=0",
+        assembly(SCALE, AARCH64, features="+sve"),
+        "external",
+    ),
+    Case("bool", "-disable-loop-idiom-memset", assembly(CLEAR), "external"),
+    Case("uint", "-force-vector-width=2", assembly(SCALE), "external"),
+    Case("uint", "-force-vector-interleave=3", assembly(SCALE, "riscv64", features="+v"), "external"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind}-{case.options.split('=')[0][1:]}")
+def test_an_override_changes_the_code_as_it_does_in_a_fresh_process(case: Case, fresh: FreshProcess) -> None:
+    options = tuple(case.options.split())
+    option = registry()[options[0].partition("=")[0].lstrip("-")]
+    assert (option.type, option.storage, option.scope) == (case.kind, case.storage, "thread")
+    plain, wanted = fresh.compile(case.job), fresh.compile(replace(case.job, options=options))
+    assert plain.error is wanted.error is None
+    assert wanted != plain
+    # It is the option itself that does it, not those that go with it.
+    helpers = tuple(text for text in options if text.partition("=")[0] != f"-{option.name}")
+    assert fresh.compile(replace(case.job, options=helpers)) != wanted
+    assert compile_job(case.job) == plain
+    assert scoped(replace(case.job, options=options)) == wanted
+    assert compile_job(case.job) == plain
+
+
+def test_bits_change_what_llvm_says(fresh: FreshProcess, capfd: pytest.CaptureFixture[str]) -> None:
+    # pgo-analysis-map, the only one, adds to a section that llvmlite cannot ask for; without it LLVM warns.
+    assert [option.name for option in registry().values() if option.type == "bits"] == ["pgo-analysis-map"]
+    job = assembly(SELECT, options=("-pgo-analysis-map=bb-freq,br-prob",))
+    wanted = fresh.compile(job)
+    assert "pgo-analysis-map is enabled for function select but it does not have labels" in wanted.stderr
+    assert scoped(job) == wanted
+    assert capfd.readouterr().err == wanted.stderr
+    assert compile_job(job) == fresh.compile(replace(job, options=()))
+    assert capfd.readouterr().err == ""
+
+
+def test_no_option_of_this_library_is_a_char() -> None:
+    assert [option.name for option in registry().values() if option.type == "char"] == []
+
+
+def test_every_type_that_can_be_scoped_is_covered_here() -> None:
+    covered = {case.kind for case in CASES} | {"bits"}
+    assert covered == {option.type for option in registry().values() if option.scope == "thread"}
+    storages = {case.storage for case in CASES}
+    assert storages == {option.storage for option in registry().values() if option.scope == "thread"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("vectorize-loops", False),
+        ("fast-isel", True),
+        ("inline-threshold", 0),
+        ("unroll-count", 7),
+        ("mem-intrinsic-expand-size", 16),
+        ("lower-allow-check-random-rate", 0.0),
+        ("vp-counters-per-site", 100),
+        ("x86-asm-syntax", "intel"),
+        ("internalize-public-api-list", ["f", "g"]),
+        ("disable-loop-idiom-memset", True),
+        ("force-vector-width", 2),
+    ],
+)
+def test_a_python_value_does_what_the_command_line_does(
+    name: str, value: object, fresh: FreshProcess
+) -> None:
+    case = next(case for case in CASES if case.options.startswith(f"-{name}"))
+    wanted = fresh.compile(replace(case.job, options=(case.options,)))
+    assert wanted.error is None
+    with OptionContext({name: value}, base="defaults"):
+        assert compile_job(case.job) == wanted

@@ -1,0 +1,349 @@
+"""Patching the real library: all sites or none, every byte back, other threads unharmed.
+
+Everything runs in processes of its own: a mistake here would be the end of the process.
+"""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from support import run_python
+
+# `sites`: what attaching would redirect, as (address, bytes, new code); nothing is attached yet.
+PREPARE = """
+from optctx._native import Transaction, read_bytes, thread_offset
+from optctx.engine.attach import _prepare
+from optctx.image.trampolines import trampoline
+from support import changed_code, unrolled
+
+engine = _prepare()
+begin, end = engine.image.text_begin, engine.image.text_end
+sites = [
+    (site.address, site.code, trampoline(site, engine.plan.slots[site.region], thread_offset(engine.index)))
+    for site in engine.plan.sites
+]
+assert len(sites) > 5000 and changed_code() == []
+
+def as_before():
+    return all(read_bytes(address, len(code)) == code for address, code, _ in sites) and not changed_code()
+
+def refused(words, *arguments):
+    try:
+        Transaction(*arguments)
+    except RuntimeError as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(f"expected a refusal: {words}")
+    assert as_before()
+
+"""
+
+
+def script(text: str) -> str:
+    return PREPARE + textwrap.dedent(text)
+
+
+def test_every_byte_is_back_after_undo_and_nothing_else_ever_changed() -> None:
+    run_python(
+        script("""
+        transaction = Transaction(sites, begin, end)
+        assert len(transaction) == len(sites) and not transaction.committed
+        assert as_before() and unrolled() == 1
+        lines = {line for address, code, _ in sites for line in (address, address + len(code) - 1)}
+        for round in range(3):
+            transaction.commit()
+            assert transaction.committed
+            for address, code, _ in sites:
+                now = read_bytes(address, len(code))
+                target = address + 5 + int.from_bytes(now[1:5], "little", signed=True)
+                assert now[0] == 0xE9 and target == transaction.trampoline_of(address)
+                assert now[5:] == b"\\xcc" * (len(code) - 5)  # never reached
+            places = {line - line % 64 for line in lines}
+            assert {line - line % 64 for line in changed_code()} <= places
+            assert unrolled() == 1
+            transaction.commit()  # a second time: nothing to do
+            transaction.undo()
+            assert not transaction.committed
+            assert as_before() and unrolled() == 1
+            transaction.undo()
+        """)
+    )
+
+
+# Steps are three for each site: breakpoints, tails, heads.
+@pytest.mark.parametrize(
+    "place", ["1", "2", "n // 2", "n", "n + 1", "2 * n", "2 * n + 1", "3 * n - 1", "3 * n"]
+)
+def test_a_failure_at_any_step_leaves_every_byte_as_it_was(place: str) -> None:
+    run_python(
+        script(f"""
+        n = len(sites)
+        transaction = Transaction(sites, begin, end)
+        try:
+            transaction.commit({place})
+        except RuntimeError as error:
+            assert "asked to fail" in str(error)
+        else:
+            raise AssertionError("did not fail")
+        assert not transaction.committed
+        assert as_before()
+        assert unrolled() == 1
+        transaction.commit(3 * n + 1)  # there is no such step
+        assert transaction.committed and unrolled() == 1
+        transaction.undo()
+        assert as_before()
+        """)
+    )
+
+
+def test_a_failure_while_other_threads_compile_harms_none() -> None:
+    run_python(
+        script("""
+        import threading
+        from support import in_threads
+        transaction = Transaction(sites, begin, end)
+        done = threading.Event()
+
+        def compile():
+            while not done.is_set():
+                assert unrolled() == 1
+
+        def fail():
+            try:
+                for step in (1, 100, len(sites), 2 * len(sites), 3 * len(sites)) * 4:
+                    try:
+                        transaction.commit(step)
+                    except RuntimeError:
+                        assert not transaction.committed
+                    else:
+                        raise AssertionError("did not fail")
+            finally:
+                done.set()
+
+        in_threads([compile, compile, fail])
+        assert as_before()
+        """)
+    )
+
+
+def test_sites_that_do_not_check_out_are_refused_before_anything_changes() -> None:
+    run_python(
+        script("""
+        address, code, new = sites[0]
+        longest = max(sites, key=lambda site: len(site[1]))
+        wrong = bytes([code[0] ^ 1]) + code[1:]
+        refused("somebody changed the code", [*sites[1:], (address, wrong, new)], begin, end)
+        refused("too short for a jump", [*sites[1:], (address, code[:4], new)], begin, end)
+        refused("overlap", [*sites, sites[0]], begin, end)
+        inner = (longest[0] + 1, longest[1][1:], longest[2])
+        refused("overlap", [longest, inner], begin, end)
+        refused("outside the code", sites, address + 1, end)
+        refused("outside the code", sites, begin, sites[-1][0])
+        """)
+    )
+
+
+def test_code_that_somebody_else_changed_is_a_reason_not_to_attach() -> None:
+    run_python(
+        script("""
+        import optctx, optctx.engine.attach as attaching
+        first = Transaction(sites[:10], begin, end)
+        first.commit()
+        changed = changed_code()
+        for use in (optctx.registry, lambda: Transaction(sites, begin, end)):
+            try:
+                use()
+            except (optctx.UnsupportedImageError, RuntimeError) as error:
+                assert "somebody changed the code" in str(error)
+            else:
+                raise AssertionError("redirected what somebody else had redirected")
+        assert attaching.attached() is None and changed_code() == changed
+        first.undo()
+        assert as_before()
+        with optctx.OptionContext({"unroll-count": 4}):
+            assert unrolled() == 4
+        """)
+    )
+
+
+def test_attaching_and_detaching_while_other_threads_compile_changes_no_result() -> None:
+    run_python("""
+        import threading
+        import optctx
+        from optctx.fresh import Job, compile_job
+        from support import CALLS, SCALE, X86, changed_code, in_threads, unrolled
+
+        jobs = [Job(SCALE, triple=X86), Job(CALLS, triple=X86), Job(CALLS, "default<O1>", triple=X86)]
+        expected = [compile_job(job) for job in jobs]
+        assert all(result.error is None for result in expected)
+        done = threading.Event()
+        compiled = [0, 0]
+
+        def compile(number):
+            while not done.is_set():
+                for job, result in zip(jobs, expected):
+                    assert compile_job(job) == result
+                    compiled[number] += 1
+
+        def switch():
+            try:
+                for round in range(8):
+                    with optctx.OptionContext({"unroll-count": 4}):
+                        assert unrolled() == 4
+                    assert changed_code()
+                    optctx.detach()
+                    assert changed_code() == []
+            finally:
+                done.set()
+
+        in_threads([lambda: compile(0), lambda: compile(1), switch])
+        assert min(compiled) > 10, compiled
+    """)
+
+
+def test_a_thread_that_blocks_the_trap_is_a_reason_not_to_attach() -> None:
+    run_python("""
+        import signal, threading
+        import optctx
+        from support import changed_code, unrolled
+        ready, stop = threading.Event(), threading.Event()
+
+        def block():
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTRAP})
+            ready.set()
+            stop.wait()
+
+        thread = threading.Thread(target=block)
+        thread.start()
+        ready.wait()
+        try:
+            optctx.registry()
+        except optctx.UnsupportedImageError as error:
+            assert "blocks SIGTRAP" in str(error) and "nothing was changed" in str(error)
+        else:
+            raise AssertionError("attached")
+        assert changed_code() == [] and unrolled() == 1
+        stop.set()
+        thread.join()
+        with optctx.OptionContext({"unroll-count": 4}):
+            assert unrolled() == 4
+    """)
+
+
+def test_threads_that_come_and_go_are_no_reason_not_to_attach() -> None:
+    # The C library blocks every signal in a thread while it starts and while it ends.
+    run_python("""
+        import threading
+        import optctx
+        from support import in_threads
+        done = threading.Event()
+
+        def churn():
+            while not done.is_set():
+                threads = [threading.Thread(target=int) for _ in range(4)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+
+        def switch():
+            try:
+                for round in range(40):
+                    optctx.registry()
+                    optctx.detach()
+            finally:
+                done.set()
+
+        in_threads([churn, churn, switch])
+    """)
+
+
+def test_a_trap_that_is_not_ours_goes_to_the_handler_that_was_there() -> None:
+    run_python("""
+        import signal
+        seen = []
+        signal.signal(signal.SIGTRAP, lambda *arguments: seen.append(arguments[0]))
+        import optctx
+        with optctx.OptionContext({"unroll-count": 4}):
+            signal.raise_signal(signal.SIGTRAP)
+        assert seen == [signal.SIGTRAP]
+    """)
+
+
+def test_every_trampoline_runs_the_original_instruction_on_another_base() -> None:
+    run_python(
+        script("""
+        from iced_x86 import Code, Decoder, FlowControl, InstructionInfoFactory, Mnemonic, OpKind
+        from iced_x86 import Register, RegisterExt, RflagsBits
+
+        immediate = {kind for name, kind in vars(OpKind).items() if name.startswith("IMMEDIATE")}
+        transaction = Transaction(sites, begin, end)
+        factory = InstructionInfoFactory()
+
+        def decode(address):
+            decoder = Decoder(64, read_bytes(address, 80), ip=address)
+            found = []
+            while not found or found[-1].code != Code.JMP_REL32_64:
+                found.append(decoder.decode())
+                assert not found[-1].is_invalid and len(found) < 12
+            return found
+
+        def registers(instruction):
+            used = factory.info(instruction).used_registers()
+            return {RegisterExt.full_register(use.register) for use in used}
+
+        def is_lea_rsp(instruction, displacement):
+            return (
+                instruction.code == Code.LEA_R64_M
+                and instruction.op0_register == instruction.memory_base == Register.RSP
+                and instruction.memory_displacement == displacement
+            )
+
+        saved = 0
+        for site in engine.plan.sites:
+            old = Decoder(64, site.code, ip=site.address).decode()
+            *code, back = decode(transaction.trampoline_of(site.address))
+            assert back.near_branch_target == site.address + len(site.code)
+            for added in code:
+                if added.code != old.code:
+                    assert added.rflags_modified == RflagsBits.NONE
+            kept = len(code) != 3
+            if kept:  # a register is kept on the stack, below the red zone
+                saved += 1
+                skip, push, *code, pop, restore = code
+                assert is_lea_rsp(skip, 2**64 - 128) and is_lea_rsp(restore, 128)
+                assert push.code == Code.PUSH_R64 and pop.code == Code.POP_R64
+                assert push.op0_register == pop.op0_register
+            view, slot, new = code
+            scratch = view.op0_register
+            assert view.code == slot.code == Code.MOV_R64_RM64
+            assert view.segment_prefix == Register.FS and view.memory_base == Register.NONE
+            assert view.memory_displacement == thread_offset(engine.index) % 2**64
+            assert slot.op0_register == slot.memory_base == scratch
+            assert slot.memory_displacement == 8 * engine.plan.slots[site.region]
+            # The same instruction, on the storage of this thread.
+            through = old.flow_control != FlowControl.NEXT  # a call or jump through memory
+            assert new.code == old.code and new.op_count == old.op_count
+            assert new.len == old.len + through  # the prefix that r11 needs
+            assert new.has_lock_prefix == old.has_lock_prefix and new.has_rep_prefix == old.has_rep_prefix
+            assert new.memory_base == scratch and new.memory_index == Register.NONE
+            assert new.memory_displacement == old.ip_rel_memory_address - site.region
+            for i in range(old.op_count):
+                assert new.op_kind(i) == old.op_kind(i) and new.op_register(i) == old.op_register(i)
+                if old.op_kind(i) in immediate:
+                    assert new.immediate(i) == old.immediate(i)
+            # Nobody loses a register: it was saved, or a call may change it, or it is overwritten whole.
+            if through:
+                assert not kept and scratch == Register.R11 and scratch not in registers(old)
+            elif kept:
+                assert push.op0_register == scratch and scratch not in registers(old)
+            else:
+                assert RegisterExt.full_register(old.op0_register) == scratch
+                assert RegisterExt.size(old.op0_register) >= 4
+                assert old.mnemonic in (
+                    Mnemonic.MOV, Mnemonic.MOVZX, Mnemonic.MOVSX, Mnemonic.MOVSXD, Mnemonic.LEA
+                )
+        assert 1000 < saved < len(sites) - 1000
+        """)
+    )

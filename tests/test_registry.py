@@ -1,0 +1,266 @@
+"""N0: what LLVM registered, held against what LLVM itself prints and what is known of single options."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+from support import run_python
+
+import optctx
+from optctx import UnknownOptionError, registry
+
+TYPES = {
+    "bool", "boolOrDefault", "int", "uint", "int64", "uint64", "float", "double", "char", "string", "enum",
+    "list", "bits", "other",
+}  # fmt: skip
+
+PLAIN = {"int", "uint", "int64", "uint64", "bool", "string"}
+
+# LLVM's own listing, from a process in which it runs as a tool's command line would.
+LLVM_LISTS = """
+import ctypes, sys
+from optctx.fresh.options import set_process_options
+from optctx.image.loaded import llvmlite_image
+set_process_options(sys.argv[1:])
+ctypes.CFUNCTYPE(None)(llvmlite_image().symbol("_ZN4llvm2cl17PrintOptionValuesEv"))()
+"""
+
+
+@pytest.fixture(scope="module")
+def printed() -> dict[str, tuple[str, str]]:
+    """Name -> (value, default) as LLVM prints them, for the options that it can print."""
+    lines = run_python(LLVM_LISTS, "-print-all-options").splitlines()
+    found = (re.fullmatch(r" +--(\S+) += (.*?) *\(default: (.*)\)", line) for line in lines)
+    return {match[1]: (match[2], match[3]) for match in found if match}
+
+
+def test_it_has_every_name_that_llvm_lists_and_no_other() -> None:
+    text = run_python(LLVM_LISTS, "-help-list-hidden")
+    listed = set(re.findall(r"^ {2,6}--?([^\s=\[]+)", text, re.MULTILINE))
+    assert len(listed) > 2500
+    options = registry()
+    # LLVM never lists what is really hidden, and registers -h (cl::DefaultOption) only while it parses.
+    assert {name for name, option in options.items() if option.hidden != "really"} == listed - {"h"}
+    assert len(options) == 2596
+    assert list(options) == sorted(options)
+
+
+def test_plain_values_and_defaults_are_those_that_llvm_prints(printed: dict[str, tuple[str, str]]) -> None:
+    assert len(printed) > 2000
+    checked: Counter[str] = Counter()
+    for name, (value, default) in printed.items():
+        option = registry()[name]
+        if name == "print-all-options" or option.type not in PLAIN:
+            continue
+        # An option without cl::init prints no default; what it has is T().
+        expected = [value] if default in ("*no default*", "") else [value, default]
+        found = [option.value, option.default]
+        assert [_llvm_text(v) for v in found[: len(expected)]] == expected, name
+        checked[option.type] += 1
+    assert set(checked) == PLAIN
+
+
+def _llvm_text(value: object) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "storage", "default", "hidden"),
+    [
+        ("vectorize-loops", "bool", "internal", True, "hidden"),
+        ("enable-tail-merge", "boolOrDefault", "internal", None, "hidden"),
+        ("inline-threshold", "int", "internal", 225, "hidden"),
+        ("unroll-count", "uint", "internal", 0, "hidden"),
+        ("mem-intrinsic-expand-size", "int64", "internal", -1, "hidden"),
+        ("inline-max-stacksize", "uint64", "internal", 2**64 - 1, "hidden"),
+        ("lower-allow-check-random-rate", "float", "internal", 0.0, "not"),
+        ("chr-bias-threshold", "double", "internal", 0.99, "hidden"),
+        ("asan-memory-access-callback-prefix", "string", "internal", "__asan_", "hidden"),
+        ("x86-asm-syntax", "enum", "internal", "att", "hidden"),
+        ("force-attribute", "list", "internal", [], "hidden"),
+        (
+            "loop-interchange-profitabilities",
+            "list",
+            "internal",
+            ["cache", "instorder", "vectorize"],
+            "hidden",
+        ),
+        ("pgo-analysis-map", "bits", "internal", [], "hidden"),
+        ("x86-align-branch", "other", "external", None, "not"),
+        ("force-vector-width", "uint", "external", 0, "hidden"),
+        ("runtime-memory-check-threshold", "uint", "external", 8, "hidden"),
+        ("help", "other", "heap", None, "not"),
+        ("rng-seed", "uint64", "heap", 0, "hidden"),
+    ],
+)
+def test_each_type_and_storage_has_a_known_option(
+    name: str, kind: str, storage: str, default: object, hidden: str
+) -> None:
+    option = registry()[name]
+    assert (option.name, option.type, option.storage, option.hidden) == (name, kind, storage, hidden)
+    assert (option.default, option.value, option.occurrences) == (default, default, 0)
+    assert type(option.value) is type(default)
+
+
+def test_every_option_can_be_described() -> None:
+    for name, option in registry().items():
+        assert option.name == name
+        assert option.type in TYPES
+        assert option.storage in ("internal", "external", "heap")
+        assert option.hidden in ("not", "hidden", "really")
+        assert option.scope in ("thread", "process", "unread")
+        assert bool(option.reason) == (option.scope == "process"), name
+        assert option.categories, name
+        assert isinstance(option.help, str)
+        assert f"Option {name}: {option.type}" in repr(option)
+        if option.type == "enum":
+            assert option.choices, name
+        if option.scope == "unread":
+            assert option.read_by == (), name
+        elif option.scope == "thread":
+            assert option.read_by, name
+
+
+def test_choices_carry_llvms_help() -> None:
+    assert registry()["x86-asm-syntax"].choices == {
+        "att": "Emit AT&T-style assembly",
+        "intel": "Emit Intel-style assembly",
+    }
+    bits = registry()["pgo-analysis-map"].choices
+    assert list(bits) == ["none", "func-entry-count", "bb-freq", "br-prob", "all"]
+    assert bits["br-prob"] == "Branch Probability"
+    assert registry()["unroll-count"].choices == {}
+    assert registry()["unroll-count"].help.startswith("Use this unroll count for all loops")
+
+
+def test_an_alias_shows_what_it_stands_for() -> None:
+    alias, target = registry()["aarch64-stack-hazard-size"], registry()["aarch64-streaming-hazard-size"]
+    assert alias.alias_of == target.name
+    assert target.alias_of is None
+    assert target.aliases == (alias.name,)
+    assert (alias.type, alias.scope, alias.read_by) == (target.type, target.scope, target.read_by)
+    assert alias.help == "alias for -aarch64-streaming-hazard-size"
+
+
+def test_choices_that_are_options_themselves_share_one_option() -> None:
+    first, second = registry()["arm-default-it"], registry()["arm-restrict-it"]
+    assert (first.aliases, second.aliases) == (("arm-restrict-it",), ("arm-default-it",))
+    assert first.choices == second.choices
+    assert set(first.choices) == {"arm-default-it", "arm-restrict-it"}
+    assert first.default == second.default == "arm-default-it"
+
+
+def test_categories_are_llvms() -> None:
+    assert registry()["unroll-count"].categories == ("General options",)
+    assert registry()["color"].categories == ("Color Options",)
+    assert registry()["help"].categories == ("Generic Options",)
+    assert registry()["ir2vec-kind"].categories == ("IR2Vec Options",)
+
+
+def test_readers_are_functions_of_llvm() -> None:
+    assert any("llvm::computeUnrollCount(" in name for name in registry()["unroll-count"].read_by)
+    assert any("LoopVectorizeHints" in name for name in registry()["force-vector-width"].read_by)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("debug-only", "heap"),
+        ("opt-bisect-limit", "callback"),
+        ("time-passes", "timers"),
+        ("stats", "constructs it"),
+        ("spirv-ext", "class cannot be copied"),
+        ("filter-passes", "copies it for good"),
+    ],
+)
+def test_an_option_that_cannot_be_scoped_says_why(name: str, reason: str) -> None:
+    option = registry()[name]
+    assert option.scope == "process"
+    assert reason in option.reason
+
+
+def test_nearly_every_option_can_be_set_per_thread() -> None:
+    scopes = Counter(option.scope for option in registry().values())
+    assert scopes["thread"] > 2500
+    assert registry()["unroll-count"].scope == registry()["force-vector-width"].scope == "thread"
+    assert registry()["gvn-max-hoisted"].scope == "unread"
+
+
+def test_an_unknown_name_is_a_key_error_with_the_nearest_names() -> None:
+    with pytest.raises(UnknownOptionError, match="did you mean unroll-count") as raised:
+        registry()["unrol-count"]
+    assert raised.value.name == "unrol-count"
+    assert raised.value.suggestions[0] == "unroll-count"
+    assert "unroll-count" in registry()
+    assert "unrol-count" not in registry()
+    assert registry().get("unrol-count") is None
+    for name in (None, 4, ["unroll-count"]):
+        with pytest.raises(UnknownOptionError, match="an option name is a string"):
+            registry()[name]  # type: ignore[index]
+
+
+def test_value_follows_the_process_and_default_does_not() -> None:
+    run_python("""
+        from llvmlite import binding
+        binding.set_option("before", "-unroll-count=3")
+        from optctx import registry
+        options = registry()
+        read = lambda name: (options[name].value, options[name].default, options[name].occurrences)
+        assert read("unroll-count") == (3, 0, 1)
+        for text in ("unroll-count=5", "x86-asm-syntax=intel", "force-vector-width=8", "print-after=a,b",
+                     "asan-memory-access-callback-prefix=_a", "enable-tail-merge=false",
+                     "chr-bias-threshold=0.5", "pgo-analysis-map=bb-freq,br-prob",
+                     "aarch64-stack-hazard-size=64", "arm-restrict-it"):
+            binding.set_option("after", "-" + text)
+        assert read("unroll-count") == (5, 0, 2)
+        assert read("x86-asm-syntax") == ("intel", "att", 1)
+        assert read("force-vector-width") == (8, 0, 1)
+        assert read("print-after") == (["a", "b"], [], 2)
+        assert read("asan-memory-access-callback-prefix") == ("_a", "__asan_", 1)
+        assert read("enable-tail-merge") == (False, None, 1)
+        assert read("chr-bias-threshold") == (0.5, 0.99, 1)
+        assert options["pgo-analysis-map"].value == ["bb-freq", "br-prob"]
+        assert options["pgo-analysis-map"].default == []
+        assert read("aarch64-streaming-hazard-size") == read("aarch64-stack-hazard-size") == (64, 0, 1)
+        assert options["arm-default-it"].value == "arm-restrict-it"
+        assert options["arm-default-it"].default == "arm-default-it"
+    """)
+
+
+def test_defaults_hold_where_the_process_set_lists_before_the_first_use() -> None:
+    run_python("""
+        from llvmlite import binding
+        binding.set_option("", "-loop-interchange-profitabilities=ignore")
+        binding.set_option("", "-force-attribute=f:cold")
+        from optctx import OptionContext, registry
+        options = registry()
+        assert options["loop-interchange-profitabilities"].value == ["ignore"]
+        assert options["loop-interchange-profitabilities"].default == ["cache", "instorder", "vectorize"]
+        assert options["force-attribute"].value == ["f:cold"]
+        assert options["force-attribute"].default == []
+        context = OptionContext(base="defaults")
+        assert context["loop-interchange-profitabilities"] == ["cache", "instorder", "vectorize"]
+        assert context["force-attribute"] == []
+    """)
+
+
+def test_a_scope_does_not_show_in_the_registry() -> None:
+    with optctx.OptionContext({"unroll-count": 6}):
+        assert registry()["unroll-count"].value == 0
+        assert registry()["unroll-count"].occurrences == 0
+
+
+def test_importing_attaches_nothing_and_the_first_use_does() -> None:
+    run_python("""
+        from support import changed_code  # imports optctx
+        import optctx, optctx.engine.attach
+        assert optctx.engine.attach.attached() is None
+        assert changed_code() == []
+        optctx.OptionContext  # merely named
+        assert optctx.engine.attach.attached() is None
+        optctx.registry()
+        assert optctx.engine.attach.attached() is not None
+        assert len(changed_code()) > 1000
+    """)

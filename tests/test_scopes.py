@@ -1,0 +1,340 @@
+"""Scopes: what is in force when, in which thread; every misuse is an error and changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+from support import UNROLLED_ONCE, in_threads, run_python, scopes_become, unrolled
+
+import optctx
+from optctx import OptionContext, OptionTypeError, ScopeError, current
+
+
+def four() -> OptionContext:
+    return OptionContext({"unroll-count": 4}, base="defaults")
+
+
+def eight() -> OptionContext:
+    return OptionContext({"unroll-count": 8}, base="defaults")
+
+
+@pytest.fixture(autouse=True)
+def _outside() -> Iterator[None]:
+    """Every test begins and ends outside."""
+    assert scopes_become(0)
+    yield
+    assert scopes_become(0)
+    assert unrolled() == UNROLLED_ONCE
+
+
+def test_nested_scopes_restore_what_was_before() -> None:
+    with four() as outer:
+        assert (current(), unrolled()) == (outer, 4)
+        with eight() as inner:
+            assert (current(), unrolled()) == (inner, 8)
+            with OptionContext({"inline-threshold": 1}):
+                assert (current()["unroll-count"], unrolled()) == (8, 8)
+            with OptionContext({"inline-threshold": 1}, base="defaults"):
+                assert (current()["unroll-count"], unrolled()) == (0, UNROLLED_ONCE)
+            assert current() is inner
+        assert current() is outer
+        assert unrolled() == 4
+
+
+def test_an_exception_leaves_the_scope_too() -> None:
+    def fail() -> None:
+        with eight():
+            assert unrolled() == 8
+            raise ZeroDivisionError
+
+    with four() as outer:
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert current() is outer
+        assert unrolled() == 4
+
+
+def test_the_same_context_can_be_entered_again_inside_itself() -> None:
+    context = four()
+    with context, eight(), context:
+        assert unrolled() == 4
+        with context:
+            assert unrolled() == 4
+            assert optctx.info()["active_scopes"] == 4
+    with context:
+        assert unrolled() == 4
+
+
+def test_as_a_decorator_every_call_runs_inside() -> None:
+    @four()
+    def count(extra: int, *, more: int = 0) -> int:
+        """How often."""
+        return unrolled() + extra + more
+
+    assert count(1, more=2) == 7
+    assert unrolled() == UNROLLED_ONCE
+    assert (count.__name__, count.__doc__) == ("count", "How often.")
+    with eight():
+        assert count(0) == 4
+        assert unrolled() == 8
+
+
+def test_as_a_decorator_it_lets_exceptions_through() -> None:
+    @four()
+    def fail() -> None:
+        raise KeyError(unrolled())
+
+    with pytest.raises(KeyError, match="4"):
+        fail()
+
+
+def test_run_calls_inside_and_gives_the_result() -> None:
+    assert four().run(unrolled) == 4
+    assert four().run(lambda a, *, b: (a, b, unrolled()), 1, b=2) == (1, 2, 4)
+    with pytest.raises(ZeroDivisionError):
+        four().run(lambda: 1 // 0)
+
+
+def test_functions_whose_body_runs_later_are_refused() -> None:
+    def generator() -> Iterator[None]:
+        yield
+
+    async def coroutine() -> None: ...
+
+    async def both():  # type: ignore[no-untyped-def]
+        yield
+
+    for function in (generator, coroutine, both):
+        with pytest.raises(OptionTypeError, match="use `with` in it"):
+            four()(function)
+
+
+def test_current_outside_any_scope_is_the_process() -> None:
+    assert current() == OptionContext(base="defaults")
+    assert dict(current().overrides) == {}
+    with current():
+        assert unrolled() == UNROLLED_ONCE
+
+
+def test_leaving_out_of_order_changes_nothing() -> None:
+    outer, inner = four(), eight()
+    with outer, inner:
+        with pytest.raises(ScopeError, match="not the innermost scope of this thread"):
+            outer.__exit__(None, None, None)
+        assert current() is inner
+        assert unrolled() == 8
+    with pytest.raises(ScopeError):
+        inner.__exit__(None, None, None)
+
+
+def test_leaving_what_was_never_entered_or_was_left_already_changes_nothing() -> None:
+    context = four()
+    with pytest.raises(ScopeError, match="this thread is not inside it"):
+        context.__exit__(None, None, None)
+    with eight():
+        # Equal to the one that is entered, and still another scope.
+        with pytest.raises(ScopeError, match="this thread is not inside it"):
+            eight().__exit__(None, None, None)
+        with context:
+            pass
+        with pytest.raises(ScopeError, match="left already"):
+            context.__exit__(None, None, None)
+        assert unrolled() == 8
+
+
+def test_leaving_on_another_thread_changes_nothing_on_either() -> None:
+    def leave() -> None:
+        with pytest.raises(ScopeError, match="another thread"):
+            context.__exit__(None, None, None)
+        assert unrolled() == UNROLLED_ONCE
+        with eight():
+            with pytest.raises(ScopeError):
+                context.__exit__(None, None, None)
+            assert unrolled() == 8
+
+    with four() as context:
+        in_threads([leave])
+        assert current() is context
+        assert unrolled() == 4
+
+
+def test_a_scope_in_a_generator_reaches_its_caller_until_it_is_left() -> None:
+    def steps() -> Iterator[int]:
+        with four():
+            yield unrolled()
+        yield unrolled()
+
+    running = steps()
+    assert next(running) == 4
+    assert unrolled() == 4  # a scope belongs to the thread, not to the function
+    assert next(running) == UNROLLED_ONCE
+    assert list(running) == []
+
+
+def test_a_generator_that_is_dropped_or_closed_leaves_its_scope() -> None:
+    def step() -> Iterator[int]:
+        with four():
+            yield unrolled()
+
+    running = step()
+    assert next(running) == 4
+    running.close()  # type: ignore[attr-defined]
+    assert unrolled() == UNROLLED_ONCE
+    assert next(step()) == 4  # nobody keeps this one
+
+
+def test_a_generator_resumed_on_another_thread_cannot_leave_there() -> None:
+    context = four()
+
+    def step() -> Iterator[None]:
+        with context:
+            yield
+
+    running = step()
+    next(running)
+
+    def resume() -> None:
+        with pytest.raises(ScopeError, match="another thread"):
+            next(running)
+        assert unrolled() == UNROLLED_ONCE
+
+    in_threads([resume])
+    assert unrolled() == 4
+    context.__exit__(None, None, None)
+
+
+def test_interleaved_generators_cannot_leave_out_of_order() -> None:
+    def step(context: OptionContext) -> Iterator[None]:
+        with context:
+            yield
+
+    outer, inner = four(), eight()
+    first, second = step(outer), step(inner)
+    next(first)
+    next(second)
+    with pytest.raises(ScopeError, match="not the innermost"):
+        next(first)
+    assert unrolled() == 8
+    assert next(second, None) is None
+    assert unrolled() == 4
+    outer.__exit__(None, None, None)
+
+
+def test_a_scope_without_a_pause_works_in_a_coroutine() -> None:
+    async def compile_in(context: OptionContext) -> int:
+        await asyncio.sleep(0)
+        with context:
+            return unrolled()
+
+    async def both() -> list[int]:
+        return await asyncio.gather(compile_in(four()), compile_in(eight()))
+
+    assert asyncio.run(both()) == [4, 8]
+
+
+def test_a_thread_that_ends_inside_scopes_leaves_them() -> None:
+    entered = []
+
+    def forget() -> None:
+        for context in (four(), eight()):
+            entered.append(context.__enter__())
+        assert unrolled() == 8
+
+    in_threads([forget])
+    assert scopes_become(0)
+    with entered[0]:
+        assert unrolled() == 4
+    for context in entered:
+        with pytest.raises(ScopeError):
+            context.__exit__(None, None, None)
+
+
+def test_a_thread_started_inside_a_scope_begins_outside() -> None:
+    def check() -> None:
+        assert current() == OptionContext(base="defaults")
+        assert unrolled() == UNROLLED_ONCE
+        with eight():
+            assert unrolled() == 8
+
+    with four():
+        in_threads([check])
+        assert unrolled() == 4
+
+
+def test_many_threads_may_be_inside_one_context_at_once() -> None:
+    context = four()
+    inside = threading.Barrier(4)
+
+    def work() -> None:
+        with context:
+            inside.wait(30)
+            assert optctx.info()["active_scopes"] == 4
+            assert unrolled() == 4
+            inside.wait(30)
+
+    in_threads([work] * 4)
+
+
+def test_a_context_outlives_its_name_while_it_is_entered() -> None:
+    four().__enter__()
+    assert unrolled() == 4
+    current().__exit__(None, None, None)
+
+
+def test_what_anybody_sets_process_wide_does_not_reach_a_scope() -> None:
+    run_python("""
+        from llvmlite import binding
+        from support import in_threads, unrolled
+        from optctx import OptionContext, current, registry
+        with OptionContext({"inline-threshold": 1}) as context:
+            in_threads([lambda: binding.set_option("", "-unroll-count=3")])
+            assert registry()["unroll-count"].value == 3
+            assert current() is context and context["unroll-count"] == 0
+            assert unrolled() == 1
+            binding.set_option("", "-unroll-count=5")  # inside, and process-wide all the same
+            assert registry()["unroll-count"].value == 5
+            assert context["unroll-count"] == 0
+            assert unrolled() == 1
+            in_threads([lambda: unrolled() == 5 or 1 / 0])
+        assert unrolled() == 5 == current()["unroll-count"]
+        with OptionContext(base="defaults"):
+            assert unrolled() == 1
+        with OptionContext({"inline-threshold": 1}):
+            assert unrolled() == 5
+        with context:
+            assert unrolled() == 1
+    """)
+
+
+def test_detaching_is_refused_inside_a_scope_and_puts_every_byte_back_outside() -> None:
+    run_python("""
+        import threading
+        import optctx
+        from optctx.engine.attach import attached
+        from support import changed_code, in_threads, unrolled
+        optctx.detach()  # nothing to do yet
+        context = optctx.OptionContext({"unroll-count": 4})
+        redirected = changed_code()
+        assert redirected
+        for round in range(2):
+            with context:
+                for leave in (optctx.detach, lambda: in_threads([optctx.detach])):
+                    try:
+                        leave()
+                    except optctx.ScopeError as error:
+                        assert "1 scope(s) are still entered" in str(error)
+                    else:
+                        raise AssertionError("detached under a scope")
+                assert unrolled() == 4
+            optctx.detach()
+            assert attached() is None
+            assert changed_code() == []
+            assert unrolled() == 1
+            with context:  # attaches again
+                assert changed_code() == redirected
+                assert unrolled() == 4
+            assert optctx.registry()["unroll-count"].value == 0
+    """)
