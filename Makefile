@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint bench stub clean
+.PHONY: demo test lint bench conformance stub clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -20,6 +20,10 @@ lint: $(VENV)/.lint
 
 bench: $(VENV)/.built
 	$(BIN)/python -m benchmarks
+
+# LLVM's own regression tests as the judge; takes their sources from Debian's source package (apt-get source).
+conformance: $(VENV)/.built
+	$(BIN)/python -m tests.conformance Transforms Analysis CodeGen
 
 # Takes over the native module's generated stub, after a change of the bindings.
 stub: $(VENV)/.built

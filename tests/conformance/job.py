@@ -1,0 +1,133 @@
+"""One command line of a test as plain data, and the one function that compiles it, here and there."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from llvmlite import binding
+
+from optctx.errors import OptctxError
+from optctx.passes import emit_assembly, emit_object, run_passes
+from optctx.passes.native_api import native_api
+
+if TYPE_CHECKING:
+    from llvmlite.binding import ModuleRef, TargetMachine
+
+__all__ = ["Job", "Outcome", "compile_job", "digest", "initialise"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a line of `opt` or `llc` asks for. `where` ("Transforms/x.ll:3") is not part of its identity."""
+
+    tool: str  # opt or llc
+    path: str  # of the IR, absolute
+    passes: str = ""  # of opt
+    options: tuple[str, ...] = ()  # LLVM's own, as on the command line
+    triple: str = ""
+    cpu: str = ""
+    features: str = ""
+    layout: str = ""  # opt -data-layout
+    abi: str = ""
+    opt_level: int = 2
+    reloc: str = "default"
+    code_model: str = "default"
+    as_object: bool = False
+    where: str = field(default="", compare=False)
+
+    def key(self) -> str:
+        """The same for equal jobs, in every process."""
+        return digest(repr(replace(self, where="")).encode())
+
+    def bare(self) -> Job:
+        """The same compilation with no option set."""
+        return replace(self, options=())
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended. Equal outcomes agree: same kind and, for output, byte-identical text.
+
+    kind: output, error (LLVM refuses the module or the pipeline), rejected (LLVM refuses the command line),
+    refused (optctx does not scope an option), died, late.
+    """
+
+    kind: str
+    digest: str = ""  # of the output
+    printed: str = ""  # digest of what went to standard error, where that is compared
+    text: str = field(default="", compare=False)  # message, or the output itself where it was asked for
+
+    def words(self) -> str:
+        """Kind and digests, for evidence."""
+        return " ".join(word for word in (self.kind, self.digest, self.printed) if word)
+
+
+def digest(data: bytes) -> str:
+    """A name for a text."""
+    return hashlib.sha256(data).hexdigest()[:20]
+
+
+@cache
+def initialise() -> None:
+    """Every target of the library, with printers and assembly parsers; symbols looked up once."""
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    binding.initialize_native_asmparser()
+    native_api()
+    gc.collect()
+    gc.freeze()  # children share these pages
+
+
+def compile_job(job: Job, *, keep_text: bool = False) -> Outcome:
+    """Compile with this thread's option values; context, module and target machine are made inside."""
+    try:
+        data = _compile(job)
+    except OptctxError as error:
+        words = str(error)
+        return Outcome("error", digest(words.encode()), text=words)
+    text = data.decode(errors="backslashreplace") if keep_text else ""
+    return Outcome("output", digest(data), text=text)
+
+
+def _compile(job: Job) -> bytes:
+    with binding.create_context() as context, _parse(job, context) as module:
+        if job.triple:
+            module.triple = job.triple
+        if job.layout:
+            module.data_layout = job.layout
+        if job.tool == "opt" and not module.triple:
+            run_passes(module, job.passes)
+            return str(module).encode()
+        with _machine(job, module) as machine:
+            if job.tool == "opt":
+                run_passes(module, job.passes, target_machine=machine)
+                return str(module).encode()
+            module.data_layout = str(machine.target_data)
+            if job.as_object:
+                return emit_object(module, machine)
+            return emit_assembly(module, machine).encode()
+
+
+def _parse(job: Job, context: binding.ContextRef) -> ModuleRef:
+    text = Path(job.path).read_text(errors="replace")
+    try:
+        return binding.parse_assembly(text, context)
+    except RuntimeError as error:
+        raise OptctxError(f"cannot read the module: {' '.join(str(error).split())}") from None
+
+
+def _machine(job: Job, module: ModuleRef) -> TargetMachine:
+    triple = module.triple or binding.get_process_triple()
+    module.triple = triple
+    try:
+        target = binding.Target.from_triple(triple)
+        return target.create_target_machine(
+            job.cpu, job.features, job.opt_level, job.reloc, job.code_model, abiname=job.abi
+        )
+    except RuntimeError as error:
+        raise OptctxError(f"no target machine for {triple!r}: {error}") from None

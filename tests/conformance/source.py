@@ -1,0 +1,118 @@
+"""Fetches `llvm/test` from Debian's source package into a cache folder; nothing system-wide changes."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+__all__ = ["SourceError", "default_cache", "llvm_tests"]
+
+_PACKAGE = "llvm-toolchain-19"
+_COMPLETE = ".complete"
+_APT_CONFIG = """\
+Dir::Etc::sourcelist "{root}/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::State "{root}/state";
+Dir::State::status "/var/lib/dpkg/status";
+Dir::Cache "{root}/cache";
+APT::Sandbox::User "";
+"""
+
+
+class SourceError(Exception):
+    """The tests could not be fetched; the message says what to do."""
+
+
+def default_cache() -> Path:
+    """Where the tests are kept: $OPTCTX_CONFORMANCE_CACHE, or a folder in the user's cache."""
+    named = os.environ.get("OPTCTX_CONFORMANCE_CACHE")
+    if named:
+        return Path(named)
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(caches) / "optctx-conformance"
+
+
+def llvm_tests(cache: Path) -> Path:
+    """The folder `llvm/test`, fetched on first use (about 165 MB). Raises SourceError."""
+    tests = cache / "src" / "llvm" / "test"
+    if (cache / _COMPLETE).exists():
+        return tests
+    cache.mkdir(parents=True, exist_ok=True)
+    _apt(cache, "update")
+    _apt(cache, "source", "--download-only", _PACKAGE)
+    archives = sorted(cache.glob(f"{_PACKAGE}_*.orig.tar.xz"))
+    if not archives:
+        raise SourceError(f"apt-get source {_PACKAGE} left no .orig.tar.xz in {cache}")
+    _extract(archives[-1], cache / "src")
+    (cache / _COMPLETE).touch()
+    return tests
+
+
+def _extract(archive: Path, into: Path) -> None:
+    into.mkdir(exist_ok=True)
+    command = ["tar", "-xJf", archive, "-C", into, "--strip-components=1", "--wildcards", "*/llvm/test/*"]
+    _run([str(word) for word in command], into, {})
+
+
+def _apt(cache: Path, *words: str) -> None:
+    """apt-get with package lists and a sources.list of its own, so that it needs no root."""
+    root = cache.resolve() / "apt"
+    for folder in ("state/lists/partial", "cache/archives/partial"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / "sources.list").write_text("\n".join(_source_lines()) + "\n")
+    (root / "apt.conf").write_text(_APT_CONFIG.format(root=root))
+    _run(["apt-get", *words], cache, {"APT_CONFIG": str(root / "apt.conf")})
+
+
+def _run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True
+        )
+    except OSError as error:
+        raise SourceError(f"cannot run {command[0]}: {error}") from error
+    if done.returncode:
+        said = " ".join((done.stderr or done.stdout).split())[-400:]
+        raise SourceError(f"`{' '.join(command)}` ended with status {done.returncode}: {said}")
+
+
+def _source_lines() -> list[str]:
+    """deb-src lines for the places that this system takes its own release from."""
+    release = Path("/etc/os-release").read_text()
+    found = re.search(r"^VERSION_CODENAME=(\w+)", release, re.M)
+    if not found:
+        raise SourceError("this system does not say which Debian release it is (VERSION_CODENAME)")
+    suite = found[1]
+    lines: list[str] = []
+    for path in [Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt/sources.list.d").glob("*"))]:
+        if not path.is_file():
+            continue
+        read = _stanzas if path.suffix == ".sources" else _one_lines
+        lines += read(path.read_text(), suite)
+    if not lines:
+        raise SourceError(f"no package source of this system serves {suite}; is this Debian?")
+    return lines
+
+
+def _one_lines(text: str, suite: str) -> list[str]:
+    lines = []
+    for line in text.splitlines():
+        found = re.match(rf"deb(?:-src)?\s+(\[.*\]\s+)?(\S+)\s+{suite}\s+(.*)", line)
+        if found:
+            lines.append(f"deb-src {found[1] or ''}{found[2]} {suite} {found[3]}")
+    return lines
+
+
+def _stanzas(text: str, suite: str) -> list[str]:
+    lines = []
+    for stanza in re.split(r"\n\s*\n", text):
+        fields = dict(re.findall(r"^([\w-]+):\s*(.*)$", stanza, re.M))
+        if suite not in fields.get("Suites", "").split():
+            continue
+        key = fields.get("Signed-By")
+        signed = f"[signed-by={key}] " if key else ""
+        for place in fields.get("URIs", "").split():
+            lines.append(f"deb-src {signed}{place} {suite} {fields.get('Components', 'main')}")
+    return lines
