@@ -6,6 +6,7 @@
 #include "native_calls.hpp"
 #include "patch/patch.hpp"
 #include "view/context.hpp"
+#include "view/gate.hpp"
 #include "view/values.hpp"
 
 #include <nanobind/nanobind.h>
@@ -243,10 +244,13 @@ void bind_view(nb::module_& m) {
         .def_static(
             "make",
             [](view::Space& space, const native_calls::SharedSetting& base,
-               const std::vector<native_calls::SharedSetting>& overrides) {
-                return std::make_shared<view::Context>(space, base.patches, native_calls::merge(overrides));
+               const std::vector<native_calls::SharedSetting>& overrides,
+               std::shared_ptr<view::ProcessWide> process_wide) {
+                return std::make_shared<view::Context>(space, base.patches, native_calls::merge(overrides),
+                                                       process_wide);
             },
-            "space"_a, "base"_a, "overrides"_a, "Registered values, then `base`, then `overrides`.")
+            "space"_a, "base"_a, "overrides"_a, "process_wide"_a.none(),
+            "Registered values, then `base`, then `overrides`; `process_wide` for everybody while it is entered.")
         .def(
             "address",
             [](const view::Context& c, std::uint32_t slot) {
@@ -257,10 +261,44 @@ void bind_view(nb::module_& m) {
         "enter",
         [](const std::shared_ptr<view::Context>& context, nb::object owner) {
             for (void* orphan : view::take_orphans()) Py_DECREF(static_cast<PyObject*>(orphan));
+            if (!view::admit_at_once(*context)) {
+                const nb::gil_scoped_release waiting;
+                view::admit(*context);
+            }
             view::enter(context, owner.ptr());
             owner.release();
         },
         "context"_a, "owner"_a);
+    m.def(
+        "begin_compilation",
+        [] {
+            if (view::gate::try_enter()) return;
+            const nb::gil_scoped_release waiting;
+            view::gate::enter();
+        },
+        "Counts this thread among those inside LLVM; waits while options are changed process-wide.");
+    m.def("end_compilation", &view::gate::leave);
+    nb::exception<view::gate::GateError>(m, "GateError", PyExc_RuntimeError);
+    nb::class_<view::Change>(m, "Change", "One option changed in LLVM's own object, and how that is undone.")
+        .def(
+            "__init__",
+            [](view::Change* self, std::uintptr_t option, std::string name,
+               std::vector<std::optional<std::string>> texts, view::Kind kind, std::size_t value_offset,
+               std::pair<std::uintptr_t, std::size_t> variable, std::pair<std::uintptr_t, std::size_t> state,
+               bool debug_types) {
+                new (self) view::Change{option,         std::move(name), std::move(texts), kind,         value_offset,
+                                        variable.first, variable.second, state.first,      state.second, debug_types};
+            },
+            "option"_a, "name"_a, "texts"_a, "kind"_a, "value_offset"_a, "variable"_a, "state"_a, "debug_types"_a,
+            "`variable` and `state` are (address, size in bytes), (0, 0) where there is none.");
+    nb::class_<view::ProcessWide>(m, "ProcessWide", "A set of changes to LLVM's own options.")
+        .def(
+            "__init__",
+            [](view::ProcessWide* self, view::Space& space, std::vector<view::Change> changes, std::string key,
+               std::uintptr_t set_debug_types) {
+                new (self) view::ProcessWide(space, std::move(changes), std::move(key), set_debug_types);
+            },
+            "space"_a, "changes"_a, "key"_a, "set_debug_types"_a);
     m.def(
         "leave", [](const view::Context& context) { Py_DECREF(static_cast<PyObject*>(view::leave(context))); },
         "context"_a);

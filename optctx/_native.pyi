@@ -331,12 +331,37 @@ class Context:
     """A full set of option values."""
 
     @staticmethod
-    def make(space: Space, base: Setting, overrides: Sequence[Setting]) -> Context:
-        """Registered values, then `base`, then `overrides`."""
+    def make(space: Space, base: Setting, overrides: Sequence[Setting], process_wide: ProcessWide | None) -> Context:
+        """
+        Registered values, then `base`, then `overrides`; `process_wide` for everybody while it is entered.
+        """
 
     def address(self, slot: int) -> int: ...
 
 def enter(context: Context, owner: object) -> None: ...
+
+def begin_compilation() -> None:
+    """
+    Counts this thread among those inside LLVM; waits while options are changed process-wide.
+    """
+
+def end_compilation() -> None: ...
+
+class GateError(RuntimeError):
+    pass
+
+class Change:
+    """One option changed in LLVM's own object, and how that is undone."""
+
+    def __init__(self, option: int, name: str, texts: Sequence[str | None], kind: Kind, value_offset: int, variable: tuple[int, int], state: tuple[int, int], debug_types: bool) -> None:
+        """
+        `variable` and `state` are (address, size in bytes), (0, 0) where there is none.
+        """
+
+class ProcessWide:
+    """A set of changes to LLVM's own options."""
+
+    def __init__(self, space: Space, changes: Sequence[Change], key: str, set_debug_types: int) -> None: ...
 
 def leave(context: Context) -> None: ...
 

@@ -18,8 +18,9 @@ ActivationPool& pool() {
 
 }  // namespace
 
-Context::Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides)
-    : space_(space), base_(std::move(base)), overrides_(std::move(overrides)) {}
+Context::Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides,
+                 std::shared_ptr<ProcessWide> process_wide)
+    : space_(space), base_(std::move(base)), overrides_(std::move(overrides)), process_wide_(std::move(process_wide)) {}
 
 Context::~Context() { pool().forget(this); }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "view/activation.hpp"
+#include "view/process_wide.hpp"
 #include "view/space.hpp"
 
 #include <cstdint>
@@ -18,13 +19,16 @@ struct ScopeError : std::runtime_error {
 // Immutable. Any number of threads may be inside at once, each with an activation of its own.
 class Context {
 public:
-    // The values that were registered, then `base`, then `overrides` on top.
-    Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides);
+    // The values that were registered, then `base`, then `overrides` on top. `process_wide`, if there is one, is
+    // in force for the whole process while any thread is inside.
+    Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides,
+            std::shared_ptr<ProcessWide> process_wide);
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
     ~Context();
 
     Space& space() const noexcept { return space_; }
+    const std::shared_ptr<ProcessWide>& process_wide() const noexcept { return process_wide_; }
     // Where the value of a slot is kept: a pristine copy, whatever LLVM wrote inside a scope.
     void* address(std::uint32_t slot) const;
 
@@ -38,9 +42,15 @@ private:
     Space& space_;
     std::shared_ptr<const Setting> base_;
     Setting overrides_;
+    std::shared_ptr<ProcessWide> process_wide_;
 };
 
-// The scopes of this thread, innermost last. `owner` is whatever the caller wants back on leaving.
+// Lets this thread in, past the gate (view/gate.hpp): at once, or after a wait that must not be made while holding what
+// a thread inside may need (the GIL). Process-wide changes are in force when `admit` returns; it throws gate::GateError
+// or ParseError with nothing changed.
+bool admit_at_once(const Context& context) noexcept;
+void admit(const Context& context);
+// After one of these: the scopes of this thread, innermost last. `owner` is whatever the caller wants back on leaving.
 void enter(const std::shared_ptr<Context>& context, void* owner);
 // Leaves the innermost scope, which must be of `context`; returns its owner. Throws ScopeError and changes nothing
 // otherwise.

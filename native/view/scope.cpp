@@ -1,5 +1,6 @@
 // The stack of scopes of each thread.
 #include "view/context.hpp"
+#include "view/gate.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -24,6 +25,23 @@ std::vector<void*>& orphans() {
     return *list;
 }
 
+// What is in force process-wide; guarded by the gate: only its first and its last closer touch it.
+std::shared_ptr<ProcessWide>& in_force() {
+    static auto* changes = new std::shared_ptr<ProcessWide>;
+    return *changes;
+}
+
+// The other way round from admit.
+void dismiss(const Context& context) {
+    if (context.process_wide() == nullptr) {
+        gate::leave();
+    } else if (gate::last_out()) {
+        in_force()->undo();
+        in_force() = nullptr;
+        gate::open();
+    }
+}
+
 struct Stack {
     std::vector<Frame> frames;
 
@@ -41,6 +59,7 @@ struct Stack {
         set_current_view(frame.context->space().image(), frame.previous);
         active.fetch_sub(1, std::memory_order_relaxed);
         frame.context->release(std::move(frame.activation));
+        dismiss(*frame.context);
         return frame.owner;
     }
 };
@@ -49,9 +68,29 @@ thread_local Stack stack;
 
 }  // namespace
 
+bool admit_at_once(const Context& context) noexcept { return context.process_wide() == nullptr && gate::try_enter(); }
+
+void admit(const Context& context) {
+    if (context.process_wide() == nullptr) return gate::enter();
+    if (!gate::close(context.process_wide()->key())) return;
+    try {
+        context.process_wide()->apply();
+        in_force() = context.process_wide();
+    } catch (...) {
+        gate::changed(false);
+        throw;
+    }
+    gate::changed(true);
+}
+
 void enter(const std::shared_ptr<Context>& context, void* owner) {
     const unsigned image = context->space().image();
-    stack.frames.push_back({context, context->acquire(), current_view(image), owner});
+    try {
+        stack.frames.push_back({context, context->acquire(), current_view(image), owner});
+    } catch (...) {
+        dismiss(*context);
+        throw;
+    }
     active.fetch_add(1, std::memory_order_relaxed);
     set_current_view(image, stack.frames.back().activation.front().activation->view());
 }

@@ -141,14 +141,26 @@ Setting Space::parse(std::uint32_t slot, const std::string& name,
 
 Setting Space::parse_locked(std::uint32_t slot, const std::string& name,
                             const std::vector<std::optional<std::string>>& values) {
-    using AddOccurrence = bool (*)(void*, unsigned, RawStringRef, RawStringRef, bool);
-    const auto add_occurrence = reinterpret_cast<AddOccurrence>(calls_.add_occurrence);
     const Region& region = regions_[slot];
     Setting setting = clone_live(slot);
     void* object = setting.front().block->address();
     clear_occurrences(object);
     clear_value(region, object);
     if (region.variable != no_slot) clear_value(regions_[region.variable], setting.back().block->address());
+    give_occurrences(object, name, values);
+    return setting;
+}
+
+void Space::add_occurrences(void* option, const std::string& name,
+                            const std::vector<std::optional<std::string>>& values) {
+    const std::lock_guard lock(parse_mutex_);
+    give_occurrences(option, name, values);
+}
+
+void Space::give_occurrences(void* option, const std::string& name,
+                             const std::vector<std::optional<std::string>>& values) {
+    using AddOccurrence = bool (*)(void*, unsigned, RawStringRef, RawStringRef, bool);
+    const auto add_occurrence = reinterpret_cast<AddOccurrence>(calls_.add_occurrence);
     std::size_t room = 4096 + 4 * name.size();
     for (const auto& value : values) room += 4 * value.value_or("").size();
     const Capture capture(image_, regions_, calls_.reporting, room);
@@ -156,14 +168,13 @@ Setting Space::parse_locked(std::uint32_t slot, const std::string& name,
     for (const auto& value : values) {
         const RawStringRef text = value ? RawStringRef{value->data(), value->size()} : RawStringRef{nullptr, 0};
         try {
-            const bool refused = add_occurrence(object, position++, {name.data(), name.size()}, text, false);
+            const bool refused = add_occurrence(option, position++, {name.data(), name.size()}, text, false);
             // Some parsers only complain (x86-align-branch): what LLVM calls invalid is not taken.
             if (refused || !capture.text().empty()) throw ParseError(capture.text());
         } catch (const FatalError& fatal) {
             throw ParseError(fatal.what());
         }
     }
-    return setting;
 }
 
 bool Space::drifted(std::uint32_t slot, void* const* reference) const {

@@ -81,6 +81,9 @@ public:
     // printed. Throws ParseError.
     Setting parse(std::uint32_t slot, const std::string& name, const std::vector<std::optional<std::string>>& values);
 
+    // The same for LLVM's own object at `option`: reaches the whole process. Throws ParseError half-way.
+    void add_occurrences(void* option, const std::string& name, const std::vector<std::optional<std::string>>& values);
+
     // What is different, process-wide and at this moment, from what was registered. The same object comes
     // back as long as nothing changes.
     std::shared_ptr<const Setting> drift();
@@ -92,6 +95,7 @@ private:
     Setting clone_live(std::uint32_t slot) const;
     Setting parse_locked(std::uint32_t slot, const std::string& name,
                          const std::vector<std::optional<std::string>>& values);
+    void give_occurrences(void* option, const std::string& name, const std::vector<std::optional<std::string>>& values);
     bool drifted(std::uint32_t slot, void* const* reference) const;
 
     unsigned image_;

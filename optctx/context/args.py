@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
-from optctx.context.scopable import scopable
+from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.text import Texts, flag_text, needs_value, split_text
 from optctx.engine.attach import Engine
 from optctx.errors import OptionTypeError, OptionValueError
@@ -15,7 +15,9 @@ __all__ = ["parse_args"]
 _LISTS = ("list", "bits")
 
 
-def parse_args(engine: Engine, args: Iterable[str] | str) -> dict[str, Texts]:
+def parse_args(
+    engine: Engine, args: Iterable[str] | str, mode: ProcessWideMode = "refuse"
+) -> dict[str, Texts]:
     """Name -> occurrences. The last of several counts, as every later override does; lists collect theirs.
 
     Raises UnknownOptionError, OptionValueError for a missing value or an argument that is no option, and
@@ -27,7 +29,7 @@ def parse_args(engine: Engine, args: Iterable[str] | str) -> dict[str, Texts]:
         if not word.startswith("-") or word.strip("-") == "":
             raise OptionValueError(f"cannot read {word!r} as an option: expected -name or -name=value")
         name, equals, text = word.lstrip("-").partition("=")
-        target = scopable(engine, name)
+        target = scopable(engine, name, mode)
         if equals:
             texts = split_text(target, text)
         elif needs_value(target):

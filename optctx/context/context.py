@@ -11,12 +11,12 @@ from typing import Any, ParamSpec, TypeVar, cast, overload
 from optctx import _native
 from optctx.context.args import parse_args
 from optctx.context.override import Override, make_override
-from optctx.context.scopable import scopable
+from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.state import Base, Contents, drift_of, rebuild, resolve_base
 from optctx.context.text import Texts, texts_of
 from optctx.engine.attach import Engine, attach, attached
 from optctx.engine.plan import PlannedOption
-from optctx.errors import OptionTypeError, ScopeError
+from optctx.errors import OptionTypeError, OptionValueError, ScopeError
 from optctx.image.typenames import type_name
 from optctx.registry.registry import find
 from optctx.registry.values import Value, python_types, read_value
@@ -41,6 +41,11 @@ class OptionContext(Mapping[str, Value]):
     threads at once and again by the same thread. What others set process-wide meanwhile does not reach a
     thread inside, and what LLVM itself writes to options inside a scope is gone when it is left.
 
+    Options that cannot be set per thread are refused, unless `process_wide` is "exclusive": then entering
+    waits until no other thread is inside a context or a compilation of optctx, changes them for the whole
+    process, and leaving puts them back exactly. Threads with the same changes share; other threads wait to
+    enter until they are undone. Threads that compile past optctx are not held up, and see the changes.
+
     Some options are read when an object is made (PipelineTuningOptions, TargetMachine), not when a pass
     runs: make such objects inside the scope.
 
@@ -56,6 +61,7 @@ class OptionContext(Mapping[str, Value]):
         /,
         *,
         base: Base = "inherit",
+        process_wide: ProcessWideMode = "refuse",
         **named: object,
     ) -> None:
         engine = attach()
@@ -64,7 +70,8 @@ class OptionContext(Mapping[str, Value]):
             given[name if name in engine.options else name.replace("_", "-")] = value
         made = []
         for name, value in given.items():
-            made.append(make_override(engine, name, texts_of(scopable(engine, name), name, value)))
+            texts = texts_of(scopable(engine, name, process_wide), name, value)
+            made.append(make_override(engine, name, texts, process_wide))
         self._set(engine, resolve_base(engine, base, _current(engine)), made)
 
     def _set(self, engine: Engine, base: Contents, made: Iterable[Override]) -> None:
@@ -77,14 +84,17 @@ class OptionContext(Mapping[str, Value]):
         self._native = self._contents.native(engine)
 
     @classmethod
-    def from_args(cls, args: Iterable[str] | str, *, base: Base = "inherit") -> OptionContext:
+    def from_args(
+        cls, args: Iterable[str] | str, *, base: Base = "inherit", process_wide: ProcessWideMode = "refuse"
+    ) -> OptionContext:
         """A context from a command line, such as ["-unroll-count=4", "-enable-gvn-hoist"] or one string.
 
         As `opt` reads it: `-name=value`, `--name=value`, `-name value` where a value is required, `-name`.
         Raises what the constructor raises.
         """
         engine = attach()
-        made = [make_override(engine, name, texts) for name, texts in parse_args(engine, args).items()]
+        parsed = parse_args(engine, args, process_wide)
+        made = [make_override(engine, name, texts, process_wide) for name, texts in parsed.items()]
         return cls._from(engine, resolve_base(engine, base, _current(engine)), made)
 
     @classmethod
@@ -93,9 +103,16 @@ class OptionContext(Mapping[str, Value]):
         context._set(engine, base, made)
         return context
 
-    def derive(self, overrides: Mapping[str, object] | None = None, /, **named: object) -> OptionContext:
+    def derive(
+        self,
+        overrides: Mapping[str, object] | None = None,
+        /,
+        *,
+        process_wide: ProcessWideMode = "refuse",
+        **named: object,
+    ) -> OptionContext:
         """A copy with changes: this context's overrides, and these on top. Raises as the constructor does."""
-        changed = OptionContext(overrides, base=self, **named)
+        changed = OptionContext(overrides, base=self, process_wide=process_wide, **named)
         own = {**self._contents.own, **changed._contents.own}
         base = Contents(self._contents.drift, self._contents.inherited, {})
         return self._from(self._engine, base, own.values())
@@ -163,7 +180,7 @@ class OptionContext(Mapping[str, Value]):
         option = self._engine.resolve(find(self._engine, name))
         value = _frozen(self._read(option))
         if option.slot is None:
-            return value, False
+            return value, name in {**self._contents.inherited, **self._contents.own}
         return value, _native.option_at(self._native.address(option.slot)).occurrences != 0
 
     def _key(self) -> tuple[str, frozenset[tuple[str, object]]]:
@@ -193,7 +210,12 @@ class OptionContext(Mapping[str, Value]):
     def __enter__(self) -> OptionContext:
         if not self._engine.transaction.committed:
             attach()
-        _native.enter(self._native, self)
+        try:
+            _native.enter(self._native, self)
+        except _native.GateError as error:
+            raise ScopeError(f"cannot enter {self!r}: {error}") from None
+        except _native.ParseError as error:
+            raise OptionValueError(f"cannot enter {self!r}: LLVM says: {str(error).strip(': ')}") from None
         return self
 
     def __exit__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from optctx._native import Kind, ParseError, Setting
-from optctx.context.scopable import scopable
+from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.text import Texts
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
@@ -17,17 +17,20 @@ __all__ = ["Override", "make_override"]
 
 @dataclass(frozen=True)
 class Override:
-    """`texts` are what LLVM parsed; `setting` is the storage that holds the result."""
+    """`texts` are what LLVM parsed; `setting` is the storage that holds the result.
+
+    Without a `setting` the option cannot be scoped: LLVM parses the text when the context is entered.
+    """
 
     name: str
     texts: Texts
     option: PlannedOption = field(compare=False, repr=False)
-    setting: Setting = field(compare=False, repr=False)
+    setting: Setting | None = field(compare=False, repr=False)
 
     def value(self, engine: Engine) -> Value:
         """What LLVM's parser made of the text; the text itself where the type has no readable form."""
-        if self.option.record.type.kind == Kind.other:
-            return self.texts[-1]
+        if self.setting is None or self.option.record.type.kind == Kind.other:
+            return list(self.texts) if self.option.record.type.kind == Kind.list else self.texts[-1]
         addresses = {patch.slot: patch.address for patch in self.setting.patches}
         if self.option.record.type.external:
             return read_value(self.option, addresses[self.option.variable_slot])
@@ -39,13 +42,15 @@ class Override:
         return [f"-{self.name}" if text is None else f"-{self.name}={text}" for text in self.texts]
 
 
-def make_override(engine: Engine, name: str, texts: Texts) -> Override:
+def make_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode = "refuse") -> Override:
     """Has LLVM parse `texts` for the option; nothing process-wide changes and nothing is printed.
 
     `name`: as it was given. Raises what `scopable` raises, and OptionValueError with LLVM's words.
     """
-    option = scopable(engine, name)
+    option = scopable(engine, name, mode)
     _check_text(name, texts)
+    if option.scope == "process":
+        return Override(name, texts, option, None)
     # A literal choice is parsed under its own name; everything else under the option's.
     own = name if name in option.record.names else option.record.name
     assert option.slot is not None

@@ -2,25 +2,71 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+from optctx._native import Kind
 from optctx.engine.attach import Engine
-from optctx.engine.plan import PlannedOption
-from optctx.errors import ProcessWideOptionError
+from optctx.engine.plan import COPIED_FOR_GOOD, PlannedOption
+from optctx.errors import OptionTypeError, ProcessWideOptionError
 from optctx.registry.registry import find
 
-__all__ = ["scopable"]
+__all__ = ["ProcessWideMode", "scopable"]
+
+ProcessWideMode = Literal["refuse", "exclusive"]
+
+# Options whose callback changes one object, which can be put back with them.
+BISECTION = ("opt-bisect-limit",)
+DEBUG_TYPES = ("debug-only",)
+# Bytes of a variable that only a pointer on the heap leads to.
+VARIABLE_SIZES = {Kind.boolean: 1, Kind.string: 8}
+_PRINTS = "it makes LLVM print and end the process"
+_NEVER = {
+    **COPIED_FOR_GOOD,
+    **dict.fromkeys(("help", "help-hidden", "help-list", "help-list-hidden", "version"), _PRINTS),
+    "debug-counter": "its counters keep running, and where they were cannot be put back",
+    "debug-buffer-size": "LLVM reads it once, when it first prints",
+}
 
 
-def scopable(engine: Engine, name: str) -> PlannedOption:
-    """The option called `name`, or the one that an alias stands for.
+def scopable(engine: Engine, name: str, mode: ProcessWideMode = "refuse") -> PlannedOption:
+    """The option called `name`, or the one that an alias stands for, if a context may set it.
 
-    Raises UnknownOptionError, and ProcessWideOptionError with the reason for an option that cannot be scoped.
+    Raises UnknownOptionError, and ProcessWideOptionError with the reason for an option that cannot be scoped
+    and, in mode "exclusive", cannot be put back exactly either.
     """
+    if mode not in ("refuse", "exclusive"):
+        raise OptionTypeError(f'process_wide is "refuse" or "exclusive", found {mode!r}')
     option = engine.resolve(find(engine, name))
-    if option.scope == "process" or option.slot is None:
+    if option.scope != "process" and option.slot is not None:
+        return option
+    if mode == "refuse":
         raise ProcessWideOptionError(
-            f"cannot set {name!r} for one thread: {option.reason}; set it process-wide with "
-            f"llvmlite.binding.set_option before compiling, or leave it out",
+            f"cannot set {name!r} for one thread: {option.reason}; set it process-wide before compiling, "
+            'let the context do so while it is entered (process_wide="exclusive"), or leave it out',
             name,
             option.reason,
         )
+    reason = _why_not(option)
+    if reason:
+        raise ProcessWideOptionError(
+            f"cannot set {name!r}, not even process-wide while a context is entered: {reason}", name, reason
+        )
     return option
+
+
+def _why_not(option: PlannedOption) -> str:
+    """Why a change of the option could not be undone exactly, or an empty string."""
+    record = option.record
+    kind = record.type.kind
+    never = next((_NEVER[name] for name in record.names if name in _NEVER), "")
+    if never:
+        return never
+    if record.callback and record.name not in BISECTION:
+        return "it runs a callback, whose effect cannot be undone"
+    if kind == Kind.other and record.name not in DEBUG_TYPES:
+        return "its value has no form that could be put back"
+    if not record.type.supported:
+        return "its type has a layout that is not known here"
+    if record.type.external and record.variable_size is None and kind not in VARIABLE_SIZES:
+        return "its value is in storage (cl::location) of unknown size"
+    return ""

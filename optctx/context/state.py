@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Union
 
 from optctx import _native
 from optctx._native import Kind, Setting
+from optctx.context.exclusive import changes_of
 from optctx.context.override import Override, make_override
 from optctx.context.text import Texts, texts_of
 from optctx.engine.attach import Engine
@@ -33,8 +34,9 @@ class Contents:
 
     def native(self, engine: Engine) -> _native.Context:
         """The context that threads can enter."""
-        settings = [override.setting for override in (*self.inherited.values(), *self.own.values())]
-        return _native.Context.make(engine.space, self.drift, settings)
+        effective = {**self.inherited, **self.own}.values()
+        settings = [override.setting for override in effective if override.setting is not None]
+        return _native.Context.make(engine.space, self.drift, settings, changes_of(engine, effective))
 
     def names(self, engine: Engine) -> set[str]:
         """Options that may be different from what was registered."""
@@ -80,12 +82,15 @@ def drift_of(engine: Engine) -> Setting:
 def rebuild(
     engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Texts]
 ) -> tuple[Contents, list[Override]]:
-    """The inverse of `Contents.portable`: a base, and the overrides on top of it."""
-    below = [make_override(engine, name, texts) for name, texts in inherited.items()]
+    """The inverse of `Contents.portable`: a base, and the overrides on top of it.
+
+    What was allowed when the context was made is allowed again.
+    """
+    below = [make_override(engine, name, texts, "exclusive") for name, texts in inherited.items()]
     base = Contents(
         engine.space.no_drift(), {override.option.record.name: override for override in below}, {}
     )
-    return base, [make_override(engine, name, texts) for name, texts in own.items()]
+    return base, [make_override(engine, name, texts, "exclusive") for name, texts in own.items()]
 
 
 def _drifted(engine: Engine, drift: Setting) -> dict[str, int]:

@@ -17,7 +17,7 @@ from optctx.image.sites import Site, SiteRefusal, find_sites
 from optctx.image.state import PointerTable, State, find_pointers, find_state
 from optctx.image.survey import OptionRecord, Survey
 
-__all__ = ["Plan", "PlannedOption", "make_plan"]
+__all__ = ["COPIED_FOR_GOOD", "Plan", "PlannedOption", "make_plan"]
 
 # Process-wide by nature, whatever the code that reads them looks like.
 _BY_NATURE = {
@@ -26,7 +26,7 @@ _BY_NATURE = {
 }
 # Found by comparing .data and .bss before and after some 4,000 compilations of LLVM's own tests. The copy
 # is an object with a destructor that runs at exit, so it cannot be one of many.
-_COPIED_FOR_GOOD = dict.fromkeys(
+COPIED_FOR_GOOD = dict.fromkeys(
     (
         "codegen-data-generate",
         "codegen-data-use-path",
@@ -114,7 +114,7 @@ def _refuse(option: PlannedOption, reason: str) -> None:
 def _reason_by_record(record: OptionRecord) -> str:
     if record.size is None:
         return _HEAP
-    if special := _BY_NATURE.get(record.name) or _COPIED_FOR_GOOD.get(record.name):
+    if special := _BY_NATURE.get(record.name) or COPIED_FOR_GOOD.get(record.name):
         return special
     if record.callback:
         return _CALLBACK

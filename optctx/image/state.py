@@ -56,7 +56,7 @@ _ONCE = {
     _FLAG.format(41, "WWM"): ("wwm-regalloc",),
     _FLAG.format(41, "RVV"): ("riscv-rvv-regalloc",),
 }
-# What the reader of a sample profile says of it, for the passes that use the profile.
+# Plain variables. What the reader of a sample profile says of it, for the passes that use the profile:
 _PROFILE = "_ZN4llvm10sampleprof15FunctionSamples{}E"
 _PLAIN = (
     _PROFILE.format("11ProfileIsCS"),
@@ -65,6 +65,8 @@ _PLAIN = (
     _PROFILE.format("19ProfileIsPreInlined"),
     _PROFILE.format("19ProfileIsProbeBased"),
     _PROFILE.format("6UseMD5"),
+    # Taken from the first subtarget of the process; what it is decides about waits in AMDGPU code.
+    "_ZZN4llvm6AMDGPU6DepCtr24getDefaultDepCtrEncodingERKNS_15MCSubtargetInfoEE7Default",
 )
 
 

@@ -11,6 +11,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from optctx._native import begin_compilation, end_compilation
+
 __all__ = ["KeyedLocks", "compiling"]
 
 
@@ -71,6 +73,22 @@ def compiling(context: int, target_machine: int | None, *, shared: bool) -> Iter
     to close a module. Do not compile in the global context from a callback that llvmlite runs under its
     lock.
     """
+    with _inside(), _sole_use(context, target_machine, shared=shared):
+        yield
+
+
+@contextmanager
+def _inside() -> Iterator[None]:
+    """Counts this thread among those that nobody may change process-wide options under."""
+    begin_compilation()
+    try:
+        yield
+    finally:
+        end_compilation()
+
+
+@contextmanager
+def _sole_use(context: int, target_machine: int | None, *, shared: bool) -> Iterator[None]:
     keys = [context] if target_machine is None else [context, target_machine]
     with _locks.holding(keys):
         if shared:

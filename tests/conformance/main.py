@@ -19,7 +19,7 @@ from tests.conformance.forked import reference, run_forked
 from tests.conformance.job import Job, Outcome, initialise
 from tests.conformance.report import as_json, as_text
 from tests.conformance.runlines import read_jobs
-from tests.conformance.scoped import run_scoped, shuffled
+from tests.conformance.scoped import Mode, run_scoped, shuffled
 from tests.conformance.source import SourceError, default_cache, llvm_tests
 from tests.conformance.stability import measure
 from tests.conformance.verdict import Verdict, judge, option_names
@@ -31,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 if every stable job agrees or is refused by name, 1 if not, 2 if there is no source."""
     options = _arguments().parse_args(arguments)
     started_in = Path.cwd()
+    Mode.process_wide = options.process_wide
     options.cache = options.cache.resolve()
     try:
         root = llvm_tests(options.cache)
@@ -44,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     initialise()
     verdicts = _judge_all(jobs, ReferenceCache(options.cache, build_id, printed=options.printed), options)
     settings = {
-        name: getattr(options, name) for name in ("folders", "limit", "seed", "threads", "timeout", "printed")
+        name: getattr(options, name)
+        for name in ("folders", "limit", "seed", "threads", "timeout", "printed", "process_wide")
     }
     settings["library"] = build_id
     print(as_text(verdicts, left_out))
@@ -62,6 +64,9 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--per-option", type=int, default=0, help="so many jobs for each option; 0 is all")
     parser.add_argument("--seed", type=int, default=1, help="of the order of jobs and of the choice")
     parser.add_argument("--threads", type=int, default=2, help="inside contexts at once")
+    parser.add_argument(
+        "--process-wide", choices=("refuse", "exclusive"), default="refuse", help="as OptionContext takes it"
+    )
     parser.add_argument("--printed", action="store_true", help="standard error counts, too; one thread")
     parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one job in a fresh process")
     parser.add_argument("--cache", type=Path, default=default_cache(), help="where LLVM's tests are kept")

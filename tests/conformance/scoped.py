@@ -17,11 +17,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from tests.conformance.job import Job, Outcome, compile_job, digest
 
-__all__ = ["Crash", "ScopedRun", "run_scoped", "scoped_outcome"]
+__all__ = ["Crash", "Mode", "ScopedRun", "run_scoped", "scoped_outcome"]
 
 _LENGTH = struct.Struct("<I")
 _TEXT = 400  # bytes of standard error that are kept
@@ -44,13 +44,19 @@ class ScopedRun:
     crashes: list[Crash] = field(default_factory=list)
 
 
+class Mode:
+    """How contexts treat options that cannot be scoped; set once, before any child is started."""
+
+    process_wide: Literal["refuse", "exclusive"] = "refuse"
+
+
 def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
     """The job inside an OptionContext of its own, in this thread."""
     from optctx import OptionContext, ProcessWideOptionError
     from optctx.errors import OptionValueError
 
     try:
-        context = OptionContext.from_args(list(job.options), base="defaults")
+        context = OptionContext.from_args(list(job.options), base="defaults", process_wide=Mode.process_wide)
     except ProcessWideOptionError as error:
         return Outcome("refused", text=f"{error.name}: {error.reason}")
     except OptionValueError as error:

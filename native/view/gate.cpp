@@ -1,0 +1,144 @@
+#include "view/gate.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace optctx::view::gate {
+namespace {
+
+enum class Phase { open, changing, in_force, undoing };
+
+struct State {
+    std::atomic<std::size_t> inside{0};  // threads
+    std::atomic<bool> closed{false};     // somebody waits, or the phase is not `open`
+    std::mutex mutex;
+    std::condition_variable moved;
+    Phase phase = Phase::open;
+    std::string changes;      // in force, or being made
+    std::size_t sharers = 0;  // threads that have closed the gate
+    std::size_t waiting_closers = 0;
+    std::uint64_t next_ticket = 0;
+    std::uint64_t serving = 0;
+
+    void settle() {
+        closed = phase != Phase::open || serving != next_ticket;
+        moved.notify_all();
+    }
+};
+
+State& state() {
+    static auto* instance = new State;  // outlives every thread
+    return *instance;
+}
+
+thread_local std::size_t depth = 0;   // of this thread inside contexts and compilations
+thread_local std::size_t closes = 0;  // of the gate by this thread
+
+[[noreturn]] void refuse(const State& s, const std::string& wanted, const char* why) {
+    throw GateError("cannot apply " + wanted + " process-wide: " + why + " (" + s.changes + ")");
+}
+
+}  // namespace
+
+bool try_enter() noexcept {
+    State& s = state();
+    if (depth > 0) {
+        ++depth;
+        return true;
+    }
+    s.inside.fetch_add(1);
+    if (!s.closed.load() || closes > 0) {
+        depth = 1;
+        return true;
+    }
+    s.inside.fetch_sub(1);
+    const std::lock_guard lock(s.mutex);
+    s.moved.notify_all();  // a closer may have seen us
+    return false;
+}
+
+void enter() {
+    if (try_enter()) return;
+    State& s = state();
+    std::unique_lock lock(s.mutex);
+    const std::uint64_t ticket = s.next_ticket++;
+    s.closed = true;
+    s.moved.wait(lock, [&] { return s.serving == ticket && s.phase == Phase::open; });
+    s.inside.fetch_add(1);
+    depth = 1;
+    ++s.serving;
+    s.settle();
+}
+
+void leave() noexcept {
+    if (--depth > 0) return;
+    State& s = state();
+    s.inside.fetch_sub(1);
+    if (!s.closed.load()) return;
+    const std::lock_guard lock(s.mutex);
+    s.moved.notify_all();
+}
+
+bool close(const std::string& changes) {
+    State& s = state();
+    std::unique_lock lock(s.mutex);
+    if (closes > 0) {
+        if (s.changes != changes) refuse(s, changes, "this thread is inside a context with other process-wide values");
+        ++closes;
+        return false;
+    }
+    if (depth > 0 && s.waiting_closers > 0)
+        refuse(s, changes, "another thread waits for this one to leave its context before it changes options");
+    const std::uint64_t ticket = s.next_ticket++;
+    ++s.waiting_closers;
+    s.closed = true;
+    const std::size_t own = depth > 0 ? 1 : 0;
+    s.moved.wait(lock, [&] {
+        if (s.serving != ticket) return false;
+        if (s.phase == Phase::in_force) return s.changes == changes;
+        return s.phase == Phase::open && s.inside.load() == own;
+    });
+    ++s.serving;
+    --s.waiting_closers;
+    closes = 1;
+    ++s.sharers;
+    const bool first = s.phase == Phase::open;
+    if (first) {
+        s.phase = Phase::changing;
+        s.changes = changes;
+    }
+    s.settle();
+    return first;
+}
+
+void changed(bool done) {
+    State& s = state();
+    const std::lock_guard lock(s.mutex);
+    s.phase = done ? Phase::in_force : Phase::open;
+    if (!done) {
+        closes = 0;
+        s.sharers = 0;
+        s.changes.clear();
+    }
+    s.settle();
+}
+
+bool last_out() {
+    State& s = state();
+    const std::lock_guard lock(s.mutex);
+    if (--closes > 0 || --s.sharers > 0) return false;
+    s.phase = Phase::undoing;
+    return true;
+}
+
+void open() {
+    State& s = state();
+    const std::lock_guard lock(s.mutex);
+    s.phase = Phase::open;
+    s.changes.clear();
+    s.settle();
+}
+
+}  // namespace optctx::view::gate

@@ -1,0 +1,92 @@
+#include "view/process_wide.hpp"
+
+#include "image/option_layout.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace optctx::view {
+namespace {
+
+using image::RawBits;
+using image::RawList;
+using image::RawOption;
+
+constexpr std::size_t head_at = offsetof(RawOption, occurrences);
+constexpr std::size_t head_size = offsetof(RawOption, arg) - head_at;
+
+std::size_t value_size(Kind kind) {
+    if (kind == Kind::list) return sizeof(RawList);
+    if (kind == Kind::bits) return sizeof(RawBits);
+    return sizeof(std::uint64_t);
+}
+
+std::vector<std::uint8_t> save(std::uintptr_t address, std::size_t size) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(address);
+    return {bytes, bytes + size};
+}
+
+void restore(std::uintptr_t address, const std::vector<std::uint8_t>& bytes) noexcept {
+    std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
+}
+
+// The shape that shadow.hpp works on; the size of an option on the heap is not known and not needed.
+Region shape(const Change& change) {
+    Region region{.live = change.option, .size = 0, .role = Role::option};
+    region.kind = change.kind;
+    region.value_offset = change.value_offset;
+    if (change.variable == 0 && change.kind == Kind::string) region.ownership = Ownership::string;
+    return region;
+}
+
+Region variable_shape(const Change& change) {
+    Region region{.live = change.variable, .size = change.variable_size, .role = Role::variable};
+    region.kind = change.kind;
+    region.ownership = Ownership::string;
+    return region;
+}
+
+}  // namespace
+
+ProcessWide::ProcessWide(Space& space, std::vector<Change> changes, std::string key, std::uintptr_t set_debug_types)
+    : space_(space), changes_(std::move(changes)), key_(std::move(key)), set_debug_types_(set_debug_types) {}
+
+void ProcessWide::apply() {
+    saved_.clear();
+    for (const Change& change : changes_) {
+        auto* option = reinterpret_cast<void*>(change.option);
+        auto* variable = reinterpret_cast<void*>(change.variable);
+        saved_.push_back({save(change.option + head_at, head_size),
+                          save(change.option + change.value_offset, value_size(change.kind)),
+                          save(change.variable, change.variable_size),
+                          save(change.state, change.state_size)});  // size 0: there is none
+        clear_occurrences(option);
+        // What the old value owns stays with the saved bytes; LLVM starts from an empty one.
+        if (change.variable == 0) clear_value(shape(change), option);
+        if (change.variable != 0 && change.kind == Kind::string) share_value(variable_shape(change), variable);
+        try {
+            space_.add_occurrences(option, change.name, change.texts);
+        } catch (...) {
+            undo_from(saved_.size());
+            throw;
+        }
+    }
+}
+
+void ProcessWide::undo() noexcept { undo_from(saved_.size()); }
+
+void ProcessWide::undo_from(std::size_t count) noexcept {
+    while (count-- > 0) undo_one(changes_[count], saved_[count]);
+    saved_.clear();
+}
+
+void ProcessWide::undo_one(const Change& change, const Saved& saved) noexcept {
+    if (change.debug_types) reinterpret_cast<void (*)(const char**, unsigned)>(set_debug_types_)(nullptr, 0);
+    restore(change.option + head_at, saved.head);
+    restore(change.option + change.value_offset, saved.value);
+    if (change.variable_size != 0) restore(change.variable, saved.variable);
+    if (change.state_size != 0) restore(change.state, saved.state);
+}
+
+}  // namespace optctx::view

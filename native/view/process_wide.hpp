@@ -1,0 +1,55 @@
+// Options that cannot be scoped, changed in LLVM's own objects and put back exactly.
+#pragma once
+
+#include "view/space.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace optctx::view {
+
+struct Change {
+    std::uintptr_t option;  // address of LLVM's own cl::Option
+    std::string name;       // it is given under
+    std::vector<std::optional<std::string>> texts;
+    Kind kind;
+    std::size_t value_offset;
+    std::uintptr_t variable;    // what cl::location points at, or 0
+    std::size_t variable_size;  // bytes
+    std::uintptr_t state;       // an object that the option's callback changes, or 0
+    std::size_t state_size;
+    bool debug_types;  // also undone by llvm::setCurrentDebugTypes(nullptr, 0)
+};
+
+// The bytes of an option before a change.
+struct Saved {
+    std::vector<std::uint8_t> head;  // occurrence count, flags, position
+    std::vector<std::uint8_t> value;
+    std::vector<std::uint8_t> variable;
+    std::vector<std::uint8_t> state;
+};
+
+// A set of changes that is in force or not. `key` is the same for the same changes.
+class ProcessWide {
+public:
+    ProcessWide(Space& space, std::vector<Change> changes, std::string key, std::uintptr_t set_debug_types);
+    const std::string& key() const noexcept { return key_; }
+    // Has LLVM parse every value into its own objects. Throws ParseError with everything put back. Call with the gate
+    // closed: other threads must not be reading them.
+    void apply();
+    void undo() noexcept;
+
+private:
+    void undo_from(std::size_t count) noexcept;
+    void undo_one(const Change& change, const Saved& saved) noexcept;
+
+    Space& space_;
+    std::vector<Change> changes_;
+    std::string key_;
+    std::uintptr_t set_debug_types_;
+    std::vector<Saved> saved_;
+};
+
+}  // namespace optctx::view

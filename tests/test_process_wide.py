@@ -1,0 +1,245 @@
+"""Options that cannot be scoped, changed for the whole process while a context is entered, under a gate."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from optctx import (
+    OptionContext,
+    OptionValueError,
+    ProcessWideOptionError,
+    ScopeError,
+    current,
+    info,
+    registry,
+)
+from optctx.fresh import FreshProcess, Job, compile_job
+from tests.support import SCALE, X86
+
+BISECTED = Job(SCALE, "default<O3>", ("-opt-bisect-limit=5",), triple=X86, emit="ir")
+
+
+def exclusive(**named: object) -> OptionContext:
+    return OptionContext(process_wide="exclusive", **named)
+
+
+def state(name: str) -> tuple[object, int]:
+    option = registry()[name]
+    return option.value, option.occurrences
+
+
+def in_thread(work: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def test_it_is_refused_unless_asked_for_and_the_error_says_how() -> None:
+    with pytest.raises(ProcessWideOptionError, match='process_wide="exclusive"'):
+        OptionContext(stats=True)
+
+
+def test_llvm_does_what_a_fresh_process_does_and_then_what_it_did_before(fresh: FreshProcess) -> None:
+    before = compile_job(BISECTED)
+    expected = fresh.compile(BISECTED)
+    assert expected.ir != before.ir
+    assert expected.error is None
+    with OptionContext.from_args(BISECTED.options, base="defaults", process_wide="exclusive"):
+        assert compile_job(BISECTED).ir == expected.ir
+    assert compile_job(BISECTED) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("color", True),
+        ("crash-diagnostics-dir", "elsewhere"),
+        ("debug", True),
+        ("info-output-file", "file"),
+        ("opt-bisect-limit", 7),
+        ("rng-seed", 11),
+        ("stats", True),
+        ("time-passes", True),
+        ("track-memory", True),
+    ],
+)
+def test_value_and_occurrences_are_those_of_before_after_an_exception_too(name: str, value: object) -> None:
+    before = state(name)
+    context = OptionContext({name: value}, process_wide="exclusive")
+    assert state(name) == before, "making a context changes nothing"
+
+    def fail_inside() -> None:
+        with context:
+            assert state(name) == (value, 1)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_inside()
+    assert state(name) == before
+
+
+def test_options_of_both_kinds_go_into_one_context() -> None:
+    with exclusive(stats=True, unroll_count=3) as context:
+        assert (current()["unroll-count"], registry()["stats"].value) == (3, True)
+        with OptionContext(unroll_count=4) as inner:
+            assert (inner["unroll-count"], registry()["stats"].value) == (4, True)
+    assert registry()["stats"].value is False
+    assert pickle.loads(pickle.dumps(context)) == context != OptionContext(unroll_count=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("help", "print and end the process"),
+        ("debug-counter", "cannot be put back"),
+        ("x86prelegalizercombiner-disable-rule", "callback"),
+        ("filter-passes", "for good"),
+        ("spirv-ext", "could be put back"),
+    ],
+)
+def test_what_could_not_be_undone_is_refused_all_the_same(name: str, reason: str) -> None:
+    with pytest.raises(ProcessWideOptionError, match=reason):
+        OptionContext({name: ["x"] if registry()[name].type == "list" else "x"}, process_wide="exclusive")
+
+
+def test_a_bad_value_is_an_error_on_entry_that_leaves_all_as_it_was(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    before = state("rng-seed"), state("stats")
+    with pytest.raises(OptionValueError, match="value invalid"), exclusive(stats=True, rng_seed="abc"):
+        raise AssertionError("must not be entered")
+    assert (state("rng-seed"), state("stats")) == before
+    assert capfd.readouterr().err == ""
+    with exclusive(rng_seed=3):
+        assert registry()["rng-seed"].value == 3
+
+
+def test_another_set_on_the_same_thread_is_an_error_that_names_the_holder() -> None:
+    with exclusive(stats=True), exclusive(stats=True):
+        with pytest.raises(ScopeError, match="-stats=true"), exclusive(rng_seed=3):
+            raise AssertionError("must not be entered")
+        assert state("rng-seed") == (0, 0)
+    assert state("stats") == (False, 0)
+
+
+def test_it_waits_for_threads_inside_and_they_wait_for_it() -> None:
+    order: list[str] = []
+    inside, leave = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with OptionContext(unroll_count=2):
+            inside.set()
+            leave.wait(60)
+            order.append("first leaves")
+
+    def closer() -> None:
+        with exclusive(rng_seed=5):
+            order.append("closed")
+            time.sleep(0.2)
+            order.append("opened")
+
+    def later() -> None:
+        with OptionContext(unroll_count=3):
+            order.append("later enters")
+
+    threads = [in_thread(first)]
+    inside.wait(60)
+    threads.append(in_thread(closer))
+    time.sleep(0.2)
+    threads.append(in_thread(later))
+    time.sleep(0.2)
+    assert order == []
+    assert state("rng-seed") == (0, 0)
+    leave.set()
+    for thread in threads:
+        thread.join(60)
+    assert order == ["first leaves", "closed", "opened", "later enters"]
+    assert state("rng-seed") == (0, 0)
+
+
+def test_compilations_outside_any_scope_wait_too() -> None:
+    done = threading.Event()
+
+    def work() -> None:
+        compile_job(BISECTED)
+        done.set()
+
+    with exclusive(rng_seed=5):
+        thread = in_thread(work)
+        assert not done.wait(0.5)
+    thread.join(60)
+    assert done.is_set()
+
+
+def test_threads_with_the_same_set_share() -> None:
+    both = threading.Barrier(2, timeout=60)
+    seen: list[object] = []
+
+    def work() -> None:
+        with exclusive(rng_seed=9):
+            both.wait()
+            seen.append(registry()["rng-seed"].value)
+            both.wait()
+
+    threads = [in_thread(work), in_thread(work)]
+    for thread in threads:
+        thread.join(60)
+    assert seen == [9, 9]
+    assert state("rng-seed") == (0, 0)
+
+
+def test_two_threads_inside_that_both_want_to_close_get_an_error_and_no_deadlock() -> None:
+    both = threading.Barrier(2, timeout=60)
+    outcomes: list[str] = []
+
+    def work(seed: int) -> None:
+        with OptionContext(unroll_count=seed):
+            both.wait()
+            try:
+                with exclusive(rng_seed=seed):
+                    outcomes.append("entered")
+            except ScopeError:
+                outcomes.append("refused")
+
+    threads = [in_thread(lambda: work(1)), in_thread(lambda: work(2))]
+    for thread in threads:
+        thread.join(60)
+    assert sorted(outcomes) == ["entered", "refused"]
+    assert state("rng-seed") == (0, 0)
+
+
+def test_a_thread_that_ends_inside_puts_everything_back() -> None:
+    in_thread(lambda: exclusive(rng_seed=4).__enter__() and None).join(60)
+    deadline = time.monotonic() + 60
+    while info()["active_scopes"] and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert state("rng-seed") == (0, 0)
+    with exclusive(rng_seed=6):
+        assert registry()["rng-seed"].value == 6
+
+
+def test_many_threads_with_many_sets_all_get_through_and_see_their_own() -> None:
+    wrong: list[object] = []
+
+    def work(seed: int) -> None:
+        for round_ in range(50):
+            if (seed + round_) % 3:
+                with OptionContext(unroll_count=seed) as context:
+                    if current() is not context or registry()["rng-seed"].value != 0:
+                        wrong.append(seed)
+            else:
+                with exclusive(rng_seed=seed):
+                    if registry()["rng-seed"].value != seed:
+                        wrong.append(seed)
+
+    threads = [in_thread(lambda seed=seed: work(seed)) for seed in range(1, 7)]  # type: ignore[misc]
+    for thread in threads:
+        thread.join(120)
+        assert not thread.is_alive()
+    assert wrong == []
+    assert state("rng-seed") == (0, 0)
