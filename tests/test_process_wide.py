@@ -6,6 +6,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,8 @@ from optctx import (
     info,
     registry,
 )
+from optctx._native import read_bytes
+from optctx.engine.attach import attach
 from optctx.fresh import FreshProcess, Job, compile_job
 from tests.support import SCALE, X86
 
@@ -81,6 +84,72 @@ def test_value_and_occurrences_are_those_of_before_after_an_exception_too(name: 
     with pytest.raises(ZeroDivisionError):
         fail_inside()
     assert state(name) == before
+
+
+@pytest.mark.parametrize("named", [{"debug_only": "loop-unroll"}, {"debug": True}, {"opt_bisect_limit": 9}])
+def test_what_llvm_prints_stops_with_the_scope(
+    named: dict[str, object], capfd: pytest.CaptureFixture[str]
+) -> None:
+    compile_job(BISECTED)
+    assert capfd.readouterr().err == ""
+    with exclusive(**named):
+        compile_job(BISECTED)
+    assert capfd.readouterr().err != ""
+    compile_job(BISECTED)
+    assert capfd.readouterr().err == ""
+
+
+VALUES = {
+    "bool": True,
+    "boolOrDefault": True,
+    "string": "text",
+    "int": 3,
+    "uint64": 5,
+    "other": "text",
+    "list": ["x"],
+}
+# Made when first used, and empty: LLVM's list of ManagedStatics and the list of debug types.
+MADE_ONCE = {"_ZL10StaticList", "_ZN4llvmL16CurrentDebugTypeE"}
+
+
+def llvm_data() -> list[tuple[int, bytes]]:
+    """(address, bytes) of everything in the library that can be written."""
+    image = attach().image
+    spans = []
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        addresses, flags = line.split()[:2]
+        begin, end = (int(address, 16) for address in addresses.split("-"))
+        if "w" in flags and image.contains(begin):
+            spans.append((begin, read_bytes(begin, end - begin)))
+    return spans
+
+
+def changed(before: list[tuple[int, bytes]], after: list[tuple[int, bytes]]) -> set[str]:
+    image = attach().image
+    found = set()
+    for (begin, old), (_, new) in zip(before, after, strict=True):
+        places = (
+            (at for at in range(0, len(old), 8) if old[at : at + 8] != new[at : at + 8]) if old != new else ()
+        )
+        found.update(getattr(image.object_at(begin + at), "name", hex(at)) for at in places)
+    return found
+
+
+def test_all_of_llvms_data_is_as_it_was_to_the_byte() -> None:
+    tried = set()
+    for name, option in registry().items():
+        if option.scope != "process":
+            continue
+        try:
+            context = OptionContext({name: VALUES.get(option.type, "x")}, process_wide="exclusive")
+        except ProcessWideOptionError:
+            continue
+        before = llvm_data()
+        with context:
+            assert state(name)[1] == 1
+        assert changed(before, llvm_data()) <= MADE_ONCE, name
+        tried.add(name)
+    assert len(tried) == 17 and {"debug-only", "opt-bisect-limit", "stats", "time-passes"} <= tried
 
 
 def test_options_of_both_kinds_go_into_one_context() -> None:

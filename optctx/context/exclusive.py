@@ -15,6 +15,7 @@ __all__ = ["changes_of"]
 _SET_DEBUG_TYPES = "_ZN4llvm20setCurrentDebugTypesEPPKcj"
 _PASS_GATE = "_ZN4llvm17getGlobalPassGateEv"
 _BISECTOR = "_ZZL14getOptBisectorvE11OptBisector"
+_DEBUG_FLAG = "_ZN4llvm9DebugFlagE"
 
 
 def changes_of(engine: Engine, overrides: Iterable[Override]) -> ProcessWide | None:
@@ -25,7 +26,7 @@ def changes_of(engine: Engine, overrides: Iterable[Override]) -> ProcessWide | N
     exclusive.sort(key=lambda override: override.option.record.name)
     key = " ".join(arg for override in exclusive for arg in override.args())
     changes = [_change(engine, override) for override in exclusive]
-    return ProcessWide(engine.space, changes, key, engine.image.symbol(_SET_DEBUG_TYPES) or 0)
+    return ProcessWide(engine.space, changes, key, _address(engine, _SET_DEBUG_TYPES))
 
 
 def _change(engine: Engine, override: Override) -> Change:
@@ -41,18 +42,29 @@ def _change(engine: Engine, override: Override) -> Change:
         kind,
         engine.survey.value_offset,
         variable,
-        _bisector(engine) if record.name in BISECTION else (0, 0),
+        _state(engine, record.name),
         record.name in DEBUG_TYPES,
     )
 
 
-def _bisector(engine: Engine) -> tuple[int, int]:
-    """(address, size) of the object that counts passes for a bisection, made if it was not yet."""
-    make, address = engine.image.symbol(_PASS_GATE), engine.image.symbol(_BISECTOR)
-    symbol = engine.image.object_at(address) if address is not None else None
-    if make is None or symbol is None:
-        raise UnsupportedImageError(
-            f"{engine.image.path}: expected {_PASS_GATE} and {_BISECTOR}, found neither or one"
-        )
-    call_pointer(make)
+def _state(engine: Engine, name: str) -> tuple[int, int]:
+    """(address, size) of what parsing the option changes besides its value, (0, 0) if nothing."""
+    if name in BISECTION:
+        call_pointer(_address(engine, _PASS_GATE))  # makes the object if it was not made yet
+        return _object(engine, _BISECTOR)
+    if name in DEBUG_TYPES:
+        return _object(engine, _DEBUG_FLAG)
+    return 0, 0
+
+
+def _object(engine: Engine, name: str) -> tuple[int, int]:
+    symbol = engine.image.object_at(_address(engine, name))
+    assert symbol is not None  # it has a name
     return symbol.address, symbol.size
+
+
+def _address(engine: Engine, name: str) -> int:
+    address = engine.image.symbol(name)
+    if address is None:
+        raise UnsupportedImageError(f"{engine.image.path}: expected the symbol {name}, found none")
+    return address

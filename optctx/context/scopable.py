@@ -24,6 +24,7 @@ _NEVER = {
     **COPIED_FOR_GOOD,
     **dict.fromkeys(("help", "help-hidden", "help-list", "help-list-hidden", "version"), _PRINTS),
     "debug-counter": "its counters keep running, and where they were cannot be put back",
+    "print-debug-counter": "it makes every debug counter count, which cannot be put back",
     "debug-buffer-size": "LLVM reads it once, when it first prints",
 }
 
