@@ -13,6 +13,7 @@ from optctx._native import (
     Region,
     Role,
 )
+from optctx.errors import UnsupportedImageError
 from optctx.image.sites import Site, SiteRefusal, find_sites
 from optctx.image.state import PointerTable, State, find_pointers, find_state
 from optctx.image.survey import OptionRecord, Survey
@@ -79,7 +80,10 @@ class Plan:
 
 
 def make_plan(image: Image, survey: Survey, runtime: list[tuple[int, int]]) -> Plan:
-    """`runtime`: (address, size in bytes) of what LLVM reports through; each gets a slot as well."""
+    """`runtime`: (address, size in bytes) of what LLVM reports through; each gets a slot as well.
+
+    Raises UnsupportedImageError if an instruction that uses one of those cannot be redirected.
+    """
     options = {record.address: PlannedOption(record) for record in survey.records}
     for option in options.values():
         _refuse(option, _reason_by_record(option.record))
@@ -88,6 +92,7 @@ def make_plan(image: Image, survey: Survey, runtime: list[tuple[int, int]]) -> P
     tables, loose = find_pointers(image, spans)
     others = [*runtime, *((s.address, s.size) for s in state), *((t.address, t.size) for t in tables)]
     sites, refusals = find_sites(image, sorted([*spans, *others]))
+    _check_runtime(image, runtime, refusals)
     by_region: dict[int, list[Site]] = defaultdict(list)
     for site in sites:
         by_region[site.region].append(site)
@@ -104,6 +109,16 @@ def make_plan(image: Image, survey: Survey, runtime: list[tuple[int, int]]) -> P
     _add_state(plan, state, tables)
     plan.sites = [site for site in sites if site.region in plan.slots]
     return plan
+
+
+def _check_runtime(image: Image, runtime: list[tuple[int, int]], refusals: list[SiteRefusal]) -> None:
+    places = {address for address, _ in runtime}
+    for refusal in refusals:
+        if refusal.region in places and not refusal.harmless:
+            raise UnsupportedImageError(
+                f"{image.path}: {refusal.code.hex()} at {refusal.address:#x} in {refusal.function}, "
+                f"through which LLVM reports, cannot be redirected: {refusal.reason}"
+            )
 
 
 def _refuse(option: PlannedOption, reason: str) -> None:
