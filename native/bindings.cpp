@@ -292,11 +292,10 @@ void bind_view(nb::module_& m) {
             "option"_a, "name"_a, "texts"_a, "kind"_a, "value_offset"_a, "variable"_a, "state"_a, "debug_types"_a,
             "`variable` and `state` are (address, size in bytes), (0, 0) where there is none.");
     nb::class_<view::ProcessWide>(m, "ProcessWide", "A set of changes to LLVM's own options.")
-        .def(
-            "__init__",
-            [](view::ProcessWide* self, view::Space& space, std::vector<view::Change> changes, std::string key,
-               std::uintptr_t set_debug_types) {
-                new (self) view::ProcessWide(space, std::move(changes), std::move(key), set_debug_types);
+        .def_static(
+            "make",
+            [](view::Space& space, std::vector<view::Change> changes, std::string key, std::uintptr_t set_debug_types) {
+                return std::make_shared<view::ProcessWide>(space, std::move(changes), std::move(key), set_debug_types);
             },
             "space"_a, "changes"_a, "key"_a, "set_debug_types"_a);
     m.def(
@@ -309,6 +308,7 @@ void bind_view(nb::module_& m) {
             return owner == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(owner));
         },
         "image"_a);
+    m.def("watch_forks", &view::watch_forks, "Keeps counts right in children of fork.");
     m.def("active_scopes", &view::active_scopes);
     m.def("read_scalar", &view::read_scalar, "kind"_a, "address"_a);
     m.def("read_list", &view::read_list, "element"_a, "element_size"_a, "address"_a);

@@ -361,11 +361,15 @@ class Change:
 class ProcessWide:
     """A set of changes to LLVM's own options."""
 
-    def __init__(self, space: Space, changes: Sequence[Change], key: str, set_debug_types: int) -> None: ...
+    @staticmethod
+    def make(space: Space, changes: Sequence[Change], key: str, set_debug_types: int) -> ProcessWide: ...
 
 def leave(context: Context) -> None: ...
 
 def current(image: int) -> object: ...
+
+def watch_forks() -> None:
+    """Keeps counts right in children of fork."""
 
 def active_scopes() -> int: ...
 

@@ -87,10 +87,17 @@ def scoped(job: Job) -> Result:
         return compile_job(job)
 
 
-def run_python(script: str, *arguments: str) -> str:
-    """What a script prints, run in a process of its own that must end well and complain about nothing."""
+def run_python(script: str, *arguments: str, file: pathlib.Path | None = None) -> str:
+    """What a script prints, run in a process of its own that must end well and complain about nothing.
+
+    With `file` the script is written there first, so that processes that it starts can import it.
+    """
+    command = ["-c", textwrap.dedent(script)]
+    if file is not None:
+        file.write_text(textwrap.dedent(script))
+        command = [str(file)]
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(script), *arguments],
+        [sys.executable, "-W", "error", *command, *arguments],
         cwd=pathlib.Path(__file__).parent,  # where this file can be imported from
         env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
         capture_output=True,

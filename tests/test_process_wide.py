@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support import SCALE, X86
 
 from optctx import (
     OptionContext,
@@ -22,7 +23,6 @@ from optctx import (
 from optctx._native import read_bytes
 from optctx.engine.attach import attach
 from optctx.fresh import FreshProcess, Job, compile_job
-from tests.support import SCALE, X86
 
 BISECTED = Job(SCALE, "default<O3>", ("-opt-bisect-limit=5",), triple=X86, emit="ir")
 

@@ -16,8 +16,9 @@ struct ScopeError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// Always owned by a C++ shared_ptr: a thread that ends inside lets go of it without the GIL.
 // Immutable. Any number of threads may be inside at once, each with an activation of its own.
-class Context {
+class Context : public std::enable_shared_from_this<Context> {
 public:
     // The values that were registered, then `base`, then `overrides` on top. `process_wide`, if there is one, is
     // in force for the whole process while any thread is inside.
@@ -57,6 +58,8 @@ void enter(const std::shared_ptr<Context>& context, void* owner);
 void* leave(const Context& context);
 // Owner of the innermost scope of this thread and image, or null.
 void* current_owner(unsigned image) noexcept;
+// Makes the counts right again in children of fork, where only the forking thread lives on. Idempotent.
+void watch_forks();
 // Scopes that are entered now, over all threads.
 std::size_t active_scopes() noexcept;
 // Owners of scopes whose threads ended inside them.

@@ -28,10 +28,9 @@ struct State {
     }
 };
 
-State& state() {
-    static auto* instance = new State;  // outlives every thread
-    return *instance;
-}
+State* instance = new State;  // outlives every thread
+
+State& state() { return *instance; }
 
 thread_local std::size_t depth = 0;   // of this thread inside contexts and compilations
 thread_local std::size_t closes = 0;  // of the gate by this thread
@@ -139,6 +138,18 @@ void open() {
     s.phase = Phase::open;
     s.changes.clear();
     s.settle();
+}
+
+bool only_this_thread_lives() {
+    const State& before = *instance;  // its mutex may be held by a thread that is gone: left behind
+    auto* now = new State;
+    now->inside = depth > 0 ? 1 : 0;
+    now->sharers = closes > 0 ? 1 : 0;
+    now->phase = before.phase;
+    now->changes = before.changes;
+    now->closed = before.phase != Phase::open;
+    instance = now;
+    return before.phase != Phase::open && closes == 0;
 }
 
 }  // namespace optctx::view::gate

@@ -32,4 +32,8 @@ void changed(bool done);
 bool last_out();
 void open();
 
+// In the child of a fork, where only the calling thread lives on: nobody else is inside or waits. True if changes that
+// another thread made are still in force: the caller has to undo them, and then to call `open`.
+bool only_this_thread_lives();
+
 }  // namespace optctx::view::gate

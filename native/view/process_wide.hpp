@@ -4,6 +4,7 @@
 #include "view/space.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@ struct Saved {
 };
 
 // A set of changes that is in force or not. `key` is the same for the same changes.
-class ProcessWide {
+class ProcessWide : public std::enable_shared_from_this<ProcessWide> {
 public:
     ProcessWide(Space& space, std::vector<Change> changes, std::string key, std::uintptr_t set_debug_types);
     const std::string& key() const noexcept { return key_; }

@@ -2,6 +2,10 @@
 #include "view/context.hpp"
 #include "view/gate.hpp"
 
+#include "os/os.hpp"
+
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -67,6 +71,23 @@ struct Stack {
 thread_local Stack stack;
 
 }  // namespace
+
+namespace {
+
+void after_fork_in_child() {
+    active = stack.frames.size();
+    if (!gate::only_this_thread_lives()) return;
+    if (in_force() != nullptr) in_force()->undo();
+    in_force() = nullptr;
+    gate::open();
+}
+
+}  // namespace
+
+void watch_forks() {
+    static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    if (registered != 0) throw os::OsError("pthread_atfork", 0, registered);
+}
 
 bool admit_at_once(const Context& context) noexcept { return context.process_wide() == nullptr && gate::try_enter(); }
 

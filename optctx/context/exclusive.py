@@ -26,7 +26,7 @@ def changes_of(engine: Engine, overrides: Iterable[Override]) -> ProcessWide | N
     exclusive.sort(key=lambda override: override.option.record.name)
     key = " ".join(arg for override in exclusive for arg in override.args())
     changes = [_change(engine, override) for override in exclusive]
-    return ProcessWide(engine.space, changes, key, _address(engine, _SET_DEBUG_TYPES))
+    return ProcessWide.make(engine.space, changes, key, _address(engine, _SET_DEBUG_TYPES))
 
 
 def _change(engine: Engine, override: Override) -> Change:

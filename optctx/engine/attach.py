@@ -14,6 +14,7 @@ from optctx._native import (
     call_pointer,
     read_words,
     thread_offset,
+    watch_forks,
 )
 from optctx.engine.plan import Plan, PlannedOption, make_plan
 from optctx.errors import ScopeError, UnsupportedImageError
@@ -49,8 +50,9 @@ class Engine:
         return option
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _engine: Engine | None = None
+_attaching = False  # guarded by the lock; True where the thread that holds it comes here again
 
 
 def attach() -> Engine:
@@ -60,23 +62,37 @@ def attach() -> Engine:
     Raises UnsupportedImageError, with nothing changed, where the library does not check out or the code
     cannot be changed.
     """
-    global _engine
+    global _attaching
     engine = _engine
     if engine is not None and engine.transaction.committed:
         return engine
     with _lock:
-        if _engine is None:
-            _engine = _prepare()
-        if not _engine.transaction.committed:
-            start = time.perf_counter()
-            try:
-                _engine.transaction.commit()
-            except RuntimeError as error:
-                raise UnsupportedImageError(
-                    f"could not redirect LLVM's option reads, nothing was changed: {error}"
-                ) from error
-            _engine.seconds["commit"] = time.perf_counter() - start
-        return _engine
+        if _attaching:
+            raise UnsupportedImageError(
+                "this very thread is attaching to LLVM, and a signal handler or a finaliser interrupted it; "
+                "use optctx once before such code may run"
+            )
+        _attaching = True
+        try:
+            return _attach()
+        finally:
+            _attaching = False
+
+
+def _attach() -> Engine:
+    global _engine
+    if _engine is None:
+        _engine = _prepare()
+    if not _engine.transaction.committed:
+        start = time.perf_counter()
+        try:
+            _engine.transaction.commit()
+        except RuntimeError as error:
+            raise UnsupportedImageError(
+                f"could not redirect LLVM's option reads, nothing was changed: {error}"
+            ) from error
+        _engine.seconds["commit"] = time.perf_counter() - start
+    return _engine
 
 
 def attached() -> Engine | None:
@@ -128,6 +144,7 @@ def _prepare() -> Engine:
         space = Space.make(_IMAGE_INDEX, plan.regions, plan.set_default, add_occurrence, plan.runtime_slots)
     except RuntimeError as error:
         raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
+    watch_forks()
     clock.lap("views")
     engine = Engine(image, surveyed, plan, space, transaction, seconds=clock.laps)
     for option in plan.options.values():

@@ -31,7 +31,7 @@ class KeyedLocks:
     """
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()  # a signal handler may compile in between
         self._entries: dict[int, _Entry] = {}
 
     def __len__(self) -> int:
