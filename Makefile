@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint bench conformance stub clean
+.PHONY: demo test lint bench conformance sanitize stub clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -24,6 +24,20 @@ bench: $(VENV)/.built
 # LLVM's own regression tests as the judge; takes their sources from Debian's source package (apt-get source).
 conformance: $(VENV)/.built
 	$(BIN)/python -m tests.conformance Transforms Analysis CodeGen
+
+# The tests with the native code built under a sanitizer: make sanitize SANITIZER=address (or undefined, thread).
+SANITIZER ?= address
+RUNTIME = $(shell $(CXX) -print-file-name=lib$(subst address,asan,$(subst undefined,ubsan,$(subst thread,tsan,$(SANITIZER)))).so)
+sanitize: build/$(SANITIZER)/.made
+	LD_PRELOAD=$(RUNTIME):$$($(CXX) -print-file-name=libstdc++.so) ASAN_OPTIONS=detect_leaks=0 \
+	  build/$(SANITIZER)/bin/pytest -s -p no:faulthandler --deselect tests/test_stub.py
+
+build/$(SANITIZER)/.made: $(SOURCES)
+	$(PYTHON) -m venv build/$(SANITIZER)
+	build/$(SANITIZER)/bin/pip install --quiet --disable-pip-version-check \
+	  --config-settings=cmake.define.OPTCTX_SANITIZE=$(SANITIZER) --config-settings=build-dir=build/$(SANITIZER)/cmake \
+	  -e '.[test]'
+	touch $@
 
 # Takes over the native module's generated stub, after a change of the bindings.
 stub: $(VENV)/.built
