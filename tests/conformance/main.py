@@ -32,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _arguments().parse_args(arguments)
     started_in = Path.cwd()
     Mode.process_wide = options.process_wide
+    Mode.poison = options.poison
     options.cache = options.cache.resolve()
     try:
         root = llvm_tests(options.cache)
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verdicts = _judge_all(jobs, ReferenceCache(options.cache, build_id, printed=options.printed), options)
     settings = {
         name: getattr(options, name)
-        for name in ("folders", "limit", "seed", "threads", "timeout", "printed", "process_wide")
+        for name in ("folders", "limit", "seed", "threads", "timeout", "printed", "process_wide", "poison")
     }
     settings["library"] = build_id
     print(as_text(verdicts, left_out))
@@ -67,6 +68,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--process-wide", choices=("refuse", "exclusive"), default="refuse", help="as OptionContext takes it"
     )
+    parser.add_argument("--poison", action="store_true", help="spoil the process-wide values first")
     parser.add_argument("--printed", action="store_true", help="standard error counts, too; one thread")
     parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one job in a fresh process")
     parser.add_argument("--cache", type=Path, default=default_cache(), help="where LLVM's tests are kept")

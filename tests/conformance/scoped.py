@@ -48,6 +48,7 @@ class Mode:
     """How contexts treat options that cannot be scoped; set once, before any child is started."""
 
     process_wide: Literal["refuse", "exclusive"] = "refuse"
+    poison: bool = False  # spoil the process-wide values first
 
 
 def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
@@ -197,8 +198,11 @@ def _child(
     status = 1
     try:
         from optctx.engine.attach import attach
+        from tests.conformance.poison import poison
 
         attach()
+        if Mode.poison:
+            poison()
         sys.setswitchinterval(0.001)
         workers = [threading.Thread(target=work) for _ in range(threads)]
         for worker in workers:

@@ -1,0 +1,44 @@
+"""Spoils LLVM's process-wide option values: whoever reads one inside a context shows it by its results."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+from optctx._native import Kind
+from optctx.engine.attach import attach
+
+__all__ = ["poison"]
+
+_NUMBERS: dict[Kind, Callable[[int], ctypes._SimpleCData]] = {  # type: ignore[type-arg]
+    Kind.int32: ctypes.c_int32.from_address,
+    Kind.uint32: ctypes.c_uint32.from_address,
+    Kind.int64: ctypes.c_int64.from_address,
+    Kind.uint64: ctypes.c_uint64.from_address,
+    Kind.float32: ctypes.c_float.from_address,
+    Kind.float64: ctypes.c_double.from_address,
+}
+
+
+def poison() -> int:
+    """Changes every plain value that contexts have storage of their own for, and says how many those are.
+
+    For this process and for good; only contexts with base="defaults" are of use after that.
+    """
+    engine = attach()
+    count = 0
+    for option in engine.plan.options.values():
+        record, kind = option.record, option.record.type.kind
+        if option.scope != "thread" or record.alias_of:
+            continue
+        address = record.variable or record.address + engine.survey.value_offset
+        if kind == Kind.boolean:
+            value = ctypes.c_uint8.from_address(address)
+            value.value ^= 1
+        elif kind in _NUMBERS:
+            number = _NUMBERS[kind](address)
+            number.value = number.value + 3
+        else:
+            continue
+        count += 1
+    return count
