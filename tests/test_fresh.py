@@ -9,30 +9,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from support import SCALE, X86
 
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, Result, compile_job
 
-LOOP = """
-define void @scale(ptr noalias %out, ptr noalias %in, i64 %n) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %from = getelementptr float, ptr %in, i64 %i
-  %value = load float, ptr %from
-  %scaled = fmul float %value, 3.0
-  %to = getelementptr float, ptr %out, i64 %i
-  store float %scaled, ptr %to
-  %next = add nuw nsw i64 %i, 1
-  %more = icmp slt i64 %next, %n
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-"""
 BAD_ASSEMBLY = 'define void @f() {\n call void asm sideeffect "nonsense", ""()\n ret void\n}'
-JOB = Job(LOOP, triple="x86_64-unknown-linux-gnu")
+JOB = Job(SCALE, triple=X86)
 
 
 @pytest.fixture(scope="module")
