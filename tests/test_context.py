@@ -309,3 +309,9 @@ def test_an_empty_list_over_an_empty_list_is_no_difference() -> None:
         assert OptionContext({name: []}).diff(OptionContext()) == {}
         assert OptionContext({name: []}) == OptionContext()
         assert hash(OptionContext({name: []})) == hash(OptionContext())
+
+
+def test_values_that_only_look_alike_are_kept_apart() -> None:
+    values = (["a\x01b"], ["a", "b"], ["a\x02b"], ["a", "", "b"], ["ab"])
+    contexts = [OptionContext({"print-after": value}, base="defaults") for value in values]
+    assert [context["print-after"] for context in contexts] == list(values)

@@ -198,6 +198,15 @@ def test_another_set_on_the_same_thread_is_an_error_that_names_the_holder() -> N
     assert state("stats") == (False, 0)
 
 
+def test_sets_that_only_look_alike_are_not_shared() -> None:
+    one = exclusive(crash_diagnostics_dir="x -rng-seed=3")
+    two = exclusive(crash_diagnostics_dir="x", rng_seed=3)
+    with one:
+        with pytest.raises(ScopeError), two:
+            raise AssertionError("must not be entered")
+        assert state("rng-seed") == (0, 0)
+
+
 def test_it_waits_for_threads_inside_and_they_wait_for_it() -> None:
     order: list[str] = []
     inside, leave = threading.Event(), threading.Event()

@@ -32,7 +32,8 @@ struct Saved {
     std::vector<std::uint8_t> state;
 };
 
-// A set of changes that is in force or not. `key` is the same for the same changes.
+// A set of changes that is in force or not. `key` is the same for the same changes and for no others. Always owned
+// by a C++ shared_ptr, as Context is.
 class ProcessWide : public std::enable_shared_from_this<ProcessWide> {
 public:
     ProcessWide(Space& space, std::vector<Change> changes, std::string key, std::uintptr_t set_debug_types);

@@ -132,11 +132,10 @@ Setting Space::parse(std::uint32_t slot, const std::string& name,
     const std::lock_guard lock(parse_mutex_);
     if (!region.escapes && region.ownership == Ownership::none) return parse_locked(slot, name, values);
     // LLVM may keep an address into this storage after the scope: one copy for each value, kept for ever.
-    std::string key = name;
-    for (const auto& value : values) key += value ? '\1' + *value : std::string(1, '\2');
-    const auto found = kept_.find({slot, key});
+    const Occurrences key{slot, name, values};
+    const auto found = kept_.find(key);
     if (found != kept_.end()) return found->second;
-    return kept_.emplace(std::pair(slot, key), parse_locked(slot, name, values)).first->second;
+    return kept_.emplace(key, parse_locked(slot, name, values)).first->second;
 }
 
 Setting Space::parse_locked(std::uint32_t slot, const std::string& name,

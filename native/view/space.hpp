@@ -13,6 +13,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -114,7 +115,8 @@ private:
     std::vector<std::unique_ptr<Block>> pool_;
 
     std::mutex parse_mutex_;
-    std::map<std::pair<std::uint32_t, std::string>, Setting> kept_;  // settings that must live for ever
+    using Occurrences = std::tuple<std::uint32_t, std::string, std::vector<std::optional<std::string>>>;
+    std::map<Occurrences, Setting> kept_;  // settings that must live for ever
 
     std::mutex drift_mutex_;
     std::vector<void*> last_view_;  // defaults with the last drift on top

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 
 from optctx._native import Change, ProcessWide, call_pointer
@@ -24,7 +25,7 @@ def changes_of(engine: Engine, overrides: Iterable[Override]) -> ProcessWide | N
     if not exclusive:
         return None
     exclusive.sort(key=lambda override: override.option.record.name)
-    key = " ".join(arg for override in exclusive for arg in override.args())
+    key = shlex.join(arg for override in exclusive for arg in override.args())
     changes = [_change(engine, override) for override in exclusive]
     return ProcessWide.make(engine.space, changes, key, _address(engine, _SET_DEBUG_TYPES))
 
