@@ -12,10 +12,12 @@ from optctx._native import (
     Transaction,
     active_scopes,
     call_pointer,
+    configure_bindings,
     read_words,
     thread_offset,
     watch_forks,
 )
+from optctx.engine.hooks import Hooks, prepare_hooks
 from optctx.engine.plan import Plan, PlannedOption, make_plan
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
@@ -39,6 +41,7 @@ class Engine:
     plan: Plan
     space: Space
     transaction: Transaction
+    hooks: Hooks
     index: int = _IMAGE_INDEX
     options: dict[str, PlannedOption] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -86,13 +89,32 @@ def _attach() -> Engine:
     if not _engine.transaction.committed:
         start = time.perf_counter()
         try:
-            _engine.transaction.commit()
+            _commit(_engine)
         except RuntimeError as error:
             raise UnsupportedImageError(
                 f"could not redirect LLVM's option reads, nothing was changed: {error}"
             ) from error
         _engine.seconds["commit"] = time.perf_counter() - start
     return _engine
+
+
+def _commit(engine: Engine) -> None:
+    """Redirects the sites and the tables, all or none."""
+    engine.transaction.commit()
+    try:
+        engine.hooks.tables.commit()
+    except RuntimeError:
+        engine.transaction.undo()
+        raise
+
+
+def _undo(engine: Engine) -> None:
+    engine.hooks.tables.undo()
+    try:
+        engine.transaction.undo()
+    except RuntimeError:
+        engine.hooks.tables.commit()
+        raise
 
 
 def attached() -> Engine | None:
@@ -115,7 +137,7 @@ def detach() -> None:
                 "leave them first"
             )
         try:
-            _engine.transaction.undo()
+            _undo(_engine)
         except RuntimeError as error:
             raise UnsupportedImageError(
                 f"could not detach from LLVM, nothing was changed: {error}"
@@ -136,17 +158,20 @@ def _prepare() -> Engine:
         (site.address, site.code, trampoline(site, plan.slots[site.region], offset)) for site in plan.sites
     ]
     clock.lap("trampolines")
+    hooks = prepare_hooks(image)
+    clock.lap("entrances")
     try:
-        transaction = Transaction(code, image.text_begin, image.text_end)
+        transaction = Transaction([*code, *hooks.code], image.text_begin, image.text_end)
         add_occurrence = image.symbol(_ADD_OCCURRENCE)
         if add_occurrence is None:
             raise UnsupportedImageError(f"{image.path}: expected the symbol {_ADD_OCCURRENCE}, found none")
         space = Space.make(_IMAGE_INDEX, plan.regions, plan.set_default, add_occurrence, plan.runtime_slots)
     except RuntimeError as error:
         raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
+    configure_bindings(_IMAGE_INDEX, hooks.calls)
     watch_forks()
     clock.lap("views")
-    engine = Engine(image, surveyed, plan, space, transaction, seconds=clock.laps)
+    engine = Engine(image, surveyed, plan, space, transaction, hooks, seconds=clock.laps)
     for option in plan.options.values():
         for name in option.record.names:
             engine.options[name] = option

@@ -1,0 +1,9 @@
+// The parts of the Python module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+// LLVMContexts, functions and the contexts of option values that belong to them (bindings_bind.cpp).
+void add_bind(nanobind::module_& m);
+// Gives up what nobody holds any more; call with the GIL.
+void drop_orphans();
