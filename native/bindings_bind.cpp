@@ -74,12 +74,14 @@ void add_bind(nb::module_& m) {
     nb::enum_<bind::Subject>(m, "Subject")
         .value("module", bind::Subject::module)
         .value("function", bind::Subject::function)
-        .value("llvm_context_that_ends", bind::Subject::llvm_context_that_ends);
+        .value("llvm_context_that_ends", bind::Subject::llvm_context_that_ends)
+        .value("unfinished", bind::Subject::unfinished);
     nb::enum_<bind::Skip>(m, "Skip")
         .value("never", bind::Skip::never)
         .value("empty_manager", bind::Skip::empty_manager)
         .value("return_zero", bind::Skip::return_zero)
-        .value("fail_with_text", bind::Skip::fail_with_text);
+        .value("fail_with_text", bind::Skip::fail_with_text)
+        .value("leave_unfinished", bind::Skip::leave_unfinished);
     nb::enum_<bind::OnMismatch>(m, "OnMismatch")
         .value("switch_over", bind::OnMismatch::switch_over)
         .value("warn", bind::OnMismatch::warn)
@@ -130,9 +132,10 @@ void add_bind(nb::module_& m) {
         "bound",
         [](std::uintptr_t llvm_context) {
             const auto binding = bind::bound(pointer(llvm_context));
-            return binding == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(binding->owner));
+            if (binding == nullptr) return std::pair(nb::object(nb::none()), bind::OnMismatch::switch_over);
+            return std::pair(nb::borrow(static_cast<PyObject*>(binding->owner)), binding->on_mismatch);
         },
-        "llvm_context"_a);
+        "llvm_context"_a, "(owner or None, what happens on a mismatch)");
     m.def("bound_count", &bind::bound_count);
     nb::class_<patch::PointerTransaction>(m, "PointerTransaction", "Pointers in virtual function tables.")
         .def(

@@ -8,6 +8,7 @@ Importing changes nothing; the first use attaches to the LLVM in this process.
 """
 
 from optctx.context import OptionContext, bound, current, lookup, unbind
+from optctx.engine.attach import attach_now as attach
 from optctx.engine.attach import detach
 from optctx.engine.report import info
 from optctx.errors import (
@@ -38,6 +39,7 @@ __all__ = [
     "ScopeError",
     "UnknownOptionError",
     "UnsupportedImageError",
+    "attach",
     "bound",
     "current",
     "detach",

@@ -392,6 +392,8 @@ class Subject(enum.Enum):
 
     llvm_context_that_ends = 2
 
+    unfinished = 3
+
 class Skip(enum.Enum):
     never = 0
 
@@ -400,6 +402,8 @@ class Skip(enum.Enum):
     return_zero = 2
 
     fail_with_text = 3
+
+    leave_unfinished = 4
 
 class OnMismatch(enum.Enum):
     switch_over = 0
@@ -431,7 +435,8 @@ def bind(llvm_context: int, context: Context, owner: object, on_mismatch: OnMism
 
 def unbind(llvm_context: int) -> bool: ...
 
-def bound(llvm_context: int) -> object: ...
+def bound(llvm_context: int) -> tuple[object, OnMismatch]:
+    """(owner or None, what happens on a mismatch)"""
 
 def bound_count() -> int: ...
 

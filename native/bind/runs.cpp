@@ -38,6 +38,7 @@ struct State {
     std::vector<Run> runs;
     std::vector<Step> steps;
     std::vector<const void*> functions;  // whose scopes are entered
+    std::uint64_t unfinished = 0;        // argument 0 of what was skipped last, while it matters
 };
 
 State& state() {
@@ -114,7 +115,7 @@ bool begin_function(State& now, void* function) {
     return true;
 }
 
-std::uint64_t refuse(Skip skip, std::uint64_t* arguments) {
+std::uint64_t refuse(State& now, Skip skip, std::uint64_t* arguments) {
     // A pass manager is a vector of passes: three null pointers. LLVM only reads it.
     static std::array<std::uint64_t, 8> empty_manager{};
     switch (skip) {
@@ -123,6 +124,9 @@ std::uint64_t refuse(Skip skip, std::uint64_t* arguments) {
         case Skip::empty_manager:
             arguments[1] = reinterpret_cast<std::uint64_t>(empty_manager.data());
             return 0;
+        case Skip::leave_unfinished:
+            now.unfinished = arguments[0];
+            [[fallthrough]];
         case Skip::return_zero:
             arguments[result_index] = 0;
             return skip_call;
@@ -149,13 +153,19 @@ std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
         unbind(subject);
         return 0;
     }
+    State& now = state();
+    const auto skip = static_cast<Skip>(packed >> 16);
+    if (kind == Subject::unfinished) {
+        const bool skipped = std::exchange(now.unfinished, 0) == arguments[0];
+        return skipped ? refuse(now, skip, arguments) : 0;
+    }
+    now.unfinished = 0;
     void* module = kind == Subject::module ? subject : llvm.function_module(subject);
     if (module == nullptr) return 0;  // a function that is in no module yet
     const void* llvm_context = llvm.module_context(module);
-    State& now = state();
     const std::size_t before = now.steps.size();
     if (now.runs.empty() || now.runs.back().llvm_context != llvm_context)
-        if (!begin_run(now, llvm_context, kind, subject)) return refuse(static_cast<Skip>(packed >> 16), arguments);
+        if (!begin_run(now, llvm_context, kind, subject)) return refuse(now, skip, arguments);
     if (kind == Subject::function) begin_function(now, subject);
     return now.steps.size() - before;
 }

@@ -12,14 +12,20 @@
 namespace optctx::bind {
 
 // The argument of an intercepted function that says what it works on.
-enum class Subject : std::uint8_t { module, function, llvm_context_that_ends };
+enum class Subject : std::uint8_t {
+    module,
+    function,
+    llvm_context_that_ends,
+    unfinished,  // what a function with Skip::leave_unfinished works for; skipped as well if that was skipped
+};
 
 // How to keep a function from doing its work, where the run is not allowed.
 enum class Skip : std::uint8_t {
     never,
-    empty_manager,   // argument 1, a new pass manager, is replaced by one without passes
-    return_zero,     // "nothing changed", or no value at all
-    fail_with_text,  // argument 4 gets a message (malloc), 1 is returned: the C API's convention
+    empty_manager,     // argument 1, a new pass manager, is replaced by one without passes
+    return_zero,       // "nothing changed", or no value at all
+    fail_with_text,    // argument 4 gets a message (malloc), 1 is returned: the C API's convention
+    leave_unfinished,  // as return_zero, and argument 0 stays without what was to be made
 };
 
 // An intercepted function, packed into the number that its thunk passes on.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Literal, cast
 
 from optctx import _native
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from optctx.context.context import OptionContext
 
-__all__ = ["OnMismatch", "bind", "bound", "mismatch", "unbind"]
+__all__ = ["OnMismatch", "bind", "bound", "travelling", "unbind"]
 
 OnMismatch = Literal["switch", "warn", "error"]
 
@@ -59,7 +60,21 @@ def bound(llvm_context: ContextRef) -> OptionContext | None:
 
     Raises TypeError for anything that is not llvmlite's LLVMContext, OptctxError for a closed one.
     """
-    return cast("OptionContext | None", _native.bound(llvm_context_address(llvm_context)))
+    return _bound(llvm_context_address(llvm_context))[0]
+
+
+def travelling(llvm_context: int) -> AbstractContextManager[object]:
+    """The scope that goes with an LLVMContext, by address: of what is bound to it with "switch", or no scope.
+
+    For optctx's own compilations, which read options before and after a pass manager runs, too.
+    """
+    context, mode = _bound(llvm_context)
+    return context if context is not None and mode == _native.OnMismatch.switch_over else nullcontext()
+
+
+def _bound(address: int) -> tuple[OptionContext | None, _native.OnMismatch]:
+    owner, mode = _native.bound(address)
+    return cast("OptionContext | None", owner), mode
 
 
 def unbind(llvm_context: ContextRef) -> None:
@@ -72,7 +87,7 @@ def unbind(llvm_context: ContextRef) -> None:
         raise ScopeError(f"cannot unbind the LLVMContext at {address:#x}: no context is bound to it")
 
 
-def mismatch(owner: OptionContext, here: OptionContext) -> str:
+def _mismatch(owner: OptionContext, here: OptionContext) -> str:
     """How two contexts differ, in words; empty if they do not."""
     if owner == here:
         return ""
@@ -89,7 +104,7 @@ def _may_run(owner: OptionContext, is_error: bool) -> bool:
     """On the thread that runs LLVM: whether a module bound to `owner` may run under this thread's scope."""
     from optctx.context.context import current
 
-    text = mismatch(owner, current())
+    text = _mismatch(owner, current())
     if not text:
         return True
     if is_error:

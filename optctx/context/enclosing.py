@@ -1,8 +1,8 @@
 """What was found wrong while LLVM was running is raised by the call that made it run.
 
 Interceptors run inside LLVM, where nothing can be raised. They leave the problem here, for their thread; the
-next optctx function to return raises it, or llvmlite's own: each of its functions that run LLVM gets a ctypes
-`errcheck`, the first time that there is a problem at all.
+next optctx function to return raises it, or llvmlite's own: its functions that run LLVM get a ctypes
+`errcheck` when optctx attaches.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import threading
 import warnings
 from typing import Any
 
+from optctx.engine.attach import when_attached
 from optctx.errors import OptctxError
 
 __all__ = ["raise_problems", "tell"]
@@ -40,7 +41,6 @@ _problems = _Problems()
 def tell(problem: OptctxError | Warning) -> None:
     """Leaves a problem of this thread for the enclosing call."""
     _problems.found.append(problem)
-    _arm()
 
 
 def raise_problems(stacklevel: int = 3) -> None:
@@ -62,5 +62,9 @@ def _arm() -> None:
 
 
 def _check(result: Any, _function: object, _arguments: object) -> Any:
-    raise_problems(_LLVMLITE_LEVEL)
+    if _problems.found:
+        raise_problems(_LLVMLITE_LEVEL)
     return result
+
+
+when_attached(_arm)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from optctx._native import (
@@ -11,6 +12,7 @@ from optctx._native import (
     Space,
     Transaction,
     active_scopes,
+    bound_count,
     call_pointer,
     configure_bindings,
     read_words,
@@ -24,7 +26,7 @@ from optctx.image.loaded import llvmlite_image
 from optctx.image.survey import Survey, survey
 from optctx.image.trampolines import trampoline
 
-__all__ = ["Engine", "attach", "attached", "detach"]
+__all__ = ["Engine", "attach", "attach_now", "attached", "detach", "when_attached"]
 
 _IMAGE_INDEX = 0  # which of the thread-local views; one LLVM is supported so far
 _ERRS = "_ZN4llvm4errsEv"
@@ -55,6 +57,7 @@ class Engine:
 
 _lock = threading.RLock()
 _engine: Engine | None = None
+_listeners: list[Callable[[], None]] = []
 _attaching = False  # guarded by the lock; True where the thread that holds it comes here again
 
 
@@ -82,10 +85,22 @@ def attach() -> Engine:
             _attaching = False
 
 
+def attach_now() -> None:
+    """Attaches to the LLVM of this process, if nothing has yet: what the first use of a context does.
+
+    Reaches the whole process: from now on contexts that are entered or bound, and the attribute "optctx" of
+    functions, count on every thread; nothing else changes. Raises UnsupportedImageError, with nothing
+    changed, where the library does not check out or the code cannot be changed.
+    """
+    attach()
+
+
 def _attach() -> Engine:
     global _engine
     if _engine is None:
         _engine = _prepare()
+        for listener in _listeners:
+            listener()
     if not _engine.transaction.committed:
         start = time.perf_counter()
         try:
@@ -117,6 +132,11 @@ def _undo(engine: Engine) -> None:
         raise
 
 
+def when_attached(listener: Callable[[], None]) -> None:
+    """Has the listener called once, when this process attaches for the first time."""
+    _listeners.append(listener)
+
+
 def attached() -> Engine | None:
     """The engine if some call has attached it, else None; never attaches."""
     return _engine if _engine is not None and _engine.transaction.committed else None
@@ -125,11 +145,17 @@ def attached() -> Engine | None:
 def detach() -> None:
     """Puts LLVM's original instructions back, for the whole process; the next use attaches again.
 
-    Raises ScopeError, with nothing changed, while any thread is inside a context.
+    Raises ScopeError, with nothing changed, while any thread is inside a context or any LLVMContext is bound.
     """
     with _lock:
         if _engine is None or not _engine.transaction.committed:
             return
+        bindings = bound_count()
+        if bindings:
+            raise ScopeError(
+                f"cannot detach from LLVM: contexts are bound to {bindings} LLVMContext(s), which would see "
+                "the process-wide values; unbind them first"
+            )
         inside = active_scopes()
         if inside:
             raise ScopeError(
