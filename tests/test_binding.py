@@ -385,7 +385,7 @@ def test_a_pool_of_eight_threads_needs_no_with_for_a_thousand_modules(fresh: Fre
 def test_objects_made_under_different_contexts_load_many_times_into_one_jit() -> None:
     def compile_one(number: int) -> bytes:
         with binding.create_context() as own, machine() as target:
-            OptionContext({"force-vector-width": 1 << number % 3}).bind(own)
+            OptionContext({"vectorize-loops": False, "unroll-count": 2 + number % 3}).bind(own)
             with binding.parse_assembly(SCALE.replace("@scale", f"@scale{number}"), own) as module:
                 optctx.run_passes(module, "default<O3>", target_machine=target)
                 return optctx.emit_object(module, target)
