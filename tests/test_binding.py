@@ -382,17 +382,27 @@ def test_a_pool_of_eight_threads_needs_no_with_for_a_thousand_modules(fresh: Fre
         assert sum(pool.map(compile_one, range(1000))) == 1000
 
 
-def test_objects_made_under_different_contexts_load_many_times_into_one_jit() -> None:
+def test_objects_made_under_different_contexts_load_many_times_into_one_jit(fresh: FreshProcess) -> None:
+    texts = [SCALE.replace("@scale", f"@scale{number}") for number in range(6)]
+    contexts = [
+        OptionContext({"vectorize-loops": False, "unroll-count": 2 + number % 3}, base="defaults")
+        for number in range(6)
+    ]
+
     def compile_one(number: int) -> bytes:
         with binding.create_context() as own, machine() as target:
-            OptionContext({"vectorize-loops": False, "unroll-count": 2 + number % 3}).bind(own)
-            with binding.parse_assembly(SCALE.replace("@scale", f"@scale{number}"), own) as module:
+            contexts[number].bind(own)
+            with binding.parse_assembly(texts[number], own) as module:
+                module.triple, module.data_layout = X86, str(target.target_data)
                 optctx.run_passes(module, "default<O3>", target_machine=target)
                 return optctx.emit_object(module, target)
 
     with ThreadPoolExecutor(4) as pool:
         objects = list(pool.map(compile_one, range(6)))
-    assert len({code.replace(b"scale%d" % number, b"") for number, code in enumerate(objects)}) == 3
+    assert objects == [
+        fresh.compile(Job(text, options=tuple(context.args()), triple=X86)).code
+        for text, context in zip(texts, contexts, strict=True)
+    ]
     with binding.create_lljit_compiler(machine()) as jit:
         for round in range(3):
             for number, code in enumerate(objects):
