@@ -1,4 +1,4 @@
-"""What a bound LLVMContext costs for each pass manager that LLVM starts; the baseline is the same, unbound."""
+"""What a bound LLVMContext costs for each pass manager that LLVM starts; the baseline is an unbound one."""
 
 from __future__ import annotations
 
