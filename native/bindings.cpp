@@ -1,4 +1,5 @@
 // Python bindings: names and conversions, no logic.
+#include "bindings.hpp"
 #include "image/elf.hpp"
 #include "image/option_layout.hpp"
 #include "image/references.hpp"
@@ -322,4 +323,5 @@ NB_MODULE(_native, m) {
     bind_image(m);
     bind_patch(m);
     bind_view(m);
+    add_interface(m);
 }

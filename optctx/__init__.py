@@ -20,6 +20,7 @@ from optctx.errors import (
     UnknownOptionError,
     UnsupportedImageError,
 )
+from optctx.headers import get_include
 from optctx.passes import emit_assembly, emit_object, run_passes
 from optctx.registry import Option, registry
 
@@ -38,6 +39,7 @@ __all__ = [
     "detach",
     "emit_assembly",
     "emit_object",
+    "get_include",
     "info",
     "registry",
     "run_passes",

@@ -56,7 +56,8 @@ void enter(const std::shared_ptr<Context>& context, void* owner);
 // Leaves the innermost scope, which must be of `context`; returns its owner. Throws ScopeError and changes nothing
 // otherwise.
 void* leave(const Context& context);
-// Owner of the innermost scope of this thread and image, or null.
+// The innermost scope of this thread and image: its context and its owner, or null.
+const Context* current_context(unsigned image) noexcept;
 void* current_owner(unsigned image) noexcept;
 // Makes the counts right again in children of fork, where only the forking thread lives on. Idempotent.
 void watch_forks();

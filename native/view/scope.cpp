@@ -66,6 +66,13 @@ struct Stack {
         dismiss(*frame.context);
         return frame.owner;
     }
+
+    const Frame* innermost(unsigned image) const noexcept {
+        const auto found = std::find_if(frames.rbegin(), frames.rend(), [image](const Frame& frame) {
+            return frame.context->space().image() == image;
+        });
+        return found == frames.rend() ? nullptr : &*found;
+    }
 };
 
 thread_local Stack stack;
@@ -126,11 +133,14 @@ void* leave(const Context& context) {
         "this thread is not inside it: it was not entered, was left already, or was entered on another thread");
 }
 
+const Context* current_context(unsigned image) noexcept {
+    const Frame* frame = stack.innermost(image);
+    return frame == nullptr ? nullptr : frame->context.get();
+}
+
 void* current_owner(unsigned image) noexcept {
-    const auto& frames = stack.frames;
-    const auto found = std::find_if(frames.rbegin(), frames.rend(),
-                                    [image](const Frame& frame) { return frame.context->space().image() == image; });
-    return found == frames.rend() ? nullptr : found->owner;
+    const Frame* frame = stack.innermost(image);
+    return frame == nullptr ? nullptr : frame->owner;
 }
 
 std::size_t active_scopes() noexcept { return active.load(std::memory_order_relaxed); }

@@ -16,6 +16,7 @@ from optctx._native import (
     thread_offset,
     watch_forks,
 )
+from optctx.engine.lookups import publish_options
 from optctx.engine.plan import Plan, PlannedOption, make_plan
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
@@ -150,6 +151,8 @@ def _prepare() -> Engine:
     for option in plan.options.values():
         for name in option.record.names:
             engine.options[name] = option
+    publish_options(plan, _IMAGE_INDEX, image.path, surveyed.value_offset)
+    clock.lap("lookups")
     return engine
 
 
