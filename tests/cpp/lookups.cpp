@@ -98,7 +98,7 @@ const char* look_up(const char* name, const char* type) {
 const char* look_up_of(const void* llvm_context, const char* name) {
     return told([&] { return text_of(optctx::of(llvm_context).get<unsigned>(name)); });
 }
-bool is_bound(const void* llvm_context) { return optctx::find_bound(llvm_context).has_value(); }
+bool is_bound(const void* llvm_context) { return optctx::bound(llvm_context).has_value(); }
 bool contains(const char* name) { return optctx::current().contains(name); }
 bool is_process_wide() { return optctx::current().process_wide(); }
 unsigned occurrences(const char* name) { return optctx::current().occurrences(name); }

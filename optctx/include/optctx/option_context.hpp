@@ -127,7 +127,7 @@ private:
     template <class T>
     friend class Option;
     friend OptionContext current();
-    friend std::optional<OptionContext> find_bound(const void* llvm_context);
+    friend std::optional<OptionContext> bound(const void* llvm_context);
 
     const optctx_context* context_;
 };
@@ -143,7 +143,7 @@ inline OptionContext current() {
 }
 
 // The context that is bound to an llvm::LLVMContext (by its address), or nothing. Throws Unavailable.
-inline std::optional<OptionContext> find_bound(const void* llvm_context) {
+inline std::optional<OptionContext> bound(const void* llvm_context) {
     const optctx_context* context = nullptr;
     optctx_error error;
     const std::int32_t status = detail::interface().bound(llvm_context, &context, &error);
@@ -154,7 +154,7 @@ inline std::optional<OptionContext> find_bound(const void* llvm_context) {
 
 // The same; throws NotBound where nothing is bound, rather than giving values that nobody bound.
 inline OptionContext of(const void* llvm_context) {
-    if (std::optional<OptionContext> found = find_bound(llvm_context)) return *found;
+    if (std::optional<OptionContext> found = bound(llvm_context)) return *found;
     detail::fail<NotBound>("no OptionContext is bound to this LLVMContext");
 }
 
