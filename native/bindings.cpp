@@ -1,5 +1,6 @@
 // Python bindings: names and conversions, no logic.
 #include "bindings.hpp"
+#include "image/branches.hpp"
 #include "image/elf.hpp"
 #include "image/option_layout.hpp"
 #include "image/references.hpp"
@@ -58,7 +59,8 @@ void bind_image(nb::module_& m) {
         .def(
             "object_at", [](const image::Image& i, std::uintptr_t a) { return copy(i.object_at(a)); }, "address"_a,
             "The object whose storage holds the address, or None.")
-        .def("objects_named", &image::Image::objects_named, "prefix"_a)
+        .def("functions_named", &image::Image::functions_named, "prefix"_a,
+             "Functions whose mangled name starts so; the image must outlive the answer.")
         .def(
             "initial_bytes",
             [](const image::Image& i, std::uintptr_t a, std::size_t n) {
@@ -81,6 +83,8 @@ void bind_image(nb::module_& m) {
         .def_ro("modrm_at", &image::FunctionReferences::modrm_at);
     m.def("find_references", &image::find_references, "image"_a, "spans"_a, nb::call_guard<nb::gil_scoped_release>(),
           "Candidate references into the spans, by function; the image must outlive the answer.");
+    m.def("find_branches", &image::find_branches, "image"_a, "targets"_a, nb::call_guard<nb::gil_scoped_release>(),
+          "(address, target) of candidates for direct calls and jumps to the targets.");
     m.def("find_data_pointers", &image::find_data_pointers, "image"_a, "spans"_a);
     nb::class_<image::RawOption>(m, "RawOption", "The common part of a cl::Option object, read in place.")
         .def_prop_ro("vtable", [](const image::RawOption& o) { return reinterpret_cast<std::uintptr_t>(o.vtable); })
@@ -261,7 +265,7 @@ void bind_view(nb::module_& m) {
     m.def(
         "enter",
         [](const std::shared_ptr<view::Context>& context, nb::object owner) {
-            for (void* orphan : view::take_orphans()) Py_DECREF(static_cast<PyObject*>(orphan));
+            drop_orphans();
             if (!view::admit_at_once(*context)) {
                 const nb::gil_scoped_release waiting;
                 view::admit(*context);
@@ -323,5 +327,6 @@ NB_MODULE(_native, m) {
     bind_image(m);
     bind_patch(m);
     bind_view(m);
+    add_bind(m);
     add_interface(m);
 }

@@ -3,5 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
+// LLVMContexts, functions and the contexts of option values that belong to them (bindings_bind.cpp).
+void add_bind(nanobind::module_& m);
+// Gives up what nobody holds any more; call with the GIL.
+void drop_orphans();
 // What Python says of each option so that lookups from C++ find it (bindings_interface.cpp).
 void add_interface(nanobind::module_& m);

@@ -7,10 +7,13 @@
 Importing changes nothing; the first use attaches to the LLVM in this process.
 """
 
-from optctx.context import OptionContext, current
+from optctx.context import OptionContext, bound, current, lookup, unbind
+from optctx.engine.attach import attach_now as attach
 from optctx.engine.attach import detach
 from optctx.engine.report import info
 from optctx.errors import (
+    ContextMismatchError,
+    ContextMismatchWarning,
     OptctxError,
     OptionTypeError,
     OptionValueError,
@@ -25,6 +28,8 @@ from optctx.passes import emit_assembly, emit_object, run_passes
 from optctx.registry import Option, registry
 
 __all__ = [
+    "ContextMismatchError",
+    "ContextMismatchWarning",
     "OptctxError",
     "Option",
     "OptionContext",
@@ -35,12 +40,16 @@ __all__ = [
     "ScopeError",
     "UnknownOptionError",
     "UnsupportedImageError",
+    "attach",
+    "bound",
     "current",
     "detach",
     "emit_assembly",
     "emit_object",
     "get_include",
     "info",
+    "lookup",
     "registry",
     "run_passes",
+    "unbind",
 ]

@@ -50,7 +50,10 @@ class Image:
     def object_at(self, address: int) -> Symbol | None:
         """The object whose storage holds the address, or None."""
 
-    def objects_named(self, prefix: str) -> list[Symbol]: ...
+    def functions_named(self, prefix: str) -> list[Symbol]:
+        """
+        Functions whose mangled name starts so; the image must outlive the answer.
+        """
 
     def initial_bytes(self, address: int, size: int) -> bytes:
         """What the file says is there before anything has run; zeros in .bss."""
@@ -75,6 +78,11 @@ class FunctionReferences:
 def find_references(image: Image, spans: Sequence[Span]) -> list[FunctionReferences]:
     """
     Candidate references into the spans, by function; the image must outlive the answer.
+    """
+
+def find_branches(image: Image, targets: Sequence[int]) -> list[tuple[int, int]]:
+    """
+    (address, target) of candidates for direct calls and jumps to the targets.
     """
 
 def find_data_pointers(image: Image, spans: Sequence[Span]) -> list[tuple[int, int]]: ...
@@ -376,6 +384,79 @@ def active_scopes() -> int: ...
 def read_scalar(kind: Kind, address: int) -> bool | int | int | float | str: ...
 
 def read_list(element: Kind, element_size: int, address: int) -> list[bool | int | int | float | str]: ...
+
+class Subject(enum.Enum):
+    module = 0
+
+    function = 1
+
+    llvm_context_that_ends = 2
+
+    unfinished = 3
+
+class Skip(enum.Enum):
+    never = 0
+
+    empty_manager = 1
+
+    return_zero = 2
+
+    fail_with_text = 3
+
+    leave_unfinished = 4
+
+class OnMismatch(enum.Enum):
+    switch_over = 0
+
+    warn = 1
+
+    error = 2
+
+def pack_entry(subject: Subject, argument: int, skip: Skip) -> int:
+    """What a thunk passes on to `interceptors()[0]`."""
+
+def interceptors() -> tuple[int, int, int]:
+    """
+    Addresses of (what runs before an intercepted function, what runs after it), and the answer that skips it.
+    """
+
+def configure_bindings(image: int, calls: Sequence[int]) -> None:
+    """
+    `calls`: LLVMGetModuleContext, -FirstFunction, -NextFunction, -GlobalParent, -StringAttributeAtIndex, -StringAttributeValue, by address.
+    """
+
+def set_judges(may_run: object, resolve: object) -> None:
+    """
+    What decides: (owner of a binding, whether a mismatch is an error) -> bool, and bytes -> context or None.
+    """
+
+def bind(llvm_context: int, context: Context, owner: object, on_mismatch: OnMismatch) -> bool:
+    """False if the LLVMContext is bound already."""
+
+def unbind(llvm_context: int) -> bool: ...
+
+def bound(llvm_context: int) -> tuple[object, OnMismatch]:
+    """(owner or None, what happens on a mismatch)"""
+
+def bound_count() -> int: ...
+
+class PointerTransaction:
+    """Pointers in virtual function tables."""
+
+    def __init__(self, changes: Sequence[tuple[int, int, int]]) -> None:
+        """(address of the pointer, its value, the value it gets)"""
+
+    def commit(self) -> None: ...
+
+    def undo(self) -> None: ...
+
+    @property
+    def committed(self) -> bool: ...
+
+    def __len__(self) -> int: ...
+
+def place_code(code: bytes, near_begin: int, near_end: int) -> int:
+    """Address of executable memory that holds the code, for ever."""
 
 class Place:
     """Where to read: in a context, and in LLVM's own storage."""

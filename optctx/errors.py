@@ -6,6 +6,8 @@ Nothing here prints, exits or changes state; an error raised by optctx leaves ev
 from __future__ import annotations
 
 __all__ = [
+    "ContextMismatchError",
+    "ContextMismatchWarning",
     "OptctxError",
     "OptionTypeError",
     "OptionValueError",
@@ -43,6 +45,14 @@ class OptionTypeError(OptctxError, TypeError):
 
 class ScopeError(OptctxError, RuntimeError):
     """A scope was left out of order, on another thread, or without having been entered."""
+
+
+class ContextMismatchError(ScopeError):
+    """LLVM was to run on a module of a bound LLVMContext under other option values; nothing has run."""
+
+
+class ContextMismatchWarning(UserWarning):
+    """LLVM ran on a module of a bound LLVMContext under other option values, those of its thread."""
 
 
 class ProcessWideOptionError(OptctxError):

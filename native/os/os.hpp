@@ -31,6 +31,8 @@ struct MappedRange {
 std::vector<MappedRange> address_space();
 // True if [address, address + size) lies in ranges that can be read.
 bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size);
+// True if every byte of it can be written.
+bool is_writable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size);
 
 // Owns an anonymous mapping.
 class Mapping {
@@ -72,7 +74,7 @@ private:
     std::size_t size_ = 0;
 };
 
-enum class Access { read_execute, read_write_execute };
+enum class Access { read, read_write, read_execute, read_write_execute };
 // Changes the protection of the pages that hold [begin, end).
 void protect(std::uintptr_t begin, std::uintptr_t end, Access access);
 std::size_t page_size();

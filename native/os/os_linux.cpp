@@ -71,17 +71,30 @@ std::vector<MappedRange> address_space() {
     return ranges;
 }
 
-bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size) {
+namespace {
+
+bool is_all(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size,
+            bool MappedRange::* allowed) {
     auto range = std::upper_bound(space.begin(), space.end(), address,
                                   [](std::uintptr_t a, const MappedRange& r) { return a < r.end; });
     while (size > 0) {
-        if (range == space.end() || range->begin > address || !range->readable) return false;
+        if (range == space.end() || range->begin > address || !((*range).*allowed)) return false;
         const std::size_t here = std::min<std::size_t>(size, range->end - address);
         address += here;
         size -= here;
         ++range;
     }
     return true;
+}
+
+}  // namespace
+
+bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size) {
+    return is_all(space, address, size, &MappedRange::readable);
+}
+
+bool is_writable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size) {
+    return is_all(space, address, size, &MappedRange::writable);
 }
 
 Mapping::Mapping(Mapping&& other) noexcept
@@ -142,7 +155,9 @@ void protect(std::uintptr_t begin, std::uintptr_t end, Access access) {
     const std::uintptr_t mask = page_size() - 1;
     const std::uintptr_t first = begin & ~mask;
     const std::uintptr_t last = (end + mask) & ~mask;
-    const int flags = PROT_READ | PROT_EXEC | (access == Access::read_write_execute ? PROT_WRITE : 0);
+    const bool writable = access == Access::read_write || access == Access::read_write_execute;
+    const bool executable = access == Access::read_execute || access == Access::read_write_execute;
+    const int flags = PROT_READ | (writable ? PROT_WRITE : 0) | (executable ? PROT_EXEC : 0);
     if (mprotect(reinterpret_cast<void*>(first), last - first, flags) != 0) throw OsError("mprotect", first, errno);
 }
 

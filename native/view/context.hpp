@@ -56,6 +56,10 @@ void enter(const std::shared_ptr<Context>& context, void* owner);
 // Leaves the innermost scope, which must be of `context`; returns its owner. Throws ScopeError and changes nothing
 // otherwise.
 void* leave(const Context& context);
+// The same for code that has to wait for nobody and keeps the owner alive itself, until `leave_borrowed` takes the
+// innermost scope back: LLVM already runs on this thread, and must not wait for others that wait for it.
+void enter_borrowed(const std::shared_ptr<Context>& context, void* owner);
+void leave_borrowed() noexcept;
 // The innermost scope of this thread and image: its context and its owner, or null.
 const Context* current_context(unsigned image) noexcept;
 void* current_owner(unsigned image) noexcept;
@@ -63,7 +67,8 @@ void* current_owner(unsigned image) noexcept;
 void watch_forks();
 // Scopes that are entered now, over all threads.
 std::size_t active_scopes() noexcept;
-// Owners of scopes whose threads ended inside them.
+// Owners that nobody holds any more, to be given up by who may: of scopes whose threads ended inside them, and others.
+void add_orphan(void* owner) noexcept;
 std::vector<void*> take_orphans();
 
 }  // namespace optctx::view

@@ -20,6 +20,7 @@ struct Frame {
     ActivationPool::Node activation;
     View previous;
     void* owner;
+    bool borrowed;  // the owner is somebody else's, and the gate was not asked
 };
 
 std::atomic<std::size_t> active{0};
@@ -52,8 +53,9 @@ struct Stack {
     // A thread that ends inside scopes leaves them, innermost first.
     ~Stack() {
         while (!frames.empty()) {
-            const std::lock_guard lock(orphan_mutex);
-            orphans().push_back(pop());
+            const bool borrowed = frames.back().borrowed;
+            void* owner = pop();
+            if (!borrowed) add_orphan(owner);
         }
     }
 
@@ -63,7 +65,7 @@ struct Stack {
         set_current_view(frame.context->space().image(), frame.previous);
         active.fetch_sub(1, std::memory_order_relaxed);
         frame.context->release(std::move(frame.activation));
-        dismiss(*frame.context);
+        if (!frame.borrowed) dismiss(*frame.context);
         return frame.owner;
     }
 
@@ -77,9 +79,12 @@ struct Stack {
 
 thread_local Stack stack;
 
-}  // namespace
-
-namespace {
+void push(const std::shared_ptr<Context>& context, void* owner, bool borrowed) {
+    const unsigned image = context->space().image();
+    stack.frames.push_back({context, context->acquire(), current_view(image), owner, borrowed});
+    active.fetch_add(1, std::memory_order_relaxed);
+    set_current_view(image, stack.frames.back().activation.front().activation->view());
+}
 
 void after_fork_in_child() {
     active = stack.frames.size();
@@ -112,16 +117,17 @@ void admit(const Context& context) {
 }
 
 void enter(const std::shared_ptr<Context>& context, void* owner) {
-    const unsigned image = context->space().image();
     try {
-        stack.frames.push_back({context, context->acquire(), current_view(image), owner});
+        push(context, owner, false);
     } catch (...) {
         dismiss(*context);
         throw;
     }
-    active.fetch_add(1, std::memory_order_relaxed);
-    set_current_view(image, stack.frames.back().activation.front().activation->view());
 }
+
+void enter_borrowed(const std::shared_ptr<Context>& context, void* owner) { push(context, owner, true); }
+
+void leave_borrowed() noexcept { stack.pop(); }
 
 void* leave(const Context& context) {
     auto& frames = stack.frames;
@@ -144,6 +150,11 @@ void* current_owner(unsigned image) noexcept {
 }
 
 std::size_t active_scopes() noexcept { return active.load(std::memory_order_relaxed); }
+
+void add_orphan(void* owner) noexcept {
+    const std::lock_guard lock(orphan_mutex);
+    orphans().push_back(owner);
+}
 
 std::vector<void*> take_orphans() {
     const std::lock_guard lock(orphan_mutex);

@@ -1,5 +1,6 @@
 """N1 and N2: contexts of option values, and the scopes that bind them to a thread."""
 
-from optctx.context.context import OptionContext, current
+from optctx.context.binding import bound, unbind
+from optctx.context.context import OptionContext, current, lookup
 
-__all__ = ["OptionContext", "current"]
+__all__ = ["OptionContext", "bound", "current", "lookup", "unbind"]

@@ -6,10 +6,11 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType, TracebackType
-from typing import Any, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from optctx import _native
 from optctx.context.args import parse_args
+from optctx.context.binding import OnMismatch, bind, bound
 from optctx.context.override import Override, make_override
 from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.state import Base, Contents, drift_of, rebuild, resolve_base
@@ -21,7 +22,10 @@ from optctx.image.typenames import type_name
 from optctx.registry.registry import find
 from optctx.registry.values import Value, python_types, read_value
 
-__all__ = ["OptionContext", "current"]
+if TYPE_CHECKING:
+    from llvmlite.binding.context import ContextRef
+
+__all__ = ["OptionContext", "current", "lookup"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -123,6 +127,29 @@ class OptionContext(Mapping[str, Value]):
             raise OptionTypeError(f"diff takes another OptionContext, found {type(other).__name__}")
         names = sorted(self._contents.names(self._engine) | other._contents.names(other._engine))
         return {name: (self[name], other[name]) for name in names if self._state(name) != other._state(name)}
+
+    def bind(self, llvm_context: ContextRef, on_mismatch: OnMismatch = "switch") -> None:
+        """Makes this context travel with an LLVMContext, the global one included.
+
+        From now on LLVM code that runs on a module of that LLVMContext sees these values, on any thread and
+        with no scope in sight: new and legacy pass managers, emission through a TargetMachine, MCJIT and
+        ORC, whoever calls them. Each run switches over and back; the scope of the thread is not touched.
+        The binding lasts until `unbind`, or until the LLVMContext is disposed of.
+
+        With `on_mismatch` "error", a run under a scope with other values raises ContextMismatchError before
+        any pass has run; with "warn" it goes on under the scope of the thread, with a
+        ContextMismatchWarning.
+
+        Objects that are made beforehand (TargetMachine, PipelineTuningOptions) see the scope of the thread
+        that makes them. llvmlite's LLJIT parses text into LLVMContexts of its own: use a scope or function
+        attributes there, or emit an object.
+
+        Raises TypeError for anything that is not llvmlite's, OptctxError for a closed LLVMContext,
+        ScopeError if it is bound already, ProcessWideOptionError for a context that changes the whole
+        process.
+        """
+        attach()
+        bind(self, llvm_context, on_mismatch)
 
     # N1: lookups
 
@@ -261,6 +288,19 @@ def current() -> OptionContext:
     """The context that this thread is in; outside any scope, one of the process-wide values of now."""
     engine = attach()
     return _current(engine) or OptionContext._from(engine, Contents(drift_of(engine), {}, {}), ())
+
+
+@overload
+def lookup(name: str, *, llvm_context: ContextRef | None = None) -> Value: ...
+@overload
+def lookup(name: str, type: type[T], *, llvm_context: ContextRef | None = None) -> T: ...
+def lookup(name: str, type: type[Any] | None = None, *, llvm_context: ContextRef | None = None) -> Any:
+    """The value of an option where no scope is at hand: as bound to `llvm_context`, else as on this thread.
+
+    Raises what `OptionContext.get` and `bound` raise.
+    """
+    context = (bound(llvm_context) if llvm_context is not None else None) or current()
+    return context.get(name) if type is None else context.get(name, type)
 
 
 def _current(engine: Engine) -> OptionContext | None:

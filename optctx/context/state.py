@@ -38,6 +38,11 @@ class Contents:
         settings = [override.setting for override in effective if override.setting is not None]
         return _native.Context.make(engine.space, self.drift, settings, changes_of(engine, effective))
 
+    def exclusive(self) -> list[str]:
+        """Options that are changed for the whole process while the context is entered."""
+        effective = {**self.inherited, **self.own}.values()
+        return sorted(override.name for override in effective if override.setting is None)
+
     def names(self, engine: Engine) -> set[str]:
         """Options that may be different from what was registered."""
         return {*self.inherited, *self.own, *_drifted(engine, self.drift)}

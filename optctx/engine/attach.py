@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from optctx._native import (
@@ -11,11 +12,14 @@ from optctx._native import (
     Space,
     Transaction,
     active_scopes,
+    bound_count,
     call_pointer,
+    configure_bindings,
     read_words,
     thread_offset,
     watch_forks,
 )
+from optctx.engine.hooks import Hooks, prepare_hooks
 from optctx.engine.lookups import publish_options
 from optctx.engine.plan import Plan, PlannedOption, make_plan
 from optctx.errors import ScopeError, UnsupportedImageError
@@ -23,7 +27,7 @@ from optctx.image.loaded import llvmlite_image
 from optctx.image.survey import Survey, survey
 from optctx.image.trampolines import trampoline
 
-__all__ = ["Engine", "attach", "attached", "detach"]
+__all__ = ["Engine", "attach", "attach_now", "attached", "detach", "when_attached"]
 
 _IMAGE_INDEX = 0  # which of the thread-local views; one LLVM is supported so far
 _ERRS = "_ZN4llvm4errsEv"
@@ -40,6 +44,7 @@ class Engine:
     plan: Plan
     space: Space
     transaction: Transaction
+    hooks: Hooks
     index: int = _IMAGE_INDEX
     options: dict[str, PlannedOption] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -53,6 +58,7 @@ class Engine:
 
 _lock = threading.RLock()
 _engine: Engine | None = None
+_listeners: list[Callable[[], None]] = []
 _attaching = False  # guarded by the lock; True where the thread that holds it comes here again
 
 
@@ -80,20 +86,56 @@ def attach() -> Engine:
             _attaching = False
 
 
+def attach_now() -> None:
+    """Attaches to the LLVM of this process, if nothing has yet: what the first use of a context does.
+
+    Reaches the whole process: from now on contexts that are entered or bound, and the attribute "optctx" of
+    functions, count on every thread; nothing else changes. Raises UnsupportedImageError, with nothing
+    changed, where the library does not check out or the code cannot be changed.
+    """
+    attach()
+
+
 def _attach() -> Engine:
     global _engine
     if _engine is None:
         _engine = _prepare()
+        for listener in _listeners:
+            listener()
     if not _engine.transaction.committed:
         start = time.perf_counter()
         try:
-            _engine.transaction.commit()
+            _commit(_engine)
         except RuntimeError as error:
             raise UnsupportedImageError(
                 f"could not redirect LLVM's option reads, nothing was changed: {error}"
             ) from error
         _engine.seconds["commit"] = time.perf_counter() - start
     return _engine
+
+
+def _commit(engine: Engine) -> None:
+    """Redirects the sites and the tables, all or none."""
+    engine.transaction.commit()
+    try:
+        engine.hooks.tables.commit()
+    except RuntimeError:
+        engine.transaction.undo()
+        raise
+
+
+def _undo(engine: Engine) -> None:
+    engine.hooks.tables.undo()
+    try:
+        engine.transaction.undo()
+    except RuntimeError:
+        engine.hooks.tables.commit()
+        raise
+
+
+def when_attached(listener: Callable[[], None]) -> None:
+    """Has the listener called once, when this process attaches for the first time."""
+    _listeners.append(listener)
 
 
 def attached() -> Engine | None:
@@ -104,11 +146,17 @@ def attached() -> Engine | None:
 def detach() -> None:
     """Puts LLVM's original instructions back, for the whole process; the next use attaches again.
 
-    Raises ScopeError, with nothing changed, while any thread is inside a context.
+    Raises ScopeError, with nothing changed, while any thread is inside a context or any LLVMContext is bound.
     """
     with _lock:
         if _engine is None or not _engine.transaction.committed:
             return
+        bindings = bound_count()
+        if bindings:
+            raise ScopeError(
+                f"cannot detach from LLVM: contexts are bound to {bindings} LLVMContext(s), which would see "
+                "the process-wide values; unbind them first"
+            )
         inside = active_scopes()
         if inside:
             raise ScopeError(
@@ -116,7 +164,7 @@ def detach() -> None:
                 "leave them first"
             )
         try:
-            _engine.transaction.undo()
+            _undo(_engine)
         except RuntimeError as error:
             raise UnsupportedImageError(
                 f"could not detach from LLVM, nothing was changed: {error}"
@@ -137,17 +185,20 @@ def _prepare() -> Engine:
         (site.address, site.code, trampoline(site, plan.slots[site.region], offset)) for site in plan.sites
     ]
     clock.lap("trampolines")
+    hooks = prepare_hooks(image)
+    clock.lap("entrances")
     try:
-        transaction = Transaction(code, image.text_begin, image.text_end)
+        transaction = Transaction([*code, *hooks.code], image.text_begin, image.text_end)
         add_occurrence = image.symbol(_ADD_OCCURRENCE)
         if add_occurrence is None:
             raise UnsupportedImageError(f"{image.path}: expected the symbol {_ADD_OCCURRENCE}, found none")
         space = Space.make(_IMAGE_INDEX, plan.regions, plan.set_default, add_occurrence, plan.runtime_slots)
     except RuntimeError as error:
         raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
+    configure_bindings(_IMAGE_INDEX, hooks.calls)
     watch_forks()
     clock.lap("views")
-    engine = Engine(image, surveyed, plan, space, transaction, seconds=clock.laps)
+    engine = Engine(image, surveyed, plan, space, transaction, hooks, seconds=clock.laps)
     for option in plan.options.values():
         for name in option.record.names:
             engine.options[name] = option

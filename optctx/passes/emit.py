@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING
 
+from optctx.context.enclosing import raise_problems
 from optctx.errors import OptctxError
+from optctx.image.handles import module_address, target_machine_address
 from optctx.passes.diagnostics import errors_raised
-from optctx.passes.handles import module_address, target_machine_address
 from optctx.passes.locks import compiling
 from optctx.passes.native_api import NativeApi, native_api
 
@@ -51,6 +52,7 @@ def _emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool) 
         buffer = api.emit_to_memory(machine_at, module_at, int(as_object), ctypes.byref(message))
         if buffer:
             code = _take_code(api, buffer)
+    raise_problems(stacklevel=4)
     if code is None:
         what = "an object" if as_object else "assembly"
         raise OptctxError(

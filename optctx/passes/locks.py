@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from optctx._native import begin_compilation, end_compilation
+from optctx.context.binding import travelling
 
 __all__ = ["KeyedLocks", "compiling"]
 
@@ -73,7 +74,7 @@ def compiling(context: int, target_machine: int | None, *, shared: bool) -> Iter
     to close a module. Do not compile in the global context from a callback that llvmlite runs under its
     lock.
     """
-    with _inside(), _sole_use(context, target_machine, shared=shared):
+    with _inside(), _sole_use(context, target_machine, shared=shared), travelling(context):
         yield
 
 

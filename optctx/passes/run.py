@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from optctx.context.enclosing import raise_problems
 from optctx.errors import PassPipelineError
+from optctx.image.handles import module_address, pipeline_text, target_machine_address, tuning_address
 from optctx.passes.diagnostics import errors_raised
-from optctx.passes.handles import module_address, pipeline_text, target_machine_address, tuning_address
 from optctx.passes.locks import compiling
 from optctx.passes.native_api import NativeApi, native_api
 
@@ -55,6 +56,7 @@ def run_passes(
     ):
         _parse(api, builder, manager, text)
         api.run_pass_manager(manager, module_at, builder)
+    raise_problems()
 
 
 def instruction_count(module: ModuleRef) -> int:

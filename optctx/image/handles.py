@@ -7,7 +7,13 @@ from typing import Any
 
 from optctx.errors import OptctxError, PassPipelineError
 
-__all__ = ["module_address", "pipeline_text", "target_machine_address", "tuning_address"]
+__all__ = [
+    "llvm_context_address",
+    "module_address",
+    "pipeline_text",
+    "target_machine_address",
+    "tuning_address",
+]
 
 
 def module_address(module: object) -> int:
@@ -23,6 +29,13 @@ def module_address(module: object) -> int:
             "parse it first: llvmlite.binding.parse_assembly(text, llvmlite.binding.create_context())"
         )
     return _address(module, binding.ModuleRef, "module")
+
+
+def llvm_context_address(llvm_context: object) -> int:
+    """The llvm::LLVMContext of llvmlite's open object; raises as `module_address` does."""
+    from llvmlite.binding.context import ContextRef
+
+    return _address(llvm_context, ContextRef, "LLVMContext")
 
 
 def target_machine_address(target_machine: object) -> int:

@@ -1,0 +1,188 @@
+#include "bind/runs.hpp"
+
+#include "bind/table.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace optctx::bind {
+namespace {
+
+constexpr std::string_view attribute_key = "optctx";
+constexpr unsigned function_index = 0xFFFFFFFF;  // LLVMAttributeFunctionIndex
+
+unsigned image = 0;
+LlvmCalls llvm{};
+Judge judge{};
+
+struct Scoped {
+    std::string text;
+    Resolved resolved;
+};
+
+// LLVM at work on one module (or function of it), from the outermost intercepted call on.
+struct Run {
+    const void* llvm_context;
+    std::shared_ptr<const Binding> entered;  // null: the thread's own scope stays
+    std::vector<Scoped> attributes;          // of its functions: each text once
+};
+
+// What `after` takes back: a run, or the scope of a function.
+enum class Step : std::uint8_t { run, function };
+
+struct State {
+    std::vector<Run> runs;
+    std::vector<Step> steps;
+    std::vector<const void*> functions;  // whose scopes are entered
+    std::uint64_t unfinished = 0;        // argument 0 of what was skipped last, while it matters
+};
+
+State& state() {
+    thread_local State instance;
+    return instance;
+}
+
+std::string_view attribute_of(void* function) {
+    void* attribute =
+        llvm.string_attribute(function, function_index, attribute_key.data(), unsigned{attribute_key.size()});
+    if (attribute == nullptr) return {};
+    unsigned size = 0;
+    const char* text = llvm.string_attribute_value(attribute, &size);
+    return {text, size};
+}
+
+const Scoped* find(const Run& run, std::string_view text) {
+    for (const Scoped& scoped : run.attributes)
+        if (scoped.text == text) return &scoped;
+    return nullptr;
+}
+
+// False if the text was refused.
+bool add_attribute(Run& run, std::string_view text) {
+    if (text.empty() || find(run, text) != nullptr) return true;
+    Resolved resolved = judge.resolve(text);
+    if (resolved.context == nullptr) return false;
+    run.attributes.push_back({std::string(text), std::move(resolved)});
+    return true;
+}
+
+bool add_attributes(Run& run, Subject kind, void* subject) {
+    if (kind == Subject::function) return add_attribute(run, attribute_of(subject));
+    for (void* function = llvm.first_function(subject); function != nullptr; function = llvm.next_function(function))
+        if (!add_attribute(run, attribute_of(function))) return false;
+    return true;
+}
+
+void end(Run& run) {
+    if (run.entered != nullptr) view::leave_borrowed();
+    for (const Scoped& scoped : run.attributes) view::add_orphan(scoped.resolved.owner);
+}
+
+// False if the run is not allowed; then nothing has changed.
+bool begin_run(State& now, const void* llvm_context, Subject kind, void* subject) {
+    Run run{llvm_context, nullptr, {}};
+    if (std::shared_ptr<const Binding> binding = bound(llvm_context);
+        binding != nullptr && view::current_context(image) != binding->context.get()) {
+        if (binding->on_mismatch == OnMismatch::switch_over) {
+            view::enter_borrowed(binding->context, binding->owner);
+            run.entered = std::move(binding);
+        } else if (!judge.may_run(binding->owner, binding->on_mismatch == OnMismatch::error)) {
+            return false;
+        }
+    }
+    if (!add_attributes(run, kind, subject)) {
+        end(run);
+        return false;
+    }
+    now.runs.push_back(std::move(run));
+    now.steps.push_back(Step::run);
+    return true;
+}
+
+bool begin_function(State& now, void* function) {
+    const Run& run = now.runs.back();
+    if (run.attributes.empty()) return false;
+    if (!now.functions.empty() && now.functions.back() == function) return false;  // a pass manager in another
+    const Scoped* scoped = find(run, attribute_of(function));
+    if (scoped == nullptr) return false;
+    view::enter_borrowed(scoped->resolved.context, scoped->resolved.owner);
+    now.functions.push_back(function);
+    now.steps.push_back(Step::function);
+    return true;
+}
+
+std::uint64_t refuse(State& now, Skip skip, std::uint64_t* arguments) {
+    // A pass manager is a vector of passes: three null pointers. LLVM only reads it.
+    static std::array<std::uint64_t, 8> empty_manager{};
+    switch (skip) {
+        case Skip::never:
+            return 0;
+        case Skip::empty_manager:
+            arguments[1] = reinterpret_cast<std::uint64_t>(empty_manager.data());
+            return 0;
+        case Skip::leave_unfinished:
+            now.unfinished = arguments[0];
+            [[fallthrough]];
+        case Skip::return_zero:
+            arguments[result_index] = 0;
+            return skip_call;
+        case Skip::fail_with_text:
+            *reinterpret_cast<char**>(arguments[4]) = strdup("optctx: not compiled under these option values");
+            arguments[result_index] = 1;
+            return skip_call;
+    }
+    return 0;
+}
+
+}  // namespace
+
+void configure(unsigned index, const LlvmCalls& calls, const Judge& how) {
+    image = index;
+    llvm = calls;
+    judge = how;
+}
+
+std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
+    const auto kind = static_cast<Subject>(packed & 0xFF);
+    auto* subject = reinterpret_cast<void*>(arguments[packed >> 8 & 0xFF]);
+    if (kind == Subject::llvm_context_that_ends) {
+        unbind(subject);
+        return 0;
+    }
+    State& now = state();
+    const auto skip = static_cast<Skip>(packed >> 16);
+    if (kind == Subject::unfinished) {
+        const bool skipped = std::exchange(now.unfinished, 0) == arguments[0];
+        return skipped ? refuse(now, skip, arguments) : 0;
+    }
+    now.unfinished = 0;
+    void* module = kind == Subject::module ? subject : llvm.function_module(subject);
+    if (module == nullptr) return 0;  // a function that is in no module yet
+    const void* llvm_context = llvm.module_context(module);
+    const std::size_t before = now.steps.size();
+    if (now.runs.empty() || now.runs.back().llvm_context != llvm_context)
+        if (!begin_run(now, llvm_context, kind, subject)) return refuse(now, skip, arguments);
+    if (kind == Subject::function) begin_function(now, subject);
+    return now.steps.size() - before;
+}
+
+void optctx_after(std::uint64_t steps) {
+    State& now = state();
+    for (; steps > 0; --steps) {
+        const Step step = now.steps.back();
+        now.steps.pop_back();
+        if (step == Step::function) {
+            now.functions.pop_back();
+            view::leave_borrowed();
+        } else {
+            end(now.runs.back());
+            now.runs.pop_back();
+        }
+    }
+}
+
+}  // namespace optctx::bind

@@ -1,0 +1,75 @@
+// What happens when LLVM starts to work on a module or a function: the thread's view follows the LLVMContext that it
+// belongs to, and the attribute of the function.
+#pragma once
+
+#include "view/context.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace optctx::bind {
+
+// The argument of an intercepted function that says what it works on.
+enum class Subject : std::uint8_t {
+    module,
+    function,
+    llvm_context_that_ends,
+    unfinished,  // what a function with Skip::leave_unfinished works for; skipped as well if that was skipped
+};
+
+// How to keep a function from doing its work, where the run is not allowed.
+enum class Skip : std::uint8_t {
+    never,
+    empty_manager,     // argument 1, a new pass manager, is replaced by one without passes
+    return_zero,       // "nothing changed", or no value at all
+    fail_with_text,    // argument 4 gets a message (malloc), 1 is returned: the C API's convention
+    leave_unfinished,  // as return_zero, and argument 0 stays without what was to be made
+};
+
+// An intercepted function, packed into the number that its thunk passes on.
+struct Entry {
+    Subject subject;
+    std::uint8_t argument;  // index of the subject among the integer arguments
+    Skip skip;
+};
+constexpr std::uint32_t pack(Entry entry) {
+    return static_cast<std::uint32_t>(entry.subject) | static_cast<std::uint32_t>(entry.argument) << 8 |
+           static_cast<std::uint32_t>(entry.skip) << 16;
+}
+
+// LLVM's C API in the image, by address.
+struct LlvmCalls {
+    void* (*module_context)(void* module);
+    void* (*first_function)(void* module);
+    void* (*next_function)(void* function);
+    void* (*function_module)(void* function);
+    void* (*string_attribute)(void* function, unsigned index, const char* key, unsigned size);
+    const char* (*string_attribute_value)(void* attribute, unsigned* size);
+};
+
+// A context for the text of an attribute.
+struct Resolved {
+    std::shared_ptr<view::Context> context;  // null: the text was refused, and the enclosing call will say so
+    void* owner = nullptr;                   // handed to view::take_orphans at the end
+};
+
+// What is decided by code that knows names and values; called on the thread that runs LLVM, and must not throw.
+struct Judge {
+    // Whether a module bound to this owner may run under the scope of this thread.
+    bool (*may_run)(void* owner, bool is_error);
+    // The options in `text` on top of the scope of this thread.
+    Resolved (*resolve)(std::string_view text);
+};
+
+void configure(unsigned image, const LlvmCalls& calls, const Judge& judge);
+
+// What the thunks call. `arguments`: the six integer arguments, which may be changed, and the result if the function is
+// not to be called at all. Returns that (`skip_call`), or how many steps `after` has to take back.
+inline constexpr std::uint64_t skip_call = 0xFFFFFFFF;
+inline constexpr std::size_t result_index = 6;
+extern "C" std::uint64_t optctx_before(std::uint32_t entry, std::uint64_t* arguments);
+extern "C" void optctx_after(std::uint64_t steps);
+
+}  // namespace optctx::bind

@@ -1,0 +1,59 @@
+#include "bind/table.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace optctx::bind {
+namespace {
+
+// Threads that look up different LLVMContexts rarely meet at the same lock.
+struct Shard {
+    std::mutex mutex;
+    std::unordered_map<const void*, std::shared_ptr<const Binding>> bindings;
+};
+
+constexpr std::size_t shard_count = 64;
+
+Shard& shard(const void* llvm_context) {
+    static auto* shards = new std::array<Shard, shard_count>;  // outlives every thread
+    const auto address = reinterpret_cast<std::uintptr_t>(llvm_context);
+    return (*shards)[(address >> 4 ^ address >> 10) % shard_count];
+}
+
+std::atomic<std::size_t> count{0};
+
+}  // namespace
+
+bool bind(const void* llvm_context, std::shared_ptr<const Binding> binding) {
+    Shard& here = shard(llvm_context);
+    const std::lock_guard lock(here.mutex);
+    const bool added = here.bindings.emplace(llvm_context, std::move(binding)).second;
+    if (added) count.fetch_add(1);
+    return added;
+}
+
+std::shared_ptr<const Binding> unbind(const void* llvm_context) noexcept {
+    if (count.load() == 0) return nullptr;
+    Shard& here = shard(llvm_context);
+    const std::lock_guard lock(here.mutex);
+    auto node = here.bindings.extract(llvm_context);
+    if (node.empty()) return nullptr;
+    count.fetch_sub(1);
+    return std::move(node.mapped());
+}
+
+std::shared_ptr<const Binding> bound(const void* llvm_context) noexcept {
+    if (count.load(std::memory_order_relaxed) == 0) return nullptr;
+    Shard& here = shard(llvm_context);
+    const std::lock_guard lock(here.mutex);
+    const auto found = here.bindings.find(llvm_context);
+    return found == here.bindings.end() ? nullptr : found->second;
+}
+
+std::size_t bound_count() noexcept { return count.load(); }
+
+}  // namespace optctx::bind

@@ -1,0 +1,161 @@
+// Python bindings of bind/: names and conversions, and the way from a thread that runs LLVM back into Python.
+#include "bind/runs.hpp"
+#include "bind/table.hpp"
+#include "bindings.hpp"
+#include "patch/pointers.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+namespace {
+
+// (context, owner) -> bool and text -> context; set once, kept for ever: LLVM may run while Python shuts down.
+nb::object* may_run_function = nullptr;
+nb::object* resolve_function = nullptr;
+
+const void* pointer(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
+
+bool may_run(void* owner, bool is_error) {
+    const nb::gil_scoped_acquire gil;
+    try {
+        return nb::cast<bool>((*may_run_function)(nb::handle(static_cast<PyObject*>(owner)), is_error));
+    } catch (nb::python_error& error) {
+        error.discard_as_unraisable("optctx: comparing contexts");
+        return false;
+    }
+}
+
+bind::Resolved resolve(std::string_view text) {
+    const nb::gil_scoped_acquire gil;
+    drop_orphans();
+    try {
+        const nb::object owner = (*resolve_function)(nb::bytes(text.data(), text.size()));
+        if (owner.is_none()) return {};
+        auto context = nb::cast<std::shared_ptr<view::Context>>(owner.attr("_native"));
+        return {std::move(context), nb::object(owner).release().ptr()};
+    } catch (nb::python_error& error) {
+        error.discard_as_unraisable("optctx: reading the attribute of a function");
+        return {};
+    }
+}
+
+template <class Function>
+void set(Function& to, std::uintptr_t address) {
+    to = reinterpret_cast<Function>(address);
+}
+
+void configure(unsigned image, const std::vector<std::uintptr_t>& calls) {
+    if (calls.size() != 6) throw nb::value_error("six functions of LLVM's C API are needed");
+    bind::LlvmCalls llvm{};
+    set(llvm.module_context, calls[0]);
+    set(llvm.first_function, calls[1]);
+    set(llvm.next_function, calls[2]);
+    set(llvm.function_module, calls[3]);
+    set(llvm.string_attribute, calls[4]);
+    set(llvm.string_attribute_value, calls[5]);
+    bind::configure(image, llvm, {may_run, resolve});
+}
+
+}  // namespace
+
+void drop_orphans() {
+    for (void* orphan : view::take_orphans()) Py_DECREF(static_cast<PyObject*>(orphan));
+}
+
+void add_bind(nb::module_& m) {
+    nb::enum_<bind::Subject>(m, "Subject")
+        .value("module", bind::Subject::module)
+        .value("function", bind::Subject::function)
+        .value("llvm_context_that_ends", bind::Subject::llvm_context_that_ends)
+        .value("unfinished", bind::Subject::unfinished);
+    nb::enum_<bind::Skip>(m, "Skip")
+        .value("never", bind::Skip::never)
+        .value("empty_manager", bind::Skip::empty_manager)
+        .value("return_zero", bind::Skip::return_zero)
+        .value("fail_with_text", bind::Skip::fail_with_text)
+        .value("leave_unfinished", bind::Skip::leave_unfinished);
+    nb::enum_<bind::OnMismatch>(m, "OnMismatch")
+        .value("switch_over", bind::OnMismatch::switch_over)
+        .value("warn", bind::OnMismatch::warn)
+        .value("error", bind::OnMismatch::error);
+    m.def(
+        "pack_entry",
+        [](bind::Subject subject, std::uint8_t argument, bind::Skip skip) {
+            return bind::pack({subject, argument, skip});
+        },
+        "subject"_a, "argument"_a, "skip"_a, "What a thunk passes on to `interceptors()[0]`.");
+    m.def(
+        "interceptors",
+        [] {
+            return std::tuple(reinterpret_cast<std::uintptr_t>(&bind::optctx_before),
+                              reinterpret_cast<std::uintptr_t>(&bind::optctx_after), bind::skip_call);
+        },
+        "Addresses of (what runs before an intercepted function, what runs after it), and the answer that skips it.");
+    m.def("configure_bindings", &configure, "image"_a, "calls"_a,
+          "`calls`: LLVMGetModuleContext, -FirstFunction, -NextFunction, -GlobalParent, -StringAttributeAtIndex, "
+          "-StringAttributeValue, by address.");
+    m.def(
+        "set_judges",
+        [](nb::object judge_run, nb::object judge_text) {
+            may_run_function = new nb::object(std::move(judge_run));
+            resolve_function = new nb::object(std::move(judge_text));
+        },
+        "may_run"_a, "resolve"_a,
+        "What decides: (owner of a binding, whether a mismatch is an error) -> bool, and bytes -> context or None.");
+    m.def(
+        "bind",
+        [](std::uintptr_t llvm_context, std::shared_ptr<view::Context> context, nb::object owner,
+           bind::OnMismatch on_mismatch) {
+            drop_orphans();
+            auto binding =
+                std::make_shared<const bind::Binding>(std::move(context), on_mismatch, owner.release().ptr());
+            return bind::bind(pointer(llvm_context), std::move(binding));
+        },
+        "llvm_context"_a, "context"_a, "owner"_a, "on_mismatch"_a, "False if the LLVMContext is bound already.");
+    m.def(
+        "unbind",
+        [](std::uintptr_t llvm_context) {
+            const bool found = bind::unbind(pointer(llvm_context)) != nullptr;
+            drop_orphans();
+            return found;
+        },
+        "llvm_context"_a);
+    m.def(
+        "bound",
+        [](std::uintptr_t llvm_context) {
+            const auto binding = bind::bound(pointer(llvm_context));
+            if (binding == nullptr) return std::pair(nb::object(nb::none()), bind::OnMismatch::switch_over);
+            return std::pair(nb::borrow(static_cast<PyObject*>(binding->owner)), binding->on_mismatch);
+        },
+        "llvm_context"_a, "(owner or None, what happens on a mismatch)");
+    m.def("bound_count", &bind::bound_count);
+    nb::class_<patch::PointerTransaction>(m, "PointerTransaction", "Pointers in virtual function tables.")
+        .def(
+            "__init__",
+            [](patch::PointerTransaction* self,
+               const std::vector<std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>>& changes) {
+                std::vector<patch::PointerChange> converted;
+                for (const auto& [at, before, after] : changes) converted.push_back({at, before, after});
+                new (self) patch::PointerTransaction(std::move(converted));
+            },
+            "changes"_a, "(address of the pointer, its value, the value it gets)")
+        .def("commit", &patch::PointerTransaction::commit)
+        .def("undo", &patch::PointerTransaction::undo)
+        .def_prop_ro("committed", &patch::PointerTransaction::committed)
+        .def("__len__", &patch::PointerTransaction::size);
+    m.def(
+        "place_code",
+        [](const nb::bytes& code, std::uintptr_t begin, std::uintptr_t end) {
+            const auto* data = static_cast<const std::uint8_t*>(code.data());
+            return patch::place_code({data, data + code.size()}, begin, end);
+        },
+        "code"_a, "near_begin"_a, "near_end"_a, "Address of executable memory that holds the code, for ever.");
+}

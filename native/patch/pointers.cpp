@@ -1,0 +1,83 @@
+#include "patch/pointers.hpp"
+
+#include "os/os.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+namespace optctx::patch {
+namespace {
+
+std::uintptr_t load(std::uintptr_t at) {
+    return std::atomic_ref(*reinterpret_cast<std::uintptr_t*>(at)).load(std::memory_order_relaxed);
+}
+
+// Makes the pages that hold [begin, end) writable for its lifetime, where they are not.
+class Writable {
+public:
+    Writable(std::uintptr_t begin, std::uintptr_t end)
+        : begin_(begin), end_(end), change_(!os::is_writable(os::address_space(), begin, end - begin)) {
+        if (change_) os::protect(begin_, end_, os::Access::read_write);
+    }
+    Writable(const Writable&) = delete;
+    Writable& operator=(const Writable&) = delete;
+    ~Writable() {
+        if (!change_) return;
+        try {
+            os::protect(begin_, end_, os::Access::read);
+        } catch (const os::OsError&) {
+            // The pages stay writable; what was written is right either way.
+        }
+    }
+
+private:
+    std::uintptr_t begin_;
+    std::uintptr_t end_;
+    bool change_;
+};
+
+}  // namespace
+
+PointerTransaction::PointerTransaction(std::vector<PointerChange> changes) : changes_(std::move(changes)) {
+    std::sort(changes_.begin(), changes_.end(),
+              [](const PointerChange& a, const PointerChange& b) { return a.at < b.at; });
+    for (const PointerChange& change : changes_) {
+        if (change.at % sizeof(std::uintptr_t) != 0) throw std::runtime_error("a pointer is not aligned");
+        if (load(change.at) != change.before)
+            throw std::runtime_error("a virtual function table is not as in the library's file: somebody changed it");
+    }
+}
+
+void PointerTransaction::commit() {
+    if (committed_) return;
+    write(&PointerChange::after);
+    committed_ = true;
+}
+
+void PointerTransaction::undo() {
+    if (!committed_) return;
+    write(&PointerChange::before);
+    committed_ = false;
+}
+
+void PointerTransaction::write(std::uintptr_t PointerChange::* value) const {
+    if (changes_.empty()) return;
+    // The tables lie together in the part of the data that the loader has made read-only (RELRO).
+    const Writable writable(changes_.front().at, changes_.back().at + sizeof(std::uintptr_t));
+    for (const PointerChange& change : changes_)
+        std::atomic_ref(*reinterpret_cast<std::uintptr_t*>(change.at)).store(change.*value, std::memory_order_release);
+}
+
+std::uintptr_t place_code(const std::vector<std::uint8_t>& code, std::uintptr_t near_begin, std::uintptr_t near_end) {
+    os::Mapping mapping = os::map_near(near_begin, near_end, std::max<std::size_t>(code.size(), 1));
+    std::memcpy(mapping.data(), code.data(), code.size());
+    const std::uintptr_t address = mapping.address();
+    os::protect(address, address + code.size(), os::Access::read_execute);
+    mapping.leak();
+    return address;
+}
+
+}  // namespace optctx::patch

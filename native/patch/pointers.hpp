@@ -1,0 +1,41 @@
+// Changes pointers in a library's constant data (virtual function tables): prepare, commit, undo. All or none.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace optctx::patch {
+
+struct PointerChange {
+    std::uintptr_t at;  // aligned address of the pointer
+    std::uintptr_t before;
+    std::uintptr_t after;
+};
+
+// Other threads may read the pointers meanwhile: each is one aligned word, so they see the old one or the new one.
+class PointerTransaction {
+public:
+    // Checks that every pointer is aligned and has the value expected. Changes nothing.
+    explicit PointerTransaction(std::vector<PointerChange> changes);
+    PointerTransaction(const PointerTransaction&) = delete;
+    PointerTransaction& operator=(const PointerTransaction&) = delete;
+
+    // Changes every pointer, or throws os::OsError with nothing changed.
+    void commit();
+    // Puts the original pointers back; throws os::OsError with nothing changed.
+    void undo();
+
+    bool committed() const noexcept { return committed_; }
+    std::size_t size() const noexcept { return changes_.size(); }
+
+private:
+    void write(std::uintptr_t PointerChange::* value) const;
+
+    std::vector<PointerChange> changes_;  // by address
+    bool committed_ = false;
+};
+
+// Machine code in memory of its own, for ever: a thread may be in it.
+std::uintptr_t place_code(const std::vector<std::uint8_t>& code, std::uintptr_t near_begin, std::uintptr_t near_end);
+
+}  // namespace optctx::patch

@@ -1,0 +1,133 @@
+"""Contexts that travel with an LLVMContext, and with functions by their attribute."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Literal, cast
+
+from optctx import _native
+from optctx.context.enclosing import tell
+from optctx.errors import (
+    ContextMismatchError,
+    ContextMismatchWarning,
+    OptctxError,
+    OptionTypeError,
+    OptionValueError,
+    ProcessWideOptionError,
+    ScopeError,
+)
+from optctx.image.handles import llvm_context_address
+
+if TYPE_CHECKING:
+    from llvmlite.binding.context import ContextRef
+
+    from optctx.context.context import OptionContext
+
+__all__ = ["OnMismatch", "bind", "bound", "travelling", "unbind"]
+
+OnMismatch = Literal["switch", "warn", "error"]
+
+_MODES = {
+    "switch": _native.OnMismatch.switch_over,
+    "warn": _native.OnMismatch.warn,
+    "error": _native.OnMismatch.error,
+}
+_SHOWN = 5  # options that a message lists
+
+
+def bind(context: OptionContext, llvm_context: ContextRef, on_mismatch: OnMismatch) -> None:
+    """See OptionContext.bind."""
+    address = llvm_context_address(llvm_context)
+    if on_mismatch not in _MODES:
+        raise OptionTypeError(f'on_mismatch is "switch", "warn" or "error", found {on_mismatch!r}')
+    exclusive = context._contents.exclusive()
+    if exclusive:
+        raise ProcessWideOptionError(
+            f"cannot bind {context!r} to an LLVMContext: it changes {', '.join(exclusive)} for the whole "
+            "process, and other threads would have to wait whenever LLVM runs; enter it as a scope",
+            exclusive[0],
+            "process-wide",
+        )
+    if not _native.bind(address, context._native, context, _MODES[on_mismatch]):
+        raise ScopeError(
+            f"cannot bind {context!r}: the LLVMContext at {address:#x} is bound to {bound(llvm_context)!r} "
+            "already; unbind it first"
+        )
+
+
+def bound(llvm_context: ContextRef) -> OptionContext | None:
+    """The context that is bound to an LLVMContext, or None.
+
+    Raises TypeError for anything that is not llvmlite's LLVMContext, OptctxError for a closed one.
+    """
+    return _bound(llvm_context_address(llvm_context))[0]
+
+
+def travelling(llvm_context: int) -> AbstractContextManager[object]:
+    """The scope that goes with an LLVMContext, by address: of what is bound to it with "switch", or no scope.
+
+    For optctx's own compilations, which read options before and after a pass manager runs, too.
+    """
+    context, mode = _bound(llvm_context)
+    return context if context is not None and mode == _native.OnMismatch.switch_over else nullcontext()
+
+
+def _bound(address: int) -> tuple[OptionContext | None, _native.OnMismatch]:
+    owner, mode = _native.bound(address)
+    return cast("OptionContext | None", owner), mode
+
+
+def unbind(llvm_context: ContextRef) -> None:
+    """Ends a binding, for all threads; what LLVM is doing under it at this moment goes on as it began.
+
+    Raises ScopeError if nothing is bound to it, TypeError and OptctxError as `OptionContext.bind` does.
+    """
+    address = llvm_context_address(llvm_context)
+    if not _native.unbind(address):
+        raise ScopeError(f"cannot unbind the LLVMContext at {address:#x}: no context is bound to it")
+
+
+def _mismatch(owner: OptionContext, here: OptionContext) -> str:
+    """How two contexts differ, in words; empty if they do not."""
+    if owner == here:
+        return ""
+    differences = owner.diff(here)
+    shown = [f"{name!r} ({there!r} there, {now!r} here)" for name, (there, now) in differences.items()]
+    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    return (
+        f"LLVM runs on a module that is bound to {owner!r} under {here!r}: they differ in "
+        f"{', '.join(shown[:_SHOWN])}{more}; enter the bound context, or bind it with on_mismatch='switch'"
+    )
+
+
+def _may_run(owner: OptionContext, is_error: bool) -> bool:
+    """On the thread that runs LLVM: whether a module bound to `owner` may run under this thread's scope."""
+    from optctx.context.context import current
+
+    text = _mismatch(owner, current())
+    if not text:
+        return True
+    if is_error:
+        tell(ContextMismatchError(f"nothing has been run: {text}"))
+    else:
+        tell(ContextMismatchWarning(text))
+    return not is_error
+
+
+def _resolve(text: bytes) -> OptionContext | None:
+    """The options in a function's attribute on top of this thread's scope; None if they are refused."""
+    from optctx.context.context import OptionContext
+
+    try:
+        return OptionContext.from_args(text.decode())
+    except (OptctxError, UnicodeDecodeError) as error:
+        words = text.decode(errors="backslashreplace")
+        problem = OptionValueError(
+            f'nothing has been run: cannot use the function attribute "optctx"="{words}": {error}'
+        )
+        problem.__cause__ = error
+        tell(problem)
+        return None
+
+
+_native.set_judges(_may_run, _resolve)

@@ -1,0 +1,70 @@
+"""What was found wrong while LLVM was running is raised by the call that made it run.
+
+Interceptors run inside LLVM, where nothing can be raised. They leave the problem here, for their thread; the
+next optctx function to return raises it, or llvmlite's own: its functions that run LLVM get a ctypes
+`errcheck` when optctx attaches.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from typing import Any
+
+from optctx.engine.attach import when_attached
+from optctx.errors import OptctxError
+
+__all__ = ["raise_problems", "tell"]
+
+# llvmlite's functions that run passes, emit, or compile.
+_FUNCTIONS = (
+    "LLVMPY_RunNewModulePassManager",
+    "LLVMPY_RunNewFunctionPassManager",
+    "LLVMPY_TargetMachineEmitToMemory",
+    "LLVMPY_FinalizeObject",
+    "LLVMPY_GetFunctionAddress",
+    "LLVMPY_LLJIT_Link",
+    "LLVMPY_LLJITLookup",
+)
+# From `warnings.warn` to the caller of llvmlite's method: here, the errcheck, llvmlite's wrapper, its method.
+_LLVMLITE_LEVEL = 5
+
+
+class _Problems(threading.local):
+    def __init__(self) -> None:
+        self.found: list[OptctxError | Warning] = []
+
+
+_problems = _Problems()
+
+
+def tell(problem: OptctxError | Warning) -> None:
+    """Leaves a problem of this thread for the enclosing call."""
+    _problems.found.append(problem)
+
+
+def raise_problems(stacklevel: int = 3) -> None:
+    """Warns of this thread's warnings and raises its first error; both are forgotten then."""
+    found, _problems.found = _problems.found, []
+    for problem in found:
+        if isinstance(problem, Warning):
+            warnings.warn(problem, stacklevel=stacklevel)
+    for problem in found:
+        if isinstance(problem, OptctxError):
+            raise problem
+
+
+def _arm() -> None:
+    from llvmlite.binding import ffi
+
+    for name in _FUNCTIONS:
+        getattr(ffi.lib, name)._cfn.errcheck = _check
+
+
+def _check(result: Any, _function: object, _arguments: object) -> Any:
+    if _problems.found:
+        raise_problems(_LLVMLITE_LEVEL)
+    return result
+
+
+when_attached(_arm)

@@ -1,0 +1,229 @@
+"""`"optctx"="-name=value"` on a function: its own options in function passes and machine-function passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from llvmlite import binding
+from support import CALLS, COUNTED, SCALE, X86, in_threads
+
+import optctx
+from optctx import OptionContext, UnknownOptionError, current
+from optctx.errors import OptionValueError
+from optctx.fresh.job import initialise_targets
+
+UNROLL = "function(loop-unroll)"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _targets() -> None:
+    initialise_targets()
+    optctx.attach()
+
+
+@pytest.fixture
+def llvm_context() -> Iterator[Any]:
+    with binding.create_context() as made:
+        yield made
+
+
+def counted(*functions: tuple[str, str]) -> str:
+    """COUNTED for each (name, attribute text)."""
+    return "\n".join(
+        COUNTED.replace(
+            "@count(ptr %out)", f'@{name}(ptr %out) "optctx"="{text}"' if text else f"@{name}(ptr %out)"
+        )
+        for name, text in functions
+    )
+
+
+def stores(module: Any) -> dict[str, int]:
+    return {
+        function.name: str(function).count("store volatile")
+        for function in module.functions
+        if not function.is_declaration
+    }
+
+
+def machine() -> Any:
+    return binding.Target.from_triple(X86).create_target_machine(opt=2, codemodel="default")
+
+
+def run_llvmlites_module_passes(module: Any) -> None:
+    manager = binding.create_new_module_pass_manager()
+    manager.add_loop_unroll_pass()
+    with machine() as target, binding.create_pipeline_tuning_options() as tuning:
+        manager.run(module, binding.create_pass_builder(target, tuning))
+
+
+RUNS = (
+    lambda module: optctx.run_passes(module, UNROLL),
+    # A function pass with no function pass manager around it, and one after a pass on the call graph.
+    lambda module: optctx.run_passes(module, "globalopt,loop-unroll"),
+    lambda module: optctx.run_passes(module, "cgscc(function-attrs,function(loop-unroll))"),
+    run_llvmlites_module_passes,
+)
+IDS = ("function(...)", "bare", "cgscc", "llvmlite")
+
+
+@pytest.mark.parametrize("run", RUNS, ids=IDS)
+def test_every_function_sees_its_own_options_on_top_of_the_others(
+    llvm_context: Any, run: Callable[[Any], None]
+) -> None:
+    text = counted(
+        ("two", "-unroll-count=2"),
+        ("outside", ""),
+        ("none", "-unroll-count=7 -unroll-allow-partial=false -unroll-count=3"),
+        ("seven", "--unroll-count 7"),
+    )
+    with binding.parse_assembly(text, llvm_context) as module:
+        run(module)
+        assert stores(module) == {"two": 2, "outside": 1, "none": 3, "seven": 7}
+    with OptionContext({"unroll-count": 4}) as scope, binding.parse_assembly(text, llvm_context) as module:
+        run(module)
+        assert stores(module) == {"two": 2, "outside": 4, "none": 3, "seven": 7}
+        assert current() is scope
+
+
+def test_the_attribute_comes_on_top_of_what_is_bound_to_the_llvm_context(llvm_context: Any) -> None:
+    OptionContext({"unroll-count": 6}).bind(llvm_context)
+    text = counted(("two", "-unroll-count=2"), ("bound", ""), ("same", "-slp-threshold=3"))
+    with OptionContext({"unroll-count": 4}), binding.parse_assembly(text, llvm_context) as module:
+        run_llvmlites_module_passes(module)
+        assert stores(module) == {"two": 2, "bound": 6, "same": 6}
+
+
+def test_a_function_pass_manager_sees_the_attribute(llvm_context: Any) -> None:
+    with binding.parse_assembly(counted(("two", "-unroll-count=2"), ("none", "")), llvm_context) as module:
+        manager = binding.create_new_function_pass_manager()
+        manager.add_loop_unroll_pass()
+        with machine() as target, binding.create_pipeline_tuning_options() as tuning:
+            builder = binding.create_pass_builder(target, tuning)
+            for function in module.functions:
+                manager.run(function, builder)
+        assert stores(module) == {"two": 2, "none": 1}
+
+
+def assembly_of(text: str, options: dict[str, object], llvm_context: Any) -> dict[str, str]:
+    """Name -> assembly of each function."""
+    with (
+        OptionContext(options),
+        binding.parse_assembly(text, llvm_context) as module,
+        machine() as target,
+    ):
+        lines = optctx.emit_assembly(module, target).splitlines()
+    found = {}
+    for name in ("one", "other"):
+        begin = lines.index(
+            f"{name}:" + next(line for line in lines if line.startswith(f"{name}:"))[len(name) + 1 :]
+        )
+        end = next(i for i in range(begin, len(lines)) if lines[i].strip().startswith(".size"))
+        found[name] = "\n".join(lines[begin:end]).replace(".LBB1", ".LBB0")
+    return found
+
+
+def test_machine_function_passes_see_the_attribute(llvm_context: Any) -> None:
+    option = {"align-all-blocks": 5}
+    plain = SCALE.replace("@scale", "@one") + SCALE.replace("@scale", "@other")
+    attributed = plain.replace("@other(ptr noalias %out, ptr noalias %in, i64 %n)", "{}").replace(
+        "{}", '@other(ptr noalias %out, ptr noalias %in, i64 %n) "optctx"="-align-all-blocks=5"'
+    )
+    without, everywhere = (assembly_of(plain, options, llvm_context) for options in ({}, option))
+    assert without["other"] != everywhere["other"]
+    assert assembly_of(attributed, {}, llvm_context) == {"one": without["one"], "other": everywhere["other"]}
+
+
+def test_the_attribute_travels_in_text_into_llvmlites_lljit() -> None:
+    """LLJIT parses the text into an LLVMContext of its own."""
+    text = "\n".join(
+        f"define i32 @{name}() {attribute} {{ ret i32 {number} }}"
+        for number, (name, attribute) in enumerate(
+            [("first", ""), ("second", ""), ("aligned", '"optctx"="-align-all-functions=12"'), ("last", "")]
+        )
+    )
+    # A module that is refused is an error of the session, which LLJIT would print.
+    with binding.create_lljit_compiler(machine(), suppress_errors=True) as jit:
+        builder = binding.JITLibraryBuilder().add_ir(text)
+        for name in ("first", "second", "aligned", "last"):
+            builder.export_symbol(name)
+        tracker = builder.link(jit, "library")
+        assert tracker["aligned"] % 4096 == 0
+        assert tracker["second"] % 4096 != 0
+        assert tracker["last"] % 4096 != 0
+        wrong = binding.JITLibraryBuilder().add_ir(text.replace("align-all-functions", "align-no-functions"))
+        with pytest.raises(OptionValueError, match="align-no-functions"):
+            wrong.export_symbol("first").link(jit, "wrong")
+
+
+def test_interprocedural_passes_see_the_options_of_the_module(llvm_context: Any) -> None:
+    """The inliner works on a call graph: neither the caller's nor the callee's attribute counts there."""
+    for everywhere, attributed, calls in ((1000, 0, 0), (0, 1000, 2)):
+        text = CALLS.replace(
+            "@caller(i32 %a, i32 %b)", f'@caller(i32 %a, i32 %b) "optctx"="-inline-threshold={attributed}"'
+        )
+        with (
+            binding.parse_assembly(text, llvm_context) as module,
+            OptionContext({"inline-threshold": everywhere}),
+        ):
+            optctx.run_passes(module, "cgscc(inline)")
+            assert str(module).count("call i32 @callee") == calls
+
+
+def test_threads_with_different_attributes_do_not_meet() -> None:
+    right = []
+
+    def work(count: int) -> None:
+        for _ in range(40):
+            with binding.create_context() as own:
+                text = counted(("here", f"-unroll-count={count}"), ("there", ""))
+                with binding.parse_assembly(text, own) as module:
+                    optctx.run_passes(module, UNROLL)
+                    right.append(stores(module) == {"here": count, "there": 1})
+
+    in_threads([lambda count=count: work(count) for count in (2, 3, 5, 7)])
+    assert right == [True] * 160
+
+
+BAD = {
+    "-unrol-count=2": "no LLVM option is called 'unrol-count'",
+    "unroll-count=2": "expected -name or -name=value",
+    "-unroll-count=many": "'many' value invalid for uint argument",
+    "-unroll-count": "LLVM requires one",
+    "-debug-only=licm": "cannot set 'debug-only' for one thread",
+    "-unroll-count='2": "No closing quotation",
+}
+
+
+@pytest.mark.parametrize("run", RUNS, ids=IDS)
+@pytest.mark.parametrize("text", BAD)
+def test_a_bad_attribute_is_one_clear_error_before_anything_runs(
+    llvm_context: Any, run: Callable[[Any], None], text: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with binding.parse_assembly(counted(("good", "-unroll-count=2"), ("bad", text)), llvm_context) as module:
+        before = str(module)
+        with pytest.raises(OptionValueError) as caught:
+            run(module)
+        assert f'cannot use the function attribute "optctx"="{text}"' in str(caught.value)
+        assert BAD[text] in str(caught.value)
+        assert str(module) == before
+    assert capfd.readouterr() == ("", "")
+    with binding.parse_assembly(counted(("good", "-unroll-count=2")), llvm_context) as module:
+        run(module)
+        assert stores(module) == {"good": 2}
+
+
+def test_a_misspelt_name_in_an_attribute_keeps_its_suggestions(llvm_context: Any) -> None:
+    with binding.parse_assembly(counted(("bad", "-unrol-count=2")), llvm_context) as module:
+        with pytest.raises(OptionValueError) as caught:
+            optctx.run_passes(module, UNROLL)
+        assert isinstance(caught.value.__cause__, UnknownOptionError)
+        assert "unroll-count" in caught.value.__cause__.suggestions
+
+
+def test_emission_of_a_module_with_a_bad_attribute_is_an_error(llvm_context: Any) -> None:
+    with binding.parse_assembly(counted(("bad", "-unroll-count=x")), llvm_context) as module:
+        for emit in (optctx.emit_object, lambda module, target: target.emit_object(module)):
+            with machine() as target, pytest.raises(OptionValueError, match="unroll-count=x"):
+                emit(module, target)
