@@ -1,5 +1,7 @@
 // Python bindings of the table behind lookups from C++.
+#include "bind/table.hpp"
 #include "bindings.hpp"
+#include "interface/interface.hpp"
 #include "interface/table.hpp"
 
 #include <nanobind/stl/pair.h>
@@ -31,6 +33,10 @@ void add(TableBuilder& builder, const std::vector<std::string>& names, const std
 }  // namespace
 
 void add_interface(nb::module_& m) {
+    interface::set_find_bound([](const void* llvm_context) -> std::shared_ptr<const view::Context> {
+        const auto binding = bind::bound(llvm_context);
+        return binding == nullptr ? nullptr : binding->context;
+    });
     nb::class_<interface::Place>(m, "Place", "Where to read: in a context, and in LLVM's own storage.")
         .def(
             "__init__",

@@ -8,13 +8,15 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 
+import llvmlite.binding as llvm
 import pytest
 from cpp_build import SHARED, Lookups, compile_cpp
 from support import in_threads, run_python
 
-from optctx import OptionContext, current, registry
+from optctx import OptionContext, current, registry, unbind
 from optctx._native import Kind
 from optctx.engine.attach import attach
+from optctx.image.handles import llvm_context_address
 
 SOURCES = pathlib.Path(__file__).parent / "cpp"
 
@@ -127,7 +129,7 @@ def test_what_is_set_process_wide_reaches_no_scope(library: pathlib.Path) -> Non
         """
         import pathlib, sys
         from cpp_build import Lookups
-        from optctx import OptionContext, current, registry
+        from optctx import OptionContext, current, registry, unbind
         from optctx.fresh.options import set_process_options
         from test_cpp_lookups import MANY, compare
         cpp = Lookups(pathlib.Path(sys.argv[1]))
@@ -289,17 +291,20 @@ def test_what_cpp_takes_outside_any_scope_stays_process_wide(cpp: Lookups) -> No
         cpp.drop()
 
 
-def test_nothing_is_bound_to_an_llvm_context_that_nobody_bound(cpp: Lookups) -> None:
-    import llvmlite.binding as llvm
-
-    llvm_context = llvm.create_context()
-    address = int.from_bytes(bytes(llvm_context._ptr), "little")
-    assert not cpp.is_bound(address)
-    with (
-        OptionContext({"unroll-count": 4}),
-        pytest.raises(LookupError, match="NotBound: no OptionContext is bound to this LLVMContext"),
-    ):
-        cpp.get_of(address, "unroll-count")
+def test_what_is_bound_to_an_llvm_context_is_found_on_any_thread(cpp: Lookups) -> None:
+    with llvm.create_context() as llvm_context, OptionContext({"unroll-count": 4}):
+        address = llvm_context_address(llvm_context)
+        assert not cpp.is_bound(address)
+        with pytest.raises(LookupError, match="NotBound: no OptionContext is bound to this LLVMContext"):
+            cpp.get_of(address, "unroll-count")
+        OptionContext({"unroll-count": 7}).bind(llvm_context)
+        assert cpp.is_bound(address)
+        assert (cpp.get_of(address, "unroll-count"), cpp.get("unroll-count", "unsigned")) == (7, 4)
+        found: list[object] = []
+        in_threads([lambda: found.append(cpp.get_of(address, "unroll-count"))])
+        assert found == [7]
+        unbind(llvm_context)
+        assert not cpp.is_bound(address)
 
 
 def test_lookups_are_right_while_scopes_come_and_go(cpp: Lookups) -> None:

@@ -152,7 +152,8 @@ inline std::optional<OptionContext> bound(const void* llvm_context) {
     return OptionContext(context);
 }
 
-// The same; throws NotBound where nothing is bound, rather than giving values that nobody bound.
+// The same; throws NotBound where nothing is bound, rather than giving values that nobody bound. For what Python's
+// lookup(name, llvm_context=...) gives: bound(llvm_context).value_or(current()).
 inline OptionContext of(const void* llvm_context) {
     if (std::optional<OptionContext> found = bound(llvm_context)) return *found;
     detail::fail<NotBound>("no OptionContext is bound to this LLVMContext");
