@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(shell find native -name '*.[ch]pp') CMakeLists.txt pyproject.toml
+SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml
 
 .PHONY: demo test lint bench conformance sanitize stub clean
 
@@ -16,7 +16,7 @@ test: $(VENV)/.built
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror $$(find native -name '*.[ch]pp')
+	$(BIN)/clang-format --dry-run --Werror $$(find native optctx/include examples tests -name '*.[ch]pp' -o -name interface.h)
 
 bench: $(VENV)/.built
 	$(BIN)/python -m benchmarks

@@ -328,4 +328,5 @@ NB_MODULE(_native, m) {
     bind_patch(m);
     bind_view(m);
     add_bind(m);
+    add_interface(m);
 }

@@ -7,3 +7,5 @@
 void add_bind(nanobind::module_& m);
 // Gives up what nobody holds any more; call with the GIL.
 void drop_orphans();
+// What Python says of each option so that lookups from C++ find it (bindings_interface.cpp).
+void add_interface(nanobind::module_& m);

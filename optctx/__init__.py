@@ -23,6 +23,7 @@ from optctx.errors import (
     UnknownOptionError,
     UnsupportedImageError,
 )
+from optctx.headers import get_include
 from optctx.passes import emit_assembly, emit_object, run_passes
 from optctx.registry import Option, registry
 
@@ -45,6 +46,7 @@ __all__ = [
     "detach",
     "emit_assembly",
     "emit_object",
+    "get_include",
     "info",
     "lookup",
     "registry",

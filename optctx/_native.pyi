@@ -457,3 +457,21 @@ class PointerTransaction:
 
 def place_code(code: bytes, near_begin: int, near_end: int) -> int:
     """Address of executable memory that holds the code, for ever."""
+
+class Place:
+    """Where to read: in a context, and in LLVM's own storage."""
+
+    def __init__(self, slot: int, offset: int, live: int) -> None: ...
+
+class LookupTable:
+    """Every option by name, for lookups from C++."""
+
+    def __init__(self, image: int, library: str) -> None: ...
+
+    def add(self, names: Sequence[str], type: str, kinds: tuple[Kind, Kind], sizes: tuple[int, int], value: Place, object: Place, choices: Sequence[tuple[str, int]]) -> None:
+        """
+        `kinds`: of the value, of its elements; `sizes`: bytes of a list's element, bytes of an enum; `choices`: (name, integer that is stored).
+        """
+
+    def publish(self) -> None:
+        """From now on C++ finds these options; the table is empty afterwards."""

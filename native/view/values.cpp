@@ -21,12 +21,6 @@ std::string load_string(std::uintptr_t address) {
     return {reinterpret_cast<const char*>(characters), header.length};
 }
 
-Scalar load_sized(std::size_t size, std::uintptr_t address) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, reinterpret_cast<const void*>(address), std::min<std::size_t>(size, sizeof value));
-    return value;
-}
-
 }  // namespace
 
 Scalar read_scalar(Kind kind, std::uintptr_t address) {
@@ -57,6 +51,12 @@ Scalar read_scalar(Kind kind, std::uintptr_t address) {
     }
 }
 
+std::uint64_t read_integer(std::size_t size, std::uintptr_t address) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, reinterpret_cast<const void*>(address), std::min<std::size_t>(size, sizeof value));
+    return value;
+}
+
 std::vector<Scalar> read_list(Kind element, std::size_t element_size, std::uintptr_t address) {
     const auto list = load<image::RawList>(address);
     const std::size_t bytes = list.values[1] - list.values[0];
@@ -66,7 +66,7 @@ std::vector<Scalar> read_list(Kind element, std::size_t element_size, std::uintp
     if (element_size == 0 && occurrences != 0) element_size = bytes / occurrences;
     if (element_size == 0) element_size = sizeof(std::uint32_t);  // an enum nobody has set yet
     for (std::uintptr_t at = list.values[0]; at < list.values[1]; at += element_size)
-        values.push_back(element == Kind::enumeration ? load_sized(element_size, at) : read_scalar(element, at));
+        values.push_back(element == Kind::enumeration ? read_integer(element_size, at) : read_scalar(element, at));
     return values;
 }
 

@@ -15,6 +15,8 @@ using Scalar = std::variant<bool, std::int64_t, std::uint64_t, double, std::stri
 
 // Reads a value of `kind` (not list) at `address`.
 Scalar read_scalar(Kind kind, std::uintptr_t address);
+// Reads the low `size` bytes (at most 8) as an integer, zero-extended: an enum as it is stored.
+std::uint64_t read_integer(std::size_t size, std::uintptr_t address);
 // Reads a cl::list with internal storage whose elements take `element_size` bytes each; 0 if unknown, in
 // which case it is worked out from the number of occurrences.
 std::vector<Scalar> read_list(Kind element, std::size_t element_size, std::uintptr_t address);

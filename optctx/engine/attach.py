@@ -20,6 +20,7 @@ from optctx._native import (
     watch_forks,
 )
 from optctx.engine.hooks import Hooks, prepare_hooks
+from optctx.engine.lookups import publish_options
 from optctx.engine.plan import Plan, PlannedOption, make_plan
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
@@ -201,6 +202,8 @@ def _prepare() -> Engine:
     for option in plan.options.values():
         for name in option.record.names:
             engine.options[name] = option
+    publish_options(plan, _IMAGE_INDEX, image.path, surveyed.value_offset)
+    clock.lap("lookups")
     return engine
 
 

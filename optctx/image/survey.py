@@ -90,6 +90,13 @@ class OptionRecord:
     def name(self) -> str:
         return self.names[0]
 
+    def stored_choices(self) -> tuple[list[str], list[int], int]:
+        """(names of the choices, the integer that each stores, bytes of the enum); empty without choices."""
+        if self.choices is None:
+            return [], [], 4
+        size, stored = self.choices.stored(_WORD if self.type.registry_parser else 0)
+        return self.choices.names(), stored, size
+
 
 @dataclass
 class Survey:

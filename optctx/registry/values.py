@@ -13,7 +13,6 @@ Scalar = bool | int | float | str | None
 Value = Scalar | list[Scalar]
 
 _BOOL_OR_DEFAULT = {0: None, 1: True, 2: False}  # cl::BOU_UNSET, BOU_TRUE, BOU_FALSE
-_POINTER = 8  # bytes: what a registry of passes stores
 
 
 def read_value(option: PlannedOption, storage: int) -> Value:
@@ -27,7 +26,7 @@ def read_value(option: PlannedOption, storage: int) -> Value:
         return _read_list(option, storage)
     if kind == Kind.bits:
         mask = read_scalar(Kind.bits, storage)
-        names, stored, _ = _choices(option)
+        names, stored, _ = option.record.stored_choices()
         return [name for name, bit in zip(names, stored, strict=True) if int(mask) >> bit & 1]
     if kind == Kind.other:
         return None
@@ -60,21 +59,13 @@ def _read_list(option: PlannedOption, storage: int) -> Value:
     size = element_size(element)
     if element != Kind.enumeration:
         return [_plain(element, value) for value in read_list(element, size, storage)]
-    names, stored, _ = _choices(option)
+    names, stored, _ = option.record.stored_choices()
     by_value = dict(zip(stored, names, strict=True))
     return [by_value.get(int(value)) for value in read_list(element, size, storage)]
 
 
-def _choices(option: PlannedOption) -> tuple[list[str], list[int], int]:
-    choices = option.record.choices
-    if choices is None:
-        return [], [], 4
-    size, stored = choices.stored(_POINTER if option.record.type.registry_parser else 0)
-    return choices.names(), stored, size
-
-
 def _name_of(option: PlannedOption, storage: int) -> str | None:
-    names, stored, size = _choices(option)
+    names, stored, size = option.record.stored_choices()
     found = int.from_bytes(read_bytes(storage, size), "little")
     return next((name for name, value in zip(names, stored, strict=True) if value == found), None)
 
@@ -84,7 +75,7 @@ _SIZES = {Kind.boolean: 1, Kind.character: 1, Kind.int64: 8, Kind.uint64: 8, Kin
 
 def _size(option: PlannedOption) -> int:
     kind = option.record.type.kind
-    return _choices(option)[2] if kind == Kind.enumeration else _SIZES.get(kind, 4)
+    return option.record.stored_choices()[2] if kind == Kind.enumeration else _SIZES.get(kind, 4)
 
 
 _EMPTY: dict[Kind, Scalar] = {
@@ -101,7 +92,7 @@ def _empty(option: PlannedOption) -> Value:
     """The value of an option without cl::init: T()."""
     kind = option.record.type.kind
     if kind == Kind.enumeration:
-        names, stored, _ = _choices(option)
+        names, stored, _ = option.record.stored_choices()
         return next((name for name, value in zip(names, stored, strict=True) if value == 0), None)
     return _EMPTY.get(kind, 0)
 

@@ -1,0 +1,103 @@
+#include "interface/lookup.hpp"
+
+#include "image/option_layout.hpp"
+#include "view/values.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace optctx::interface {
+namespace {
+
+// What an optctx_value points at where it is more than one plain item.
+struct Owned {
+    std::vector<view::Scalar> scalars;
+    std::vector<optctx_item> items;
+};
+
+std::uintptr_t address_of(const view::Context* context, const Place& place) {
+    if (context == nullptr || place.slot == view::no_slot) return place.live;
+    return reinterpret_cast<std::uintptr_t>(context->address(place.slot)) + place.offset;
+}
+
+optctx_item named(const Choice& choice, std::uint64_t bits) {
+    return {bits, 0.0, choice.name.c_str(), choice.name.size()};
+}
+
+optctx_item enumerator(const Entry& entry, std::uint64_t stored) {
+    const auto found = std::find_if(entry.choices.begin(), entry.choices.end(),
+                                    [stored](const Choice& choice) { return choice.stored == stored; });
+    return found == entry.choices.end() ? optctx_item{stored, 0.0, nullptr, 0} : named(*found, stored);
+}
+
+// A text stays the scalar's.
+optctx_item item(const Entry& entry, const view::Scalar& scalar) {
+    if (entry.element_kind == view::Kind::enumeration) return enumerator(entry, std::get<std::uint64_t>(scalar));
+    if (const auto* text = std::get_if<std::string>(&scalar)) {
+        if (entry.element_kind == view::Kind::character)
+            return {static_cast<unsigned char>(text->front()), 0.0, nullptr, 0};
+        return {0, 0.0, text->c_str(), text->size()};
+    }
+    if (const auto* real = std::get_if<double>(&scalar)) return {0, *real, nullptr, 0};
+    if (const auto* integer = std::get_if<std::int64_t>(&scalar))
+        return {static_cast<std::uint64_t>(*integer), 0.0, nullptr, 0};
+    if (const auto* truth = std::get_if<bool>(&scalar)) return {*truth, 0.0, nullptr, 0};
+    return {std::get<std::uint64_t>(scalar), 0.0, nullptr, 0};
+}
+
+void hand_over(std::unique_ptr<Owned> owned, optctx_value& out) {
+    out.items = owned->items.data();
+    out.count = owned->items.size();
+    out.owned = owned.release();
+}
+
+void read_several(const Entry& entry, std::vector<view::Scalar> scalars, optctx_value& out) {
+    auto owned = std::make_unique<Owned>();
+    owned->scalars = std::move(scalars);
+    for (const view::Scalar& scalar : owned->scalars) owned->items.push_back(item(entry, scalar));
+    hand_over(std::move(owned), out);
+}
+
+void read_bits(const Entry& entry, std::uintptr_t address, optctx_value& out) {
+    const auto mask = std::get<std::uint64_t>(view::read_scalar(view::Kind::bits, address));
+    auto owned = std::make_unique<Owned>();
+    for (const Choice& choice : entry.choices)
+        if (mask >> choice.stored & 1) owned->items.push_back(named(choice, choice.stored));
+    hand_over(std::move(owned), out);
+}
+
+void read_single(const optctx_item& single, optctx_value& out) {
+    out.single = single;
+    out.items = &out.single;
+    out.count = 1;
+    out.owned = nullptr;
+}
+
+}  // namespace
+
+void read_value(const view::Context* context, const Entry& entry, optctx_value& out) {
+    const std::uintptr_t address = address_of(context, entry.value);
+    switch (entry.value_kind) {
+        case view::Kind::list:
+            return read_several(entry, view::read_list(entry.element_kind, entry.element_size, address), out);
+        case view::Kind::bits:
+            return read_bits(entry, address, out);
+        case view::Kind::string:
+            return read_several(entry, {view::read_scalar(entry.value_kind, address)}, out);
+        case view::Kind::enumeration:
+            return read_single(enumerator(entry, view::read_integer(entry.size, address)), out);
+        default:
+            return read_single(item(entry, view::read_scalar(entry.value_kind, address)), out);
+    }
+}
+
+void free_value(optctx_value& value) noexcept { delete static_cast<Owned*>(std::exchange(value.owned, nullptr)); }
+
+std::uint32_t occurrences_of(const view::Context* context, const Entry& entry) {
+    return reinterpret_cast<const image::RawOption*>(address_of(context, entry.object))->occurrences;
+}
+
+}  // namespace optctx::interface

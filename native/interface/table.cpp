@@ -1,0 +1,84 @@
+#include "interface/table.hpp"
+
+#include "interface/nearest.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+namespace optctx::interface {
+namespace {
+
+std::atomic<const Table*> current_table{nullptr};
+
+constexpr bool same(view::Kind kind, optctx_kind number) {
+    return static_cast<unsigned>(kind) == static_cast<unsigned>(number);
+}
+// The numbers are part of the interface: a kind that is added comes last.
+static_assert(same(view::Kind::boolean, OPTCTX_BOOL) && same(view::Kind::bool_or_default, OPTCTX_BOOL_OR_DEFAULT));
+static_assert(same(view::Kind::int32, OPTCTX_INT32) && same(view::Kind::uint32, OPTCTX_UINT32));
+static_assert(same(view::Kind::int64, OPTCTX_INT64) && same(view::Kind::uint64, OPTCTX_UINT64));
+static_assert(same(view::Kind::float32, OPTCTX_FLOAT) && same(view::Kind::float64, OPTCTX_DOUBLE));
+static_assert(same(view::Kind::character, OPTCTX_CHAR) && same(view::Kind::string, OPTCTX_STRING));
+static_assert(same(view::Kind::enumeration, OPTCTX_ENUM) && same(view::Kind::list, OPTCTX_LIST));
+static_assert(same(view::Kind::bits, OPTCTX_BITS) && same(view::Kind::other, OPTCTX_OTHER));
+
+std::uint32_t stored_size(view::Kind kind) {
+    switch (kind) {
+        case view::Kind::boolean:
+        case view::Kind::character:
+            return 1;
+        case view::Kind::int64:
+        case view::Kind::uint64:
+        case view::Kind::float64:
+        case view::Kind::string:
+            return 8;
+        default:
+            return 4;
+    }
+}
+
+}  // namespace
+
+Entry::Entry(std::string own_name, std::string type_name, view::Kind of_value, view::Kind of_elements,
+             unsigned enum_size)
+    : optctx_option{},
+      name_(std::move(own_name)),
+      type_(std::move(type_name)),
+      value_kind(of_value),
+      element_kind(of_value == view::Kind::list || of_value == view::Kind::bits ? of_elements : of_value) {
+    name = name_.c_str();
+    type = type_.c_str();
+    kind = static_cast<std::uint32_t>(value_kind);
+    element = static_cast<std::uint32_t>(element_kind);
+    size = element_kind == view::Kind::enumeration ? enum_size : stored_size(element_kind);
+}
+
+void Table::add(std::unique_ptr<Entry> entry, const std::vector<std::string>& names) {
+    for (const std::string& name : names) names_.emplace(name, entry.get());
+    entries_.push_back(std::move(entry));
+}
+
+const Entry* Table::find(std::string_view name) const {
+    const auto found = names_.find(name);
+    return found == names_.end() ? nullptr : found->second;
+}
+
+std::string Table::unknown(std::string_view name) const {
+    std::string bare(name.substr(std::min(name.find_first_not_of('-'), name.size())));
+    std::replace(bare.begin(), bare.end(), '_', '-');
+    std::vector<std::string_view> known;
+    for (const auto& [known_name, entry] : names_) known.push_back(known_name);
+    const std::string_view near = nearest(bare, known);
+    return "no LLVM option is called '" + std::string(name) + "' among the " + std::to_string(names_.size()) + " of " +
+           library_ + (near.empty() ? "; `optctx list` shows every name" : "; did you mean " + std::string(near) + "?");
+}
+
+void publish(std::unique_ptr<const Table> table) {
+    const Table* none = nullptr;
+    if (current_table.compare_exchange_strong(none, table.get(), std::memory_order_release)) table.release();
+}
+
+const Table* published() noexcept { return current_table.load(std::memory_order_acquire); }
+
+}  // namespace optctx::interface

@@ -1,0 +1,19 @@
+// A process of its own, into which it loads the libraries that are named; then it looks an option up.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <optctx/option_context.hpp>
+
+int main(int count, char** paths) {
+    for (int i = 1; i < count; ++i)
+        if (dlopen(paths[i], RTLD_NOW | RTLD_LOCAL) == nullptr) return 2;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        try {
+            optctx::current();
+            return 3;
+        } catch (const optctx::Unavailable& error) {
+            std::puts(error.what());
+        }
+    }
+    return 0;
+}
