@@ -17,27 +17,31 @@ using namespace optctx;
 
 namespace {
 
-// (context, owner) -> bool and text -> context; set once, kept for ever: LLVM may run while Python shuts down.
+// See `set_judges`; set once, kept for ever: LLVM may run while Python shuts down.
 nb::object* may_run_function = nullptr;
 nb::object* resolve_function = nullptr;
 
 const void* pointer(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
 
-bool may_run(void* owner, bool is_error) {
+nb::object object_or_none(void* object) {
+    return object == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(object));
+}
+
+bool may_run(void* owner, void* here, bool is_error) {
     const nb::gil_scoped_acquire gil;
     try {
-        return nb::cast<bool>((*may_run_function)(nb::handle(static_cast<PyObject*>(owner)), is_error));
+        return nb::cast<bool>((*may_run_function)(object_or_none(owner), object_or_none(here), is_error));
     } catch (nb::python_error& error) {
         error.discard_as_unraisable("optctx: comparing contexts");
         return false;
     }
 }
 
-bind::Resolved resolve(std::string_view text) {
+bind::Resolved resolve(std::string_view text, void* here) {
     const nb::gil_scoped_acquire gil;
     drop_orphans();
     try {
-        const nb::object owner = (*resolve_function)(nb::bytes(text.data(), text.size()));
+        const nb::object owner = (*resolve_function)(nb::bytes(text.data(), text.size()), object_or_none(here));
         if (owner.is_none()) return {};
         auto context = nb::cast<std::shared_ptr<view::Context>>(owner.attr("_native"));
         return {std::move(context), nb::object(owner).release().ptr()};
@@ -109,7 +113,8 @@ void add_bind(nb::module_& m) {
             resolve_function = new nb::object(std::move(judge_text));
         },
         "may_run"_a, "resolve"_a,
-        "What decides: (owner of a binding, whether a mismatch is an error) -> bool, and bytes -> context or None.");
+        "What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and "
+        "(text of an attribute, owner of the scope or None) -> context or None.");
     m.def(
         "bind",
         [](std::uintptr_t llvm_context, std::shared_ptr<view::Context> context, nb::object owner,

@@ -427,7 +427,7 @@ def configure_bindings(image: int, calls: Sequence[int]) -> None:
 
 def set_judges(may_run: object, resolve: object) -> None:
     """
-    What decides: (owner of a binding, whether a mismatch is an error) -> bool, and bytes -> context or None.
+    What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and (text of an attribute, owner of the scope or None) -> context or None.
     """
 
 def bind(llvm_context: int, context: Context, owner: object, on_mismatch: OnMismatch) -> bool:

@@ -64,7 +64,7 @@ const Scoped* find(const Run& run, std::string_view text) {
 // False if the text was refused.
 bool add_attribute(Run& run, std::string_view text) {
     if (text.empty() || find(run, text) != nullptr) return true;
-    Resolved resolved = judge.resolve(text);
+    Resolved resolved = judge.resolve(text, view::current_owner(image));
     if (resolved.context == nullptr) return false;
     run.attributes.push_back({std::string(text), std::move(resolved)});
     return true;
@@ -90,7 +90,8 @@ bool begin_run(State& now, const void* llvm_context, Subject kind, void* subject
         if (binding->on_mismatch == OnMismatch::switch_over) {
             view::enter_borrowed(binding->context, binding->owner);
             run.entered = std::move(binding);
-        } else if (!judge.may_run(binding->owner, binding->on_mismatch == OnMismatch::error)) {
+        } else if (!judge.may_run(binding->owner, view::current_owner(image),
+                                  binding->on_mismatch == OnMismatch::error)) {
             return false;
         }
     }

@@ -57,10 +57,10 @@ struct Resolved {
 
 // What is decided by code that knows names and values; called on the thread that runs LLVM, and must not throw.
 struct Judge {
-    // Whether a module bound to this owner may run under the scope of this thread.
-    bool (*may_run)(void* owner, bool is_error);
-    // The options in `text` on top of the scope of this thread.
-    Resolved (*resolve)(std::string_view text);
+    // Whether a module bound to `owner` may run in the scope of `here` (null: outside any).
+    bool (*may_run)(void* owner, void* here, bool is_error);
+    // The options in `text` on top of that scope.
+    Resolved (*resolve)(std::string_view text, void* here);
 };
 
 void configure(unsigned image, const LlvmCalls& calls, const Judge& judge);

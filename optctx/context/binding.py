@@ -100,11 +100,11 @@ def _mismatch(owner: OptionContext, here: OptionContext) -> str:
     )
 
 
-def _may_run(owner: OptionContext, is_error: bool) -> bool:
-    """On the thread that runs LLVM: whether a module bound to `owner` may run under this thread's scope."""
-    from optctx.context.context import current
+def _may_run(owner: OptionContext, here: OptionContext | None, is_error: bool) -> bool:
+    """On the thread that runs LLVM, inside `here`: whether a module bound to `owner` may run."""
+    from optctx.context.context import process_wide_values
 
-    text = _mismatch(owner, current())
+    text = _mismatch(owner, here or process_wide_values())
     if not text:
         return True
     if is_error:
@@ -114,12 +114,12 @@ def _may_run(owner: OptionContext, is_error: bool) -> bool:
     return not is_error
 
 
-def _resolve(text: bytes) -> OptionContext | None:
-    """The options in a function's attribute on top of this thread's scope; None if they are refused."""
-    from optctx.context.context import OptionContext
+def _resolve(text: bytes, here: OptionContext | None) -> OptionContext | None:
+    """The options in a function's attribute, inside `here`; None if they are refused."""
+    from optctx.context.context import OptionContext, process_wide_values
 
     try:
-        return OptionContext.from_args(text.decode())
+        return OptionContext.from_args(text.decode(), base=here or process_wide_values())
     except (OptctxError, UnicodeDecodeError) as error:
         words = text.decode(errors="backslashreplace")
         problem = OptionValueError(

@@ -25,7 +25,7 @@ from optctx.registry.values import Value, python_types, read_value
 if TYPE_CHECKING:
     from llvmlite.binding.context import ContextRef
 
-__all__ = ["OptionContext", "current", "lookup"]
+__all__ = ["OptionContext", "current", "lookup", "process_wide_values"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -287,7 +287,13 @@ class OptionContext(Mapping[str, Value]):
 def current() -> OptionContext:
     """The context that this thread is in; outside any scope, one of the process-wide values of now."""
     engine = attach()
-    return _current(engine) or OptionContext._from(engine, Contents(drift_of(engine), {}, {}), ())
+    return _current(engine) or process_wide_values()
+
+
+def process_wide_values() -> OptionContext:
+    """A context of what is set for the whole process at this moment."""
+    engine = attach()
+    return OptionContext._from(engine, Contents(drift_of(engine), {}, {}), ())
 
 
 @overload
