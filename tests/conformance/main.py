@@ -63,6 +63,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--tests", type=Path, help="a folder with FOLDERs, in place of llvm/test")
     parser.add_argument("--limit", type=int, default=0, help="so many jobs, chosen at random; 0 is all")
     parser.add_argument("--per-option", type=int, default=0, help="so many jobs for each option; 0 is all")
+    parser.add_argument("--option", action="append", help="only jobs that set it, or another that is named")
     parser.add_argument("--seed", type=int, default=1, help="of the order of jobs and of the choice")
     parser.add_argument("--threads", type=int, default=2, help="inside contexts at once")
     parser.add_argument(
@@ -83,11 +84,13 @@ def _leave_for(folder: Path) -> None:
 
 
 def _choose(jobs: list[Job], options: argparse.Namespace) -> list[Job]:
-    """A part of the jobs, at random: so many in all, or enough that every option has so many."""
+    """A part of the jobs: with certain options; at random so many in all, or so many for every option."""
     chosen: list[int] = []
     count: Counter[str] = Counter()
     for index in shuffled(len(jobs), options.seed):
         names = option_names(jobs[index])
+        if options.option and not set(options.option) & set(names):
+            continue
         if options.per_option and min(count[name] for name in names) >= options.per_option:
             continue
         chosen.append(index)
