@@ -7,6 +7,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from functools import cache
 from typing import Any
@@ -176,8 +177,10 @@ def test_reference_outcomes_are_kept_for_the_next_run(tmp_path: pathlib.Path) ->
 @cache
 def judged(*names: str) -> Any:
     """What the suite makes of the jobs in `suite_faults`, each with the fault that it is named after."""
-    script = "import sys, suite_faults, tempfile; suite_faults.judge_jobs(tempfile.mkdtemp(), *sys.argv[1:])"
-    return json.loads(run_python(script, *names))
+    with tempfile.TemporaryDirectory() as references:
+        return json.loads(
+            run_python("import sys, suite_faults; suite_faults.judge_jobs(*sys.argv[1:])", references, *names)
+        )
 
 
 def verdict(name: str, *company: str) -> tuple[str, str]:

@@ -6,11 +6,13 @@ import os
 import pickle
 import resource
 import selectors
+import shutil
 import signal
 import struct
 import sys
 import tempfile
 import time
+import warnings
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -46,10 +48,12 @@ class Watched:
         self._done = 0
 
     def __enter__(self) -> Watched:
+        self._folder = tempfile.mkdtemp(prefix="fuzz-")
         return self
 
     def __exit__(self, *_: object) -> None:
         self.restart()
+        shutil.rmtree(self._folder)
 
     @property
     def fresh(self) -> bool:
@@ -107,11 +111,13 @@ class Watched:
         self._from, answers = os.pipe()
         self._streams = os.memfd_create("streams")
         self._read, self._done, self._data = 0, 0, b""
-        self._pid = os.fork()
+        with warnings.catch_warnings():  # from Python 3.12 on, of threads: those of FreshProcess only read
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self._pid = os.fork()
         if not self._pid:
             os.close(self._to)
             os.close(self._from)
-            _serve(requests, answers, self._streams)
+            _serve(self._folder, requests, answers, self._streams)
         os.close(requests)
         os.close(answers)
         self._selector = selectors.DefaultSelector()
@@ -135,7 +141,7 @@ class Watched:
         return os.waitstatus_to_exitcode(status)
 
 
-def _serve(requests: int, answers: int, streams: int) -> NoReturn:
+def _serve(folder: str, requests: int, answers: int, streams: int) -> NoReturn:
     """The child: works until it is killed, or dies of a case."""
 
     def tell(stage: str) -> None:
@@ -143,7 +149,7 @@ def _serve(requests: int, answers: int, streams: int) -> NoReturn:
 
     try:
         sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
-        os.chdir(tempfile.mkdtemp(prefix="fuzz-"))  # some options write files
+        os.chdir(folder)  # some options write files
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
