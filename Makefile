@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint bench conformance sanitize stub clean
+.PHONY: demo test lint bench conformance fuzz sanitize stub clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -24,6 +24,12 @@ bench: $(VENV)/.built
 # LLVM's own regression tests as the judge; takes their sources from Debian's source package (apt-get source).
 conformance: $(VENV)/.built
 	$(BIN)/python -m tests.conformance Transforms Analysis CodeGen
+
+# Any names and values, against exits, crashes, hangs, prints and changes: make fuzz MINUTES=60 SEED=1000
+MINUTES ?= 10
+SEED ?= 1
+fuzz: $(VENV)/.built
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
 
 # The tests with the native code built under a sanitizer: make sanitize SANITIZER=address (or undefined, thread).
 SANITIZER ?= address

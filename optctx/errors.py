@@ -16,7 +16,10 @@ __all__ = [
     "ScopeError",
     "UnknownOptionError",
     "UnsupportedImageError",
+    "shown",
 ]
+
+_MOST = 200  # characters of a value in a message
 
 
 class OptctxError(Exception):
@@ -70,3 +73,12 @@ class PassPipelineError(OptctxError, ValueError):
 
 class UnsupportedImageError(OptctxError):
     """No LLVM in the process, or one whose layout does not check out; nothing was changed."""
+
+
+def shown(value: object) -> str:
+    """What a caller passed, for a message: its repr, cut where it is long. Never raises."""
+    try:
+        text = repr(value)
+    except Exception:  # an int of too many digits; whatever a class of the caller's does
+        return f"a {type(value).__name__} that has no repr"
+    return text if len(text) <= _MOST else f"{text[:_MOST]}..."

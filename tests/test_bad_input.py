@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from support import UNROLLED_ONCE, process_state, run_python, unrolled
@@ -314,3 +315,30 @@ def test_a_library_that_does_not_check_out_is_an_error_and_stays_as_it_is() -> N
         assert optctx.info()["error"]
         assert changed_code() == []
     """)
+
+
+HUGE = 10**5000  # which repr() refuses to write out
+
+
+class Unshown:
+    """As a caller's class may be."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+@pytest.mark.parametrize("odd", [HUGE, [HUGE], Unshown()], ids=["int", "list", "class"])
+def test_what_cannot_be_shown_is_an_error_of_ours_all_the_same(odd: Any) -> None:
+    attempts: list[Callable[[], object]] = [
+        lambda: OptionContext({"vectorize-loops": odd}),
+        lambda: OptionContext({"pgo-analysis-map": odd}),
+        lambda: OptionContext({}, base=odd),
+        lambda: OptionContext({"unroll-count": 1}, process_wide=odd),
+        lambda: OptionContext.from_args([odd]),
+        lambda: registry()[odd if odd.__hash__ else HUGE],
+    ]
+    for attempt in attempts:
+        with pytest.raises(OptctxError) as caught:
+            attempt()
+        assert type(caught.value) is not OptctxError
+        assert len(str(caught.value)) < 1000

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import pickle
 from functools import cache
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import process_state, run_python
 
-from optctx import OptctxError, Option, OptionContext, current, registry
+from optctx import Option, OptionContext, registry
 
 # Text that LLVM takes for the types that have parsers of their own.
 OTHER = {
@@ -63,6 +61,8 @@ def value_of(option: Option) -> st.SearchStrategy[object]:
         return st.lists(element, max_size=4)
     if option.type == "other":
         return st.sampled_from(OTHER[option.name])
+    if option.name.endswith("-new-hint-value"):  # a parser of its own
+        return st.integers(0, 255)
     return BY_TYPE[option.type]
 
 
@@ -146,66 +146,3 @@ def test_every_option_that_can_be_set_takes_its_own_default() -> None:
         if value is None or (option.type == "enum" and literal(option)):
             continue
         assert OptionContext({option.name: value}, base="defaults")[option.name] == value, option.name
-
-
-ANYTHING = st.one_of(
-    st.text(max_size=60),
-    st.text("-+.0123456789abcdefxinEeE, =", max_size=12),
-    st.sampled_from(
-        ["true", "false", "0", "-1", "*", "(", "[", "a{1", "all", "none", "default", ":", "=", "\\"]
-    ),
-    st.integers(),
-    st.floats(),
-    st.booleans(),
-    st.none(),
-    st.binary(max_size=4),
-    st.lists(st.one_of(st.text(max_size=8), st.integers(), st.none()), max_size=3),
-    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
-)
-
-
-def throw_anything() -> None:
-    """Anything for any option is an error of ours or a context, and changes nothing. In its own process."""
-    before, outside = process_state(), current()
-    names = sorted(registry())
-
-    @settings(max_examples=3000)
-    @given(st.sampled_from(names), ANYTHING, st.booleans())
-    def throw(name: str, value: object, as_argument: bool) -> None:
-        try:
-            if as_argument:
-                context = OptionContext.from_args([f"-{name}={value}"])
-            else:
-                context = OptionContext({name: value})
-        except OptctxError:
-            pass
-        else:
-            assert len(context) == len(names)
-            context[name]  # can be read
-            assert list(context.overrides)
-        assert current() == outside
-
-    throw()
-    assert process_state() == before
-
-
-def throw_command_lines() -> None:
-    """Any text as a command line. For a process of its own."""
-    before = process_state()
-
-    @settings(max_examples=1000)
-    @given(st.one_of(st.text(max_size=40), st.lists(st.text(max_size=20), max_size=4)))
-    def throw(args: str | list[str]) -> None:
-        with contextlib.suppress(OptctxError):
-            OptionContext.from_args(args)
-
-    throw()
-    assert process_state() == before
-
-
-def test_anything_for_any_option_is_an_error_or_a_context_and_changes_nothing() -> None:
-    run_python("from test_properties import throw_anything; throw_anything()")
-
-
-def test_any_command_line_is_an_error_or_a_context_and_changes_nothing() -> None:
-    run_python("from test_properties import throw_command_lines; throw_command_lines()")

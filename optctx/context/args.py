@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.text import Texts, flag_text, needs_value, split_text
 from optctx.engine.attach import Engine
-from optctx.errors import OptionTypeError, OptionValueError
+from optctx.errors import OptionTypeError, OptionValueError, shown
 
 __all__ = ["parse_args"]
 
@@ -56,6 +56,6 @@ def _words(args: Iterable[str] | str) -> list[str]:
     for word in words:
         if not isinstance(word, str):
             raise OptionTypeError(
-                f"a command line is a str or strings, found {word!r} of type {type(word).__name__}"
+                f"a command line is a str or strings, found {shown(word)} of type {type(word).__name__}"
             )
     return words

@@ -7,7 +7,7 @@ from typing import Literal
 from optctx._native import Kind
 from optctx.engine.attach import Engine
 from optctx.engine.plan import COPIED_FOR_GOOD, PlannedOption
-from optctx.errors import OptionTypeError, ProcessWideOptionError
+from optctx.errors import OptionTypeError, ProcessWideOptionError, shown
 from optctx.registry.registry import find
 
 __all__ = ["ProcessWideMode", "scopable"]
@@ -36,7 +36,7 @@ def scopable(engine: Engine, name: str, mode: ProcessWideMode = "refuse") -> Pla
     and, in mode "exclusive", cannot be put back exactly either.
     """
     if mode not in ("refuse", "exclusive"):
-        raise OptionTypeError(f'process_wide is "refuse" or "exclusive", found {mode!r}')
+        raise OptionTypeError(f'process_wide is "refuse" or "exclusive", found {shown(mode)}')
     option = engine.resolve(find(engine, name))
     if option.scope != "process" and option.slot is not None:
         return option

@@ -12,7 +12,7 @@ from optctx.context.exclusive import changes_of
 from optctx.context.override import Override, make_override
 from optctx.context.text import Texts, texts_of
 from optctx.engine.attach import Engine
-from optctx.errors import OptionTypeError, OptionValueError
+from optctx.errors import OptionTypeError, OptionValueError, shown
 from optctx.registry.registry import find
 from optctx.registry.values import read_value
 
@@ -76,7 +76,7 @@ def resolve_base(engine: Engine, base: Base, current: OptionContext | None) -> C
     contents = getattr(base, "_contents", None)
     if isinstance(contents, Contents):
         return contents
-    raise OptionTypeError(f'base is "inherit", "defaults" or an OptionContext, found {base!r}')
+    raise OptionTypeError(f'base is "inherit", "defaults" or an OptionContext, found {shown(base)}')
 
 
 def drift_of(engine: Engine) -> Setting:

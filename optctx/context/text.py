@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from optctx._native import Kind, call_virtual_uint, option_at
 from optctx.engine.plan import PlannedOption
-from optctx.errors import OptionTypeError, OptionValueError
+from optctx.errors import OptionTypeError, OptionValueError, shown
 from optctx.image.typenames import type_name
 
 __all__ = ["Texts", "flag_text", "needs_value", "texts_of"]
@@ -114,6 +114,6 @@ def _command_line_text(option: PlannedOption, name: str, text: str) -> str | Non
 
 def _wrong_type(option: PlannedOption, name: str, value: object, expected: str) -> OptionTypeError:
     return OptionTypeError(
-        f"cannot set {name!r} to {value!r}: the option is of type {type_name(option.record.type.kind)} "
+        f"cannot set {name!r} to {shown(value)}: the option is of type {type_name(option.record.type.kind)} "
         f"and takes {expected}, found {type(value).__name__}"
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from optctx.engine.attach import Engine, attach
 from optctx.engine.plan import PlannedOption
-from optctx.errors import UnknownOptionError
+from optctx.errors import UnknownOptionError, shown
 from optctx.registry.option import Option
 
 __all__ = ["Registry", "find", "registry"]
@@ -55,7 +55,7 @@ def unknown(engine: Engine, name: object) -> UnknownOptionError:
     """The error for a name that nobody registered, with what may have been meant."""
     if not isinstance(name, str):
         return UnknownOptionError(
-            f"an option name is a string, found {name!r} of type {type(name).__name__}", repr(name)
+            f"an option name is a string, found {shown(name)} of type {type(name).__name__}", shown(name)
         )
     bare = name.lstrip("-").replace("_", "-")
     near = (

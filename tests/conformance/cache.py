@@ -11,7 +11,7 @@ __all__ = ["ReferenceCache"]
 
 
 class ReferenceCache:
-    """A file of JSON lines, one for each outcome; appended to as they come."""
+    """A file of JSON lines, one for each outcome; appended to as they come. A context manager."""
 
     def __init__(self, folder: Path, build_id: str, *, printed: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -22,6 +22,12 @@ class ReferenceCache:
                 key, *fields = json.loads(line)
                 self._known[key] = Outcome(*fields)
         self._file = self._path.open("a")
+
+    def __enter__(self) -> ReferenceCache:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
     def get(self, job: Job) -> Outcome | None:
         return self._known.get(job.key())
