@@ -261,23 +261,24 @@ void bind_view(nb::module_& m) {
         "enter",
         [](const std::shared_ptr<view::Context>& context, nb::object owner) {
             for (void* orphan : view::take_orphans()) Py_DECREF(static_cast<PyObject*>(orphan));
-            if (!view::admit_at_once(*context)) {
+            view::Frame frame{.context = context, .owner = owner.ptr()};
+            if (!view::admit_at_once(frame)) {
                 const nb::gil_scoped_release waiting;
-                view::admit(*context);
+                view::admit(frame);
             }
-            view::enter(context, owner.ptr());
+            view::enter(std::move(frame));
             owner.release();
         },
         "context"_a, "owner"_a);
     m.def(
         "begin_compilation",
         [] {
-            if (view::gate::try_enter()) return;
+            if (view::begin_compilation_at_once()) return;
             const nb::gil_scoped_release waiting;
-            view::gate::enter();
+            view::begin_compilation();
         },
         "Counts this thread among those inside LLVM; waits while options are changed process-wide.");
-    m.def("end_compilation", &view::gate::leave);
+    m.def("end_compilation", &view::end_compilation);
     nb::exception<view::gate::GateError>(m, "GateError", PyExc_RuntimeError);
     nb::class_<view::Change>(m, "Change", "One option changed in LLVM's own object, and how that is undone.")
         .def(

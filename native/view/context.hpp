@@ -4,6 +4,7 @@
 #include "view/activation.hpp"
 #include "view/process_wide.hpp"
 #include "view/space.hpp"
+#include "view/way.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -46,16 +47,18 @@ private:
     std::shared_ptr<ProcessWide> process_wide_;
 };
 
-// Lets this thread in, past the gate (view/gate.hpp): at once, or after a wait that must not be made while holding what
-// a thread inside may need (the GIL). Process-wide changes are in force when `admit` returns; it throws gate::GateError
-// or ParseError with nothing changed.
-bool admit_at_once(const Context& context) noexcept;
-void admit(const Context& context);
-// After one of these: the scopes of this thread, innermost last. `owner` is whatever the caller wants back on leaving.
-void enter(const std::shared_ptr<Context>& context, void* owner);
+// Lets this thread into the frame's context, at once or after a wait; see Way.
+bool admit_at_once(Frame& frame);
+void admit(Frame& frame);
+// After one of these: the innermost scope of this thread.
+void enter(Frame frame);
 // Leaves the innermost scope, which must be of `context`; returns its owner. Throws ScopeError and changes nothing
 // otherwise.
 void* leave(const Context& context);
+// A compilation of this thread, in a scope or outside; see Way.
+bool begin_compilation_at_once();
+void begin_compilation();
+void end_compilation() noexcept;
 // Owner of the innermost scope of this thread and image, or null.
 void* current_owner(unsigned image) noexcept;
 // Makes the counts right again in children of fork, where only the forking thread lives on. Idempotent.

@@ -1,6 +1,6 @@
 // The stack of scopes of each thread.
 #include "view/context.hpp"
-#include "view/gate.hpp"
+#include "view/per_thread.hpp"
 
 #include "os/os.hpp"
 
@@ -15,35 +15,12 @@
 namespace optctx::view {
 namespace {
 
-struct Frame {
-    std::shared_ptr<Context> context;
-    ActivationPool::Node activation;
-    View previous;
-    void* owner;
-};
-
+std::atomic<Way*> chosen_way{nullptr};
 std::atomic<std::size_t> active{0};
 std::mutex orphan_mutex;
 std::vector<void*>& orphans() {
     static auto* list = new std::vector<void*>;  // outlives every thread
     return *list;
-}
-
-// What is in force process-wide; guarded by the gate: only its first and its last closer touch it.
-std::shared_ptr<ProcessWide>& in_force() {
-    static auto* changes = new std::shared_ptr<ProcessWide>;
-    return *changes;
-}
-
-// The other way round from admit.
-void dismiss(const Context& context) {
-    if (context.process_wide() == nullptr) {
-        gate::leave();
-    } else if (gate::last_out()) {
-        in_force()->undo();
-        in_force() = nullptr;
-        gate::open();
-    }
 }
 
 struct Stack {
@@ -52,68 +29,61 @@ struct Stack {
     // A thread that ends inside scopes leaves them, innermost first.
     ~Stack() {
         while (!frames.empty()) {
+            void* owner = pop();
             const std::lock_guard lock(orphan_mutex);
-            orphans().push_back(pop());
+            orphans().push_back(owner);
         }
     }
 
-    void* pop() {
+    const Frame* innermost() const noexcept { return frames.empty() ? nullptr : &frames.back(); }
+
+    void* pop() noexcept {
         Frame frame = std::move(frames.back());
         frames.pop_back();
-        set_current_view(frame.context->space().image(), frame.previous);
         active.fetch_sub(1, std::memory_order_relaxed);
-        frame.context->release(std::move(frame.activation));
-        dismiss(*frame.context);
+        way().leave(frame, innermost());
         return frame.owner;
     }
 };
 
 thread_local Stack stack;
 
-}  // namespace
+void before_fork() { way().before_fork(); }
 
-namespace {
+void after_fork_in_parent() { way().after_fork_in_parent(); }
 
 void after_fork_in_child() {
     active = stack.frames.size();
-    if (!gate::only_this_thread_lives()) return;
-    if (in_force() != nullptr) in_force()->undo();
-    in_force() = nullptr;
-    gate::open();
+    way().after_fork_in_child(stack.innermost());
 }
 
 }  // namespace
 
+Way& way() noexcept {
+    Way* chosen = chosen_way.load(std::memory_order_acquire);
+    return chosen != nullptr ? *chosen : per_thread();
+}
+
+void use(Way& chosen) noexcept { chosen_way.store(&chosen, std::memory_order_release); }
+
 void watch_forks() {
-    static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    static const int registered = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     if (registered != 0) throw os::OsError("pthread_atfork", 0, registered);
 }
 
-bool admit_at_once(const Context& context) noexcept { return context.process_wide() == nullptr && gate::try_enter(); }
+bool admit_at_once(Frame& frame) { return way().admit_at_once(frame, stack.innermost()); }
 
-void admit(const Context& context) {
-    if (context.process_wide() == nullptr) return gate::enter();
-    if (!gate::close(context.process_wide()->key())) return;
+void admit(Frame& frame) { way().admit(frame, stack.innermost()); }
+
+void enter(Frame frame) {
     try {
-        context.process_wide()->apply();
-        in_force() = context.process_wide();
+        stack.frames.reserve(stack.frames.size() + 1);
     } catch (...) {
-        gate::changed(false);
+        way().leave(frame, stack.innermost());
         throw;
     }
-    gate::changed(true);
-}
-
-void enter(const std::shared_ptr<Context>& context, void* owner) {
-    const unsigned image = context->space().image();
-    try {
-        stack.frames.push_back({context, context->acquire(), current_view(image), owner});
-    } catch (...) {
-        dismiss(*context);
-        throw;
-    }
+    stack.frames.push_back(std::move(frame));
     active.fetch_add(1, std::memory_order_relaxed);
-    set_current_view(image, stack.frames.back().activation.front().activation->view());
 }
 
 void* leave(const Context& context) {
@@ -125,6 +95,12 @@ void* leave(const Context& context) {
     throw ScopeError(
         "this thread is not inside it: it was not entered, was left already, or was entered on another thread");
 }
+
+bool begin_compilation_at_once() { return way().begin_compilation_at_once(stack.innermost()); }
+
+void begin_compilation() { way().begin_compilation(stack.innermost()); }
+
+void end_compilation() noexcept { way().end_compilation(stack.innermost()); }
 
 void* current_owner(unsigned image) noexcept {
     const auto& frames = stack.frames;

@@ -1,0 +1,11 @@
+// The way of a process whose code is redirected: every thread reads storage of its own, and only options that cannot be
+// scoped are changed for all, under the gate.
+#pragma once
+
+#include "view/way.hpp"
+
+namespace optctx::view {
+
+Way& per_thread() noexcept;
+
+}  // namespace optctx::view
