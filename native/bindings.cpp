@@ -7,6 +7,8 @@
 #include "patch/patch.hpp"
 #include "view/context.hpp"
 #include "view/gate.hpp"
+#include "view/per_thread.hpp"
+#include "view/turns.hpp"
 #include "view/values.hpp"
 
 #include <nanobind/nanobind.h>
@@ -197,6 +199,7 @@ void bind_view(nb::module_& m) {
                 r.pointers.push_back({at, slot, offset});
             },
             "at"_a, "slot"_a, "offset"_a, "The word at byte `at` points `offset` bytes into the region of `slot`.");
+    nb::exception<os::OsError>(m, "OsError", PyExc_RuntimeError);
     m.attr("NO_SLOT") = view::no_slot;
     m.attr("MAX_IMAGES") = view::max_images;
     m.def("thread_offset", &view::thread_offset, "image"_a);
@@ -214,15 +217,14 @@ void bind_view(nb::module_& m) {
             return a.patches == b.patches;
         });
     nb::class_<view::Space>(m, "Space", "The regions of one image and what was registered for each.")
-        .def_static(
-            "make",
-            [](unsigned image, std::vector<view::Region> regions, std::vector<std::uint32_t> set_default,
-               std::uintptr_t add_occurrence, const std::vector<std::uint32_t>& reporting) {
-                return new view::Space(image, std::move(regions), std::move(set_default),
-                                       {add_occurrence, {reporting.at(0), reporting.at(1), reporting.at(2)}});
-            },
-            "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a, nb::rv_policy::reference,
-            "A space that lives as long as the process: threads inside contexts and LLVM itself may hold addresses.")
+        .def_static("redirected", &native_calls::redirected_space, "image"_a, "regions"_a, "set_default"_a,
+                    "add_occurrence"_a, "reporting"_a, nb::rv_policy::reference,
+                    "A space of an image whose reads go through views. It lives as long as the process: threads inside "
+                    "contexts and LLVM itself may hold addresses. `reporting`: slots of what LLVM reports through.")
+        .def_static("in_place", &native_calls::in_place_space, "image"_a, "regions"_a, "set_default"_a,
+                    "add_occurrence"_a, "reporting"_a, "vtable_size"_a, "write_index"_a, nb::rv_policy::reference,
+                    "A space of an image that is left as it is. `reporting`: addresses of what LLVM reports through; "
+                    "of the stream also the bytes of its vtable and the index of write_impl.")
         .def(
             "default_address",
             [](const view::Space& s, std::uint32_t slot) {
@@ -309,6 +311,13 @@ void bind_view(nb::module_& m) {
             return owner == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(owner));
         },
         "image"_a);
+    m.def(
+        "take_turns",
+        [] {
+            const nb::gil_scoped_release waiting;
+            view::hand_over(view::turns());
+        },
+        "From now on threads share LLVM's own storage; before the first scope, and for good.");
     m.def("watch_forks", &view::watch_forks, "Keeps counts right in children of fork.");
     m.def("active_scopes", &view::active_scopes);
     m.def("read_scalar", &view::read_scalar, "kind"_a, "address"_a);

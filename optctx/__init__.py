@@ -11,6 +11,7 @@ from optctx.context import OptionContext, current
 from optctx.engine.attach import detach
 from optctx.engine.report import info
 from optctx.errors import (
+    EngineWarning,
     OptctxError,
     OptionTypeError,
     OptionValueError,
@@ -24,6 +25,7 @@ from optctx.passes import emit_assembly, emit_object, run_passes
 from optctx.registry import Option, registry
 
 __all__ = [
+    "EngineWarning",
     "OptctxError",
     "Option",
     "OptionContext",

@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace optctx::view {
@@ -34,17 +36,24 @@ public:
     // Where the value of a slot is kept: a pristine copy, whatever LLVM wrote inside a scope.
     void* address(std::uint32_t slot) const;
 
+    // Slot -> where its value is kept, for every slot.
+    std::vector<void*> values() const;
+    // A text that is the same for contexts with the same values and for no others; never empty.
+    const std::string& key() const;
+
     // An activation that LLVM has not written to, for one thread.
     ActivationPool::Node acquire();
     void release(ActivationPool::Node activation);
 
 private:
-    std::vector<void*> values() const;
+    std::string find_key() const;
 
     Space& space_;
     std::shared_ptr<const Setting> base_;
     Setting overrides_;
     std::shared_ptr<ProcessWide> process_wide_;
+    mutable std::once_flag key_found_;
+    mutable std::string key_;
 };
 
 // Lets this thread into the frame's context, at once or after a wait; see Way.

@@ -88,4 +88,12 @@ Way& per_thread() noexcept {
     return *instance;
 }
 
+void hand_over(Way& next) {
+    if (&way() == &next) return;
+    gate::close("the way of running");
+    use(next);
+    gate::changed(true);
+    if (gate::last_out()) gate::open();
+}
+
 }  // namespace optctx::view

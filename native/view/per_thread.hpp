@@ -7,5 +7,7 @@
 namespace optctx::view {
 
 Way& per_thread() noexcept;
+// Makes `next` the way of this process at a moment when no other thread is inside; may wait for that.
+void hand_over(Way& next);
 
 }  // namespace optctx::view

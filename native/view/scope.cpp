@@ -48,6 +48,23 @@ struct Stack {
 
 thread_local Stack stack;
 
+// Compilations of this thread, which end the way they began.
+thread_local Way* compiling = nullptr;
+thread_local std::size_t compilations = 0;
+
+Way& way_of_compilations() noexcept { return compilations > 0 ? *compiling : way(); }
+
+// False if the way of this process changed meanwhile.
+bool began(Way& begun) noexcept {
+    if (compilations == 0 && &begun != &way()) {
+        begun.end_compilation(stack.innermost());
+        return false;
+    }
+    compiling = &begun;
+    ++compilations;
+    return true;
+}
+
 void before_fork() { way().before_fork(); }
 
 void after_fork_in_parent() { way().after_fork_in_parent(); }
@@ -96,11 +113,23 @@ void* leave(const Context& context) {
         "this thread is not inside it: it was not entered, was left already, or was entered on another thread");
 }
 
-bool begin_compilation_at_once() { return way().begin_compilation_at_once(stack.innermost()); }
+bool begin_compilation_at_once() {
+    Way& begun = way_of_compilations();
+    return begun.begin_compilation_at_once(stack.innermost()) && began(begun);
+}
 
-void begin_compilation() { way().begin_compilation(stack.innermost()); }
+void begin_compilation() {
+    Way* begun;
+    do {
+        begun = &way_of_compilations();
+        begun->begin_compilation(stack.innermost());
+    } while (!began(*begun));
+}
 
-void end_compilation() noexcept { way().end_compilation(stack.innermost()); }
+void end_compilation() noexcept {
+    --compilations;
+    compiling->end_compilation(stack.innermost());
+}
 
 void* current_owner(unsigned image) noexcept {
     const auto& frames = stack.frames;

@@ -208,7 +208,7 @@ class OptionContext(Mapping[str, Value]):
     # Scopes
 
     def __enter__(self) -> OptionContext:
-        if not self._engine.transaction.committed:
+        if not self._engine.way.attached:
             attach()
         try:
             _native.enter(self._native, self)

@@ -47,13 +47,14 @@ class Option:
     @property
     def value(self) -> Value:
         """The process-wide value now, whatever scope this thread is in."""
-        record = self._target.record
-        return read_value(self._target, record.variable or record.address + self._engine.survey.value_offset)
+        storage = self._engine.process_wide(self._target)
+        return read_value(self._target, storage.value)
 
     @property
     def occurrences(self) -> int:
         """How often the option was given process-wide."""
-        return option_at(self._target.record.address).occurrences
+        storage = self._engine.process_wide(self._target)
+        return option_at(storage.option).occurrences
 
     @property
     def help(self) -> str:
