@@ -4,17 +4,15 @@
 
 #include <cstddef>
 #include <cstring>
-#include <utility>
 
 namespace optctx::view {
 namespace {
 
 using image::RawOption;
 
-// Most values are the same on both sides; pages that are not written stay shared with children of fork.
-void write(std::uint8_t* to, const std::uint8_t* from, std::size_t size) noexcept {
-    if (std::memcmp(to, from, size) != 0) std::memcpy(to, from, size);
-}
+constexpr std::size_t head_at = offsetof(RawOption, occurrences);
+constexpr std::size_t head_size = offsetof(RawOption, arg) - head_at;  // occurrence count, flags, position
+constexpr std::size_t word = sizeof(std::uint64_t);
 
 }  // namespace
 
@@ -23,66 +21,82 @@ Overlay::Overlay(Space& space) : space_(space) {
     for (std::uint32_t slot = 0; slot < regions.size(); ++slot) {
         const Region& region = regions[slot];
         if (!region.scoped) continue;
-        if (region.role == Role::option)
-            add(slot, offsetof(RawOption, occurrences), offsetof(RawOption, arg) - offsetof(RawOption, occurrences));
-        if (region.variable == no_slot)  // otherwise the value is in the variable
-            add(slot, region.role == Role::option ? region.value_offset : 0, value_size(region));
+        if (region.role == Role::option) {
+            add(slot, head_at, head_size);
+            // The object goes on at the next word. With a variable, the value is there.
+            if (region.variable == no_slot)
+                add(slot, region.value_offset, (value_size(region) + word - 1) / word * word);
+        } else {
+            add(slot, 0, region.size);
+        }
         if (region.ownership != Ownership::none) owning_.push_back(slot);
     }
-    before_ = std::make_unique<Block>(kept_bytes_);
+    before_.words.resize(words_.size());
+    before_.bytes.resize(bytes_.size());
+}
+
+template <class T>
+T* Overlay::live(std::uint32_t slot, std::size_t at) const noexcept {
+    return reinterpret_cast<T*>(space_.regions()[slot].live + at);
 }
 
 void Overlay::add(std::uint32_t slot, std::size_t at, std::size_t size) {
-    spans_.push_back({slot, at, size, kept_bytes_});
-    kept_bytes_ += size;
+    const std::size_t end = at + size;
+    for (; at + word <= end; at += word)
+        words_.push_back({live<std::uint64_t>(slot, at), slot, static_cast<std::uint32_t>(at)});
+    for (; at < end; ++at) bytes_.push_back({live<std::uint8_t>(slot, at), slot, static_cast<std::uint32_t>(at)});
 }
 
-void* Overlay::live_object(std::uint32_t slot) const noexcept {
-    return reinterpret_cast<void*>(space_.regions()[slot].live);
+void Overlay::keep(Kept& kept) const noexcept {
+    for (std::size_t i = 0; i < words_.size(); ++i) kept.words[i] = *words_[i].live;
+    for (std::size_t i = 0; i < bytes_.size(); ++i) kept.bytes[i] = *bytes_[i].live;
 }
 
-std::uint8_t* Overlay::live(const Span& span) const noexcept {
-    return static_cast<std::uint8_t*>(live_object(span.slot)) + span.at;
-}
-
-void Overlay::keep(Block& block) const noexcept {
-    for (const Span& span : spans_) std::memcpy(block.data() + span.kept_at, live(span), span.size);
-}
-
-void Overlay::put(const Block& block) noexcept {
-    for (const Span& span : spans_) write(live(span), block.data() + span.kept_at, span.size);
+// Most values are the same on both sides; pages that are not written stay shared with children of fork.
+void Overlay::put(const Kept& kept) noexcept {
+    for (std::size_t i = 0; i < words_.size(); ++i)
+        if (*words_[i].live != kept.words[i]) *words_[i].live = kept.words[i];
+    for (std::size_t i = 0; i < bytes_.size(); ++i)
+        if (*bytes_[i].live != kept.bytes[i]) *bytes_[i].live = kept.bytes[i];
 }
 
 void Overlay::load(const std::vector<void*>& values) {
     const std::unique_lock storage = space_.hold_storage();
     space_.cover();
-    keep(*before_);  // and what it owns
-    for (const Span& span : spans_)
-        write(live(span), static_cast<const std::uint8_t*>(values[span.slot]) + span.at, span.size);
-    for (const std::uint32_t slot : owning_) share_value(space_.regions()[slot], live_object(slot));
+    keep(before_);  // and what it owns
+    const auto put_parts = [&values]<class T>(const std::vector<Part<T>>& parts) {
+        for (const Part<T>& part : parts) {
+            T value;
+            std::memcpy(&value, static_cast<const std::uint8_t*>(values[part.slot]) + part.at, sizeof value);
+            if (*part.live != value) *part.live = value;
+        }
+    };
+    put_parts(words_);
+    put_parts(bytes_);
+    for (const std::uint32_t slot : owning_) share_value(space_.regions()[slot], live<void>(slot));
 }
 
-void Overlay::load(Parked parked) {
+void Overlay::load(const Kept& kept) {
     const std::unique_lock storage = space_.hold_storage();
     space_.cover();
-    keep(*before_);
-    put(*parked.bytes);
+    keep(before_);
+    put(kept);
 }
 
 void Overlay::unload() noexcept {
     const std::unique_lock storage = space_.hold_storage();
-    for (const std::uint32_t slot : owning_) release_value(space_.regions()[slot], live_object(slot));
-    put(*before_);
+    for (const std::uint32_t slot : owning_) release_value(space_.regions()[slot], live<void>(slot));
+    put(before_);
     space_.uncover();
 }
 
-Parked Overlay::park() {
+Kept Overlay::unload_and_keep() {
     const std::unique_lock storage = space_.hold_storage();
-    Parked parked{std::make_unique<Block>(kept_bytes_)};
-    keep(*parked.bytes);
-    put(*before_);
+    Kept kept = before_;  // for its size
+    keep(kept);
+    put(before_);
     space_.uncover();
-    return parked;
+    return kept;
 }
 
 }  // namespace optctx::view

@@ -11,8 +11,9 @@ namespace optctx::view {
 
 // What was in LLVM's storage, to be put there again: values, occurrence counts, and what LLVM wrote itself. Owns what
 // those own.
-struct Parked {
-    std::unique_ptr<Block> bytes;
+struct Kept {
+    std::vector<std::uint64_t> words;
+    std::vector<std::uint8_t> bytes;
 };
 
 // Only values, occurrence counts and positions are exchanged, never whole objects. Call with nobody inside LLVM.
@@ -22,32 +23,33 @@ public:
     Overlay(const Overlay&) = delete;
     Overlay& operator=(const Overlay&) = delete;
 
-    // Puts values (slot -> storage, which keeps what it owns) into LLVM's storage, or what was parked.
+    // Puts values (slot -> storage, which keeps what it owns) into LLVM's storage, or what was kept.
     void load(const std::vector<void*>& values);
-    void load(Parked parked);
+    void load(const Kept& kept);
     // Puts back what was there before `load`, to the byte; whatever LLVM wrote meanwhile is gone.
     void unload() noexcept;
     // The same, but keeps it.
-    Parked park();
+    Kept unload_and_keep();
 
 private:
-    struct Span {
+    // Nearly all of it is in whole words, which are several times as fast as bytes.
+    template <class T>
+    struct Part {
+        T* live;
         std::uint32_t slot;
-        std::size_t at;       // bytes from the start of the region
-        std::size_t size;     // bytes
-        std::size_t kept_at;  // bytes from the start of what is kept
+        std::uint32_t at;  // bytes from the start of the region
     };
     void add(std::uint32_t slot, std::size_t at, std::size_t size);
-    std::uint8_t* live(const Span& span) const noexcept;
-    void* live_object(std::uint32_t slot) const noexcept;
-    void keep(Block& block) const noexcept;
-    void put(const Block& block) noexcept;
+    template <class T>
+    T* live(std::uint32_t slot, std::size_t at = 0) const noexcept;
+    void keep(Kept& kept) const noexcept;
+    void put(const Kept& kept) noexcept;
 
     Space& space_;
-    std::vector<Span> spans_;
+    std::vector<Part<std::uint64_t>> words_;
+    std::vector<Part<std::uint8_t>> bytes_;
     std::vector<std::uint32_t> owning_;  // slots whose values own something
-    std::size_t kept_bytes_ = 0;
-    std::unique_ptr<Block> before_;  // what was there before `load`
+    Kept before_;                        // what was there before `load`
 };
 
 }  // namespace optctx::view

@@ -19,7 +19,7 @@ struct Group {
     std::shared_ptr<Context> context;
     std::shared_ptr<ProcessWide> changes;  // of options that contexts have no storage for
     std::size_t lending = 0;               // threads that wait inside, or are in a context further in
-    std::optional<Parked> parked{};        // its storage while others have their turn
+    std::optional<Kept> kept{};            // its storage while others have their turn
 };
 
 namespace {
@@ -231,16 +231,16 @@ private:
         if (group.context == nullptr) return;
         Overlay& overlay = group.context->space().overlay();
         if (group.lending > 0)
-            group.parked = overlay.park();
+            group.kept = overlay.unload_and_keep();
         else
             overlay.unload();
     }
 
     static void load(Group& group) {
         Overlay& overlay = group.context->space().overlay();
-        if (!group.parked) return overlay.load(group.context->values());
-        overlay.load(std::move(*group.parked));
-        group.parked.reset();
+        if (!group.kept) return overlay.load(group.context->values());
+        overlay.load(*group.kept);
+        group.kept.reset();
     }
 
     const std::shared_ptr<Group> process_;

@@ -57,7 +57,8 @@ class Redirecting(Way):
             raise CannotRedirectError(str(error)) from error
         except RuntimeError as error:
             raise UnsupportedImageError(
-                f"could not redirect LLVM's option reads, nothing was changed: {error}"
+                f"could not redirect LLVM's option reads, nothing was changed: {error}; "
+                "OPTCTX_ENGINE=exclusive works without"
             ) from error
         self.attached = True
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from optctx._native import begin_compilation, end_compilation
 
-__all__ = ["KeyedLocks", "compiling"]
+__all__ = ["KeyedLocks", "compiling", "counted"]
 
 
 class _Entry:
@@ -73,12 +73,12 @@ def compiling(context: int, target_machine: int | None, *, shared: bool) -> Iter
     to close a module. Do not compile in the global context from a callback that llvmlite runs under its
     lock.
     """
-    with _inside(), _sole_use(context, target_machine, shared=shared):
+    with counted(), _sole_use(context, target_machine, shared=shared):
         yield
 
 
 @contextmanager
-def _inside() -> Iterator[None]:
+def counted() -> Iterator[None]:
     """Counts this thread among those that nobody may change process-wide options under."""
     begin_compilation()
     try:
