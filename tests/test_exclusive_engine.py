@@ -288,6 +288,31 @@ def test_what_is_process_wide_is_not_what_another_thread_is_inside_of() -> None:
     )
 
 
+def test_what_is_set_process_wide_inside_is_undone_with_the_scope() -> None:
+    run_python(
+        turns("""
+        from llvmlite import binding
+        context = OptionContext(internalize_public_api_list=["f"], unroll_count=2, base="defaults")
+        for round in range(100):
+            with context:
+                for text in (
+                    "-unroll-count=5",
+                    "-internalize-public-api-list=g,h,i",
+                    "-force-attribute=f:cold",
+                    "-asan-memory-access-callback-prefix=" + "x" * 99,
+                    "-pass-remarks=x",
+                ):
+                    binding.set_option("", text)
+                assert unrolled() == 5
+            assert unrolled() == 1
+        assert process_state() == before
+        with context:
+            assert unrolled() == 2
+        assert context["internalize-public-api-list"] == ["f"]
+        """)
+    )
+
+
 def test_bad_values_print_nothing_and_what_others_print_is_printed() -> None:
     # `run_python` fails where anything is on standard error, so the second half looks at its own.
     run_python(

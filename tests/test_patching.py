@@ -10,6 +10,8 @@ import textwrap
 import pytest
 from support import run_python
 
+pytestmark = pytest.mark.redirected
+
 # `sites`: what attaching would redirect, as (address, bytes, new code); nothing is attached yet.
 PREPARE = """
 from optctx._native import Transaction, read_bytes, thread_offset

@@ -151,6 +151,10 @@ std::size_t page_size() {
     return size;
 }
 
+void say(const std::string& text) noexcept {
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
 std::size_t thread_count() { return thread_ids().size(); }
 
 std::vector<int> threads_blocking(int signal) {

@@ -3,8 +3,7 @@
 #include "view/capture.hpp"
 
 #include "image/option_layout.hpp"
-
-#include <unistd.h>
+#include "os/os.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -36,8 +35,7 @@ void write_impl(RawOstream* stream, const char* bytes, std::size_t count) {
 void on_fatal(void*, const char* reason, bool crash) {
     if (captured != nullptr) throw FatalError(reason);
     if (const FatalHandler handler = real_handler.load()) return handler(real_data.load(), reason, crash);
-    const std::string message = "LLVM ERROR: " + std::string(reason) + "\n";
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, message.data(), message.size());
+    os::say("LLVM ERROR: " + std::string(reason) + "\n");
 }
 
 template <class T>

@@ -49,6 +49,13 @@ class OptionContext(Mapping[str, Value]):
     Some options are read when an object is made (PipelineTuningOptions, TargetMachine), not when a pass
     runs: make such objects inside the scope.
 
+    All of this is so where `info()["engine"]` is "thread". Where it is "exclusive" (LLVM's code cannot be
+    changed, or OPTCTX_ENGINE says so) the same values reach LLVM, but entering waits while threads with other
+    values are inside a context, or any thread inside a compilation of optctx: do not wait inside for a thread
+    that wants other values. Threads with the same values share, and share what LLVM writes to options. What
+    is set process-wide meanwhile reaches the scope and is undone with it, and code that compiles past
+    optctx, outside any scope, sees the values of whoever is inside.
+
     Raises UnknownOptionError, OptionTypeError, OptionValueError and ProcessWideOptionError, with nothing
     changed; UnsupportedImageError where there is no LLVM that can be used.
     """

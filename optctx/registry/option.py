@@ -101,7 +101,10 @@ class Option:
 
     @property
     def scope(self) -> str:
-        """thread: can be set per thread; process: cannot, see `reason`; unread: nothing here reads it."""
+        """thread: a context can set it; process: it cannot, see `reason`; unread: nothing here reads it.
+
+        Where `info()["engine"]` is "exclusive" nobody knows what is read, and nothing is called unread.
+        """
         return self._target.scope
 
     @property
@@ -111,7 +114,10 @@ class Option:
 
     @property
     def read_by(self) -> tuple[str, ...]:
-        """Demangled names of the functions of this library that read it."""
+        """Demangled names of the functions of this library that read it.
+
+        None are known where `info()["engine"]` is "exclusive".
+        """
         return tuple(dict.fromkeys(demangle(name) for name in self._target.readers))
 
     @property
