@@ -540,6 +540,32 @@ def test_a_kernel_that_forbids_changing_code_is_a_reason_to_take_turns() -> None
         pytest.skip(said)
 
 
+@pytest.mark.usefixtures("automatic")
+def test_a_kernel_without_membarrier_is_one_where_other_threads_run() -> None:
+    said = run_python(
+        falling_back("""
+        import struct, threading
+        SYS_MEMBARRIER, ENOSYS = 324, 38
+        LOAD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06  # linux/bpf_common.h
+        FAIL, ALLOW = 0x00050000 | ENOSYS, 0x7FFF0000  # linux/seccomp.h
+        code = [(LOAD, 0, 0, 0), (JUMP_IF_EQUAL, 0, 1, SYS_MEMBARRIER)]
+        code += [(RETURN, 0, 0, FAIL), (RETURN, 0, 0, ALLOW)]
+        filters = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *line) for line in code))
+        program = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", len(code), ctypes.addressof(filters)))
+        PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
+        prctl = ctypes.CDLL(None).prctl
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        if prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program):
+            print("the kernel has no seccomp filters")
+            sys.exit()
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+        use_it("membarrier")
+        """)
+    )
+    if said:
+        pytest.skip(said)
+
+
 def test_a_kernel_that_forbids_changing_code_is_an_error_for_who_wants_threads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
