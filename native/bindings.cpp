@@ -33,6 +33,15 @@ std::vector<std::uint8_t> from_bytes(const nb::bytes& bytes) {
     return {data, data + bytes.size()};
 }
 
+// A thread whose wait is over while the interpreter ends stays here: Python ends threads that ask for the GIL then, and
+// to end one inside C++ functions is to end the process.
+template <class Wait>
+void wait_without_gil(const Wait& wait) {
+    const nb::gil_scoped_release released;
+    wait();
+    if (!nb::is_alive() || native_calls::python_is_ending()) os::stop_this_thread();
+}
+
 // The names in a symbol belong to its image, which lives as long as the process once it is in use.
 std::optional<image::Symbol> copy(const image::Symbol* symbol) {
     return symbol == nullptr ? std::nullopt : std::optional(*symbol);
@@ -264,10 +273,7 @@ void bind_view(nb::module_& m) {
         [](const std::shared_ptr<view::Context>& context, nb::object owner) {
             for (void* orphan : view::take_orphans()) Py_DECREF(static_cast<PyObject*>(orphan));
             view::Frame frame{.context = context, .owner = owner.ptr()};
-            if (!view::admit_at_once(frame)) {
-                const nb::gil_scoped_release waiting;
-                view::admit(frame);
-            }
+            if (!view::admit_at_once(frame)) wait_without_gil([&frame] { view::admit(frame); });
             view::enter(std::move(frame));
             owner.release();
         },
@@ -275,9 +281,7 @@ void bind_view(nb::module_& m) {
     m.def(
         "begin_compilation",
         [] {
-            if (view::begin_compilation_at_once()) return;
-            const nb::gil_scoped_release waiting;
-            view::begin_compilation();
+            if (!view::begin_compilation_at_once()) wait_without_gil(&view::begin_compilation);
         },
         "Counts this thread among those inside LLVM; waits while options are changed process-wide.");
     m.def("end_compilation", &view::end_compilation);
@@ -312,11 +316,7 @@ void bind_view(nb::module_& m) {
         },
         "image"_a);
     m.def(
-        "take_turns",
-        [] {
-            const nb::gil_scoped_release waiting;
-            view::hand_over(view::turns());
-        },
+        "take_turns", [] { wait_without_gil([] { view::hand_over(view::turns()); }); },
         "From now on threads share LLVM's own storage; before the first scope, and for good.");
     m.def("watch_forks", &view::watch_forks, "Keeps counts right in children of fork.");
     m.def("active_scopes", &view::active_scopes);

@@ -1,6 +1,7 @@
 #include "native_calls.hpp"
 
 #include <cxxabi.h>
+#include <dlfcn.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -39,6 +40,17 @@ view::Space* in_place_space(unsigned image, std::vector<view::Region> regions, s
     const auto [stream, handler, data] = reporting;
     view::LlvmCalls calls{add_occurrence, view::in_place_reporter({stream, handler, data, vtable_size, write_index})};
     return new view::Space(image, std::move(regions), std::move(set_default), std::move(calls), false);
+}
+
+bool python_is_ending() {
+    using IsFinalizing = int (*)();
+    // Public, and under this name, since Python 3.13.
+    static const auto is_finalizing = [] {
+        void* function = dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+        if (function == nullptr) function = dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
+        return reinterpret_cast<IsFinalizing>(function);
+    }();
+    return is_finalizing != nullptr && is_finalizing() != 0;
 }
 
 std::vector<std::string> categories(const image::RawOption& option) {

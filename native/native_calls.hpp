@@ -25,6 +25,9 @@ view::Space* in_place_space(unsigned image, std::vector<view::Region> regions, s
                             std::uintptr_t add_occurrence, const Reporting& reporting, std::size_t vtable_size,
                             std::size_t write_index);
 
+// True from the moment on when the interpreter lets no other thread take the GIL; needs no GIL.
+bool python_is_ending();
+
 std::vector<std::string> categories(const image::RawOption& option);
 std::vector<std::uintptr_t> read_words(std::uintptr_t address, std::size_t count);
 std::string demangle(const std::string& name);

@@ -181,6 +181,24 @@ def test_the_interpreter_ends_with_contexts_active_on_several_threads() -> None:
     """)
 
 
+def test_the_interpreter_ends_while_threads_wait_to_enter() -> None:
+    run_python("""
+        import threading, time
+        from optctx import OptionContext
+        from support import unrolled
+        OptionContext(unroll_count=3).__enter__()
+        OptionContext(rng_seed=3, process_wide="exclusive").__enter__()
+
+        def wait():
+            with OptionContext(unroll_count=4):
+                raise AssertionError("it is not its turn")
+
+        threading.Thread(target=wait, daemon=True).start()
+        threading.Thread(target=unrolled, daemon=True).start()
+        time.sleep(0.3)  # leaving the scopes, when the main thread ends, lets them in
+    """)
+
+
 def test_a_signal_handler_that_enters_a_scope_leaves_the_interrupted_one_alone() -> None:
     run_python("""
         import signal
