@@ -9,6 +9,8 @@
 #include "patch/patch.hpp"
 #include "view/context.hpp"
 #include "view/gate.hpp"
+#include "view/per_thread.hpp"
+#include "view/turns.hpp"
 #include "view/values.hpp"
 
 #include <nanobind/nanobind.h>
@@ -31,6 +33,15 @@ namespace {
 std::vector<std::uint8_t> from_bytes(const nb::bytes& bytes) {
     const auto* data = static_cast<const std::uint8_t*>(bytes.data());
     return {data, data + bytes.size()};
+}
+
+// A thread whose wait is over while the interpreter ends stays here: Python ends threads that ask for the GIL then, and
+// to end one inside C++ functions is to end the process.
+template <class Wait>
+void wait_without_gil(const Wait& wait) {
+    const nb::gil_scoped_release released;
+    wait();
+    if (!nb::is_alive() || native_calls::python_is_ending()) os::stop_this_thread();
 }
 
 // The names in a symbol belong to its image, which lives as long as the process once it is in use.
@@ -202,6 +213,7 @@ void bind_view(nb::module_& m) {
                 r.pointers.push_back({at, slot, offset});
             },
             "at"_a, "slot"_a, "offset"_a, "The word at byte `at` points `offset` bytes into the region of `slot`.");
+    nb::exception<os::OsError>(m, "OsError", PyExc_RuntimeError);
     m.attr("NO_SLOT") = view::no_slot;
     m.attr("MAX_IMAGES") = view::max_images;
     m.def("thread_offset", &view::thread_offset, "image"_a);
@@ -219,15 +231,14 @@ void bind_view(nb::module_& m) {
             return a.patches == b.patches;
         });
     nb::class_<view::Space>(m, "Space", "The regions of one image and what was registered for each.")
-        .def_static(
-            "make",
-            [](unsigned image, std::vector<view::Region> regions, std::vector<std::uint32_t> set_default,
-               std::uintptr_t add_occurrence, const std::vector<std::uint32_t>& reporting) {
-                return new view::Space(image, std::move(regions), std::move(set_default),
-                                       {add_occurrence, {reporting.at(0), reporting.at(1), reporting.at(2)}});
-            },
-            "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a, nb::rv_policy::reference,
-            "A space that lives as long as the process: threads inside contexts and LLVM itself may hold addresses.")
+        .def_static("redirected", &native_calls::redirected_space, "image"_a, "regions"_a, "set_default"_a,
+                    "add_occurrence"_a, "reporting"_a, nb::rv_policy::reference,
+                    "A space of an image whose reads go through views. It lives as long as the process: threads inside "
+                    "contexts and LLVM itself may hold addresses. `reporting`: slots of what LLVM reports through.")
+        .def_static("in_place", &native_calls::in_place_space, "image"_a, "regions"_a, "set_default"_a,
+                    "add_occurrence"_a, "reporting"_a, "vtable_size"_a, "write_index"_a, nb::rv_policy::reference,
+                    "A space of an image that is left as it is. `reporting`: addresses of what LLVM reports through; "
+                    "of the stream also the bytes of its vtable and the index of write_impl.")
         .def(
             "default_address",
             [](const view::Space& s, std::uint32_t slot) {
@@ -266,23 +277,19 @@ void bind_view(nb::module_& m) {
         "enter",
         [](const std::shared_ptr<view::Context>& context, nb::object owner) {
             drop_orphans();
-            if (!view::admit_at_once(*context)) {
-                const nb::gil_scoped_release waiting;
-                view::admit(*context);
-            }
-            view::enter(context, owner.ptr());
+            view::Frame frame{.context = context, .owner = owner.ptr()};
+            if (!view::admit_at_once(frame)) wait_without_gil([&frame] { view::admit(frame); });
+            view::enter(std::move(frame));
             owner.release();
         },
         "context"_a, "owner"_a);
     m.def(
         "begin_compilation",
         [] {
-            if (view::gate::try_enter()) return;
-            const nb::gil_scoped_release waiting;
-            view::gate::enter();
+            if (!view::begin_compilation_at_once()) wait_without_gil(&view::begin_compilation);
         },
         "Counts this thread among those inside LLVM; waits while options are changed process-wide.");
-    m.def("end_compilation", &view::gate::leave);
+    m.def("end_compilation", &view::end_compilation);
     nb::exception<view::gate::GateError>(m, "GateError", PyExc_RuntimeError);
     nb::class_<view::Change>(m, "Change", "One option changed in LLVM's own object, and how that is undone.")
         .def(
@@ -313,6 +320,9 @@ void bind_view(nb::module_& m) {
             return owner == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(owner));
         },
         "image"_a);
+    m.def(
+        "take_turns", [] { wait_without_gil([] { view::hand_over(view::turns()); }); },
+        "From now on threads share LLVM's own storage; before the first scope, and for good.");
     m.def("watch_forks", &view::watch_forks, "Keeps counts right in children of fork.");
     m.def("active_scopes", &view::active_scopes);
     m.def("read_scalar", &view::read_scalar, "kind"_a, "address"_a);

@@ -1,9 +1,11 @@
 #include "native_calls.hpp"
 
 #include <cxxabi.h>
+#include <dlfcn.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace optctx::native_calls {
 namespace {
@@ -21,6 +23,34 @@ view::Setting merge(const std::vector<SharedSetting>& settings) {
     for (const SharedSetting& setting : settings)
         merged.insert(merged.end(), setting.patches->begin(), setting.patches->end());
     return merged;
+}
+
+view::Space* redirected_space(unsigned image, std::vector<view::Region> regions, std::vector<std::uint32_t> set_default,
+                              std::uintptr_t add_occurrence, const Reporting& reporting) {
+    const auto [stream, handler, data] = reporting;
+    const view::ReportingSlots slots{static_cast<std::uint32_t>(stream), regions.at(stream).size,
+                                     static_cast<std::uint32_t>(handler), static_cast<std::uint32_t>(data)};
+    view::LlvmCalls calls{add_occurrence, view::view_reporter(image, regions.size(), slots)};
+    return new view::Space(image, std::move(regions), std::move(set_default), std::move(calls), true);
+}
+
+view::Space* in_place_space(unsigned image, std::vector<view::Region> regions, std::vector<std::uint32_t> set_default,
+                            std::uintptr_t add_occurrence, const Reporting& reporting, std::size_t vtable_size,
+                            std::size_t write_index) {
+    const auto [stream, handler, data] = reporting;
+    view::LlvmCalls calls{add_occurrence, view::in_place_reporter({stream, handler, data, vtable_size, write_index})};
+    return new view::Space(image, std::move(regions), std::move(set_default), std::move(calls), false);
+}
+
+bool python_is_ending() {
+    using IsFinalizing = int (*)();
+    // Public, and under this name, since Python 3.13.
+    static const auto is_finalizing = [] {
+        void* function = dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+        if (function == nullptr) function = dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
+        return reinterpret_cast<IsFinalizing>(function);
+    }();
+    return is_finalizing != nullptr && is_finalizing() != 0;
 }
 
 std::vector<std::string> categories(const image::RawOption& option) {

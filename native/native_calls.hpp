@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace optctx::native_calls {
@@ -15,6 +16,17 @@ struct SharedSetting {
     std::shared_ptr<const view::Setting> patches;
 };
 view::Setting merge(const std::vector<SharedSetting>& settings);
+
+// (stream, fatal error handler, its data): slots or addresses.
+using Reporting = std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>;
+view::Space* redirected_space(unsigned image, std::vector<view::Region> regions, std::vector<std::uint32_t> set_default,
+                              std::uintptr_t add_occurrence, const Reporting& reporting);
+view::Space* in_place_space(unsigned image, std::vector<view::Region> regions, std::vector<std::uint32_t> set_default,
+                            std::uintptr_t add_occurrence, const Reporting& reporting, std::size_t vtable_size,
+                            std::size_t write_index);
+
+// True from the moment on when the interpreter lets no other thread take the GIL; needs no GIL.
+bool python_is_ending();
 
 std::vector<std::string> categories(const image::RawOption& option);
 std::vector<std::uintptr_t> read_words(std::uintptr_t address, std::size_t count);

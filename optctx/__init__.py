@@ -14,6 +14,7 @@ from optctx.engine.report import info
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
+    EngineWarning,
     OptctxError,
     OptionTypeError,
     OptionValueError,
@@ -30,6 +31,7 @@ from optctx.registry import Option, registry
 __all__ = [
     "ContextMismatchError",
     "ContextMismatchWarning",
+    "EngineWarning",
     "OptctxError",
     "Option",
     "OptionContext",

@@ -284,6 +284,9 @@ class Region:
     def add_pointer(self, at: int, slot: int, offset: int) -> None:
         """The word at byte `at` points `offset` bytes into the region of `slot`."""
 
+class OsError(RuntimeError):
+    pass
+
 NO_SLOT: int = 4294967295
 
 MAX_IMAGES: int = 8
@@ -319,9 +322,15 @@ class Space:
     """The regions of one image and what was registered for each."""
 
     @staticmethod
-    def make(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: Sequence[int]) -> Space:
+    def redirected(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: tuple[int, int, int]) -> Space:
         """
-        A space that lives as long as the process: threads inside contexts and LLVM itself may hold addresses.
+        A space of an image whose reads go through views. It lives as long as the process: threads inside contexts and LLVM itself may hold addresses. `reporting`: slots of what LLVM reports through.
+        """
+
+    @staticmethod
+    def in_place(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: tuple[int, int, int], vtable_size: int, write_index: int) -> Space:
+        """
+        A space of an image that is left as it is. `reporting`: addresses of what LLVM reports through; of the stream also the bytes of its vtable and the index of write_impl.
         """
 
     def default_address(self, slot: int) -> int: ...
@@ -375,6 +384,11 @@ class ProcessWide:
 def leave(context: Context) -> None: ...
 
 def current(image: int) -> object: ...
+
+def take_turns() -> None:
+    """
+    From now on threads share LLVM's own storage; before the first scope, and for good.
+    """
 
 def watch_forks() -> None:
     """Keeps counts right in children of fork."""

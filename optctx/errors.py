@@ -8,6 +8,7 @@ from __future__ import annotations
 __all__ = [
     "ContextMismatchError",
     "ContextMismatchWarning",
+    "EngineWarning",
     "OptctxError",
     "OptionTypeError",
     "OptionValueError",
@@ -73,6 +74,10 @@ class PassPipelineError(OptctxError, ValueError):
 
 class UnsupportedImageError(OptctxError):
     """No LLVM in the process, or one whose layout does not check out; nothing was changed."""
+
+
+class EngineWarning(RuntimeWarning):
+    """LLVM's code cannot be changed, so threads with different options take turns; the message says why."""
 
 
 def shown(value: object) -> str:

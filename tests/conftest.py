@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,14 @@ from optctx.fresh import FreshProcess
 # The same examples on every run: a failure is a change of the code, never of the dice.
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """OPTCTX_ENGINE=exclusive runs the tests that hold where threads take turns."""
+    if os.environ.get("OPTCTX_ENGINE") == "exclusive":
+        for item in items:
+            if item.get_closest_marker("redirected"):
+                item.add_marker(pytest.mark.skip(reason="threads take turns here"))
 
 
 @pytest.fixture(scope="session")

@@ -32,6 +32,8 @@ from optctx.errors import (
 from optctx.fresh import FreshProcess, Job
 from optctx.fresh.job import initialise_targets
 
+pytestmark = pytest.mark.redirected
+
 UNROLL = "function(loop-unroll)"
 # Read while code is generated: where blocks are placed, and how instructions are scheduled.
 EMISSION = {"align-all-blocks": 5, "pre-RA-sched": "linearize"}
@@ -474,7 +476,7 @@ def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back
     engine = attach()
     ways = find_ways(engine.image)
     tables = [way for way in ways.entrances if not way.code]
-    assert len(tables) > 300 and len(tables) == len(engine.hooks.tables)
+    assert len(tables) > 300 and len(tables) == len(engine.way.hooks.tables)
     assert all(read_words(way.address, 1) != [way.target] for way in tables)
     own = binding.create_context()
     optctx.OptionContext({"unroll-count": 5}).bind(own)
@@ -484,13 +486,13 @@ def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back
         assert "bound to 1 LLVMContext" in str(error)
     else:
         raise AssertionError("detached")
-    assert engine.transaction.committed
+    assert engine.way.transaction.committed
     optctx.unbind(own)
     optctx.detach()
     assert all(read_words(way.address, 1) == [way.target] for way in tables)
     assert not changed_code()
     optctx.OptionContext({"unroll-count": 5}).bind(own)
-    assert engine.transaction.committed and engine.hooks.tables.committed
+    assert engine.way.transaction.committed and engine.way.hooks.tables.committed
     """)
 
 

@@ -130,6 +130,7 @@ def test_list_without_a_match_is_one_line_and_exit_status_2(capfd: pytest.Captur
     assert "no option matches 'no-such-option'" in one_line(capfd)
 
 
+@pytest.mark.redirected
 def test_show_prints_everything_about_an_option(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "unroll-count"]) == 0
     text = capfd.readouterr().out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import replace
 
+import pytest
 from support import X86, in_threads, process_state, run_python, scoped
 
 from optctx import OptionContext, registry
@@ -69,6 +70,7 @@ def test_outside_any_scope_llvm_leaks_and_defaults_are_what_was_registered_all_t
     )
 
 
+@pytest.mark.redirected
 def test_inside_a_scope_it_reaches_neither_the_process_nor_another_thread_nor_the_next_scope() -> None:
     run_python(
         script("""
@@ -114,6 +116,7 @@ def test_written_storage_of_cl_location_is_contained_too() -> None:
     )
 
 
+@pytest.mark.redirected
 def test_threads_whose_targets_write_the_same_option_do_not_meet(fresh: FreshProcess) -> None:
     jobs = [
         replace(JOB, triple=triple, options=options)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pathlib
 
+import pytest
 from support import run_python
+
+pytestmark = pytest.mark.redirected
 
 EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
 

@@ -14,6 +14,8 @@ from optctx import OptionContext, UnknownOptionError, current
 from optctx.errors import OptionValueError
 from optctx.fresh.job import initialise_targets
 
+pytestmark = pytest.mark.redirected
+
 UNROLL = "function(loop-unroll)"
 
 

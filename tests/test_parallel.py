@@ -98,6 +98,7 @@ def with_llvmlite_alone(text: str) -> str:
         return str(machine.emit_assembly(module))
 
 
+@pytest.mark.redirected
 def test_code_that_knows_llvmlite_only_is_scoped_too() -> None:
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()

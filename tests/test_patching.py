@@ -10,19 +10,21 @@ import textwrap
 import pytest
 from support import run_python
 
+pytestmark = pytest.mark.redirected
+
 # `sites`: what attaching would redirect, as (address, bytes, new code); nothing is attached yet.
 PREPARE = """
 from optctx._native import Transaction, read_bytes, thread_offset
-from optctx.engine.attach import _prepare
-from optctx.image.trampolines import trampoline
+from optctx.engine.redirecting import Redirecting, _trampolines
+from optctx.engine.way import IMAGE_INDEX, Clock
+from optctx.image.loaded import llvmlite_image
+from optctx.image.survey import survey
 from support import changed_code, unrolled
 
-engine = _prepare()
-begin, end = engine.image.text_begin, engine.image.text_end
-sites = [
-    (site.address, site.code, trampoline(site, engine.plan.slots[site.region], thread_offset(engine.index)))
-    for site in engine.plan.sites
-]
+image = llvmlite_image()
+plan = Redirecting(image, survey(image), Clock()).plan
+begin, end = image.text_begin, image.text_end
+sites = _trampolines(plan)
 assert len(sites) > 5000 and changed_code() == []
 
 def as_before():
@@ -301,7 +303,7 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
             )
 
         saved = 0
-        for site in engine.plan.sites:
+        for site in plan.code.sites:
             old = Decoder(64, site.code, ip=site.address).decode()
             *code, back = decode(transaction.trampoline_of(site.address))
             assert back.near_branch_target == site.address + len(site.code)
@@ -319,9 +321,9 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
             scratch = view.op0_register
             assert view.code == slot.code == Code.MOV_R64_RM64
             assert view.segment_prefix == Register.FS and view.memory_base == Register.NONE
-            assert view.memory_displacement == thread_offset(engine.index) % 2**64
+            assert view.memory_displacement == thread_offset(IMAGE_INDEX) % 2**64
             assert slot.op0_register == slot.memory_base == scratch
-            assert slot.memory_displacement == 8 * engine.plan.slots[site.region]
+            assert slot.memory_displacement == 8 * plan.slots[site.region]
             # The same instruction, on the storage of this thread.
             through = old.flow_control != FlowControl.NEXT  # a call or jump through memory
             assert new.code == old.code and new.op_count == old.op_count

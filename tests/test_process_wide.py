@@ -273,6 +273,7 @@ def test_threads_with_the_same_set_share() -> None:
     assert state("rng-seed") == (0, 0)
 
 
+@pytest.mark.redirected
 def test_two_threads_inside_that_both_want_to_close_get_an_error_and_no_deadlock() -> None:
     both = threading.Barrier(2, timeout=60)
     outcomes: list[str] = []

@@ -104,6 +104,7 @@ def test_each_type_and_storage_has_a_known_option(
     assert type(option.value) is type(default)
 
 
+@pytest.mark.redirected
 def test_every_option_can_be_described() -> None:
     for name, option in registry().items():
         assert option.name == name
@@ -159,6 +160,7 @@ def test_categories_are_llvms() -> None:
     assert registry()["ir2vec-kind"].categories == ("IR2Vec Options",)
 
 
+@pytest.mark.redirected
 def test_readers_are_functions_of_llvm() -> None:
     assert any("llvm::computeUnrollCount(" in name for name in registry()["unroll-count"].read_by)
     assert any("LoopVectorizeHints" in name for name in registry()["force-vector-width"].read_by)
@@ -181,6 +183,7 @@ def test_an_option_that_cannot_be_scoped_says_why(name: str, reason: str) -> Non
     assert reason in option.reason
 
 
+@pytest.mark.redirected
 def test_nearly_every_option_can_be_set_per_thread() -> None:
     scopes = Counter(option.scope for option in registry().values())
     assert scopes["thread"] > 2500
@@ -252,6 +255,7 @@ def test_a_scope_does_not_show_in_the_registry() -> None:
         assert registry()["unroll-count"].occurrences == 0
 
 
+@pytest.mark.redirected
 def test_importing_attaches_nothing_and_the_first_use_does() -> None:
     run_python("""
         from support import changed_code  # imports optctx

@@ -145,6 +145,7 @@ def test_leaving_what_was_never_entered_or_was_left_already_changes_nothing() ->
         assert unrolled() == 8
 
 
+@pytest.mark.redirected
 def test_leaving_on_another_thread_changes_nothing_on_either() -> None:
     def leave() -> None:
         with pytest.raises(ScopeError, match="another thread"):
@@ -186,6 +187,7 @@ def test_a_generator_that_is_dropped_or_closed_leaves_its_scope() -> None:
     assert next(step()) == 4  # nobody keeps this one
 
 
+@pytest.mark.redirected
 def test_a_generator_resumed_on_another_thread_cannot_leave_there() -> None:
     context = four()
 
@@ -252,6 +254,7 @@ def test_a_thread_that_ends_inside_scopes_leaves_them() -> None:
             context.__exit__(None, None, None)
 
 
+@pytest.mark.redirected
 def test_a_thread_started_inside_a_scope_begins_outside() -> None:
     def check() -> None:
         assert current() == OptionContext(base="defaults")
@@ -284,6 +287,7 @@ def test_a_context_outlives_its_name_while_it_is_entered() -> None:
     current().__exit__(None, None, None)
 
 
+@pytest.mark.redirected
 def test_what_anybody_sets_process_wide_does_not_reach_a_scope() -> None:
     run_python("""
         from llvmlite import binding
@@ -309,6 +313,7 @@ def test_what_anybody_sets_process_wide_does_not_reach_a_scope() -> None:
     """)
 
 
+@pytest.mark.redirected
 def test_detaching_is_refused_inside_a_scope_and_puts_every_byte_back_outside() -> None:
     run_python("""
         import threading

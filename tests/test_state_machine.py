@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
@@ -206,5 +207,6 @@ def run_scopes() -> None:
     run_machine(Scopes, settings=settings(max_examples=60, stateful_step_count=40, phases=[Phase.generate]))
 
 
+@pytest.mark.redirected
 def test_scopes_on_several_threads_agree_with_the_model() -> None:
     run_python("from test_state_machine import run_scopes; run_scopes()")

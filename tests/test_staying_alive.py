@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 from pathlib import Path
 
+import pytest
 from support import run_python
 
 from optctx import OptionContext
@@ -17,6 +18,7 @@ def peak_kilobytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
+@pytest.mark.redirected
 def test_a_million_entries_do_not_grow() -> None:
     context = OptionContext(unroll_count=3)
 
@@ -160,6 +162,7 @@ def test_processes_of_every_start_method_take_contexts(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.redirected
 def test_the_interpreter_ends_with_contexts_active_on_several_threads() -> None:
     run_python("""
         import threading, time
@@ -175,6 +178,24 @@ def test_the_interpreter_ends_with_contexts_active_on_several_threads() -> None:
 
         threading.Thread(target=stay, daemon=True).start()
         entered.wait(60)
+    """)
+
+
+def test_the_interpreter_ends_while_threads_wait_to_enter() -> None:
+    run_python("""
+        import threading, time
+        from optctx import OptionContext
+        from support import unrolled
+        OptionContext(unroll_count=3).__enter__()
+        OptionContext(rng_seed=3, process_wide="exclusive").__enter__()
+
+        def wait():
+            with OptionContext(unroll_count=4):
+                raise AssertionError("it is not its turn")
+
+        threading.Thread(target=wait, daemon=True).start()
+        threading.Thread(target=unrolled, daemon=True).start()
+        time.sleep(0.3)  # leaving the scopes, when the main thread ends, lets them in
     """)
 
 

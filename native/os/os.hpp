@@ -79,6 +79,12 @@ enum class Access { read, read_write, read_execute, read_write_execute };
 void protect(std::uintptr_t begin, std::uintptr_t end, Access access);
 std::size_t page_size();
 
+// Writes to standard error, past every buffer; where that fails, nobody could be told.
+void say(const std::string& text) noexcept;
+
+// Sleeps until the process ends.
+[[noreturn]] void stop_this_thread() noexcept;
+
 // Number of threads in this process now.
 std::size_t thread_count();
 // Ids of threads that block `signal`; such a thread would be killed by a trap instead of handling it.

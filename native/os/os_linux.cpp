@@ -166,6 +166,14 @@ std::size_t page_size() {
     return size;
 }
 
+void say(const std::string& text) noexcept {
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+void stop_this_thread() noexcept {
+    for (;;) pause();
+}
+
 std::size_t thread_count() { return thread_ids().size(); }
 
 std::vector<int> threads_blocking(int signal) {

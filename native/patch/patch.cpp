@@ -126,9 +126,8 @@ void Transaction::write_trampolines(const std::vector<Site>& sites) {
 void Transaction::check_threads() const {
     if (os::thread_count() == 1) return;
     if (!os::register_sync_core())
-        throw std::runtime_error(
-            "other threads run, and this kernel has no membarrier(SYNC_CORE) to change code "
-            "under them; attach before any other thread is started");
+        throw os::OsError("membarrier(SYNC_CORE), to change code under other threads (attach before any is started),",
+                          0, ENOSYS);
     // The C library blocks all signals for a moment while a thread starts or ends; only those that go on count.
     auto blocking = os::threads_blocking(SIGTRAP);
     for (int tries = 0; !blocking.empty() && tries < 100; ++tries) {

@@ -1,13 +1,12 @@
-// Catches what LLVM reports on this thread, by giving it a stream and a fatal error handler of its own.
+// Catches what LLVM reports on this thread while it parses: complaints, and errors that would end the process.
 #pragma once
 
-#include "view/region.hpp"
 #include "view/slots.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace optctx::view {
 
@@ -16,30 +15,44 @@ struct FatalError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Slots of what LLVM reports through.
-struct Reporting {
-    std::uint32_t stream = no_slot;         // llvm::errs()'s stream
-    std::uint32_t fatal_handler = no_slot;  // void (*)(void *, const char *, bool)
-    std::uint32_t fatal_data = no_slot;     // its first argument
-};
-
-// While it lives, this thread sees LLVM's globals, except that llvm::errs() writes into memory and that a
-// fatal error is thrown as FatalError. `room` is the number of bytes of memory; more than that would reach
-// standard error.
+// While it lives, what this thread writes to llvm::errs() is kept, and a fatal error is thrown as FatalError. Other
+// threads notice nothing.
 class Capture {
 public:
-    Capture(unsigned image, const std::vector<Region>& regions, const Reporting& slots, std::size_t room);
+    Capture() = default;
     Capture(const Capture&) = delete;
     Capture& operator=(const Capture&) = delete;
-    ~Capture();
-    std::string text() const;
-
-private:
-    unsigned image_;
-    View previous_;
-    std::vector<void*> view_;
-    std::vector<std::uint64_t> stream_;  // 8-byte aligned copy
-    std::vector<char> buffer_;
+    virtual ~Capture() = default;
+    virtual std::string text() const = 0;
 };
+
+// Makes captures; at most one of them is alive at any time.
+class Reporter {
+public:
+    virtual ~Reporter() = default;
+    // `room`: bytes that are kept at least.
+    virtual std::unique_ptr<Capture> capture(std::size_t room) = 0;
+};
+
+// Of a library whose code is redirected. Slots of llvm::errs()'s stream, of the fatal error handler, which is a
+// void (*)(void *, const char *, bool), and of its first argument.
+struct ReportingSlots {
+    std::uint32_t stream;
+    std::size_t stream_size;  // bytes
+    std::uint32_t fatal_handler;
+    std::uint32_t fatal_data;
+};
+std::unique_ptr<Reporter> view_reporter(unsigned image, std::size_t slot_count, const ReportingSlots& slots);
+
+// Of a library that is left as it is. Addresses of the same objects, and the virtual functions of the stream: from
+// its vtable pointer on, in bytes, and which of them is raw_fd_ostream::write_impl.
+struct ReportingObjects {
+    std::uintptr_t stream;
+    std::uintptr_t fatal_handler;
+    std::uintptr_t fatal_data;
+    std::size_t vtable_size;
+    std::size_t write_index;
+};
+std::unique_ptr<Reporter> in_place_reporter(const ReportingObjects& objects);
 
 }  // namespace optctx::view

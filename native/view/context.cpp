@@ -1,7 +1,7 @@
 #include "view/context.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <map>
 #include <utility>
 
 namespace optctx::view {
@@ -38,6 +38,25 @@ std::vector<void*> Context::values() const {
     for (const Patch& patch : *base_) values[patch.slot] = patch.block->address();
     for (const Patch& patch : overrides_) values[patch.slot] = patch.block->address();
     return values;
+}
+
+const std::string& Context::key() const {
+    std::call_once(key_found_, [this] { key_ = find_key(); });
+    return key_;
+}
+
+std::string Context::find_key() const {
+    std::map<std::uint32_t, const void*> patched;
+    for (const Patch& patch : *base_) patched[patch.slot] = patch.block->address();
+    for (const Patch& patch : overrides_) patched[patch.slot] = patch.block->address();
+    std::string key = "image " + std::to_string(space_.image()) + ":";
+    for (const auto& [slot, address] : patched) {
+        const Region& region = space_.regions()[slot];
+        if (same_state(region, address, space_.defaults()[slot])) continue;
+        key += std::to_string(slot) + ":";
+        append_state(region, address, key);
+    }
+    return key;
 }
 
 ActivationPool::Node Context::acquire() {

@@ -4,10 +4,13 @@
 #include "view/activation.hpp"
 #include "view/process_wide.hpp"
 #include "view/space.hpp"
+#include "view/way.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace optctx::view {
@@ -33,26 +36,31 @@ public:
     // Where the value of a slot is kept: a pristine copy, whatever LLVM wrote inside a scope.
     void* address(std::uint32_t slot) const;
 
+    // Slot -> where its value is kept, for every slot.
+    std::vector<void*> values() const;
+    // A text that is the same for contexts with the same values and for no others; never empty.
+    const std::string& key() const;
+
     // An activation that LLVM has not written to, for one thread.
     ActivationPool::Node acquire();
     void release(ActivationPool::Node activation);
 
 private:
-    std::vector<void*> values() const;
+    std::string find_key() const;
 
     Space& space_;
     std::shared_ptr<const Setting> base_;
     Setting overrides_;
     std::shared_ptr<ProcessWide> process_wide_;
+    mutable std::once_flag key_found_;
+    mutable std::string key_;
 };
 
-// Lets this thread in, past the gate (view/gate.hpp): at once, or after a wait that must not be made while holding what
-// a thread inside may need (the GIL). Process-wide changes are in force when `admit` returns; it throws gate::GateError
-// or ParseError with nothing changed.
-bool admit_at_once(const Context& context) noexcept;
-void admit(const Context& context);
-// After one of these: the scopes of this thread, innermost last. `owner` is whatever the caller wants back on leaving.
-void enter(const std::shared_ptr<Context>& context, void* owner);
+// Lets this thread into the frame's context, at once or after a wait; see Way.
+bool admit_at_once(Frame& frame);
+void admit(Frame& frame);
+// After one of these: the innermost scope of this thread.
+void enter(Frame frame);
 // Leaves the innermost scope, which must be of `context`; returns its owner. Throws ScopeError and changes nothing
 // otherwise.
 void* leave(const Context& context);
@@ -60,6 +68,10 @@ void* leave(const Context& context);
 // innermost scope back: LLVM already runs on this thread, and must not wait for others that wait for it.
 void enter_borrowed(const std::shared_ptr<Context>& context, void* owner);
 void leave_borrowed() noexcept;
+// A compilation of this thread, in a scope or outside; see Way.
+bool begin_compilation_at_once();
+void begin_compilation();
+void end_compilation() noexcept;
 // The innermost scope of this thread and image: its context and its owner, or null.
 const Context* current_context(unsigned image) noexcept;
 void* current_owner(unsigned image) noexcept;

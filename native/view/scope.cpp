@@ -1,6 +1,6 @@
 // The stack of scopes of each thread.
 #include "view/context.hpp"
-#include "view/gate.hpp"
+#include "view/per_thread.hpp"
 
 #include "os/os.hpp"
 
@@ -15,36 +15,12 @@
 namespace optctx::view {
 namespace {
 
-struct Frame {
-    std::shared_ptr<Context> context;
-    ActivationPool::Node activation;
-    View previous;
-    void* owner;
-    bool borrowed;  // the owner is somebody else's, and the gate was not asked
-};
-
+std::atomic<Way*> chosen_way{nullptr};
 std::atomic<std::size_t> active{0};
 std::mutex orphan_mutex;
 std::vector<void*>& orphans() {
     static auto* list = new std::vector<void*>;  // outlives every thread
     return *list;
-}
-
-// What is in force process-wide; guarded by the gate: only its first and its last closer touch it.
-std::shared_ptr<ProcessWide>& in_force() {
-    static auto* changes = new std::shared_ptr<ProcessWide>;
-    return *changes;
-}
-
-// The other way round from admit.
-void dismiss(const Context& context) {
-    if (context.process_wide() == nullptr) {
-        gate::leave();
-    } else if (gate::last_out()) {
-        in_force()->undo();
-        in_force() = nullptr;
-        gate::open();
-    }
 }
 
 struct Stack {
@@ -59,13 +35,16 @@ struct Stack {
         }
     }
 
-    void* pop() {
+    const Frame* innermost() const noexcept { return frames.empty() ? nullptr : &frames.back(); }
+
+    void* pop() noexcept {
         Frame frame = std::move(frames.back());
         frames.pop_back();
-        set_current_view(frame.context->space().image(), frame.previous);
         active.fetch_sub(1, std::memory_order_relaxed);
-        frame.context->release(std::move(frame.activation));
-        if (!frame.borrowed) dismiss(*frame.context);
+        if (frame.borrowed)
+            deactivate(frame);
+        else
+            way().leave(frame, innermost());
         return frame.owner;
     }
 
@@ -79,53 +58,68 @@ struct Stack {
 
 thread_local Stack stack;
 
-void push(const std::shared_ptr<Context>& context, void* owner, bool borrowed) {
-    const unsigned image = context->space().image();
-    stack.frames.push_back({context, context->acquire(), current_view(image), owner, borrowed});
-    active.fetch_add(1, std::memory_order_relaxed);
-    set_current_view(image, stack.frames.back().activation.front().activation->view());
+// Compilations of this thread, which end the way they began.
+thread_local Way* compiling = nullptr;
+thread_local std::size_t compilations = 0;
+
+Way& way_of_compilations() noexcept { return compilations > 0 ? *compiling : way(); }
+
+// False if the way of this process changed meanwhile.
+bool began(Way& begun) noexcept {
+    if (compilations == 0 && &begun != &way()) {
+        begun.end_compilation(stack.innermost());
+        return false;
+    }
+    compiling = &begun;
+    ++compilations;
+    return true;
 }
+
+void before_fork() { way().before_fork(); }
+
+void after_fork_in_parent() { way().after_fork_in_parent(); }
 
 void after_fork_in_child() {
     active = stack.frames.size();
-    if (!gate::only_this_thread_lives()) return;
-    if (in_force() != nullptr) in_force()->undo();
-    in_force() = nullptr;
-    gate::open();
+    way().after_fork_in_child(stack.innermost());
 }
 
 }  // namespace
 
+Way& way() noexcept {
+    Way* chosen = chosen_way.load(std::memory_order_acquire);
+    return chosen != nullptr ? *chosen : per_thread();
+}
+
+void use(Way& chosen) noexcept { chosen_way.store(&chosen, std::memory_order_release); }
+
 void watch_forks() {
-    static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    static const int registered = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     if (registered != 0) throw os::OsError("pthread_atfork", 0, registered);
 }
 
-bool admit_at_once(const Context& context) noexcept { return context.process_wide() == nullptr && gate::try_enter(); }
+bool admit_at_once(Frame& frame) { return way().admit_at_once(frame, stack.innermost()); }
 
-void admit(const Context& context) {
-    if (context.process_wide() == nullptr) return gate::enter();
-    if (!gate::close(context.process_wide()->key())) return;
+void admit(Frame& frame) { way().admit(frame, stack.innermost()); }
+
+void enter(Frame frame) {
     try {
-        context.process_wide()->apply();
-        in_force() = context.process_wide();
+        stack.frames.reserve(stack.frames.size() + 1);
     } catch (...) {
-        gate::changed(false);
+        way().leave(frame, stack.innermost());
         throw;
     }
-    gate::changed(true);
+    stack.frames.push_back(std::move(frame));
+    active.fetch_add(1, std::memory_order_relaxed);
 }
 
-void enter(const std::shared_ptr<Context>& context, void* owner) {
-    try {
-        push(context, owner, false);
-    } catch (...) {
-        dismiss(*context);
-        throw;
-    }
+void enter_borrowed(const std::shared_ptr<Context>& context, void* owner) {
+    stack.frames.reserve(stack.frames.size() + 1);
+    Frame frame{.context = context, .owner = owner, .borrowed = true};
+    activate(frame);
+    stack.frames.push_back(std::move(frame));
+    active.fetch_add(1, std::memory_order_relaxed);
 }
-
-void enter_borrowed(const std::shared_ptr<Context>& context, void* owner) { push(context, owner, true); }
 
 void leave_borrowed() noexcept { stack.pop(); }
 
@@ -142,6 +136,24 @@ void* leave(const Context& context) {
 const Context* current_context(unsigned image) noexcept {
     const Frame* frame = stack.innermost(image);
     return frame == nullptr ? nullptr : frame->context.get();
+}
+
+bool begin_compilation_at_once() {
+    Way& begun = way_of_compilations();
+    return begun.begin_compilation_at_once(stack.innermost()) && began(begun);
+}
+
+void begin_compilation() {
+    Way* begun;
+    do {
+        begun = &way_of_compilations();
+        begun->begin_compilation(stack.innermost());
+    } while (!began(*begun));
+}
+
+void end_compilation() noexcept {
+    --compilations;
+    compiling->end_compilation(stack.innermost());
 }
 
 void* current_owner(unsigned image) noexcept {

@@ -36,6 +36,23 @@ void share_string(std::uintptr_t characters) {
     if (header->capacity != 0) std::atomic_ref(header->references).fetch_add(1, std::memory_order_relaxed);
 }
 
+void release_string(std::uintptr_t characters) {
+    RawCowHeader* header = cow_header(characters);
+    if (header->capacity == 0) return;
+    const std::atomic_ref references(header->references);
+    // The last owner stays counted.
+    if (references.fetch_sub(1, std::memory_order_relaxed) <= 0) references.fetch_add(1, std::memory_order_relaxed);
+}
+
+void append_bytes(const void* bytes, std::size_t count, std::string& text) {
+    text.append(reinterpret_cast<const char*>(&count), sizeof count);
+    text.append(static_cast<const char*>(bytes), count);
+}
+
+void append_string(std::uintptr_t characters, std::string& text) {
+    append_bytes(reinterpret_cast<const void*>(characters), cow_header(characters)->length, text);
+}
+
 std::uintptr_t duplicate(std::uintptr_t begin, std::uintptr_t end) {
     auto* bytes = static_cast<std::uint8_t*>(::operator new(end - begin));  // freed by LLVM or never
     std::memcpy(bytes, reinterpret_cast<const void*>(begin), end - begin);
@@ -66,7 +83,7 @@ bool same_string(std::uintptr_t a, std::uintptr_t b) {
 
 // Bytes that hold the value and nothing else, for types that own nothing.
 std::size_t plain_size(const Region& region) {
-    if (region.role == Role::variable) return region.size;
+    if (region.role != Role::option) return region.size;
     switch (region.kind) {
         case Kind::boolean:
         case Kind::character:
@@ -124,6 +141,37 @@ void share_value(const Region& region, void* object) {
     }
 }
 
+void release_value(const Region& region, void* object) {
+    std::uint8_t* value = value_of(region, object);
+    switch (region.ownership) {
+        case Ownership::none:
+            return;
+        case Ownership::string:
+            release_string(load_word(value));
+            return;
+        case Ownership::shared_pointer:
+            if (const std::uintptr_t control = load_word(value + 8)) {
+                const std::atomic_ref uses(*reinterpret_cast<std::int32_t*>(control + 8));
+                if (uses.fetch_sub(1) <= 1) uses.fetch_add(1);  // the last owner stays counted
+            }
+            return;
+        case Ownership::list_of_strings:
+        case Ownership::list: {
+            const auto* list = reinterpret_cast<const RawList*>(value);
+            if (region.ownership == Ownership::list_of_strings)
+                for (std::uintptr_t at = list->values[0]; at < list->values[1]; at += 8)
+                    release_string(load_word(reinterpret_cast<const void*>(at)));
+            ::operator delete(reinterpret_cast<void*>(list->values[0]));
+            ::operator delete(reinterpret_cast<void*>(list->positions[0]));
+        }
+    }
+}
+
+std::size_t value_size(const Region& region) {
+    if (region.role != Role::option) return region.size;
+    return region.kind == Kind::list ? sizeof(RawList) : plain_size(region);
+}
+
 void clear_value(const Region& region, void* object) {
     std::uint8_t* value = value_of(region, object);
     switch (region.kind) {
@@ -170,6 +218,33 @@ bool same_state(const Region& region, const void* a, const void* b) {
                                reinterpret_cast<const RawList*>(right)->values);
         default:
             return std::memcmp(left, right, plain_size(region)) == 0;
+    }
+}
+
+void append_state(const Region& region, const void* object, std::string& text) {
+    if (region.role == Role::option) {
+        const auto* raw = static_cast<const RawOption*>(object);
+        append_bytes(&raw->occurrences, sizeof raw->occurrences, text);
+        append_bytes(&raw->position, sizeof raw->position, text);
+        if (region.variable != no_slot) return;  // its value is in the variable
+    }
+    const std::uint8_t* value = value_of(region, object);
+    switch (region.ownership) {
+        case Ownership::string:
+            return append_string(load_word(value), text);
+        case Ownership::list:
+        case Ownership::list_of_strings: {
+            const auto& values = reinterpret_cast<const RawList*>(value)->values;
+            const std::size_t size = values[1] - values[0];
+            if (region.ownership == Ownership::list)
+                return append_bytes(reinterpret_cast<const void*>(values[0]), size, text);
+            append_bytes(&size, sizeof size, text);
+            for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
+                append_string(load_word(reinterpret_cast<const void*>(at)), text);
+            return;
+        }
+        default:
+            append_bytes(value, plain_size(region), text);
     }
 }
 

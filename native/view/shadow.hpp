@@ -4,6 +4,7 @@
 #include "view/region.hpp"
 
 #include <memory>
+#include <string>
 
 namespace optctx::view {
 
@@ -22,11 +23,18 @@ private:
 void copy_object(const Region& region, const void* from, void* to);
 // Takes a share in whatever the value at `object` owns, so that neither side can free it under the other.
 void share_value(const Region& region, void* object);
+// The other way round, before other bytes are put at `object`. Characters of strings are never freed: LLVM may have
+// kept an address into them.
+void release_value(const Region& region, void* object);
+// Bytes that hold the value: from `value_offset` on in an option, all of any other region.
+std::size_t value_size(const Region& region);
 // Makes the value at `object` the empty one of its type without freeing anything: before LLVM assigns.
 void clear_value(const Region& region, void* object);
 // Forgets that the option ever occurred.
 void clear_occurrences(void* option);
 // True if the two objects hold the same value, occurrence count and position.
 bool same_state(const Region& region, const void* a, const void* b);
+// Appends a text that is the same for objects with the same state, and for no others.
+void append_state(const Region& region, const void* object, std::string& text);
 
 }  // namespace optctx::view

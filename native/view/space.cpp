@@ -1,6 +1,7 @@
 #include "view/space.hpp"
 
 #include "image/option_layout.hpp"
+#include "view/overlay.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -24,14 +25,16 @@ void call_set_default(void* option, std::uint32_t index) {
 
 }  // namespace
 
-Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls)
-    : image_(image), regions_(std::move(regions)), calls_(calls) {
+Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls,
+             bool redirected)
+    : image_(image), regions_(std::move(regions)), calls_(std::move(calls)) {
     if (image >= max_images) throw std::runtime_error("too many LLVM images in one process");
     if (regions_.size() > max_slots) throw std::runtime_error("more regions than a view has slots");
     if (set_default_index.size() != regions_.size()) throw std::runtime_error("one setDefault index for each region");
     for (std::uint32_t slot = 0; slot < regions_.size(); ++slot) {
         const Region& region = regions_[slot];
-        identity_view(image_)[slot] = reinterpret_cast<void*>(region.live);
+        defaults_.push_back(reinterpret_cast<void*>(region.live));
+        if (redirected) identity_view(image_)[slot] = defaults_.back();
         if (!region.scoped) continue;
         if (region.role == Role::option) options_.push_back(slot);
         if (region.written) add_copied(slot);
@@ -39,6 +42,13 @@ Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint3
     build_defaults(set_default_index);
     last_view_ = defaults_;
     last_drift_ = std::make_shared<const Setting>();
+}
+
+Space::~Space() = default;
+
+Overlay& Space::overlay() {
+    if (overlay_ == nullptr) overlay_ = std::make_unique<Overlay>(*this);
+    return *overlay_;
 }
 
 void Space::add_copied(std::uint32_t slot) {
@@ -74,10 +84,9 @@ void Space::copy_state(std::uint32_t slot) {
 }
 
 void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) {
-    defaults_.assign(identity_view(image_), identity_view(image_) + regions_.size());
     for (const std::uint32_t slot : options_) {
         const Region& region = regions_[slot];
-        const Setting copy = clone_live(slot);
+        const Setting copy = clone_process_wide(slot);
         for (const Patch& patch : copy) {
             default_blocks_.push_back(patch.block);
             defaults_[patch.slot] = patch.block->address();
@@ -106,14 +115,15 @@ void Space::give_copies(std::unique_ptr<Block> block) noexcept {
     pool_.push_back(std::move(block));
 }
 
-// A copy of the option as it is process-wide now; the variable, if there is one, comes last.
-Setting Space::clone_live(std::uint32_t slot) const {
+// A copy of the option as it is process-wide now; the variable, if there is one, comes last. Call with the storage
+// held.
+Setting Space::clone_process_wide(std::uint32_t slot) const {
     const Region& region = regions_[slot];
     Setting setting;
     const auto clone = [&](std::uint32_t of) {
         const Region& source = regions_[of];
         auto block = std::make_shared<Block>(source.size);
-        copy_object(source, reinterpret_cast<const void*>(source.live), block->address());
+        copy_object(source, process_wide(of), block->address());
         share_value(source, block->address());
         setting.push_back({of, std::move(block)});
     };
@@ -141,7 +151,9 @@ Setting Space::parse(std::uint32_t slot, const std::string& name,
 Setting Space::parse_locked(std::uint32_t slot, const std::string& name,
                             const std::vector<std::optional<std::string>>& values) {
     const Region& region = regions_[slot];
-    Setting setting = clone_live(slot);
+    std::unique_lock storage = hold_storage();
+    Setting setting = clone_process_wide(slot);
+    storage.unlock();
     void* object = setting.front().block->address();
     clear_occurrences(object);
     clear_value(region, object);
@@ -162,14 +174,14 @@ void Space::give_occurrences(void* option, const std::string& name,
     const auto add_occurrence = reinterpret_cast<AddOccurrence>(calls_.add_occurrence);
     std::size_t room = 4096 + 4 * name.size();
     for (const auto& value : values) room += 4 * value.value_or("").size();
-    const Capture capture(image_, regions_, calls_.reporting, room);
+    const std::unique_ptr<Capture> capture = calls_.reporter->capture(room);
     unsigned position = 1;
     for (const auto& value : values) {
         const RawStringRef text = value ? RawStringRef{value->data(), value->size()} : RawStringRef{nullptr, 0};
         try {
             const bool refused = add_occurrence(option, position++, {name.data(), name.size()}, text, false);
             // Some parsers only complain (x86-align-branch): what LLVM calls invalid is not taken.
-            if (refused || !capture.text().empty()) throw ParseError(capture.text());
+            if (refused || !capture->text().empty()) throw ParseError(capture->text());
         } catch (const FatalError& fatal) {
             throw ParseError(fatal.what());
         }
@@ -185,15 +197,21 @@ bool Space::drifted(std::uint32_t slot, void* const* reference) const {
 }
 
 std::shared_ptr<const Setting> Space::drift() {
-    const std::lock_guard lock(drift_mutex_);
+    const std::lock_guard lock(storage_mutex_);
+    if (!covered_) find_drift();
+    return last_drift_;
+}
+
+// Brings the last drift, and the view of it, up to now.
+void Space::find_drift() {
     const bool unchanged = std::none_of(options_.begin(), options_.end(),
                                         [&](std::uint32_t slot) { return drifted(slot, last_view_.data()); });
-    if (unchanged) return last_drift_;
+    if (unchanged) return;
     auto drift = std::make_shared<Setting>();
     std::vector<void*> view = defaults_;
     for (const std::uint32_t slot : options_) {
         if (!drifted(slot, defaults_.data())) continue;
-        for (Patch& patch : clone_live(slot)) {
+        for (Patch& patch : clone_process_wide(slot)) {
             view[patch.slot] = patch.block->address();
             drift->push_back(std::move(patch));
         }
@@ -204,7 +222,20 @@ std::shared_ptr<const Setting> Space::drift() {
             default_blocks_.push_back(patch.block);
     last_view_ = std::move(view);
     last_drift_ = std::move(drift);
-    return last_drift_;
+}
+
+std::unique_lock<std::mutex> Space::hold_storage() { return std::unique_lock(storage_mutex_); }
+
+void Space::cover() {
+    find_drift();
+    covered_ = true;
+}
+
+void Space::uncover() noexcept { covered_ = false; }
+
+// Where the process-wide value of a region is: in LLVM's own storage, or in a copy while that holds another.
+const void* Space::process_wide(std::uint32_t slot) const noexcept {
+    return covered_ ? last_view_[slot] : reinterpret_cast<const void*>(regions_[slot].live);
 }
 
 }  // namespace optctx::view

@@ -31,10 +31,10 @@ struct Patch {
 // The storage that gives one option one value: the option object and, with external storage, its variable.
 using Setting = std::vector<Patch>;
 
-// Addresses of LLVM's own functions that work on options.
+// LLVM's own functions that work on options, and what they complain to.
 struct LlvmCalls {
     std::uintptr_t add_occurrence = 0;  // Option::addOccurrence(unsigned, StringRef, StringRef, bool)
-    Reporting reporting;
+    std::unique_ptr<Reporter> reporter;
 };
 
 // What LLVM's own storage is aligned to, at most, in bytes.
@@ -55,11 +55,16 @@ struct CopiedPointer {
     std::size_t offset;
 };
 
+class Overlay;
+
 class Space {
 public:
-    Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls);
+    // `redirected`: threads read regions through views; otherwise all of them read LLVM's own storage.
+    Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls,
+          bool redirected);
     Space(const Space&) = delete;
     Space& operator=(const Space&) = delete;
+    ~Space();
 
     unsigned image() const noexcept { return image_; }
     const std::vector<Region>& regions() const noexcept { return regions_; }
@@ -89,15 +94,25 @@ public:
     // back as long as nothing changes.
     std::shared_ptr<const Setting> drift();
 
+    // Of a space that is not redirected; made when first asked for, with nobody inside LLVM.
+    Overlay& overlay();
+    // Guards LLVM's own storage where a context's values are put into it (view/overlay.hpp). From `cover` to
+    // `uncover`, both called with it held, what was there before counts as process-wide.
+    std::unique_lock<std::mutex> hold_storage();
+    void cover();
+    void uncover() noexcept;
+
 private:
     void add_copied(std::uint32_t slot);
     void copy_state(std::uint32_t slot);
     void build_defaults(const std::vector<std::uint32_t>& set_default_index);
-    Setting clone_live(std::uint32_t slot) const;
+    Setting clone_process_wide(std::uint32_t slot) const;
     Setting parse_locked(std::uint32_t slot, const std::string& name,
                          const std::vector<std::optional<std::string>>& values);
     void give_occurrences(void* option, const std::string& name, const std::vector<std::optional<std::string>>& values);
     bool drifted(std::uint32_t slot, void* const* reference) const;
+    const void* process_wide(std::uint32_t slot) const noexcept;
+    void find_drift();
 
     unsigned image_;
     std::vector<Region> regions_;
@@ -118,7 +133,9 @@ private:
     using Occurrences = std::tuple<std::uint32_t, std::string, std::vector<std::optional<std::string>>>;
     std::map<Occurrences, Setting> kept_;  // settings that must live for ever
 
-    std::mutex drift_mutex_;
+    std::mutex storage_mutex_;
+    bool covered_ = false;
+    std::unique_ptr<Overlay> overlay_;
     std::vector<void*> last_view_;  // defaults with the last drift on top
     std::shared_ptr<const Setting> last_drift_;
 };

@@ -15,6 +15,7 @@ from optctx.errors import (
     OptionValueError,
     ProcessWideOptionError,
     ScopeError,
+    UnsupportedImageError,
 )
 from optctx.image.handles import llvm_context_address
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from llvmlite.binding.context import ContextRef
 
     from optctx.context.context import OptionContext
+    from optctx.engine.attach import Engine
 
 __all__ = ["OnMismatch", "bind", "bound", "travelling", "unbind"]
 
@@ -35,8 +37,13 @@ _MODES = {
 _SHOWN = 5  # options that a message lists
 
 
-def bind(context: OptionContext, llvm_context: ContextRef, on_mismatch: OnMismatch) -> None:
+def bind(engine: Engine, context: OptionContext, llvm_context: ContextRef, on_mismatch: OnMismatch) -> None:
     """See OptionContext.bind."""
+    if not engine.way.intercepts:
+        raise UnsupportedImageError(
+            f"cannot bind {context!r} to an LLVMContext: threads take turns in this process, and nothing "
+            f"tells when LLVM starts to work ({engine.choice.reason}); enter the context as a scope"
+        )
     address = llvm_context_address(llvm_context)
     if on_mismatch not in _MODES:
         raise OptionTypeError(f'on_mismatch is "switch", "warn" or "error", found {on_mismatch!r}')

@@ -53,6 +53,13 @@ class OptionContext(Mapping[str, Value]):
     Some options are read when an object is made (PipelineTuningOptions, TargetMachine), not when a pass
     runs: make such objects inside the scope.
 
+    All of this is so where `info()["engine"]` is "thread". Where it is "exclusive" (LLVM's code cannot be
+    changed, or OPTCTX_ENGINE says so) the same values reach LLVM, but entering waits while threads with other
+    values are inside a context, or any thread inside a compilation of optctx: do not wait inside for a thread
+    that wants other values. Threads with the same values share, and share what LLVM writes to options. What
+    is set process-wide meanwhile reaches the scope and is undone with it, and code that compiles past
+    optctx, outside any scope, sees the values of whoever is inside.
+
     Raises UnknownOptionError, OptionTypeError, OptionValueError and ProcessWideOptionError, with nothing
     changed; UnsupportedImageError where there is no LLVM that can be used.
     """
@@ -146,10 +153,9 @@ class OptionContext(Mapping[str, Value]):
 
         Raises TypeError for anything that is not llvmlite's, OptctxError for a closed LLVMContext,
         ScopeError if it is bound already, ProcessWideOptionError for a context that changes the whole
-        process.
+        process, UnsupportedImageError where threads take turns (`optctx.info()["engine"]`).
         """
-        attach()
-        bind(self, llvm_context, on_mismatch)
+        bind(attach(), self, llvm_context, on_mismatch)
 
     # N1: lookups
 
@@ -235,7 +241,7 @@ class OptionContext(Mapping[str, Value]):
     # Scopes
 
     def __enter__(self) -> OptionContext:
-        if not self._engine.transaction.committed:
+        if not self._engine.way.attached:
             attach()
         try:
             _native.enter(self._native, self)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from optctx._native import Kind
 from optctx.engine.attach import Engine
-from optctx.engine.plan import COPIED_FOR_GOOD, PlannedOption
+from optctx.engine.refusals import COPIED_FOR_GOOD, PlannedOption
 from optctx.errors import OptionTypeError, ProcessWideOptionError, shown
 from optctx.registry.registry import find
 

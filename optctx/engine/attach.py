@@ -7,53 +7,65 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from optctx._native import (
-    Image,
-    Space,
-    Transaction,
-    active_scopes,
-    bound_count,
-    call_pointer,
-    configure_bindings,
-    read_words,
-    thread_offset,
-    watch_forks,
-)
-from optctx.engine.hooks import Hooks, prepare_hooks
+from optctx._native import Context, Image, Space, active_scopes, bound_count, watch_forks
+from optctx.engine.choice import Choice, cannot_redirect, choose, warn_of_fallback
 from optctx.engine.lookups import publish_options
-from optctx.engine.plan import Plan, PlannedOption, make_plan
+from optctx.engine.plan import Plan, PlannedOption
+from optctx.engine.way import IMAGE_INDEX, CannotRedirectError, Clock, Way
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
 from optctx.image.survey import Survey, survey
-from optctx.image.trampolines import trampoline
 
-__all__ = ["Engine", "attach", "attach_now", "attached", "detach", "when_attached"]
+__all__ = ["Engine", "Storage", "attach", "attach_now", "attached", "detach", "when_attached"]
 
-_IMAGE_INDEX = 0  # which of the thread-local views; one LLVM is supported so far
-_ERRS = "_ZN4llvm4errsEv"
-_RUNTIME = ("_ZZN4llvm4errsEvE1S", "_ZL12ErrorHandler", "_ZL20ErrorHandlerUserData")
-_ADD_OCCURRENCE = "_ZN4llvm2cl6Option13addOccurrenceEjNS_9StringRefES2_b"
+
+@dataclass(frozen=True)
+class Storage:
+    """Addresses of an Option and of its value, good as long as this object lives."""
+
+    option: int
+    value: int
+    owner: Context | None
 
 
 @dataclass
 class Engine:
-    """One image: its options, its redirected instructions and the views on it. Lives with the process."""
+    """One image: its options, and the way in which contexts reach them. Lives with the process."""
 
     image: Image
     survey: Survey
-    plan: Plan
-    space: Space
-    transaction: Transaction
-    hooks: Hooks
-    index: int = _IMAGE_INDEX
+    choice: Choice
+    index: int = IMAGE_INDEX
     options: dict[str, PlannedOption] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def way(self) -> Way:
+        return self.choice.way
+
+    @property
+    def plan(self) -> Plan:
+        return self.way.plan
+
+    @property
+    def space(self) -> Space:
+        return self.way.space
 
     def resolve(self, option: PlannedOption) -> PlannedOption:
         """The option that an alias stands for, or the option itself."""
         while option.record.alias_of:
             option = self.plan.options[option.record.alias_of]
         return option
+
+    def process_wide(self, option: PlannedOption) -> Storage:
+        """Where the process-wide value of an option is now, whoever is inside a context."""
+        record, offset = option.record, self.survey.value_offset
+        context = self.way.process_wide() if option.scope != "process" else None
+        if context is None or option.slot is None:
+            return Storage(record.address, record.variable or record.address + offset, None)
+        own = context.address(option.slot)
+        value = context.address(option.variable_slot) if record.type.external else own + offset
+        return Storage(own, value, context)
 
 
 _lock = threading.RLock()
@@ -65,13 +77,13 @@ _attaching = False  # guarded by the lock; True where the thread that holds it c
 def attach() -> Engine:
     """The attached engine; the first call redirects LLVM's option reads for the whole process.
 
-    Every thread keeps reading LLVM's globals until it enters a context. Takes about half a second once.
-    Raises UnsupportedImageError, with nothing changed, where the library does not check out or the code
-    cannot be changed.
+    Every thread keeps reading LLVM's globals until it enters a context. Takes about half a second once. Where
+    the code cannot be changed, threads take turns instead; OPTCTX_ENGINE, read at the first call, decides
+    otherwise. Raises UnsupportedImageError, with nothing changed, where the library does not check out.
     """
     global _attaching
     engine = _engine
-    if engine is not None and engine.transaction.committed:
+    if engine is not None and engine.way.attached:
         return engine
     with _lock:
         if _attaching:
@@ -99,38 +111,19 @@ def attach_now() -> None:
 def _attach() -> Engine:
     global _engine
     if _engine is None:
-        _engine = _prepare()
+        _engine = _make()
         for listener in _listeners:
             listener()
-    if not _engine.transaction.committed:
+        if _engine.choice.fell_back:
+            warn_of_fallback(_engine.choice.reason)
+    elif not _engine.way.attached:
         start = time.perf_counter()
         try:
-            _commit(_engine)
-        except RuntimeError as error:
-            raise UnsupportedImageError(
-                f"could not redirect LLVM's option reads, nothing was changed: {error}"
-            ) from error
+            _engine.way.attach()
+        except CannotRedirectError as error:  # contexts were made for this way
+            raise cannot_redirect(error) from error
         _engine.seconds["commit"] = time.perf_counter() - start
     return _engine
-
-
-def _commit(engine: Engine) -> None:
-    """Redirects the sites and the tables, all or none."""
-    engine.transaction.commit()
-    try:
-        engine.hooks.tables.commit()
-    except RuntimeError:
-        engine.transaction.undo()
-        raise
-
-
-def _undo(engine: Engine) -> None:
-    engine.hooks.tables.undo()
-    try:
-        engine.transaction.undo()
-    except RuntimeError:
-        engine.hooks.tables.commit()
-        raise
 
 
 def when_attached(listener: Callable[[], None]) -> None:
@@ -140,7 +133,7 @@ def when_attached(listener: Callable[[], None]) -> None:
 
 def attached() -> Engine | None:
     """The engine if some call has attached it, else None; never attaches."""
-    return _engine if _engine is not None and _engine.transaction.committed else None
+    return _engine if _engine is not None and _engine.way.attached else None
 
 
 def detach() -> None:
@@ -149,7 +142,7 @@ def detach() -> None:
     Raises ScopeError, with nothing changed, while any thread is inside a context or any LLVMContext is bound.
     """
     with _lock:
-        if _engine is None or not _engine.transaction.committed:
+        if _engine is None or not _engine.way.attached:
             return
         bindings = bound_count()
         if bindings:
@@ -164,72 +157,25 @@ def detach() -> None:
                 "leave them first"
             )
         try:
-            _undo(_engine)
+            _engine.way.detach()
         except RuntimeError as error:
             raise UnsupportedImageError(
                 f"could not detach from LLVM, nothing was changed: {error}"
             ) from error
 
 
-def _prepare() -> Engine:
-    """Everything but the change: image, registry, sites, trampolines, views."""
-    clock = _Clock()
+def _make() -> Engine:
+    clock = Clock()
     image = llvmlite_image()
     clock.lap("image")
     surveyed = survey(image)
     clock.lap("registry")
-    plan = make_plan(image, surveyed, _runtime(image))
-    clock.lap("sites")
-    offset = thread_offset(_IMAGE_INDEX)
-    code = [
-        (site.address, site.code, trampoline(site, plan.slots[site.region], offset)) for site in plan.sites
-    ]
-    clock.lap("trampolines")
-    hooks = prepare_hooks(image)
-    clock.lap("entrances")
-    try:
-        transaction = Transaction([*code, *hooks.code], image.text_begin, image.text_end)
-        add_occurrence = image.symbol(_ADD_OCCURRENCE)
-        if add_occurrence is None:
-            raise UnsupportedImageError(f"{image.path}: expected the symbol {_ADD_OCCURRENCE}, found none")
-        space = Space.make(_IMAGE_INDEX, plan.regions, plan.set_default, add_occurrence, plan.runtime_slots)
-    except RuntimeError as error:
-        raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
-    configure_bindings(_IMAGE_INDEX, hooks.calls)
+    choice = choose(image, surveyed, clock)
     watch_forks()
-    clock.lap("views")
-    engine = Engine(image, surveyed, plan, space, transaction, hooks, seconds=clock.laps)
-    for option in plan.options.values():
+    engine = Engine(image, surveyed, choice, seconds=clock.laps)
+    for option in engine.plan.options.values():
         for name in option.record.names:
             engine.options[name] = option
-    publish_options(plan, _IMAGE_INDEX, image.path, surveyed.value_offset)
+    publish_options(engine.plan, IMAGE_INDEX, image.path, surveyed.value_offset)
     clock.lap("lookups")
     return engine
-
-
-def _runtime(image: Image) -> list[tuple[int, int]]:
-    """(address, size) of what LLVM reports through: errs()'s stream, the fatal error handler, its data."""
-    function = image.symbol(_ERRS)
-    # The stream is made at the first call; from then on it is where its symbol says.
-    made = call_pointer(function) if function is not None else 0
-    spans = []
-    for name in _RUNTIME:
-        address = image.symbol(name)
-        symbol = image.object_at(address) if address is not None else None
-        if symbol is None or symbol.address != address:
-            raise UnsupportedImageError(f"{image.path}: expected an object called {name}, found none")
-        spans.append((symbol.address, symbol.size))
-    if spans[0][0] != made or read_words(made, 5)[2:] != [0, 0, 0]:
-        raise UnsupportedImageError(f"{image.path}: llvm::errs() is not the unbuffered stream {_RUNTIME[0]}")
-    return spans
-
-
-class _Clock:
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def lap(self, name: str) -> None:
-        now = time.perf_counter()
-        self.laps[name] = now - self._last
-        self._last = now

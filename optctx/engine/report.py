@@ -16,17 +16,24 @@ __all__ = ["info"]
 def info() -> dict[str, Any]:
     """A report that can be printed as JSON. Attaches at first use; where that fails, says why.
 
-    Keys: python, processor, active_scopes, images (one dict for each LLVM: path, build_id, registry layout,
-    options by scope, sites by tactic, refusals with their reasons, seconds that attaching took) and error.
+    Keys: python, processor, engine ("thread": every thread reads option values of its own; "exclusive":
+    threads with different values take turns; None where attaching failed), engine_reason (why this one, such
+    as what forbade to change code), active_scopes, images (one dict for each LLVM: path, build_id, registry
+    layout, options by scope, sites by tactic, refusals with their reasons, seconds that attaching took) and
+    error.
     """
     report: dict[str, Any] = {
         "python": platform.python_version(),
         "processor": platform.machine(),
+        "engine": None,
+        "engine_reason": "",
         "images": [],
         "error": None,
     }
     try:
-        report["images"].append(_image(attach()))
+        engine = attach()
+        report["engine"], report["engine_reason"] = engine.way.name, engine.choice.reason
+        report["images"].append(_image(engine))
     except UnsupportedImageError as error:
         report["error"] = str(error)
     report["active_scopes"] = active_scopes()
@@ -35,11 +42,10 @@ def info() -> dict[str, Any]:
 
 def _image(engine: Engine) -> dict[str, Any]:
     options = engine.options
-    sites = engine.plan.sites
     return {
         "path": engine.image.path,
         "build_id": engine.image.build_id,
-        "attached": engine.transaction.committed,
+        "attached": engine.way.attached,
         "registry": {
             "layout": engine.survey.layout,
             "value_offset": engine.survey.value_offset,
@@ -47,17 +53,9 @@ def _image(engine: Engine) -> dict[str, Any]:
             "options": len(engine.plan.options),
         },
         "scopes": dict(Counter(engine.resolve(option).scope for option in options.values())),
-        "sites": {
-            "redirected": len(sites),
-            "by_tactic": dict(Counter(site.tactic.value for site in sites)),
-            "stores": sum(site.writes for site in sites),
-            "addresses_taken": sum(site.takes_address for site in sites),
-            "code_pages": engine.transaction.pages,
-            "trampoline_bytes": engine.transaction.trampoline_bytes,
-        },
         "refused_options": {
             name: options[name].reason for name in sorted(options) if options[name].scope == "process"
         },
-        "sites_left_alone": dict(Counter(refusal.reason for refusal in engine.plan.refusals)),
+        **engine.way.report(),
         "seconds": {name: round(seconds, 4) for name, seconds in engine.seconds.items()},
     }

@@ -11,6 +11,7 @@ from llvmlite import binding
 
 from optctx.errors import OptctxError
 from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
+from optctx.passes.locks import counted
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine
@@ -71,6 +72,7 @@ def compile_job(job: Job) -> Result:
     started = time.perf_counter()
     try:
         with (
+            counted(),
             binding.create_context() as context,
             _parse(job.ir, context) as module,
             _target_machine(job, module) as machine,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optctx._native import Image, Span, find_data_pointers
-from optctx.image.sites import find_accesses
+from optctx._native import Image
 
-__all__ = ["PointerTable", "State", "find_pointers", "find_state"]
+__all__ = ["State", "find_state"]
 
 _POINTER = 8  # bytes
 
@@ -25,15 +24,6 @@ class State:
     initial_at: int
     initial: bytes
     serves: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class PointerTable:
-    """A constant table with pointers to options: (byte in the table, address that it holds)."""
-
-    address: int
-    size: int
-    pointers: tuple[tuple[int, int], ...]
 
 
 _REGISTRY = "_ZN4llvm20RegisterRegAllocBaseI{}E8RegistryE"
@@ -85,36 +75,3 @@ def find_state(image: Image) -> tuple[list[State], set[str]]:
         initial = image.initial_bytes(symbol.address + at, size or symbol.size)
         found.append(State(symbol.address, symbol.size, at, initial, serves))
     return found, missing
-
-
-def find_pointers(image: Image, spans: list[tuple[int, int]]) -> tuple[list[PointerTable], list[int]]:
-    """Pointers in the image's data that lead into the spans: (named tables, targets of those without a name).
-
-    Pointers that only static initialisers read are left out: the linker's constant pools are full of them.
-    """
-    tables: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    nameless = []
-    for at, target in find_data_pointers(image, [Span(begin, size) for begin, size in spans]):
-        symbol = image.object_at(at)
-        if symbol is not None:
-            tables.setdefault((symbol.address, symbol.size), []).append((at - symbol.address, target))
-        else:
-            nameless.append((at, target))
-    read = _read(image, [at for at, _ in nameless])
-    found = [PointerTable(*place, tuple(held)) for place, held in sorted(tables.items())]
-    return found, [target for at, target in nameless if at in read]
-
-
-def _read(image: Image, pointers: list[int]) -> set[int]:
-    """Those of the `pointers` (addresses) that run-time code refers to, alone or with their neighbours."""
-    reach = 64  # bytes of the longest vector load
-    spans: list[tuple[int, int]] = []
-    for at in sorted(pointers):
-        begin = max(at - reach, sum(spans[-1]) if spans else 0)
-        spans.append((begin, at + _POINTER - begin))
-    accesses = find_accesses(image, spans)
-    return {
-        at
-        for at in pointers
-        if any(address < at + _POINTER and address + max(size, 1) > at for address, size in accesses)
-    }

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from optctx._native import begin_compilation, end_compilation
 from optctx.context.binding import travelling
 
-__all__ = ["KeyedLocks", "compiling"]
+__all__ = ["KeyedLocks", "compiling", "counted"]
 
 
 class _Entry:
@@ -74,12 +74,12 @@ def compiling(context: int, target_machine: int | None, *, shared: bool) -> Iter
     to close a module. Do not compile in the global context from a callback that llvmlite runs under its
     lock.
     """
-    with _inside(), _sole_use(context, target_machine, shared=shared), travelling(context):
+    with counted(), _sole_use(context, target_machine, shared=shared), travelling(context):
         yield
 
 
 @contextmanager
-def _inside() -> Iterator[None]:
+def counted() -> Iterator[None]:
     """Counts this thread among those that nobody may change process-wide options under."""
     begin_compilation()
     try:

@@ -47,13 +47,14 @@ class Option:
     @property
     def value(self) -> Value:
         """The process-wide value now, whatever scope this thread is in."""
-        record = self._target.record
-        return read_value(self._target, record.variable or record.address + self._engine.survey.value_offset)
+        storage = self._engine.process_wide(self._target)
+        return read_value(self._target, storage.value)
 
     @property
     def occurrences(self) -> int:
         """How often the option was given process-wide."""
-        return option_at(self._target.record.address).occurrences
+        storage = self._engine.process_wide(self._target)
+        return option_at(storage.option).occurrences
 
     @property
     def help(self) -> str:
@@ -100,7 +101,10 @@ class Option:
 
     @property
     def scope(self) -> str:
-        """thread: can be set per thread; process: cannot, see `reason`; unread: nothing here reads it."""
+        """thread: a context can set it; process: it cannot, see `reason`; unread: nothing here reads it.
+
+        Where `info()["engine"]` is "exclusive" nobody knows what is read, and nothing is called unread.
+        """
         return self._target.scope
 
     @property
@@ -110,7 +114,10 @@ class Option:
 
     @property
     def read_by(self) -> tuple[str, ...]:
-        """Demangled names of the functions of this library that read it."""
+        """Demangled names of the functions of this library that read it.
+
+        None are known where `info()["engine"]` is "exclusive".
+        """
         return tuple(dict.fromkeys(demangle(name) for name in self._target.readers))
 
     @property

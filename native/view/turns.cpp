@@ -1,0 +1,257 @@
+#include "view/turns.hpp"
+
+#include "view/context.hpp"
+#include "view/gate.hpp"
+#include "view/overlay.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace optctx::view {
+
+// Threads that share LLVM's storage. Without a context: those that compile with the process-wide values.
+struct Group {
+    std::string key;  // the same for the same values and for no others
+    std::shared_ptr<Context> context;
+    std::shared_ptr<ProcessWide> changes;  // of options that contexts have no storage for
+    std::size_t lending = 0;               // threads that wait inside, or are in a context further in
+    std::optional<Kept> kept{};            // its storage while others have their turn
+};
+
+namespace {
+
+std::string key_of(const std::shared_ptr<ProcessWide>& changes) { return changes == nullptr ? "" : changes->key(); }
+
+struct State {
+    std::mutex mutex;
+    std::condition_variable moved;
+    std::shared_ptr<Group> current;  // whose values LLVM's storage holds
+    std::shared_ptr<ProcessWide> in_force;
+    std::size_t running = 0;  // threads of the current group that are not waiting
+    bool shared = true;       // others may join the current group
+    std::uint64_t next_ticket = 0;
+    std::uint64_t serving = 0;
+};
+
+// Of this thread: compilations under way, and whether they hold a turn for the process-wide values, which then lies
+// beneath any scope.
+thread_local std::size_t compilations = 0;
+thread_local bool in_process = false;
+
+class Turns final : public Way {
+public:
+    Turns() : process_(std::make_shared<Group>()), state_(new State) { state_->current = process_; }
+
+    bool admit_at_once(Frame& frame, const Frame* outer) override {
+        prepare(frame, outer);
+        const std::shared_ptr<Group> from = group_of(outer);
+        if (stay(frame, outer, from)) return true;
+        const std::lock_guard lock(state_->mutex);
+        const bool alone = state_->running == (from != nullptr ? 1 : 0);
+        if (somebody_waits() || !(alone || may_join(frame, from))) return false;
+        lend(from);
+        take(frame, outer, from);
+        return true;
+    }
+
+    void admit(Frame& frame, const Frame* outer) override {
+        const std::shared_ptr<Group> from = group_of(outer);
+        std::unique_lock lock(state_->mutex);
+        lend(from);
+        wait(lock, [&] { return state_->running == 0 || may_join(frame, from); });
+        take(frame, outer, from);
+    }
+
+    void leave(Frame& frame, const Frame* outer) noexcept override {
+        const std::shared_ptr<Group> back = group_of(outer);
+        if (back == frame.group) return;
+        const std::lock_guard lock(state_->mutex);
+        --state_->running;
+        if (back != nullptr) {
+            // A context inside another is not shared: nobody else is there.
+            take_back(back, outer);
+        } else if (state_->running == 0) {
+            change_to(process_);
+        }
+        settle();
+    }
+
+    bool begin_compilation_at_once(const Frame* scope) override {
+        if (compilations == 0 && scope == nullptr) {
+            const std::lock_guard lock(state_->mutex);
+            if (somebody_waits() || (state_->running != 0 && state_->current != process_)) return false;
+            start_in_process();
+        }
+        ++compilations;
+        return true;
+    }
+
+    void begin_compilation(const Frame* scope) override {
+        if (begin_compilation_at_once(scope)) return;
+        std::unique_lock lock(state_->mutex);
+        wait(lock, [&] { return state_->running == 0 || state_->current == process_; });
+        start_in_process();
+        ++compilations;
+        settle();
+    }
+
+    void end_compilation(const Frame* scope) noexcept override {
+        if (--compilations > 0 || !in_process) return;
+        in_process = false;
+        if (scope != nullptr) return;
+        const std::lock_guard lock(state_->mutex);
+        --state_->running;
+        settle();
+    }
+
+    void before_fork() noexcept override { state_->mutex.lock(); }
+    void after_fork_in_parent() noexcept override { state_->mutex.unlock(); }
+
+    void after_fork_in_child(const Frame* scope) noexcept override {
+        const State& before = *state_;  // threads that are gone may be waiting for it: left behind
+        state_ = new State;
+        state_->current = before.current;
+        state_->in_force = before.in_force;
+        const std::shared_ptr<Group> own = group_of(scope);
+        state_->running = own != nullptr ? 1 : 0;
+        state_->shared = scope == nullptr || !scope->nested;
+        if (own == nullptr) change_to(process_);
+    }
+
+private:
+    // What this thread is inside of, beneath a frame that it enters or leaves.
+    std::shared_ptr<Group> group_of(const Frame* scope) const {
+        if (scope != nullptr) return scope->group;
+        return in_process ? process_ : nullptr;
+    }
+
+    // A group for the frame, which nobody is in. Process-wide changes stay in force in the contexts inside.
+    void prepare(Frame& frame, const Frame* outer) const {
+        const std::shared_ptr<Group> from = group_of(outer);
+        const std::shared_ptr<ProcessWide> outer_changes = from == nullptr ? nullptr : from->changes;
+        std::shared_ptr<ProcessWide> changes = frame.context->process_wide();
+        if (changes == nullptr || key_of(changes) == key_of(outer_changes)) {
+            changes = outer_changes;
+        } else if (outer_changes != nullptr) {
+            throw gate::GateError("cannot apply " + changes->key() +
+                                  " process-wide: this thread is inside a context with other process-wide values (" +
+                                  outer_changes->key() + ")");
+        }
+        frame.group = std::make_shared<Group>(Group{frame.context->key() + key_of(changes), frame.context, changes});
+        frame.nested = from != nullptr;
+    }
+
+    // The same values as this thread has already: it stays where it is.
+    static bool stay(Frame& frame, const Frame* outer, const std::shared_ptr<Group>& from) {
+        if (outer == nullptr || from->key != frame.group->key) return false;
+        frame.group = from;
+        frame.nested = outer->nested;
+        return true;
+    }
+
+    bool may_join(const Frame& frame, const std::shared_ptr<Group>& from) const {
+        return from == nullptr && state_->shared && state_->current->key == frame.group->key;
+    }
+
+    bool somebody_waits() const { return state_->serving != state_->next_ticket; }
+
+    void settle() noexcept { state_->moved.notify_all(); }
+
+    void lend(const std::shared_ptr<Group>& from) noexcept {
+        if (from == nullptr) return;
+        --state_->running;
+        ++from->lending;
+        settle();
+    }
+
+    template <class Ready>
+    void wait(std::unique_lock<std::mutex>& lock, const Ready& ready) {
+        State& state = *state_;
+        const std::uint64_t ticket = state.next_ticket++;
+        state.moved.wait(lock, [&] { return state.serving == ticket && ready(); });
+        ++state.serving;
+    }
+
+    // Joins the current group, or makes the frame's own the current one, with nobody inside.
+    void take(Frame& frame, const Frame* outer, const std::shared_ptr<Group>& from) {
+        if (may_join(frame, from)) {
+            frame.group = state_->current;
+        } else {
+            try {
+                change_to(frame.group);
+            } catch (...) {
+                if (from != nullptr) take_back(from, outer);
+                settle();
+                throw;
+            }
+            state_->shared = from == nullptr;
+        }
+        ++state_->running;
+        settle();
+    }
+
+    // `outer` is the scope that this thread is in then, if it is one and no compilation.
+    void take_back(const std::shared_ptr<Group>& group, const Frame* outer) {
+        change_to(group);
+        --group->lending;
+        state_->shared = outer == nullptr || !outer->nested;
+        ++state_->running;
+    }
+
+    void start_in_process() {
+        change_to(process_);
+        in_process = true;
+        state_->shared = true;
+        ++state_->running;
+    }
+
+    // Puts the group's values into LLVM's storage. Where that fails, those of the process are there.
+    void change_to(const std::shared_ptr<Group>& group) {
+        State& state = *state_;
+        if (state.current == group) return;
+        put_away(*state.current);
+        state.current = process_;
+        if (state.in_force != nullptr && key_of(state.in_force) != key_of(group->changes)) {
+            state.in_force->undo();
+            state.in_force = nullptr;
+        }
+        if (group->changes != nullptr && state.in_force == nullptr) {
+            group->changes->apply();
+            state.in_force = group->changes;
+        }
+        if (group->context != nullptr) load(*group);
+        state.current = group;
+    }
+
+    static void put_away(Group& group) {
+        if (group.context == nullptr) return;
+        Overlay& overlay = group.context->space().overlay();
+        if (group.lending > 0)
+            group.kept = overlay.unload_and_keep();
+        else
+            overlay.unload();
+    }
+
+    static void load(Group& group) {
+        Overlay& overlay = group.context->space().overlay();
+        if (!group.kept) return overlay.load(group.context->values());
+        overlay.load(*group.kept);
+        group.kept.reset();
+    }
+
+    const std::shared_ptr<Group> process_;
+    State* state_;
+};
+
+}  // namespace
+
+Way& turns() noexcept {
+    static auto* instance = new Turns;  // outlives every thread
+    return *instance;
+}
+
+}  // namespace optctx::view

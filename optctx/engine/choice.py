@@ -1,0 +1,92 @@
+"""Which way this process runs: OPTCTX_ENGINE says so by hand."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from dataclasses import dataclass
+
+from optctx._native import Image
+from optctx.engine.redirecting import Redirecting
+from optctx.engine.taking_turns import TakingTurns
+from optctx.engine.way import CannotRedirectError, Clock, Way
+from optctx.errors import EngineWarning, OptctxError, UnsupportedImageError
+from optctx.image.survey import Survey
+
+__all__ = ["VARIABLE", "Choice", "cannot_redirect", "choose", "warn_of_fallback"]
+
+VARIABLE = "OPTCTX_ENGINE"
+_AUTOMATIC = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An attached way, and why this one. `fell_back`: nobody asked for it."""
+
+    way: Way
+    reason: str
+    fell_back: bool = False
+
+
+def choose(image: Image, survey: Survey, clock: Clock) -> Choice:
+    """The way "thread" where nothing stands against it, else "exclusive".
+
+    Raises OptctxError for another value of the variable, and UnsupportedImageError with nothing changed.
+    """
+    wanted = _wanted()
+    if wanted == TakingTurns.name:
+        return Choice(_attached(TakingTurns(image, survey, clock), clock), f"{VARIABLE}={wanted}")
+    try:
+        way: Way = _attached(Redirecting(image, survey, clock), clock)
+    except CannotRedirectError as error:
+        if wanted == Redirecting.name:
+            raise cannot_redirect(error) from error
+        way = _attached(TakingTurns(image, survey, clock), clock)
+        return Choice(way, f"LLVM's code cannot be changed: {error}", fell_back=True)
+    return Choice(way, f"{VARIABLE}={wanted}" if wanted else "LLVM's code could be changed")
+
+
+def cannot_redirect(error: CannotRedirectError) -> UnsupportedImageError:
+    """For a process that must have the way "thread"."""
+    return UnsupportedImageError(
+        f"could not redirect LLVM's option reads, nothing was changed: {error}; "
+        f"{VARIABLE}={TakingTurns.name} works without"
+    )
+
+
+def warn_of_fallback(reason: str) -> None:
+    """Says to the caller of this package that threads take turns, and why."""
+    warnings.warn(
+        f"threads with different LLVM options take turns in this process: {reason}; set {VARIABLE} to "
+        f"{TakingTurns.name} where that is expected, or to {Redirecting.name} for an error instead",
+        EngineWarning,
+        stacklevel=_level_outside(),
+    )
+
+
+def _wanted() -> str:
+    value = os.environ.get(VARIABLE, _AUTOMATIC)
+    if value not in (_AUTOMATIC, Redirecting.name, TakingTurns.name):
+        raise OptctxError(
+            f"cannot choose how to run: expected {VARIABLE} to be {Redirecting.name}, {TakingTurns.name} "
+            f"or empty (automatic), found {value!r}"
+        )
+    return value
+
+
+def _attached(way: Way, clock: Clock) -> Way:
+    way.attach()
+    clock.lap("commit")
+    return way
+
+
+def _level_outside() -> int:
+    """Stack level, as `warnings.warn` counts it from its caller, of the first function outside optctx."""
+    package = __name__.partition(".")[0]
+    level = 1
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame = frame.f_back
+        level += 1
+    return level

@@ -1,0 +1,80 @@
+"""What is known of the code that reads options: where it does, and what of that cannot be redirected."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from optctx._native import Image
+from optctx.errors import UnsupportedImageError
+from optctx.image.reporting import ReportingObject
+from optctx.image.state import State
+from optctx.image.survey import OptionRecord
+
+if TYPE_CHECKING:  # decoding needs iced-x86, which is not everywhere
+    from optctx.image.pointers import PointerTable
+    from optctx.image.sites import Site, SiteRefusal
+
+__all__ = ["Code", "read_code"]
+
+
+@dataclass
+class Code:
+    """`by_region`: sites by the address of the region that they refer to. `known`: somebody looked."""
+
+    known: bool = False
+    sites: list[Site] = field(default_factory=list)
+    refusals: list[SiteRefusal] = field(default_factory=list)
+    tables: list[PointerTable] = field(default_factory=list)
+    loose: list[int] = field(default_factory=list)  # addresses that nameless pointers hold
+    by_region: defaultdict[int, list[Site]] = field(default_factory=lambda: defaultdict(list))
+
+    @property
+    def stuck(self) -> set[int]:
+        """Addresses of regions with an instruction that cannot be redirected."""
+        return {refusal.region for refusal in self.refusals if not refusal.harmless}
+
+
+def read_code(
+    image: Image, records: list[OptionRecord], state: list[State], reporting: list[ReportingObject]
+) -> Code:
+    """Decodes every function that refers to an option, to what its value passes through, or to the reporting.
+
+    Raises UnsupportedImageError if an instruction that LLVM reports through cannot be redirected.
+    """
+    from optctx.image.pointers import find_pointers
+    from optctx.image.sites import find_sites
+
+    spans = _spans(records)
+    tables, loose = find_pointers(image, spans)
+    others = [(part.address, part.size) for part in reporting]
+    others += [(part.address, part.size) for part in state]
+    others += [(table.address, table.size) for table in tables]
+    sites, refusals = find_sites(image, sorted([*spans, *others]))
+    _check_reporting(image, reporting, refusals)
+    code = Code(True, sites, refusals, tables, loose)
+    for site in sites:
+        code.by_region[site.region].append(site)
+    return code
+
+
+def _check_reporting(image: Image, reporting: list[ReportingObject], refusals: list[SiteRefusal]) -> None:
+    places = {part.address for part in reporting}
+    for refusal in refusals:
+        if refusal.region in places and not refusal.harmless:
+            raise UnsupportedImageError(
+                f"{image.path}: {refusal.code.hex()} at {refusal.address:#x} in {refusal.function}, "
+                f"through which LLVM reports, cannot be redirected: {refusal.reason}"
+            )
+
+
+def _spans(records: list[OptionRecord]) -> list[tuple[int, int]]:
+    spans = set()
+    for record in records:
+        if record.size is None:
+            continue
+        spans.add((record.address, record.size))
+        if record.variable_size is not None:
+            spans.add((record.variable, record.variable_size))
+    return sorted(spans)

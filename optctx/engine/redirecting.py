@@ -1,0 +1,140 @@
+"""The way "thread": LLVM's option reads are redirected, and every thread reads storage of its own."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from optctx._native import (
+    Context,
+    Image,
+    OsError,
+    Space,
+    Transaction,
+    configure_bindings,
+    thread_offset,
+)
+from optctx.engine.plan import Plan, plan_redirected
+from optctx.engine.way import IMAGE_INDEX, CannotRedirectError, Clock, Way, add_occurrence_of
+from optctx.errors import UnsupportedImageError
+from optctx.image.reporting import find_reporting
+from optctx.image.survey import Survey
+
+if TYPE_CHECKING:
+    from optctx.engine.hooks import Hooks
+
+__all__ = ["Redirecting"]
+
+_PROCESSOR = "x86_64"  # the one whose instructions are known here
+
+
+class Redirecting(Way):
+    """`transaction`: the instructions to redirect, or that are; `hooks`: where LLVM starts to work."""
+
+    name = "thread"
+    intercepts = True
+
+    def __init__(self, image: Image, survey: Survey, clock: Clock) -> None:
+        """Everything but the change: sites, trampolines, views.
+
+        Raises CannotRedirectError, and UnsupportedImageError if the library does not check out.
+        """
+        _check_machine()
+        reporting = find_reporting(image)
+        self.plan = plan_redirected(image, survey, reporting)
+        clock.lap("sites")
+        code = _trampolines(self.plan)
+        clock.lap("trampolines")
+        try:
+            self.hooks = _hooks(image)
+            clock.lap("entrances")
+            self.transaction = Transaction([*code, *self.hooks.code], image.text_begin, image.text_end)
+        except OsError as error:
+            raise CannotRedirectError(str(error)) from error
+        except RuntimeError as error:
+            raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
+        slots = [self.plan.slots[part.address] for part in reporting]
+        self.space = Space.redirected(
+            IMAGE_INDEX,
+            self.plan.regions,
+            self.plan.set_default,
+            add_occurrence_of(image),
+            (slots[0], slots[1], slots[2]),
+        )
+        configure_bindings(IMAGE_INDEX, self.hooks.calls)
+        clock.lap("views")
+
+    def attach(self) -> None:
+        try:
+            self._commit()
+        except OsError as error:
+            raise CannotRedirectError(str(error)) from error
+        except RuntimeError as error:
+            raise UnsupportedImageError(
+                f"could not redirect LLVM's option reads, nothing was changed: {error}; "
+                "OPTCTX_ENGINE=exclusive works without"
+            ) from error
+        self.attached = True
+
+    def detach(self) -> None:
+        self.hooks.tables.undo()
+        try:
+            self.transaction.undo()
+        except RuntimeError:
+            self.hooks.tables.commit()
+            raise
+        self.attached = False
+
+    def _commit(self) -> None:
+        """Redirects the sites and the tables, all or none."""
+        self.transaction.commit()
+        try:
+            self.hooks.tables.commit()
+        except RuntimeError:
+            self.transaction.undo()
+            raise
+
+    def process_wide(self) -> Context | None:
+        return None
+
+    def report(self) -> dict[str, Any]:
+        code = self.plan.code
+        return {
+            "sites": {
+                "redirected": len(code.sites),
+                "by_tactic": dict(Counter(site.tactic.value for site in code.sites)),
+                "stores": sum(site.writes for site in code.sites),
+                "addresses_taken": sum(site.takes_address for site in code.sites),
+                "code_pages": self.transaction.pages,
+                "trampoline_bytes": self.transaction.trampoline_bytes,
+            },
+            "sites_left_alone": dict(Counter(refusal.reason for refusal in code.refusals)),
+        }
+
+
+def _check_machine() -> None:
+    machine = platform.machine()
+    if machine != _PROCESSOR:
+        raise CannotRedirectError(f"the instructions of this processor, {machine}, are not known here")
+    try:
+        import iced_x86  # noqa: F401
+    except ImportError as error:
+        raise CannotRedirectError(f"instructions cannot be decoded: {error}; install iced-x86") from error
+
+
+def _hooks(image: Image) -> Hooks:
+    from optctx.engine.hooks import prepare_hooks  # needs the decoder
+
+    return prepare_hooks(image)
+
+
+def _trampolines(plan: Plan) -> list[tuple[int, bytes, bytes]]:
+    """(address, bytes, what is to run instead) for every site."""
+    from optctx.image.trampolines import trampoline
+
+    offset = thread_offset(IMAGE_INDEX)
+    return [
+        (site.address, site.code, trampoline(site, plan.slots[site.region], offset))
+        for site in plan.code.sites
+    ]

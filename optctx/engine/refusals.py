@@ -1,0 +1,123 @@
+"""Which options a context cannot set without reaching the whole process, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from optctx._native import NO_SLOT, Kind
+from optctx.engine.code import Code
+from optctx.image.state import State
+from optctx.image.survey import OptionRecord
+
+__all__ = ["COPIED_FOR_GOOD", "PlannedOption", "refuse"]
+
+# Process-wide by nature, whatever the code that reads them looks like.
+_BY_NATURE = {
+    "time-passes": "the timers that it starts belong to the whole process",
+    "time-passes-per-run": "the timers that it starts belong to the whole process",
+}
+# Found by comparing .data and .bss before and after some 4,000 compilations of LLVM's own tests. The copy
+# is an object with a destructor that runs at exit, so it cannot be one of many.
+COPIED_FOR_GOOD = dict.fromkeys(
+    (
+        "codegen-data-generate",
+        "codegen-data-use-path",
+        "filter-passes",
+        "filter-print-funcs",
+        "verify-pseudo-probe-funcs",
+    ),
+    "LLVM copies it for good, at first use, into an object that the whole process shares",
+)
+# What reading the code shows; named here for a library whose code nobody reads.
+_UNREAD_FIRST_USE = ("stats", "stats-json")
+_HEAP = "its Option object is on the heap, where no instruction names it"
+_CALLBACK = "setting it runs a callback, whose effect belongs to the whole process"
+_CACHED = "LLVM copies it once into a variable that the whole process shares and that was not found"
+_POINTED_AT = "LLVM's own data points at it, past every instruction that could be redirected"
+_LOCATION = "its value is in storage (cl::location) that has no name in the library"
+_LAYOUT = "its type has a layout that is not known here"
+_FIRST_USE = "the function that reads it also constructs it"
+_WRITTEN_CLASS = "LLVM itself writes to it, and its class cannot be copied byte by byte"
+_CLASS = "its class cannot be copied byte by byte"
+
+
+@dataclass
+class PlannedOption:
+    """A registered option with what was decided. `slot` is its place in a view, None if it has none."""
+
+    record: OptionRecord
+    scope: str = "thread"  # thread, process or unread
+    reason: str = ""
+    slot: int | None = None
+    variable_slot: int = NO_SLOT
+    readers: list[str] = field(default_factory=list)  # mangled names, in the order of the code
+
+    def refuse(self, reason: str) -> None:
+        """The first reason counts."""
+        if reason and self.scope != "process":
+            self.scope, self.reason = "process", reason
+
+
+def refuse(options: dict[int, PlannedOption], code: Code, state: list[State], missing: set[str]) -> None:
+    """Enters scope and reason. `options` by address; `missing`: names that lack a variable of theirs."""
+    for option in options.values():
+        option.refuse(_reason_by_record(option.record))
+        if not code.known:
+            option.refuse(_reason_without_code(option.record))
+    _refuse_by_code(options, code)
+    _refuse_by_state(options, code, state, missing)
+
+
+def _reason_by_record(record: OptionRecord) -> str:
+    if record.size is None:
+        return _HEAP
+    if special := _BY_NATURE.get(record.name) or COPIED_FOR_GOOD.get(record.name):
+        return special
+    if record.callback:
+        return _CALLBACK
+    if not record.type.supported:
+        return _LAYOUT
+    if record.type.external and record.variable_size is None:
+        return _LOCATION
+    return ""
+
+
+def _reason_without_code(record: OptionRecord) -> str:
+    if record.name in _UNREAD_FIRST_USE:
+        return _FIRST_USE
+    if record.type.kind == Kind.other and not record.type.external and not record.type.alias:
+        return _CLASS
+    return ""
+
+
+def _refuse_by_code(options: dict[int, PlannedOption], code: Code) -> None:
+    owners = {option.record.variable: option for option in options.values() if option.record.variable}
+    owners.update(options)
+    for refusal in code.refusals:
+        if not refusal.harmless and refusal.region in owners:
+            where = f"the instruction {refusal.code.hex()} at {refusal.address:#x} in {refusal.function}"
+            owners[refusal.region].refuse(f"{where} cannot be redirected: {refusal.reason}")
+    for option in options.values():
+        record = option.record
+        for begin, size in ((record.address, record.size), (record.variable, record.variable_size)):
+            if size is not None and any(begin <= target < begin + size for target in code.loose):
+                option.refuse(_POINTED_AT)
+        own = code.by_region[record.address]
+        if any(site.writes and site.offset == 0 for site in own):
+            option.refuse(_FIRST_USE)
+        if record.type.kind == Kind.other and not record.type.external and any(site.writes for site in own):
+            option.refuse(_WRITTEN_CLASS)
+
+
+def _refuse_by_state(
+    options: dict[int, PlannedOption], code: Code, state: list[State], missing: set[str]
+) -> None:
+    """Options whose values pass through storage that cannot be redirected."""
+    lacking = missing.union(*(part.serves for part in state if part.address in code.stuck))
+    held = [target for table in code.tables if table.address in code.stuck for _, target in table.pointers]
+    for option in options.values():
+        record = option.record
+        if lacking.intersection(record.names):
+            option.refuse(_CACHED)
+        if record.size is not None and any(0 <= target - record.address < record.size for target in held):
+            option.refuse(_POINTED_AT)

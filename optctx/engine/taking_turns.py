@@ -1,0 +1,53 @@
+"""The way "exclusive": no code is changed; threads with different values take turns at LLVM's own storage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optctx._native import Context, Image, Space, take_turns
+from optctx.engine.plan import plan_in_place
+from optctx.engine.way import IMAGE_INDEX, Clock, Way, add_occurrence_of
+from optctx.errors import UnsupportedImageError
+from optctx.image.reporting import find_reporting, find_stream_table
+from optctx.image.survey import Survey
+
+__all__ = ["TakingTurns"]
+
+
+class TakingTurns(Way):
+    """Works wherever the library's layout checks out."""
+
+    name = "exclusive"
+
+    def __init__(self, image: Image, survey: Survey, clock: Clock) -> None:
+        """Raises UnsupportedImageError if the library does not check out."""
+        stream, handler, data = find_reporting(image)
+        table = find_stream_table(image, stream)
+        self.plan = plan_in_place(image, survey)
+        try:
+            self.space = Space.in_place(
+                IMAGE_INDEX,
+                self.plan.regions,
+                self.plan.set_default,
+                add_occurrence_of(image),
+                (stream.address, handler.address, data.address),
+                table.size,
+                table.write_index,
+            )
+        except RuntimeError as error:
+            raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
+        clock.lap("storage")
+
+    def attach(self) -> None:
+        take_turns()
+        self.attached = True
+
+    def detach(self) -> None:
+        """Nothing was changed outside of scopes."""
+        self.attached = False
+
+    def process_wide(self) -> Context | None:
+        return Context.make(self.space, self.space.drift(), [], None)
+
+    def report(self) -> dict[str, Any]:
+        return {"sites": {"redirected": 0}, "sites_left_alone": {}}

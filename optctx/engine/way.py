@@ -1,0 +1,70 @@
+"""The two ways in which the values of contexts reach LLVM, as the rest of the engine sees them."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from typing import Any
+
+from optctx._native import Context, Image, Space
+from optctx.engine.plan import Plan
+from optctx.errors import UnsupportedImageError
+
+__all__ = ["IMAGE_INDEX", "CannotRedirectError", "Clock", "Way", "add_occurrence_of"]
+
+IMAGE_INDEX = 0  # which of the thread-local views; one LLVM is supported so far
+_ADD_OCCURRENCE = "_ZN4llvm2cl6Option13addOccurrenceEjNS_9StringRefES2_b"
+
+
+class CannotRedirectError(Exception):
+    """This machine does not let code be changed, whatever the library; nothing was changed."""
+
+
+class Way(ABC):
+    """`attached`: contexts reach LLVM now. A way is made with the plan and the space that go with it.
+
+    `intercepts`: contexts can follow an LLVMContext or a function, as LLVM starts to work on it.
+    """
+
+    name: str
+    plan: Plan
+    space: Space
+    attached: bool = False
+    intercepts: bool = False
+
+    @abstractmethod
+    def attach(self) -> None:
+        """Raises CannotRedirectError or UnsupportedImageError with nothing changed."""
+
+    @abstractmethod
+    def detach(self) -> None:
+        """Undoes `attach`, with no thread inside a context. Raises RuntimeError with nothing changed."""
+
+    @abstractmethod
+    def process_wide(self) -> Context | None:
+        """Where process-wide values are while it lives; None: always in LLVM's own storage."""
+
+    @abstractmethod
+    def report(self) -> dict[str, Any]:
+        """What `info()` says of the code: plain data."""
+
+
+class Clock:
+    """Seconds from lap to lap, by name."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = now - self._last
+        self._last = now
+
+
+def add_occurrence_of(image: Image) -> int:
+    """Address of LLVM's function that parses a value. Raises UnsupportedImageError."""
+    address = image.symbol(_ADD_OCCURRENCE)
+    if address is None:
+        raise UnsupportedImageError(f"{image.path}: expected the symbol {_ADD_OCCURRENCE}, found none")
+    return address

@@ -1,0 +1,338 @@
+"""Where no instruction is redirected, threads with different values take turns at LLVM's storage."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from support import run_python
+
+
+@pytest.fixture(autouse=True)
+def _chosen_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPTCTX_ENGINE", "exclusive")
+
+
+TURNS = """
+    import threading, time
+    from optctx import OptionContext, ScopeError, current, registry
+    from optctx.fresh import compile_job
+    from support import COUNTED, SECONDS, in_threads, process_state, scopes_become, unrolled
+    before = process_state()
+"""
+
+
+def turns(text: str) -> str:
+    return textwrap.dedent(TURNS) + textwrap.dedent(text)
+
+
+def test_threads_with_different_values_take_turns_and_all_get_theirs() -> None:
+    run_python(
+        turns("""
+        inside = []
+
+        def work(count):
+            context = OptionContext(unroll_count=count, base="defaults")
+            for round in range(30):
+                with context:
+                    inside.append(count)
+                    assert set(inside) == {count}, inside
+                    assert unrolled() == count
+                    inside.remove(count)
+
+        in_threads([lambda count=count: work(count) for count in (2, 3, 4, 5)])
+        assert process_state() == before
+        """)
+    )
+
+
+def test_threads_with_the_same_values_are_inside_at_once() -> None:
+    run_python(
+        turns("""
+        both = threading.Barrier(3, timeout=SECONDS)
+
+        def work():
+            with OptionContext(unroll_count=4, base="defaults"):  # each its own, with the same values
+                both.wait()
+                assert unrolled() == 4
+                both.wait()
+
+        in_threads([work] * 3)
+        assert process_state() == before
+        """)
+    )
+
+
+def test_nested_scopes_in_a_shared_one_never_block_each_other() -> None:
+    run_python(
+        turns("""
+        outer = OptionContext(inline_threshold=1, base="defaults")
+        both = threading.Barrier(3, timeout=SECONDS)
+
+        def work(count):
+            with outer:
+                both.wait()  # all of them are inside, and all of them want another scope now
+                for round in range(20):
+                    with OptionContext(unroll_count=count) as inner:
+                        assert (inner["inline-threshold"], unrolled()) == (1, count)
+                        with outer:
+                            assert unrolled() == 1
+                        assert current() is inner and unrolled() == count
+                    assert current() is outer and unrolled() == 1
+
+        in_threads([lambda count=count: work(count) for count in (2, 3, 4)])
+        assert process_state() == before
+        """)
+    )
+
+
+def test_first_come_first_served_and_compilations_outside_wait_too() -> None:
+    run_python(
+        turns("""
+        from optctx._native import begin_compilation, end_compilation
+        order = []
+
+        def enter(count):
+            with OptionContext(unroll_count=count, base="defaults"):
+                order.append(count)
+
+        def compile():
+            begin_compilation()  # as `run_passes` does
+            order.append(1)
+            end_compilation()
+
+        works = [lambda: enter(3), compile, lambda: enter(4), lambda: enter(3)]
+        threads = [threading.Thread(target=work) for work in works]
+        with OptionContext(unroll_count=2):
+            for thread in threads:
+                thread.start()
+                time.sleep(0.3)
+            assert order == []
+        for thread in threads:
+            thread.join(SECONDS)
+        assert order == [3, 1, 4, 3]
+        """)
+    )
+
+
+def test_what_is_process_wide_is_not_what_another_thread_is_inside_of() -> None:
+    run_python(
+        turns("""
+        inside, leave = threading.Event(), threading.Event()
+
+        def stay():
+            with OptionContext(unroll_count=4, internalize_public_api_list="f", base="defaults"):
+                inside.set()
+                leave.wait(SECONDS)
+
+        thread = threading.Thread(target=stay)
+        thread.start()
+        inside.wait(SECONDS)
+        assert process_state() == before
+        assert current()["unroll-count"] == 0 and current() == OptionContext(base="defaults")
+        context = OptionContext(inline_threshold=3)  # values are judged while others are inside
+        assert (context["unroll-count"], context["internalize-public-api-list"]) == (0, [])
+        leave.set()
+        with context:
+            assert unrolled() == 1
+        thread.join()
+        """)
+    )
+
+
+def test_what_is_set_process_wide_inside_is_undone_with_the_scope() -> None:
+    run_python(
+        turns("""
+        from llvmlite import binding
+        context = OptionContext(internalize_public_api_list=["f"], unroll_count=2, base="defaults")
+        for round in range(100):
+            with context:
+                for text in (
+                    "-unroll-count=5",
+                    "-internalize-public-api-list=g,h,i",
+                    "-force-attribute=f:cold",
+                    "-asan-memory-access-callback-prefix=" + "x" * 99,
+                    "-pass-remarks=x",
+                ):
+                    binding.set_option("", text)
+                assert unrolled() == 5
+            assert unrolled() == 1
+        assert process_state() == before
+        with context:
+            assert unrolled() == 2
+        assert context["internalize-public-api-list"] == ["f"]
+        """)
+    )
+
+
+def test_bad_values_print_nothing_and_what_others_print_is_printed() -> None:
+    # `run_python` fails where anything is on standard error, so the second half looks at its own.
+    run_python(
+        turns("""
+        import os, tempfile
+        from optctx import OptionValueError
+        bad = {"unroll-count": "x", "x86-asm-syntax": "z", "pass-remarks": "[", "x86-align-branch": "jcc+no"}
+
+        def refuse():
+            for name, text in bad.items():
+                try:
+                    OptionContext({name: text})
+                except OptionValueError as error:
+                    assert "LLVM says" in str(error)
+                else:
+                    raise AssertionError(name)
+
+        refuse()
+        with OptionContext(unroll_count=3):
+            refuse()
+            assert unrolled() == 3
+        with tempfile.TemporaryFile() as file:
+            kept = os.dup(2)
+            os.dup2(file.fileno(), 2)
+            done = threading.Event()
+
+            def talk():
+                with OptionContext.from_args("-opt-bisect-limit=5", process_wide="exclusive"):
+                    for round in range(50):
+                        unrolled()
+                done.set()
+
+            def parse():
+                while not done.is_set():
+                    refuse()
+
+            try:
+                in_threads([talk, parse])
+            finally:
+                os.dup2(kept, 2)
+            file.seek(0)
+            lines = file.read().decode().splitlines()
+        assert len(lines) >= 50 and all(line.startswith("BISECT: ") for line in lines), lines
+        """)
+    )
+
+
+def test_options_that_cannot_be_scoped_go_with_the_turn() -> None:
+    run_python(
+        turns("""
+        from optctx import OptionValueError
+
+        def exclusive(**named):
+            return OptionContext(process_wide="exclusive", base="defaults", **named)
+
+        def work(number):
+            for round in range(20):
+                with exclusive(rng_seed=number, unroll_count=number):
+                    assert (registry()["rng-seed"].value, unrolled()) == (number, number)
+                    with OptionContext(unroll_count=9):
+                        assert (registry()["rng-seed"].value, unrolled()) == (number, 9)
+                    try:
+                        with exclusive(rng_seed=number + 1):
+                            raise AssertionError("entered")
+                    except ScopeError as error:
+                        assert f"-rng-seed={number}" in str(error)
+                    assert (registry()["rng-seed"].value, unrolled()) == (number, number)
+                try:
+                    with exclusive(rng_seed="abc"):
+                        raise AssertionError("entered")
+                except OptionValueError as error:
+                    assert "value invalid" in str(error)
+
+        in_threads([lambda: work(2), lambda: work(3)])
+        assert process_state() == before
+        """)
+    )
+
+
+def test_a_thread_that_ends_inside_gives_its_turn_back() -> None:
+    run_python(
+        turns("""
+        def forget():
+            OptionContext(unroll_count=2).__enter__()
+            OptionContext(unroll_count=3).__enter__()
+            assert unrolled() == 3
+
+        in_threads([forget])
+        assert scopes_become(0)
+        with OptionContext(unroll_count=4):
+            assert unrolled() == 4
+        assert process_state() == before and unrolled() == 1
+        """)
+    )
+
+
+FORK = """
+    import os, warnings
+    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
+
+    def in_child(work):
+        pid = os.fork()
+        if not pid:
+            code = 1
+            try:
+                work()
+                code = 0
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+"""
+
+
+def test_a_child_of_fork_is_where_its_parent_was_and_waits_for_nobody() -> None:
+    run_python(
+        turns(textwrap.dedent(FORK))
+        + textwrap.dedent("""
+        def child():
+            assert (current()["unroll-count"], unrolled()) == (3, 3)
+            inner.__exit__()
+            assert unrolled() == 2
+            outer.__exit__()
+            assert unrolled() == 1 and process_state() == before
+
+        unrolled()
+        with OptionContext(unroll_count=2) as outer, OptionContext(unroll_count=3) as inner:
+            waiting = threading.Thread(target=unrolled)
+            waiting.start()
+            time.sleep(0.3)
+            in_child(child)
+            assert unrolled() == 3
+        waiting.join()
+
+        inside, leave = threading.Event(), threading.Event()
+
+        def stay():
+            with OptionContext(unroll_count=5, rng_seed=3, process_wide="exclusive"):
+                inside.set()
+                leave.wait(SECONDS)
+
+        def elsewhere():
+            assert process_state() == before and unrolled() == 1
+            with OptionContext(unroll_count=6):
+                assert unrolled() == 6
+
+        thread = threading.Thread(target=stay)
+        thread.start()
+        inside.wait(SECONDS)
+        in_child(elsewhere)
+        leave.set()
+        thread.join()
+        assert process_state() == before
+        """)
+    )
+
+
+def test_the_interpreter_ends_with_threads_inside_and_waiting() -> None:
+    run_python(
+        turns("""
+        OptionContext(unroll_count=3, internalize_public_api_list="f").__enter__()
+        OptionContext(unroll_count=4, rng_seed=3, process_wide="exclusive").__enter__()
+
+        def wait():
+            with OptionContext(unroll_count=5):
+                raise AssertionError("it is not its turn")
+
+        threading.Thread(target=wait, daemon=True).start()
+        threading.Thread(target=unrolled, daemon=True).start()
+        time.sleep(0.3)
+        """)
+    )
