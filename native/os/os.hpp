@@ -72,9 +72,13 @@ private:
     std::size_t size_ = 0;
 };
 
-enum class Access { read_execute, read_write_execute };
+enum class Access : std::uint8_t { none, read, read_write, read_execute, read_write_execute };
+// What a range allows.
+Access access_of(const MappedRange& range);
 // Changes the protection of the pages that hold [begin, end).
 void protect(std::uintptr_t begin, std::uintptr_t end, Access access);
+// The same for whole pages, from a signal handler, with errno left as it was: 0 or the error number.
+int try_protect(std::uintptr_t begin, std::uintptr_t end, Access access) noexcept;
 std::size_t page_size();
 
 // Number of threads in this process now.

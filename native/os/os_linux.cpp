@@ -49,6 +49,22 @@ std::vector<int> thread_ids() {
     return ids;
 }
 
+int flags_of(Access access) noexcept {
+    switch (access) {
+        case Access::none:
+            return PROT_NONE;
+        case Access::read:
+            return PROT_READ;
+        case Access::read_write:
+            return PROT_READ | PROT_WRITE;
+        case Access::read_execute:
+            return PROT_READ | PROT_EXEC;
+        case Access::read_write_execute:
+            return PROT_READ | PROT_WRITE | PROT_EXEC;
+    }
+    return PROT_NONE;
+}
+
 long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
 
 }  // namespace
@@ -138,12 +154,25 @@ MappedFile::MappedFile(const std::string& path) {
 
 MappedFile::~MappedFile() { munmap(const_cast<std::uint8_t*>(data_), size_); }
 
+Access access_of(const MappedRange& range) {
+    if (!range.readable) return Access::none;
+    if (range.executable) return range.writable ? Access::read_write_execute : Access::read_execute;
+    return range.writable ? Access::read_write : Access::read;
+}
+
 void protect(std::uintptr_t begin, std::uintptr_t end, Access access) {
     const std::uintptr_t mask = page_size() - 1;
     const std::uintptr_t first = begin & ~mask;
     const std::uintptr_t last = (end + mask) & ~mask;
-    const int flags = PROT_READ | PROT_EXEC | (access == Access::read_write_execute ? PROT_WRITE : 0);
-    if (mprotect(reinterpret_cast<void*>(first), last - first, flags) != 0) throw OsError("mprotect", first, errno);
+    if (mprotect(reinterpret_cast<void*>(first), last - first, flags_of(access)) != 0)
+        throw OsError("mprotect", first, errno);
+}
+
+int try_protect(std::uintptr_t begin, std::uintptr_t end, Access access) noexcept {
+    const int before = errno;
+    const int failed = mprotect(reinterpret_cast<void*>(begin), end - begin, flags_of(access)) == 0 ? 0 : errno;
+    errno = before;
+    return failed;
 }
 
 std::size_t page_size() {

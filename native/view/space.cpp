@@ -141,6 +141,7 @@ Setting Space::parse(std::uint32_t slot, const std::string& name,
 Setting Space::parse_locked(std::uint32_t slot, const std::string& name,
                             const std::vector<std::optional<std::string>>& values) {
     const Region& region = regions_[slot];
+    const LiveView cloning;
     Setting setting = clone_live(slot);
     void* object = setting.front().block->address();
     clear_occurrences(object);
@@ -186,6 +187,7 @@ bool Space::drifted(std::uint32_t slot, void* const* reference) const {
 
 std::shared_ptr<const Setting> Space::drift() {
     const std::lock_guard lock(drift_mutex_);
+    const LiveView comparing;
     const bool unchanged = std::none_of(options_.begin(), options_.end(),
                                         [&](std::uint32_t slot) { return drifted(slot, last_view_.data()); });
     if (unchanged) return last_drift_;
