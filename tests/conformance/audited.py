@@ -88,7 +88,7 @@ def sightings_as_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
 
 def _effort(verdicts: Sequence[Verdict]) -> tuple[int, int]:
     outcomes = [verdict.scoped for verdict in verdicts if verdict.scoped is not None]
-    audited = [outcome.neighbours for outcome in outcomes if outcome.neighbours]
+    audited = [outcome.neighbours for outcome in outcomes if outcome.neighbours is not None]
     return len(audited), sum(audited)
 
 

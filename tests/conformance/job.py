@@ -64,7 +64,7 @@ class Outcome:
     printed: str = ""  # digest of what went to standard error, where that is compared
     text: str = field(default="", compare=False)  # message, or the output itself where it was asked for
     accesses: tuple[Access, ...] = field(default=(), compare=False)  # seen by the audit
-    neighbours: int = field(default=0, compare=False)  # accesses beside options, which the audit let through
+    neighbours: int | None = field(default=None, compare=False)  # if audited: accesses beside options
 
     def words(self) -> str:
         """Kind and digests, for evidence."""
