@@ -150,7 +150,7 @@ def test_neighbours_do_not_show_and_accesses_from_elsewhere_do() -> None:
             for write in (False, True):
                 with audit() as seen:
                     if write:
-                        ctypes.memset(number, 0, 1)
+                        ctypes.memset(ctypes.addressof(number), 0, 1)
                     else:
                         assert number.value == 0
                 [access] = seen.accesses
