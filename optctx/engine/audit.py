@@ -17,8 +17,7 @@ __all__ = ["Access", "Audit", "audit"]
 class Access:
     """An instruction that touched LLVM's own storage of an option although the thread had storage of its own.
 
-    `option`: its name, or for storage beside the options the symbol. `left_alone`: why the plan left the
-    instruction alone on purpose, or "".
+    `option`: its name, or for storage beside the options the symbol.
     """
 
     function: str  # demangled; "" outside the library's functions
@@ -27,7 +26,6 @@ class Access:
     address: int  # of the data, at the first time
     write: bool
     count: int
-    left_alone: str = ""
 
     def __str__(self) -> str:
         """One line, for reports."""
@@ -46,7 +44,6 @@ class Audit:
     """
 
     accesses: list[Access] = field(default_factory=list)
-    left_alone: list[Access] = field(default_factory=list)
     neighbours: int = 0
     entitled: int = 0
     regions: int = 0
@@ -82,20 +79,17 @@ def audit() -> Iterator[Audit]:
 
 
 def _fill(audit: Audit, engine: Engine, report: AuditReport) -> None:
-    on_purpose = {refusal.address: refusal.reason for refusal in engine.plan.refusals if refusal.harmless}
-    for seen in report.seen:
-        access = _access(engine, seen, on_purpose.get(seen.instruction, ""))
-        (audit.left_alone if access.left_alone else audit.accesses).append(access)
+    audit.accesses = [_access(engine, seen) for seen in report.seen]
     audit.neighbours, audit.entitled = report.neighbours, report.entitled
     audit.regions, audit.pages = report.regions, report.pages
 
 
-def _access(engine: Engine, seen: Seen, left_alone: str) -> Access:
+def _access(engine: Engine, seen: Seen) -> Access:
     image = engine.image
     function = image.function_at(seen.instruction) if image.contains(seen.instruction) else None
     name = demangle(function.name) if function is not None else ""
     option = _option_name(engine, seen.slot)
-    return Access(name, option, seen.instruction, seen.address, seen.write, seen.count, left_alone)
+    return Access(name, option, seen.instruction, seen.address, seen.write, seen.count)
 
 
 def _option_name(engine: Engine, slot: int) -> str:

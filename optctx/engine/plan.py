@@ -114,7 +114,7 @@ def make_plan(image: Image, survey: Survey, runtime: list[tuple[int, int]]) -> P
 def _check_runtime(image: Image, runtime: list[tuple[int, int]], refusals: list[SiteRefusal]) -> None:
     places = {address for address, _ in runtime}
     for refusal in refusals:
-        if refusal.region in places and not refusal.harmless:
+        if refusal.region in places:
             raise UnsupportedImageError(
                 f"{image.path}: {refusal.code.hex()} at {refusal.address:#x} in {refusal.function}, "
                 f"through which LLVM reports, cannot be redirected: {refusal.reason}"
@@ -160,7 +160,7 @@ def _refuse_by_code(
     owners = {option.record.variable: option for option in options.values() if option.record.variable}
     owners.update(options)
     for refusal in refusals:
-        if not refusal.harmless and refusal.region in owners:
+        if refusal.region in owners:
             where = f"the instruction {refusal.code.hex()} at {refusal.address:#x} in {refusal.function}"
             _refuse(owners[refusal.region], f"{where} cannot be redirected: {refusal.reason}")
     for option in options.values():
@@ -183,7 +183,7 @@ def _refuse_by_state(
     tables: list[PointerTable],
 ) -> None:
     """Options whose values pass through storage that cannot be redirected."""
-    stuck = {refusal.region for refusal in refusals if not refusal.harmless}
+    stuck = {refusal.region for refusal in refusals}
     lacking = missing.union(*(part.serves for part in state if part.address in stuck))
     held = [target for table in tables if table.address in stuck for _, target in table.pointers]
     for option in options.values():
@@ -196,7 +196,7 @@ def _refuse_by_state(
 
 def _add_state(plan: Plan, state: list[State], tables: list[PointerTable]) -> None:
     """Slots for what option values pass through; every entry into a context starts with fresh copies."""
-    stuck = {refusal.region for refusal in plan.refusals if not refusal.harmless}
+    stuck = {refusal.region for refusal in plan.refusals}
     for part in state:
         if part.address not in stuck:
             region = _state_region(part.address, part.size)

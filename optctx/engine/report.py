@@ -58,6 +58,6 @@ def _image(engine: Engine) -> dict[str, Any]:
         "refused_options": {
             name: options[name].reason for name in sorted(options) if options[name].scope == "process"
         },
-        "sites_left_alone": dict(Counter(refusal.reason for refusal in engine.plan.refusals)),
+        "sites_refused": dict(Counter(refusal.reason for refusal in engine.plan.refusals)),
         "seconds": {name: round(seconds, 4) for name, seconds in engine.seconds.items()},
     }

@@ -26,7 +26,6 @@ class Sighting:
     instruction: int
     address: int
     write: bool
-    left_alone: str
     count: int = 0
     jobs: list[str] = field(default_factory=list)
 
@@ -38,7 +37,7 @@ def compile_audited(job: Job, context: OptionContext, *, keep_text: bool) -> Out
     base = attach().image.base
     accesses = [
         replace(access, instruction=access.instruction - base, address=access.address - base)
-        for access in (*seen.accesses, *seen.left_alone)
+        for access in seen.accesses
     ]
     return replace(outcome, accesses=tuple(accesses), neighbours=seen.neighbours)
 
@@ -57,7 +56,6 @@ def find_sightings(verdicts: Iterable[Verdict]) -> list[Sighting]:
                     access.instruction,
                     access.address,
                     access.write,
-                    access.left_alone,
                 ),
             )
             sighting.count += access.count
@@ -67,11 +65,8 @@ def find_sightings(verdicts: Iterable[Verdict]) -> list[Sighting]:
 
 def sightings_as_text(verdicts: Sequence[Verdict]) -> list[str]:
     """Lines for the report."""
-    everything = find_sightings(verdicts)
-    lines = []
-    for title, left_alone in (("Accesses that were not redirected", False), ("Left alone on purpose", True)):
-        chosen = [sighting for sighting in everything if bool(sighting.left_alone) is left_alone]
-        lines += [f"{title}: {len(chosen)}", *(_line(sighting) for sighting in chosen)]
+    sightings = find_sightings(verdicts)
+    lines = [f"Accesses that were not redirected: {len(sightings)}", *(_line(s) for s in sightings)]
     jobs, neighbours = _effort(verdicts)
     return [*lines, f"{jobs} jobs audited, {neighbours} accesses to neighbours of options let through"]
 

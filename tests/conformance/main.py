@@ -67,8 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.audit:
             told["audit"] = sightings_as_json(verdicts)
         (started_in / options.json).write_text(json.dumps(told, indent=1) + "\n")
-    missed = any(not sighting.left_alone for sighting in find_sightings(verdicts))
-    return int(missed or any(verdict.verdict in ("differing", "crashed") for verdict in verdicts))
+    return int(
+        bool(find_sightings(verdicts))
+        or any(verdict.verdict in ("differing", "crashed") for verdict in verdicts)
+    )
 
 
 def _arguments() -> argparse.ArgumentParser:
