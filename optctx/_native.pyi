@@ -409,6 +409,9 @@ class AuditReport:
     def entitled(self) -> int: ...
 
     @property
+    def steps(self) -> int: ...
+
+    @property
     def regions(self) -> int: ...
 
     @property

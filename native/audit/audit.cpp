@@ -1,5 +1,6 @@
 #include "audit/audit.hpp"
 
+#include "audit/loads.hpp"
 #include "audit/signals.hpp"
 #include "audit/stepping.hpp"
 #include "audit/watched.hpp"
@@ -12,6 +13,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace optctx::audit {
@@ -21,9 +23,11 @@ struct Session {
     explicit Session(const view::Space& space) : watched(space) {}
     Watched watched;
     Log log;
+    std::optional<os::OwnMemory> memory;  // while the audit is on
     os::MappedRange own_code{};
     std::atomic<std::uint64_t> neighbours{0};
     std::atomic<std::uint64_t> entitled{0};
+    std::atomic<std::uint64_t> steps{0};
     std::atomic<bool> failed{false};
 };
 
@@ -76,6 +80,8 @@ bool on_fault(const siginfo_t& info, ucontext_t& context) noexcept {
     const auto instruction = static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
     if (!active.load()) return stepping::retry(instruction);  // met while the audit was on
     note(*audit, instruction, address, (error & by_write) != 0);
+    if ((error & by_write) == 0 && do_load(context, address, *audit->memory)) return true;
+    audit->steps.fetch_add(1);
     if (audit->watched.open(*page)) {
         if (!stepping::begin(context, page->begin)) audit->failed = true;
         return true;
@@ -119,6 +125,7 @@ void start(const view::Space& space) {
     check_threads();
     auto made = std::make_unique<Session>(space);
     made->own_code = own_code();
+    made->memory.emplace();
     const std::unique_ptr<Session> earlier(session.exchange(made.release()));
     wait_for_handlers();
     install(on_fault, on_trap);
@@ -127,6 +134,7 @@ void start(const view::Space& space) {
         session.load()->watched.close();
     } catch (...) {
         active = false;
+        session.load()->memory.reset();
         uninstall();
         throw;
     }
@@ -138,10 +146,15 @@ Report stop() {
     active = false;
     wait_for_handlers();
     if (!audit->watched.open()) audit->failed = true;
+    audit->memory.reset();
     if (os::thread_count() == 1) uninstall();
-    return {audit->log.entries(),          audit->neighbours.load(),
-            audit->entitled.load(),        audit->watched.regions().size(),
-            audit->watched.pages().size(), !audit->failed.load() && audit->log.lost() == 0};
+    return {audit->log.entries(),
+            audit->neighbours.load(),
+            audit->entitled.load(),
+            audit->steps.load(),
+            audit->watched.regions().size(),
+            audit->watched.pages().size(),
+            !audit->failed.load() && audit->log.lost() == 0};
 }
 
 }  // namespace optctx::audit

@@ -21,14 +21,16 @@ struct Report {
     std::vector<Seen> seen;    // accesses past the view, by instruction and region
     std::uint64_t neighbours;  // accesses to what lies beside options
     std::uint64_t entitled;    // to options, by threads whose view shows LLVM's own storage there, or by optctx
+    std::uint64_t steps;       // accesses of any kind that took a single step
     std::size_t regions;       // watched
     std::size_t pages;         // protected
     bool complete;             // false: the system or the table failed, and accesses may have been missed
 };
 
 // An access is noted if the thread's view has storage of its own for the region: it should have gone there. It is
-// then let through by a single step with the page open, as is every access to a neighbour. Reaches every thread;
-// while one thread steps, what another does on the same page may go unnoticed.
+// then let through, as is every access to a neighbour: plain loads are done by hand, anything else by a single step
+// with the page open. Reaches every thread; while one thread steps, what another does on the same page may go
+// unnoticed.
 void start(const view::Space& space);
 // Protections as they were. Handlers too, if no other thread is left that may have met a protected page; otherwise
 // they stay, and pass everything on.

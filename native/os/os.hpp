@@ -81,6 +81,21 @@ void protect(std::uintptr_t begin, std::uintptr_t end, Access access);
 int try_protect(std::uintptr_t begin, std::uintptr_t end, Access access) noexcept;
 std::size_t page_size();
 
+// Reads memory of this process whatever its protection is.
+class OwnMemory {
+public:
+    OwnMemory();
+    OwnMemory(const OwnMemory&) = delete;
+    OwnMemory& operator=(const OwnMemory&) = delete;
+    ~OwnMemory();
+    // Safe in a signal handler; false where it fails, and in a child of fork, whose memory is another.
+    bool read(std::uintptr_t address, void* to, std::size_t size) const noexcept;
+
+private:
+    int file_;
+    int process_;
+};
+
 // Number of threads in this process now.
 std::size_t thread_count();
 // Ids of threads that block `signal`; such a thread would be killed by a trap instead of handling it.

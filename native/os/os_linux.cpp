@@ -180,6 +180,20 @@ std::size_t page_size() {
     return size;
 }
 
+OwnMemory::OwnMemory() : file_(::open("/proc/self/mem", O_RDONLY | O_CLOEXEC)), process_(getpid()) {
+    if (file_ < 0) throw OsError("open /proc/self/mem", 0, errno);
+}
+
+OwnMemory::~OwnMemory() { close(file_); }
+
+bool OwnMemory::read(std::uintptr_t address, void* to, std::size_t size) const noexcept {
+    if (getpid() != process_) return false;
+    const int before = errno;
+    const ssize_t got = pread(file_, to, size, static_cast<off_t>(address));
+    errno = before;
+    return got == static_cast<ssize_t>(size);
+}
+
 std::size_t thread_count() { return thread_ids().size(); }
 
 std::vector<int> threads_blocking(int signal) {
