@@ -21,9 +21,11 @@ lint: $(VENV)/.lint
 bench: $(VENV)/.built
 	$(BIN)/python -m benchmarks
 
-# LLVM's own regression tests as the judge; takes their sources from Debian's source package (apt-get source).
+# LLVM's own regression tests as the judge, the second time with process-wide values spoilt and every page of them
+# watched; takes their sources from Debian's source package (apt-get source).
 conformance: $(VENV)/.built
 	$(BIN)/python -m tests.conformance Transforms Analysis CodeGen
+	$(BIN)/python -m tests.conformance Transforms Analysis --poison --audit
 
 # The tests with the native code built under a sanitizer: make sanitize SANITIZER=address (or undefined, thread).
 SANITIZER ?= address
