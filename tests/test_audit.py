@@ -50,7 +50,8 @@ def handlers():
     for number in (signal.SIGSEGV, signal.SIGTRAP):
         action = ctypes.create_string_buffer(152)
         assert ctypes.CDLL(None).sigaction(number, None, action) == 0
-        found.append(action.raw[:140])
+        flags = int.from_bytes(action.raw[136:140], "little") & ~0x04000000  # without the C library's own
+        found.append((action.raw[:16], flags))  # 64 signals; the rest of the mask is not filled in
     return found
 
 """
