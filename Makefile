@@ -31,7 +31,8 @@ conformance: $(VENV)/.built
 SANITIZER ?= address
 RUNTIME = $(shell $(CXX) -print-file-name=lib$(subst address,asan,$(subst undefined,ubsan,$(subst thread,tsan,$(SANITIZER)))).so)
 sanitize: build/$(SANITIZER)/.made
-	LD_PRELOAD=$(RUNTIME):$$($(CXX) -print-file-name=libstdc++.so) ASAN_OPTIONS=detect_leaks=0 \
+	LD_PRELOAD=$(RUNTIME):$$($(CXX) -print-file-name=libstdc++.so) \
+	  ASAN_OPTIONS=detect_leaks=0:handle_segv=0 UBSAN_OPTIONS=handle_segv=0 TSAN_OPTIONS=handle_segv=0 \
 	  build/$(SANITIZER)/bin/pytest -s -p no:faulthandler --deselect tests/test_stub.py
 
 build/$(SANITIZER)/.made: $(SOURCES)
