@@ -21,9 +21,11 @@ lint: $(VENV)/.lint
 bench: $(VENV)/.built
 	$(BIN)/python -m benchmarks
 
-# LLVM's own regression tests as the judge; takes their sources from Debian's source package (apt-get source).
+# LLVM's own regression tests as the judge, the second time with process-wide values spoilt and every page of them
+# watched; takes their sources from Debian's source package (apt-get source).
 conformance: $(VENV)/.built
 	$(BIN)/python -m tests.conformance Transforms Analysis CodeGen
+	$(BIN)/python -m tests.conformance Transforms Analysis --poison --audit
 
 # Any names and values, against exits, crashes, hangs, prints and changes: make fuzz MINUTES=60 SEED=1000
 MINUTES ?= 10
@@ -35,7 +37,8 @@ fuzz: $(VENV)/.built
 SANITIZER ?= address
 RUNTIME = $(shell $(CXX) -print-file-name=lib$(subst address,asan,$(subst undefined,ubsan,$(subst thread,tsan,$(SANITIZER)))).so)
 sanitize: build/$(SANITIZER)/.made
-	LD_PRELOAD=$(RUNTIME):$$($(CXX) -print-file-name=libstdc++.so) ASAN_OPTIONS=detect_leaks=0 \
+	LD_PRELOAD=$(RUNTIME):$$($(CXX) -print-file-name=libstdc++.so) \
+	  ASAN_OPTIONS=detect_leaks=0:handle_segv=0 UBSAN_OPTIONS=handle_segv=0 TSAN_OPTIONS=handle_segv=0 \
 	  build/$(SANITIZER)/bin/pytest -s -p no:faulthandler --deselect tests/test_stub.py
 
 build/$(SANITIZER)/.made: $(SOURCES)

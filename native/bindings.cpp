@@ -1,5 +1,6 @@
 // Python bindings: names and conversions, no logic.
 #include "bindings.hpp"
+#include "audit/audit.hpp"
 #include "image/branches.hpp"
 #include "image/elf.hpp"
 #include "image/option_layout.hpp"
@@ -124,6 +125,7 @@ void bind_image(nb::module_& m) {
     m.def(
         "read_bytes",
         [](std::uintptr_t address, std::size_t count) {
+            const view::LiveView live;
             return nb::bytes(reinterpret_cast<const char*>(address), count);
         },
         "address"_a, "count"_a);
@@ -329,6 +331,26 @@ void bind_view(nb::module_& m) {
     m.def("read_list", &view::read_list, "element"_a, "element_size"_a, "address"_a);
 }
 
+void bind_audit(nb::module_& m) {
+    nb::exception<audit::AuditError>(m, "NativeAuditError", PyExc_RuntimeError);
+    nb::class_<audit::Seen>(m, "Seen", "Accesses of one instruction to one region, past the view.")
+        .def_ro("instruction", &audit::Seen::instruction)
+        .def_ro("address", &audit::Seen::address)
+        .def_ro("slot", &audit::Seen::slot)
+        .def_ro("write", &audit::Seen::write)
+        .def_ro("count", &audit::Seen::count);
+    nb::class_<audit::Report>(m, "AuditReport")
+        .def_ro("seen", &audit::Report::seen)
+        .def_ro("neighbours", &audit::Report::neighbours)
+        .def_ro("entitled", &audit::Report::entitled)
+        .def_ro("steps", &audit::Report::steps)
+        .def_ro("regions", &audit::Report::regions)
+        .def_ro("pages", &audit::Report::pages)
+        .def_ro("complete", &audit::Report::complete);
+    m.def("start_audit", &audit::start, "space"_a, "Protects the pages of LLVM's option storage, for all threads.");
+    m.def("stop_audit", &audit::stop);
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -337,6 +359,7 @@ NB_MODULE(_native, m) {
     bind_image(m);
     bind_patch(m);
     bind_view(m);
+    bind_audit(m);
     add_bind(m);
     add_interface(m);
 }

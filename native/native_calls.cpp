@@ -60,6 +60,7 @@ std::vector<std::string> categories(const image::RawOption& option) {
 }
 
 std::vector<std::uintptr_t> read_words(std::uintptr_t address, std::size_t count) {
+    const view::LiveView live;
     std::vector<std::uintptr_t> words(count);
     std::memcpy(words.data(), reinterpret_cast<const void*>(address), count * sizeof(std::uintptr_t));
     return words;
@@ -78,17 +79,22 @@ std::uintptr_t call_pointer(std::uintptr_t function, std::uintptr_t argument) {
     return reinterpret_cast<std::uintptr_t (*)(std::uintptr_t)>(function)(argument);
 }
 
+// Objects are LLVM's own, whatever scope the caller is in.
+
 unsigned call_virtual_uint(std::uintptr_t object, unsigned index) {
+    const view::LiveView live;
     return reinterpret_cast<unsigned (*)(std::uintptr_t)>(virtual_function(object, index))(object);
 }
 
 std::uintptr_t call_virtual_pointer(std::uintptr_t object, unsigned index, unsigned argument) {
     using Function = std::uintptr_t (*)(std::uintptr_t, unsigned);
+    const view::LiveView live;
     return reinterpret_cast<Function>(virtual_function(object, index))(object, argument);
 }
 
 std::string call_virtual_text(std::uintptr_t object, unsigned index, unsigned argument) {
     using Function = image::RawStringRef (*)(std::uintptr_t, unsigned);
+    const view::LiveView live;
     return text_of(reinterpret_cast<Function>(virtual_function(object, index))(object, argument));
 }
 

@@ -399,6 +399,54 @@ def read_scalar(kind: Kind, address: int) -> bool | int | int | float | str: ...
 
 def read_list(element: Kind, element_size: int, address: int) -> list[bool | int | int | float | str]: ...
 
+class NativeAuditError(RuntimeError):
+    pass
+
+class Seen:
+    """Accesses of one instruction to one region, past the view."""
+
+    @property
+    def instruction(self) -> int: ...
+
+    @property
+    def address(self) -> int: ...
+
+    @property
+    def slot(self) -> int: ...
+
+    @property
+    def write(self) -> bool: ...
+
+    @property
+    def count(self) -> int: ...
+
+class AuditReport:
+    @property
+    def seen(self) -> list[Seen]: ...
+
+    @property
+    def neighbours(self) -> int: ...
+
+    @property
+    def entitled(self) -> int: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def regions(self) -> int: ...
+
+    @property
+    def pages(self) -> int: ...
+
+    @property
+    def complete(self) -> bool: ...
+
+def start_audit(space: Space) -> None:
+    """Protects the pages of LLVM's option storage, for all threads."""
+
+def stop_audit() -> AuditReport: ...
+
 class Subject(enum.Enum):
     module = 0
 

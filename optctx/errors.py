@@ -6,6 +6,7 @@ Nothing here prints, exits or changes state; an error raised by optctx leaves ev
 from __future__ import annotations
 
 __all__ = [
+    "AuditError",
     "ContextMismatchError",
     "ContextMismatchWarning",
     "EngineWarning",
@@ -74,6 +75,10 @@ class PassPipelineError(OptctxError, ValueError):
 
 class UnsupportedImageError(OptctxError):
     """No LLVM in the process, or one whose layout does not check out; nothing was changed."""
+
+
+class AuditError(OptctxError, RuntimeError):
+    """An audit could not start, with nothing changed, or may have missed accesses."""
 
 
 class EngineWarning(RuntimeWarning):

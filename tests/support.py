@@ -96,16 +96,21 @@ def run_python(script: str, *arguments: str, file: pathlib.Path | None = None) -
     if file is not None:
         file.write_text(textwrap.dedent(script))
         command = [str(file)]
-    done = subprocess.run(
-        [sys.executable, "-W", "error", *command, *arguments],
+    done = python_process(*command, *arguments)
+    assert (done.returncode, done.stderr) == (0, ""), f"status {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def python_process(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Python, run to its end with these arguments in the folder of this file; warnings are errors."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", *arguments],
         cwd=pathlib.Path(__file__).parent,  # where this file can be imported from
         env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
         capture_output=True,
         text=True,
         timeout=SECONDS,
     )
-    assert (done.returncode, done.stderr) == (0, ""), f"status {done.returncode}\n{done.stdout}{done.stderr}"
-    return done.stdout
 
 
 def in_threads(works: Sequence[Callable[[], object]]) -> None:

@@ -74,9 +74,13 @@ private:
     std::size_t size_ = 0;
 };
 
-enum class Access { read, read_write, read_execute, read_write_execute };
+enum class Access : std::uint8_t { none, read, read_write, read_execute, read_write_execute };
+// What a range allows.
+Access access_of(const MappedRange& range);
 // Changes the protection of the pages that hold [begin, end).
 void protect(std::uintptr_t begin, std::uintptr_t end, Access access);
+// The same for whole pages, from a signal handler, with errno left as it was: 0 or the error number.
+int try_protect(std::uintptr_t begin, std::uintptr_t end, Access access) noexcept;
 std::size_t page_size();
 
 // Writes to standard error, past every buffer; where that fails, nobody could be told.
@@ -84,6 +88,20 @@ void say(const std::string& text) noexcept;
 
 // Sleeps until the process ends.
 [[noreturn]] void stop_this_thread() noexcept;
+// Reads memory of this process whatever its protection is.
+class OwnMemory {
+public:
+    OwnMemory();
+    OwnMemory(const OwnMemory&) = delete;
+    OwnMemory& operator=(const OwnMemory&) = delete;
+    ~OwnMemory();
+    // Safe in a signal handler; false where it fails, and in a child of fork, whose memory is another.
+    bool read(std::uintptr_t address, void* to, std::size_t size) const noexcept;
+
+private:
+    int file_;
+    int process_;
+};
 
 // Number of threads in this process now.
 std::size_t thread_count();

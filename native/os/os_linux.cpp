@@ -49,6 +49,22 @@ std::vector<int> thread_ids() {
     return ids;
 }
 
+int flags_of(Access access) noexcept {
+    switch (access) {
+        case Access::none:
+            return PROT_NONE;
+        case Access::read:
+            return PROT_READ;
+        case Access::read_write:
+            return PROT_READ | PROT_WRITE;
+        case Access::read_execute:
+            return PROT_READ | PROT_EXEC;
+        case Access::read_write_execute:
+            return PROT_READ | PROT_WRITE | PROT_EXEC;
+    }
+    return PROT_NONE;
+}
+
 long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
 
 }  // namespace
@@ -151,14 +167,25 @@ MappedFile::MappedFile(const std::string& path) {
 
 MappedFile::~MappedFile() { munmap(const_cast<std::uint8_t*>(data_), size_); }
 
+Access access_of(const MappedRange& range) {
+    if (!range.readable) return Access::none;
+    if (range.executable) return range.writable ? Access::read_write_execute : Access::read_execute;
+    return range.writable ? Access::read_write : Access::read;
+}
+
 void protect(std::uintptr_t begin, std::uintptr_t end, Access access) {
     const std::uintptr_t mask = page_size() - 1;
     const std::uintptr_t first = begin & ~mask;
     const std::uintptr_t last = (end + mask) & ~mask;
-    const bool writable = access == Access::read_write || access == Access::read_write_execute;
-    const bool executable = access == Access::read_execute || access == Access::read_write_execute;
-    const int flags = PROT_READ | (writable ? PROT_WRITE : 0) | (executable ? PROT_EXEC : 0);
-    if (mprotect(reinterpret_cast<void*>(first), last - first, flags) != 0) throw OsError("mprotect", first, errno);
+    if (mprotect(reinterpret_cast<void*>(first), last - first, flags_of(access)) != 0)
+        throw OsError("mprotect", first, errno);
+}
+
+int try_protect(std::uintptr_t begin, std::uintptr_t end, Access access) noexcept {
+    const int before = errno;
+    const int failed = mprotect(reinterpret_cast<void*>(begin), end - begin, flags_of(access)) == 0 ? 0 : errno;
+    errno = before;
+    return failed;
 }
 
 std::size_t page_size() {
@@ -172,6 +199,20 @@ void say(const std::string& text) noexcept {
 
 void stop_this_thread() noexcept {
     for (;;) pause();
+}
+
+OwnMemory::OwnMemory() : file_(::open("/proc/self/mem", O_RDONLY | O_CLOEXEC)), process_(getpid()) {
+    if (file_ < 0) throw OsError("open /proc/self/mem", 0, errno);
+}
+
+OwnMemory::~OwnMemory() { close(file_); }
+
+bool OwnMemory::read(std::uintptr_t address, void* to, std::size_t size) const noexcept {
+    if (getpid() != process_) return false;
+    const int before = errno;
+    const ssize_t got = pread(file_, to, size, static_cast<off_t>(address));
+    errno = before;
+    return got == static_cast<ssize_t>(size);
 }
 
 std::size_t thread_count() { return thread_ids().size(); }

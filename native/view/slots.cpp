@@ -1,6 +1,8 @@
 #include "view/slots.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 
 namespace optctx::view {
 namespace {
@@ -17,6 +19,13 @@ static_assert(max_images == 8, "one initialiser for each image");
 View identity_view(unsigned image) { return identity[image]; }
 View current_view(unsigned image) noexcept { return current[image]; }
 void set_current_view(unsigned image, View view) noexcept { current[image] = view; }
+
+LiveView::LiveView() noexcept {
+    std::copy(std::begin(current), std::end(current), previous_);
+    for (unsigned image = 0; image < max_images; ++image) current[image] = identity[image];
+}
+
+LiveView::~LiveView() { std::copy(std::begin(previous_), std::end(previous_), current); }
 
 std::int32_t thread_offset(unsigned image) {
     const auto* pointer = static_cast<const char*>(__builtin_thread_pointer());

@@ -17,6 +17,19 @@ using View = void**;
 View identity_view(unsigned image);
 View current_view(unsigned image) noexcept;
 void set_current_view(unsigned image, View view) noexcept;
+// While it lives, this thread sees the globals of every LLVM: for what optctx itself reads or calls there, so that
+// nobody takes it for a read that a compilation makes.
+class LiveView {
+public:
+    LiveView() noexcept;
+    LiveView(const LiveView&) = delete;
+    LiveView& operator=(const LiveView&) = delete;
+    ~LiveView();
+
+private:
+    View previous_[max_images];
+};
+
 // Offset of the thread-local pointer from the thread pointer (fs), the same in every thread, in bytes.
 std::int32_t thread_offset(unsigned image);
 

@@ -152,6 +152,7 @@ Setting Space::parse_locked(std::uint32_t slot, const std::string& name,
                             const std::vector<std::optional<std::string>>& values) {
     const Region& region = regions_[slot];
     std::unique_lock storage = hold_storage();
+    const LiveView cloning;
     Setting setting = clone_process_wide(slot);
     storage.unlock();
     void* object = setting.front().block->address();
@@ -204,6 +205,7 @@ std::shared_ptr<const Setting> Space::drift() {
 
 // Brings the last drift, and the view of it, up to now.
 void Space::find_drift() {
+    const LiveView comparing;
     const bool unchanged = std::none_of(options_.begin(), options_.end(),
                                         [&](std::uint32_t slot) { return drifted(slot, last_view_.data()); });
     if (unchanged) return;

@@ -1,6 +1,7 @@
 #include "view/values.hpp"
 
 #include "image/option_layout.hpp"
+#include "view/slots.hpp"
 
 #include <cstring>
 #include <stdexcept>
@@ -24,6 +25,7 @@ std::string load_string(std::uintptr_t address) {
 }  // namespace
 
 Scalar read_scalar(Kind kind, std::uintptr_t address) {
+    const LiveView reading;  // the address may be LLVM's own
     switch (kind) {
         case Kind::boolean:
             return load<std::uint8_t>(address) != 0;
@@ -58,6 +60,7 @@ std::uint64_t read_integer(std::size_t size, std::uintptr_t address) {
 }
 
 std::vector<Scalar> read_list(Kind element, std::size_t element_size, std::uintptr_t address) {
+    const LiveView reading;
     const auto list = load<image::RawList>(address);
     const std::size_t bytes = list.values[1] - list.values[0];
     std::vector<Scalar> values;

@@ -33,7 +33,7 @@ class Code:
     @property
     def stuck(self) -> set[int]:
         """Addresses of regions with an instruction that cannot be redirected."""
-        return {refusal.region for refusal in self.refusals if not refusal.harmless}
+        return {refusal.region for refusal in self.refusals}
 
 
 def read_code(
@@ -62,7 +62,7 @@ def read_code(
 def _check_reporting(image: Image, reporting: list[ReportingObject], refusals: list[SiteRefusal]) -> None:
     places = {part.address for part in reporting}
     for refusal in refusals:
-        if refusal.region in places and not refusal.harmless:
+        if refusal.region in places:
             raise UnsupportedImageError(
                 f"{image.path}: {refusal.code.hex()} at {refusal.address:#x} in {refusal.function}, "
                 f"through which LLVM reports, cannot be redirected: {refusal.reason}"

@@ -109,7 +109,7 @@ class Redirecting(Way):
                 "code_pages": self.transaction.pages,
                 "trampoline_bytes": self.transaction.trampoline_bytes,
             },
-            "sites_left_alone": dict(Counter(refusal.reason for refusal in code.refusals)),
+            "sites_refused": dict(Counter(refusal.reason for refusal in code.refusals)),
         }
 
 

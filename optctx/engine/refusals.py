@@ -94,7 +94,7 @@ def _refuse_by_code(options: dict[int, PlannedOption], code: Code) -> None:
     owners = {option.record.variable: option for option in options.values() if option.record.variable}
     owners.update(options)
     for refusal in code.refusals:
-        if not refusal.harmless and refusal.region in owners:
+        if refusal.region in owners:
             where = f"the instruction {refusal.code.hex()} at {refusal.address:#x} in {refusal.function}"
             owners[refusal.region].refuse(f"{where} cannot be redirected: {refusal.reason}")
     for option in options.values():

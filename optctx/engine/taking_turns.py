@@ -50,4 +50,4 @@ class TakingTurns(Way):
         return Context.make(self.space, self.space.drift(), [], None)
 
     def report(self) -> dict[str, Any]:
-        return {"sites": {"redirected": 0}, "sites_left_alone": {}}
+        return {"sites": {"redirected": 0}, "sites_refused": {}}

@@ -61,14 +61,13 @@ class Site:
 
 @dataclass(frozen=True)
 class SiteRefusal:
-    """An instruction that refers to a region and is left alone."""
+    """An instruction that refers to a region and cannot be redirected."""
 
     address: int
     region: int
     function: str
     code: bytes
     reason: str
-    harmless: bool  # True: reading LLVM's global there is right
 
 
 class _Regions:
@@ -158,13 +157,10 @@ def _judge(
     begin, size = region
     offset = instruction.ip_rel_memory_address - begin
 
-    def refuse(reason: str, harmless: bool = False) -> SiteRefusal:
-        return SiteRefusal(instruction.ip, begin, function, code, reason, harmless)
+    def refuse(reason: str) -> SiteRefusal:
+        return SiteRefusal(instruction.ip, begin, function, code, reason)
 
     if instruction.flow_control != FlowControl.NEXT:
-        if size >= _SMALLEST_OPTION and offset == size - _POINTER:
-            # The invoker of the option's own std::function: never changed by a scope.
-            return refuse("calls the option's callback", harmless=True)
         if len(code) != len(_CALL_THROUGH_MEMORY) + 4 or code[:1] != _CALL_THROUGH_MEMORY[:1]:
             return refuse("a branch of another kind than call or jmp through memory")
         return Site(instruction.ip, code, begin, offset, function, Tactic.CALL, _R11, modrm_at, False, False)
@@ -197,8 +193,6 @@ def _memory_bytes(instruction: Instruction) -> int:
 
 _CALL_THROUGH_MEMORY = bytes.fromhex("ff15")  # or ff25, which is jmp
 _R11 = 11
-_POINTER = 8  # bytes
-_SMALLEST_OPTION = 0x78  # bytes of cl::Option alone; variables are smaller
 _VECTOR = 16  # bytes: SSE operands of that size are aligned unless the instruction says otherwise
 _UNALIGNED = {Mnemonic.MOVUPS, Mnemonic.MOVUPD, Mnemonic.MOVDQU, Mnemonic.LDDQU}
 

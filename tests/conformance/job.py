@@ -18,6 +18,8 @@ from optctx.passes.native_api import native_api
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine
 
+    from optctx.engine.audit import Access
+
 __all__ = ["Job", "Outcome", "compile_job", "digest", "initialise"]
 
 
@@ -61,6 +63,8 @@ class Outcome:
     digest: str = ""  # of the output
     printed: str = ""  # digest of what went to standard error, where that is compared
     text: str = field(default="", compare=False)  # message, or the output itself where it was asked for
+    accesses: tuple[Access, ...] = field(default=(), compare=False)  # seen by the audit
+    neighbours: int | None = field(default=None, compare=False)  # if audited: accesses beside options
 
     def words(self) -> str:
         """Kind and digests, for evidence."""

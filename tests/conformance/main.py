@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.conformance.audited import find_sightings, sightings_as_json, sightings_as_text
 from tests.conformance.cache import ReferenceCache
 from tests.conformance.forked import run_forked
 from tests.conformance.job import Job, Outcome, initialise
@@ -25,11 +26,16 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0 if every stable job agrees or is refused by name, 1 if not, 2 if there is no source."""
+    """Exit status: 0 if every stable job agrees or is refused by name, and the audit saw nothing; else 1.
+
+    2 if there is no source.
+    """
     options = _arguments().parse_args(arguments)
     started_in = Path.cwd()
     Mode.process_wide = options.process_wide
     Mode.poison = options.poison
+    Mode.audit = options.audit
+    options.threads = 1 if options.audit else options.threads
     options.cache = options.cache.resolve()
     try:
         root = options.tests.resolve() if options.tests else llvm_tests(options.cache)
@@ -46,15 +52,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         verdicts = judge_all(jobs, cache, how)
     settings = {
         name: getattr(options, name)
-        for name in ("folders", "limit", "seed", "threads", "timeout", "printed", "process_wide", "poison")
+        for name in (
+            *("folders", "limit", "seed", "threads", "timeout"),
+            *("printed", "process_wide", "poison", "audit"),
+        )
     }
     settings["library"] = build_id
     print(as_text(verdicts, left_out))
+    if options.audit:
+        print(*sightings_as_text(verdicts), "", sep="\n")
     if options.json:
-        (started_in / options.json).write_text(
-            json.dumps(as_json(verdicts, left_out, settings), indent=1) + "\n"
-        )
-    return int(any(verdict.verdict in ("differing", "crashed") for verdict in verdicts))
+        told = as_json(verdicts, left_out, settings)
+        if options.audit:
+            told["audit"] = sightings_as_json(verdicts)
+        (started_in / options.json).write_text(json.dumps(told, indent=1) + "\n")
+    return int(
+        bool(find_sightings(verdicts))
+        or any(verdict.verdict in ("differing", "crashed") for verdict in verdicts)
+    )
 
 
 def _arguments() -> argparse.ArgumentParser:
@@ -70,6 +85,9 @@ def _arguments() -> argparse.ArgumentParser:
         "--process-wide", choices=("refuse", "exclusive"), default="refuse", help="as OptionContext takes it"
     )
     parser.add_argument("--poison", action="store_true", help="spoil the process-wide values first")
+    parser.add_argument(
+        "--audit", action="store_true", help="report accesses to LLVM's own option storage; one thread"
+    )
     parser.add_argument("--printed", action="store_true", help="standard error counts, too; one thread")
     parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one job in a fresh process")
     parser.add_argument("--cache", type=Path, default=default_cache(), help="where LLVM's tests are kept")

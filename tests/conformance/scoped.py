@@ -49,6 +49,7 @@ class Mode:
 
     process_wide: Literal["refuse", "exclusive"] = "refuse"
     poison: bool = False  # spoil the process-wide values first
+    audit: bool = False  # watch LLVM's own option storage; one thread
 
 
 def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
@@ -62,6 +63,10 @@ def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
         return Outcome("refused", text=f"{error.name}: {error.reason}")
     except OptionValueError as error:
         return Outcome("rejected", text=str(error))
+    if Mode.audit:
+        from tests.conformance.audited import compile_audited
+
+        return compile_audited(job, context, keep_text=keep_text)
     with context:
         return compile_job(job, keep_text=keep_text)
 
@@ -81,6 +86,7 @@ def run_scoped(
     `printed`, with one thread only: outcomes name what the job wrote on standard error, too.
     """
     assert threads == 1 or not printed
+    threads = 1 if Mode.audit else threads
     run = ScopedRun()
     left = list(order)
     while left:

@@ -1,0 +1,160 @@
+#include "audit/audit.hpp"
+
+#include "audit/loads.hpp"
+#include "audit/signals.hpp"
+#include "audit/stepping.hpp"
+#include "audit/watched.hpp"
+#include "os/os.hpp"
+
+#include <signal.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace optctx::audit {
+namespace {
+
+struct Session {
+    explicit Session(const view::Space& space) : watched(space) {}
+    Watched watched;
+    Log log;
+    std::optional<os::OwnMemory> memory;  // while the audit is on
+    os::MappedRange own_code{};
+    std::atomic<std::uint64_t> neighbours{0};
+    std::atomic<std::uint64_t> entitled{0};
+    std::atomic<std::uint64_t> steps{0};
+    std::atomic<bool> failed{false};
+};
+
+std::mutex mutex;  // of start and stop
+std::atomic<Session*> session{nullptr};
+std::atomic<bool> active{false};
+std::atomic<unsigned> busy{0};  // threads in a handler: for them the session and the protections must stay
+
+struct Busy {
+    Busy() noexcept { busy.fetch_add(1); }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+    ~Busy() { busy.fetch_sub(1); }
+};
+
+void wait_for_handlers() {
+    while (busy.load() != 0) std::this_thread::yield();
+}
+
+// Page-fault error code (Intel SDM vol. 3A, 4.7).
+constexpr greg_t by_write = 2;
+constexpr greg_t by_fetch = 16;
+
+bool allowed(const Page& page, greg_t error) {
+    return (error & by_fetch) == 0 && ((error & by_write) == 0 || page.usual == os::Access::read_write);
+}
+
+void note(Session& audit, std::uintptr_t instruction, std::uintptr_t address, bool write) {
+    const WatchedRegion* region = audit.watched.region_at(address);
+    if (region == nullptr) {
+        audit.neighbours.fetch_add(1);
+        return;
+    }
+    const auto* shown = view::current_view(audit.watched.image())[region->slot];
+    const bool own = instruction >= audit.own_code.begin && instruction < audit.own_code.end;
+    if (own || reinterpret_cast<std::uintptr_t>(shown) == region->begin)
+        audit.entitled.fetch_add(1);
+    else
+        audit.log.add(instruction, address, region->slot, write);
+}
+
+bool on_fault(const siginfo_t& info, ucontext_t& context) noexcept {
+    const Busy here;
+    Session* audit = session.load();
+    if (audit == nullptr || info.si_code != SEGV_ACCERR) return false;
+    const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
+    const Page* page = audit->watched.page_at(address);
+    const greg_t error = context.uc_mcontext.gregs[REG_ERR];
+    if (page == nullptr || !allowed(*page, error)) return false;
+    const auto instruction = static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
+    if (!active.load()) return stepping::retry(instruction);  // met while the audit was on
+    note(*audit, instruction, address, (error & by_write) != 0);
+    if ((error & by_write) == 0 && do_load(context, address, *audit->memory)) return true;
+    audit->steps.fetch_add(1);
+    if (audit->watched.open(*page)) {
+        if (!stepping::begin(context, page->begin)) audit->failed = true;
+        return true;
+    }
+    // The system refuses to open one page: give the audit up rather than the process.
+    audit->failed = true;
+    active = false;
+    return audit->watched.open();
+}
+
+bool on_trap(const siginfo_t& info, ucontext_t& context) noexcept {
+    const Busy here;
+    if (info.si_code != TRAP_TRACE || !stepping::under_way()) return false;
+    Session* audit = session.load();
+    stepping::end(context, [audit](std::uintptr_t address) {
+        const Page* page = audit->watched.page_at(address);
+        if (page != nullptr && active.load() && !audit->watched.close(*page)) audit->failed = true;
+    });
+    return true;
+}
+
+os::MappedRange own_code() {
+    const auto here = reinterpret_cast<std::uintptr_t>(&on_fault);
+    for (const os::MappedRange& range : os::address_space())
+        if (range.executable && here >= range.begin && here < range.end) return range;
+    throw AuditError("the code of optctx itself is not in the list of mappings");
+}
+
+void check_threads() {
+    const auto blocking = os::threads_blocking(SIGSEGV);
+    if (!blocking.empty())
+        throw AuditError("thread " + std::to_string(blocking.front()) +
+                         " blocks SIGSEGV and would be killed by a protected page");
+}
+
+}  // namespace
+
+void start(const view::Space& space) {
+    const std::lock_guard lock(mutex);
+    if (active.load()) throw AuditError("another audit is on in this process");
+    check_threads();
+    auto made = std::make_unique<Session>(space);
+    made->own_code = own_code();
+    made->memory.emplace();
+    const std::unique_ptr<Session> earlier(session.exchange(made.release()));
+    wait_for_handlers();
+    install(on_fault, on_trap);
+    active = true;
+    try {
+        session.load()->watched.close();
+    } catch (...) {
+        active = false;
+        session.load()->memory.reset();
+        uninstall();
+        throw;
+    }
+}
+
+Report stop() {
+    const std::lock_guard lock(mutex);
+    Session* audit = session.load();
+    active = false;
+    wait_for_handlers();
+    if (!audit->watched.open()) audit->failed = true;
+    audit->memory.reset();
+    if (os::thread_count() == 1) uninstall();
+    return {audit->log.entries(),
+            audit->neighbours.load(),
+            audit->entitled.load(),
+            audit->steps.load(),
+            audit->watched.regions().size(),
+            audit->watched.pages().size(),
+            !audit->failed.load() && audit->log.lost() == 0};
+}
+
+}  // namespace optctx::audit

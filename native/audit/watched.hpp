@@ -1,0 +1,52 @@
+// The storage that an audit watches: regions that contexts have storage of their own for, and the pages they are in.
+#pragma once
+
+#include "os/os.hpp"
+#include "view/space.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace optctx::audit {
+
+struct WatchedRegion {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    std::uint32_t slot;
+};
+
+struct Page {
+    std::uintptr_t begin;
+    os::Access usual;  // what it allows when nobody looks
+};
+
+// Built before an audit; its lookups are safe in a signal handler.
+class Watched {
+public:
+    explicit Watched(const view::Space& space);
+
+    unsigned image() const noexcept { return image_; }
+    const std::vector<WatchedRegion>& regions() const noexcept { return regions_; }
+    const std::vector<Page>& pages() const noexcept { return pages_; }
+    std::size_t page_bytes() const noexcept { return page_bytes_; }
+    // The region that holds the address, or null: a neighbour of options, or none of ours at all.
+    const WatchedRegion* region_at(std::uintptr_t address) const noexcept;
+    const Page* page_at(std::uintptr_t address) const noexcept;
+
+    // Protects every page, or throws with each page as it was.
+    void close() const;
+    // Every page as usual again; false if the system refused one.
+    bool open() const noexcept;
+    bool close(const Page& page) const noexcept;
+    bool open(const Page& page) const noexcept;
+
+private:
+    void find_pages();
+
+    unsigned image_;
+    std::size_t page_bytes_ = os::page_size();
+    std::vector<WatchedRegion> regions_;  // by address
+    std::vector<Page> pages_;             // by address
+};
+
+}  // namespace optctx::audit

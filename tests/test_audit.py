@@ -1,0 +1,193 @@
+"""The audit sees every access to LLVM's own option storage that should have gone elsewhere, and nothing else.
+
+Everything runs in processes of its own: pages are protected and signals handled meanwhile.
+"""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from support import run_python
+
+pytestmark = pytest.mark.redirected
+
+START = """
+import ctypes, pathlib, signal
+from optctx import OptionContext, registry
+from optctx.engine.attach import attach
+from optctx.engine.audit import audit
+from optctx.fresh import Job, compile_job
+from support import CALLS, SCALE, X86, in_threads, unrolled
+
+def page_table():
+    "(begin, end, protection) of the library's pages and of what follows them."
+    from optctx.engine.attach import attach
+    regions = [region.live for region in attach().plan.regions if region.scoped]
+    found = []
+    for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
+        begin, end = (int(word, 16) for word in line.split()[0].split("-"))
+        if begin <= max(regions) and end > min(regions):
+            found.append((begin, end, line.split()[1]))
+    return found
+
+def attach_without(choose):
+    "Attaches, but leaves the instructions alone that `choose` takes from the plan: (engine, those)."
+    from optctx._native import Transaction
+    from optctx.engine.redirecting import _trampolines
+    engine = attach()
+    missed = choose(engine)
+    left_alone = {site.address for site in missed}
+    code = [part for part in _trampolines(engine.plan) if part[0] not in left_alone]
+    engine.way.transaction.undo()
+    engine.way.transaction = Transaction(code, engine.image.text_begin, engine.image.text_end)
+    engine.way.transaction.commit()
+    return engine, missed
+
+def handlers():
+    "What sigaction(2) says of the two signals: handler, mask, flags."
+    found = []
+    for number in (signal.SIGSEGV, signal.SIGTRAP):
+        action = ctypes.create_string_buffer(152)
+        assert ctypes.CDLL(None).sigaction(number, None, action) == 0
+        flags = int.from_bytes(action.raw[136:140], "little") & ~0x04000000  # without the C library's own
+        found.append((action.raw[:16], flags))  # 64 signals; the rest of the mask is not filled in
+    return found
+
+"""
+
+
+def script(text: str) -> str:
+    return START + textwrap.dedent(text)
+
+
+def test_a_compilation_in_a_context_touches_nothing_and_gives_the_same() -> None:
+    run_python(
+        script("""
+        jobs = [Job(SCALE, triple=X86), Job(CALLS, triple=X86), Job(SCALE, "default<O1>", emit="ir")]
+        context = OptionContext({"unroll-count": 4, "inline-threshold": 0, "regalloc": "greedy"})
+        with context:
+            expected = [compile_job(job) for job in jobs]
+        assert all(result.error is None for result in expected)
+        engine = attach()
+        for slot, region in enumerate(engine.plan.regions):  # whose own storage is elsewhere: all of them
+            assert region.scoped == (engine.space.default_address(slot) != region.live)
+        with audit() as seen, context:
+            assert [compile_job(job) for job in jobs] == expected
+        assert seen.accesses == []
+        assert seen.regions > 2500 and seen.pages > 100 and seen.neighbours > 1000
+        """)
+    )
+
+
+# The site of an option that is left as it is, and a compilation that comes past it.
+MISSED = {
+    "read": ("unroll-count", "llvm::computeUnrollCount(", "assert unrolled() == 1"),
+    "write": (
+        "min-jump-table-entries",
+        "llvm::TargetLoweringBase::setMinimumJumpTableEntries(",
+        'compile_job(Job(CALLS, "default<O0>", triple="avr"))',
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MISSED)
+def test_one_site_that_was_missed_is_reported_with_function_option_and_address(kind: str) -> None:
+    option, function, compilation = MISSED[kind]
+    run_python(
+        script(f"""
+        from optctx._native import demangle
+        def choose(engine):
+            address = engine.options["{option}"].record.address
+            return [next(
+                site for site in engine.plan.code.sites
+                if site.region == address and site.offset == engine.survey.value_offset
+                and site.writes == {kind == "write"} and demangle(site.function).startswith("{function}")
+            )]
+
+        engine, [missed] = attach_without(choose)
+        with OptionContext({{"unroll-count": 4}}), audit() as seen:
+            {compilation}
+        [access] = seen.accesses
+        assert access.function == demangle(missed.function) and access.option == "{option}"
+        assert (access.instruction, access.address) == (missed.address, missed.region + missed.offset)
+        assert access.write == missed.writes and access.count > 0
+        assert str(access).startswith(access.function) and "{kind}s {option}" in str(access)
+        """)
+    )
+
+
+def test_with_nothing_redirected_every_read_is_reported() -> None:
+    run_python(
+        script("""
+        engine, missed = attach_without(lambda engine: engine.plan.code.sites[1:])
+        sites = {site.address: site for site in missed}
+        owners = {}
+        for option in engine.options.values():
+            owners[option.record.address] = owners[option.record.variable] = option.record.name
+        job = Job(CALLS, triple=X86, emit="ir")
+        with OptionContext(base="defaults"):
+            expected = compile_job(job)
+            with audit() as seen:
+                assert compile_job(job) == expected
+        known = [access for access in seen.accesses if access.instruction in sites]
+        assert len(known) > 100 and len({access.option for access in known}) > 100
+        for access in known:
+            assert access.option == owners[sites[access.instruction].region]
+        """)
+    )
+
+
+def test_neighbours_do_not_show_and_accesses_from_elsewhere_do() -> None:
+    run_python(
+        script("""
+        from optctx._native import Role, demangle
+        engine = attach()
+        record = engine.options["unroll-count"].record
+        number = ctypes.c_uint32.from_address(record.address + engine.survey.value_offset)
+        page = record.address & -4096
+        spans = [(region.live, region.live + region.size) for region in engine.plan.regions]
+        beside = next(
+            at for at in range(page, page + 4096, 8) if not any(begin - 8 < at < end for begin, end in spans)
+        )
+        neighbour = ctypes.c_uint32.from_address(beside)
+        with OptionContext({"unroll-count": 4}):
+            with audit() as seen:
+                assert neighbour.value is not None
+            assert seen.accesses == [] and seen.neighbours == 1
+            for write in (False, True):
+                with audit() as seen:
+                    if write:
+                        ctypes.memset(ctypes.addressof(number), 0, 1)
+                    else:
+                        assert number.value == 0
+                [access] = seen.accesses
+                assert (access.option, access.write, access.count) == ("unroll-count", write, 1)
+                assert access.address == ctypes.addressof(number) and access.function == ""
+                assert seen.neighbours == 0
+            table = next(region for region in engine.plan.regions if region.role == Role.state)
+            with audit() as seen:
+                ctypes.string_at(table.live, 1)
+            [access] = seen.accesses
+            symbol = engine.image.object_at(table.live)  # storage beside the options goes by its own name
+            assert access.option == demangle(symbol.name) and not access.write
+        with audit() as seen:
+            assert number.value == 0  # no context: LLVM's own is what this thread is to see
+        assert seen.accesses == [] and seen.entitled == 1
+        """)
+    )
+
+
+def test_what_optctx_itself_reads_is_not_reported() -> None:
+    run_python(
+        script("""
+        with OptionContext({"unroll-count": 4}) as context, audit() as seen:
+            for option in registry().values():
+                option.value, option.default, option.choices, option.occurrences
+            OptionContext({"unroll-count": 2, "regalloc": "fast", "x86-align-branch": "jcc"})
+            OptionContext(base="defaults").derive({"inline-threshold": 7}).diff(context)
+            dict(context)
+        assert seen.accesses == []
+        assert seen.entitled > 5000
+        """)
+    )

@@ -1,0 +1,247 @@
+"""How the audit lets accesses go on without a trace: registers, flags, protections, other signals."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+from support import python_process, run_python
+from test_audit import script
+
+pytestmark = pytest.mark.redirected
+
+
+def test_accesses_across_pages_and_repeated_ones_go_through_unharmed() -> None:
+    run_python(
+        script("""
+        engine = attach()
+        pages = sorted({region.live & -4096 for region in engine.plan.regions if region.scoped})
+        ends = [page + 4096 for page in pages if page + 4096 in pages]
+        assert len(ends) > 50
+        ends = ends[::10]
+        expected = [ctypes.string_at(end - 4096, 8192) for end in ends]
+        with audit() as seen:
+            for end, data in zip(ends, expected):
+                for size in (2, 16, 32, 64):
+                    middle = ctypes.string_at(end - size // 2, size)
+                    assert middle == data[4096 - size // 2 : 4096 + size // 2]
+                assert ctypes.string_at(end - 4096, 8192) == data
+        assert seen.neighbours + seen.entitled > 8 * len(ends) and seen.accesses == []
+        """)
+    )
+
+
+# Reads at rdi or r12 that the audit does by hand, and some of their relatives that it does not.
+BY_HAND = """
+8b07 488b4708 4c8b8f00010000 458b0c24 498b442408 4a8b440708 0fb607 4c0fb64f08
+483b07 3b4708 4c390f 4139442408 803f00 807f08ff 833f05 4883bf0001000080
+"""
+BY_STEP = "480307 488507 668b07 663b07 3a07 0fb707 480fbe07 8a4708 48ff37415b 0f1007"
+
+
+@pytest.mark.parametrize("codes", [BY_HAND, BY_STEP], ids=["by hand", "by a step"])
+def test_every_kind_of_read_gives_registers_and_flags_as_ever(codes: str) -> None:
+    run_python(
+        script(f"""
+        import mmap
+        by_hand = {codes == BY_HAND}
+        engine = attach()
+        code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+        out = (ctypes.c_uint64 * 4)()
+        begin = ctypes.addressof(ctypes.c_char.from_buffer(code))
+        run = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * 3)(begin)
+
+        def load(instruction):
+            code.seek(0)
+            # push r12; mov r12, rdi; mov rax, rsi; mov r9, rsi; xor r11d, r11d; xor r8d, r8d; ...
+            # mov [rdx], rax; mov [rdx+8], r9; mov [rdx+16], r11; pushf; pop [rdx+24]; pop r12; ret
+            code.write(bytes.fromhex("41544989fc4889f04989f14531db4531c0" + instruction))
+            code.write(bytes.fromhex("4889024c894a084c895a109c8f4218415cc3"))
+
+        def results(address, values):
+            found = []
+            for value in values:
+                run(address, value, ctypes.addressof(out))
+                found.append((*out[:3], out[3] & 0x8D5))
+            return found
+
+        regions = [region for region in engine.plan.regions if region.scoped and region.size > 128][::200]
+        pages = {{region.live & -4096 for region in engine.plan.regions if region.scoped}}
+        end = next(page + 4096 for page in sorted(pages) if page + 4096 in pages)
+        places = [region.live + at for region in regions for at in (0, 8, 13, 32, 128)]
+        places = [at for at in places if 0 < at % 4096 < 3500 and at & -4096 in pages]
+        assert len(places) > 30
+        for instruction in {codes.split()!r}:
+            load(instruction)
+            for place in places + [end - 3, end - 11, end - 0x103]:
+                here = ctypes.c_uint64.from_address(place).value
+                values = [0, 1, 5, 0x7F, 0x80, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1, here, here + 1]
+                expected = results(place, values)
+                with audit() as seen:
+                    assert results(place, values) == expected, (instruction, hex(place))
+                assert seen.neighbours + seen.entitled >= len(values)
+                if place in places:
+                    assert seen.steps == (0 if by_hand else len(values)), (instruction, hex(place), seen)
+        """)
+    )
+
+
+def test_protections_and_handlers_are_put_back_whatever_happens_in_the_block() -> None:
+    run_python(
+        script("""
+        from optctx.errors import AuditError
+        attach()
+        before, were = page_table(), handlers()
+        assert any("rw" in protection for *_, protection in before)
+        for round in range(3):
+            try:
+                with audit() as seen:
+                    assert [p for *_, p in page_table() if p == "---p"] and handlers() != were
+                    during = page_table()
+                    try:
+                        with audit():
+                            raise SystemError("two audits at once")
+                    except AuditError as error:
+                        assert "another audit is on" in str(error) and "nothing was changed" in str(error)
+                    assert page_table() == during
+                    raise KeyError(round)
+            except KeyError as error:
+                assert error.args == (round,) and seen.pages > 100
+            assert page_table() == before and handlers() == were
+        """)
+    )
+
+
+def test_handlers_stay_while_other_threads_live_and_go_after_that() -> None:
+    run_python(
+        script("""
+        import threading
+        heard = []
+        signal.signal(signal.SIGTRAP, lambda *arguments: heard.append(arguments[0]))
+        attach()
+        before, were = page_table(), handlers()
+        stop = threading.Event()
+        thread = threading.Thread(target=stop.wait, daemon=True)
+        thread.start()
+        for round in (1, 2):
+            with audit() as seen, OptionContext({"unroll-count": 4}):
+                assert unrolled() == 4
+            assert seen.accesses == [] and seen.neighbours > 10
+            assert page_table() == before and handlers() != were
+            signal.raise_signal(signal.SIGTRAP)
+            assert len(heard) == round
+        stop.set()
+        thread.join()
+        while len(list(pathlib.Path("/proc/self/task").iterdir())) > 1:
+            pass
+        with audit():
+            pass
+        assert page_table() == before and handlers() == were
+        """)
+    )
+
+
+def test_a_thread_that_blocks_faults_is_a_reason_not_to_start() -> None:
+    run_python(
+        script("""
+        import threading
+        from optctx.errors import AuditError
+        attach()
+        before = page_table()
+        ready, stop = threading.Event(), threading.Event()
+
+        def block():
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGSEGV})
+            ready.set()
+            stop.wait()
+
+        thread = threading.Thread(target=block, daemon=True)
+        thread.start()
+        ready.wait()
+        try:
+            with audit():
+                raise SystemError("started")
+        except AuditError as error:
+            assert "blocks SIGSEGV" in str(error)
+        assert page_table() == before
+        stop.set()
+        thread.join()
+        with audit():
+            pass
+        assert page_table() == before
+        """)
+    )
+
+
+def test_threads_in_no_context_compile_unharmed_and_unreported_even_if_they_block_the_trap() -> None:
+    run_python(
+        script("""
+        job = Job(CALLS, "default<O1>", triple=X86, emit="ir")
+        expected = compile_job(job)
+        attach()
+        before = page_table()
+        with audit() as seen:
+            def outside():
+                signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTRAP})
+                for _ in range(3):
+                    assert compile_job(job) == expected
+                assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) >= {signal.SIGTRAP}
+            in_threads([outside])
+        assert seen.accesses == [] and seen.entitled > 100
+        assert page_table() == before
+        """)
+    )
+
+
+# Faults and traps that are not the audit's, and how a process dies of them.
+DEATHS = {
+    "ctypes.string_at(16)": signal.SIGSEGV,
+    "ctypes.memset(readonly, 1, 1)": signal.SIGSEGV,
+    "ctypes.CFUNCTYPE(None)(writable)()": signal.SIGSEGV,
+    "os.kill(os.getpid(), signal.SIGSEGV)": signal.SIGSEGV,
+    "os.kill(os.getpid(), signal.SIGTRAP)": signal.SIGTRAP,
+}
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["default action", "faulthandler"])
+@pytest.mark.parametrize("during", [False, True], ids=["after", "during"])
+@pytest.mark.parametrize("fault", DEATHS)
+def test_any_other_fault_ends_the_process_as_ever(fault: str, during: bool, traced: bool) -> None:
+    text = script(f"""
+        import faulthandler, os, resource
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if {traced}:
+            faulthandler.enable()
+        regions = [region for region in attach().plan.regions if region.scoped]
+        table = page_table()
+        readonly = next(r.live for r in regions if any(b <= r.live < e and p == "r--p" for b, e, p in table))
+        writable = next(r.live for r in regions if any(b <= r.live < e and p == "rw-p" for b, e, p in table))
+        with audit():
+            if {during}:
+                {fault}
+        {fault}
+        print("still alive")
+        """)
+    done = python_process("-c", text)
+    assert (done.returncode, done.stdout) == (-DEATHS[fault], "")
+    assert ("Fatal Python error: Segmentation fault" in done.stderr) == (
+        traced and DEATHS[fault] == signal.SIGSEGV
+    )
+
+
+def test_signals_that_are_ignored_or_handled_stay_so() -> None:
+    run_python(
+        script("""
+        import os
+        seen = []
+        signal.signal(signal.SIGSEGV, signal.SIG_IGN)
+        signal.signal(signal.SIGTRAP, lambda *arguments: seen.append(arguments[0]))
+        attach()
+        with audit():
+            os.kill(os.getpid(), signal.SIGSEGV)
+            os.kill(os.getpid(), signal.SIGTRAP)
+        os.kill(os.getpid(), signal.SIGSEGV)
+        assert seen == [signal.SIGTRAP]
+        assert signal.getsignal(signal.SIGSEGV) == signal.SIG_IGN
+        """)
+    )
