@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from llvmlite import binding
 from llvmlite.binding import ffi
-from support import COUNTED, SCALE, X86, in_threads, run_python, unrolled
+from support import CALLS, COUNTED, SCALE, X86, in_threads, run_python, unrolled
 
 import optctx
 from optctx import OptionContext, bound, current, lookup, unbind
@@ -107,6 +107,51 @@ def test_the_binding_comes_before_the_scope_of_the_thread_which_is_there_again_a
             assert stores(module) == COUNT
         assert current() is scope
         assert unrolled() == 2
+
+
+# A loop that is tested at its top, which the pass on loops moves to its bottom unless the options forbid it.
+TESTED_FIRST = """
+define void @fill(ptr %out, i64 %n) {
+entry:
+  br label %header
+header:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %more = icmp ult i64 %i, %n
+  br i1 %more, label %body, label %done
+body:
+  %to = getelementptr i64, ptr %out, i64 %i
+  store i64 %i, ptr %to
+  %next = add i64 %i, 1
+  br label %header
+done:
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "passes", "options"),
+    [
+        (TESTED_FIRST, "function(loop(loop-rotate))", {"rotation-max-header-size": 0}),
+        (CALLS, "cgscc(inline)", {"inline-threshold": 0}),
+        (COUNTED, "cgscc(function(loop-unroll))", {"unroll-count": COUNT}),
+        (SCALE, "default<O3>", {"force-vector-width": 2, "unroll-count": 3}),
+    ],
+    ids=("loops", "call graph", "functions of a call graph", "all"),
+)
+def test_pass_managers_inside_others_see_the_bound_context(
+    llvm_context: Any, fresh: FreshProcess, text: str, passes: str, options: dict[str, object]
+) -> None:
+    context = OptionContext(options, base="defaults")
+    job = Job(text, passes, triple=X86, emit="ir")
+    expected = fresh.compile(replace(job, options=tuple(context.args())))
+    assert expected.error is None
+    assert fresh.compile(job).ir != expected.ir
+    context.bind(llvm_context)
+    with binding.parse_assembly(text, llvm_context) as module, machine() as target:
+        module.triple, module.data_layout = X86, str(target.target_data)
+        optctx.run_passes(module, passes, target_machine=target)
+        assert str(module) == expected.ir
 
 
 def emit_assembly_by_llvmlite(module: Any, target: Any) -> bytes:
