@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from llvmlite import binding
 
+import optctx
 from optctx.fresh import FreshProcess
+from optctx.fresh.job import initialise_targets
 
 # The same examples on every run: a failure is a change of the code, never of the dice.
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
@@ -28,3 +32,17 @@ def fresh() -> Iterator[FreshProcess]:
     """The reference: what a process gives in which the options are set for everybody."""
     with FreshProcess() as fresh:
         yield fresh
+
+
+@pytest.fixture(scope="session")
+def attached() -> None:
+    """Every target is there, and function attributes and bindings count."""
+    initialise_targets()
+    optctx.attach()
+
+
+@pytest.fixture
+def llvm_context() -> Iterator[Any]:
+    """An LLVMContext for the test alone."""
+    with binding.create_context() as made:
+        yield made

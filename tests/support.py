@@ -11,6 +11,7 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 from collections.abc import Callable, Sequence
 
 from optctx import OptionContext, info, registry
@@ -133,6 +134,21 @@ def in_threads(works: Sequence[Callable[[], object]]) -> None:
     assert not any(thread.is_alive() for thread in threads), "a thread hangs"
     if errors:
         raise errors[0]
+
+
+def in_child(work: Callable[[], object]) -> None:
+    """Runs the work in a child of fork, which has to end well."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
+        pid = os.fork()
+    if not pid:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def scopes_become(count: int) -> bool:

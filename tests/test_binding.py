@@ -3,82 +3,34 @@
 from __future__ import annotations
 
 import ctypes
-import gc
-import resource
-import weakref
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from llvmlite import binding
 from llvmlite.binding import ffi
-from support import CALLS, COUNTED, SCALE, X86, in_threads, run_python, unrolled
+from runs import (
+    COUNT,
+    EMISSION,
+    RUN_NAMES,
+    RUNS,
+    emit_object_by_llvmlite,
+    machine,
+    run_module_passes,
+    stores,
+)
+from support import CALLS, COUNTED, SCALE, X86, in_threads, unrolled
 
 import optctx
-from optctx import OptionContext, bound, current, lookup, unbind
+from optctx import OptionContext, current, unbind
 from optctx.engine.attach import attach
-from optctx.errors import (
-    ContextMismatchError,
-    ContextMismatchWarning,
-    OptctxError,
-    OptionTypeError,
-    ProcessWideOptionError,
-    ScopeError,
-    UnknownOptionError,
-)
 from optctx.fresh import FreshProcess, Job
-from optctx.fresh.job import initialise_targets
 
-pytestmark = pytest.mark.redirected
-
-UNROLL = "function(loop-unroll)"
-# Read while code is generated: where blocks are placed, and how instructions are scheduled.
-EMISSION = {"align-all-blocks": 5, "pre-RA-sched": "linearize"}
-COUNT = 5
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _targets() -> None:
-    initialise_targets()
-    optctx.attach()
-
-
-@pytest.fixture
-def llvm_context() -> Iterator[Any]:
-    with binding.create_context() as made:
-        yield made
-
-
-def stores(module: Any) -> int:
-    return str(module).count("store volatile")
-
-
-def machine(triple: str = X86) -> Any:
-    return binding.Target.from_triple(triple).create_target_machine(opt=2, codemodel="default")
-
-
-def run_module_passes(module: Any) -> None:
-    """llvmlite's own way, with everything but the run outside."""
-    manager = binding.create_new_module_pass_manager()
-    manager.add_loop_unroll_pass()
-    with machine() as target, binding.create_pipeline_tuning_options() as tuning:
-        manager.run(module, binding.create_pass_builder(target, tuning))
-
-
-def run_function_passes(module: Any) -> None:
-    manager = binding.create_new_function_pass_manager()
-    manager.add_loop_unroll_pass()
-    with machine() as target, binding.create_pipeline_tuning_options() as tuning:
-        manager.run(module.get_function("count"), binding.create_pass_builder(target, tuning))
-
-
-RUNS = (lambda module: optctx.run_passes(module, UNROLL), run_module_passes, run_function_passes)
-
-
-@pytest.mark.parametrize("run", RUNS, ids=("run_passes", "module passes", "function passes"))
+@pytest.mark.parametrize("run", RUNS, ids=RUN_NAMES)
 def test_a_bound_module_sees_its_context_on_every_thread(
     llvm_context: Any, run: Callable[[Any], None]
 ) -> None:
@@ -96,7 +48,7 @@ def test_a_bound_module_sees_its_context_on_every_thread(
     assert unrolled() == 1  # modules of other LLVMContexts, on the same thread
 
 
-@pytest.mark.parametrize("run", RUNS, ids=("run_passes", "module passes", "function passes"))
+@pytest.mark.parametrize("run", RUNS, ids=RUN_NAMES)
 def test_the_binding_comes_before_the_scope_of_the_thread_which_is_there_again_afterwards(
     llvm_context: Any, run: Callable[[Any], None]
 ) -> None:
@@ -156,10 +108,6 @@ def test_pass_managers_inside_others_see_the_bound_context(
 
 def emit_assembly_by_llvmlite(module: Any, target: Any) -> bytes:
     return str(target.emit_assembly(module)).encode()
-
-
-def emit_object_by_llvmlite(module: Any, target: Any) -> bytes:
-    return bytes(target.emit_object(module))
 
 
 @pytest.mark.parametrize(
@@ -263,296 +211,3 @@ def test_the_global_llvm_context_can_be_bound_as_well() -> None:
     with binding.parse_assembly(COUNTED) as module:
         run_module_passes(module)
         assert stores(module) == 1
-
-
-# Checks instead of switching
-
-
-@pytest.mark.parametrize("run", RUNS, ids=("run_passes", "module passes", "function passes"))
-def test_an_error_on_mismatch_comes_before_any_pass_and_names_the_difference(
-    llvm_context: Any, run: Callable[[Any], None]
-) -> None:
-    context = OptionContext({"unroll-count": COUNT})
-    context.bind(llvm_context, on_mismatch="error")
-    with binding.parse_assembly(COUNTED, llvm_context) as module:
-        before = str(module)
-        with pytest.raises(ContextMismatchError, match=r"'unroll-count' \(5 there, 0 here\)") as outside:
-            run(module)
-        assert repr(context) in str(outside.value)
-        with OptionContext({"unroll-count": 2}), pytest.raises(ContextMismatchError, match="2 here"):
-            run(module)
-        assert str(module) == before
-        with context:
-            run(module)
-        assert stores(module) == COUNT
-
-
-def test_contexts_with_the_same_values_are_no_mismatch(llvm_context: Any) -> None:
-    OptionContext({"unroll-count": COUNT}).bind(llvm_context, on_mismatch="error")
-    with (
-        binding.parse_assembly(COUNTED, llvm_context) as module,
-        OptionContext({"unroll-count": str(COUNT)}),
-    ):
-        run_module_passes(module)
-        assert stores(module) == COUNT
-
-
-def test_emission_and_mcjit_are_stopped_on_mismatch_as_well(llvm_context: Any) -> None:
-    context = OptionContext(EMISSION)
-    context.bind(llvm_context, on_mismatch="error")
-    with machine() as target:
-        for emit in (emit_object_by_llvmlite, optctx.emit_object, optctx.emit_assembly):
-            with binding.parse_assembly(SCALE, llvm_context) as module:
-                before = str(module)
-                with pytest.raises(ContextMismatchError, match="pre-RA-sched"):
-                    emit(module, target)
-                assert str(module) == before
-                with context:
-                    assert emit(module, target)
-    with binding.create_mcjit_compiler(binding.parse_assembly(SCALE, llvm_context), machine()) as engine:
-        with pytest.raises(ContextMismatchError, match="pre-RA-sched"):
-            engine.finalize_object()
-        with context:
-            engine.finalize_object()
-            assert engine.get_function_address("scale")
-
-
-@pytest.mark.parametrize("run", RUNS, ids=("run_passes", "module passes", "function passes"))
-def test_a_warning_on_mismatch_leaves_the_run_under_the_scope_of_the_thread(
-    llvm_context: Any, run: Callable[[Any], None]
-) -> None:
-    OptionContext({"unroll-count": COUNT}).bind(llvm_context, on_mismatch="warn")
-    with binding.parse_assembly(COUNTED, llvm_context) as module, OptionContext({"unroll-count": 2}):
-        with pytest.warns(ContextMismatchWarning, match=r"5 there, 2 here") as caught:
-            run(module)
-        assert stores(module) == 2
-    [warning] = caught
-    assert warning.filename == __file__
-
-
-# Lifetimes
-
-
-def test_a_binding_ends_with_its_llvm_context_and_another_at_the_same_address_is_unbound() -> None:
-    context = OptionContext({"unroll-count": COUNT})
-    addresses = set()
-    used_again = 0
-    for _ in range(50):
-        with binding.create_context() as made:
-            address = ctypes.cast(made._ptr, ctypes.c_void_p).value
-            used_again += address in addresses
-            addresses.add(address)
-            assert bound(made) is None
-            context.bind(made)
-            assert bound(made) is context
-            with binding.parse_assembly(COUNTED, made) as module:
-                run_module_passes(module)
-                assert stores(module) == COUNT
-    assert used_again > 0, "no address was used again: this shows nothing"
-    assert optctx._native.bound_count() == 0
-
-
-def test_a_binding_keeps_its_context_alive_and_lets_go_of_it(llvm_context: Any) -> None:
-    context = OptionContext({"unroll-count": COUNT})
-    alive = weakref.ref(context)
-    context.bind(llvm_context)
-    del context
-    gc.collect()
-    assert alive() is bound(llvm_context) is not None
-    unbind(llvm_context)
-    gc.collect()
-    assert alive() is None
-
-
-def test_ten_thousand_bindings_leave_nothing_behind(llvm_context: Any) -> None:
-    def cycle(count: int) -> int:
-        for number in range(count):
-            context = OptionContext({"unroll-count": number % 7})
-            context.bind(llvm_context)
-            assert bound(llvm_context) is context
-            if number % 2:
-                unbind(llvm_context)
-            else:
-                context = None
-                with suppress(ScopeError):
-                    OptionContext().bind(llvm_context)
-                unbind(llvm_context)
-        gc.collect()
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-    before = cycle(1000)
-    assert cycle(10_000) - before < 2048  # KiB: a leak of one context in ten would be 4 MB
-
-
-def test_unbinding_during_a_run_lets_it_end_as_it_began(llvm_context: Any) -> None:
-    context = OptionContext({"unroll-count": COUNT})
-    done = []
-
-    def compile_all() -> None:
-        for _ in range(150):
-            with binding.create_context() as own:
-                context.bind(own)
-                with binding.parse_assembly(COUNTED, own) as module:
-                    optctx.run_passes(module, UNROLL)
-                    done.append(stores(module))
-                unbind(own)
-
-    def disturb() -> None:
-        for _ in range(3000):
-            OptionContext({"unroll-count": 3}).bind(llvm_context)
-            unbind(llvm_context)
-
-    in_threads([compile_all, compile_all, disturb])
-    assert done == [COUNT] * 300
-
-
-def test_a_pool_of_eight_threads_needs_no_with_for_a_thousand_modules(fresh: FreshProcess) -> None:
-    job = Job(SCALE, "default<O2>", triple=X86, emit="ir")
-    values = [
-        {"unroll-count": count, "force-vector-width": width}
-        for count in range(1, 6)
-        for width in (1, 2, 4, 8)
-    ]
-    contexts = [OptionContext(value, base="defaults") for value in values]
-    expected = [fresh.compile(replace(job, options=tuple(context.args()))) for context in contexts]
-    assert len({result.ir for result in expected}) > 10
-
-    def compile_one(number: int) -> bool:
-        with binding.create_context() as own, binding.parse_assembly(SCALE, own) as module:
-            contexts[number % 20].bind(own)
-            with machine() as target:
-                module.triple, module.data_layout = X86, str(target.target_data)
-                optctx.run_passes(module, "default<O2>", target_machine=target)
-            return str(module) == expected[number % 20].ir
-
-    with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(compile_one, range(1000))) == 1000
-
-
-def test_objects_made_under_different_contexts_load_many_times_into_one_jit(fresh: FreshProcess) -> None:
-    texts = [SCALE.replace("@scale", f"@scale{number}") for number in range(6)]
-    contexts = [
-        OptionContext({"vectorize-loops": False, "unroll-count": 2 + number % 3}, base="defaults")
-        for number in range(6)
-    ]
-
-    def compile_one(number: int) -> bytes:
-        with binding.create_context() as own, machine() as target:
-            contexts[number].bind(own)
-            with binding.parse_assembly(texts[number], own) as module:
-                module.triple, module.data_layout = X86, str(target.target_data)
-                optctx.run_passes(module, "default<O3>", target_machine=target)
-                return optctx.emit_object(module, target)
-
-    with ThreadPoolExecutor(4) as pool:
-        objects = list(pool.map(compile_one, range(6)))
-    assert objects == [
-        fresh.compile(Job(text, options=tuple(context.args()), triple=X86)).code
-        for text, context in zip(texts, contexts, strict=True)
-    ]
-    with binding.create_lljit_compiler(machine()) as jit:
-        for round in range(3):
-            for number, code in enumerate(objects):
-                library = binding.JITLibraryBuilder().add_object_img(code).export_symbol(f"scale{number}")
-                tracker = library.link(jit, f"library{round}{number}")
-                scale = ctypes.CFUNCTYPE(None, *[ctypes.POINTER(ctypes.c_float)] * 2, ctypes.c_int64)
-                data, out = (ctypes.c_float * 19)(*range(19)), (ctypes.c_float * 19)()
-                scale(tracker[f"scale{number}"])(out, data, 19)
-                assert list(out) == [3.0 * i for i in range(19)]
-
-
-# Lookups
-
-
-def test_lookup_reads_the_binding_or_else_the_thread(llvm_context: Any) -> None:
-    assert lookup("unroll-count", llvm_context=llvm_context) == 0
-    OptionContext({"unroll-count": COUNT}).bind(llvm_context)
-    with OptionContext({"unroll-count": 2}):
-        assert lookup("unroll-count", int) == lookup("unroll-count") == 2
-        assert lookup("unroll-count", int, llvm_context=llvm_context) == COUNT
-    with pytest.raises(OptionTypeError, match="type uint"):
-        lookup("unroll-count", bool, llvm_context=llvm_context)
-    with pytest.raises(UnknownOptionError):
-        lookup("unrol-count", llvm_context=llvm_context)
-
-
-# Bad input: one clear error, nothing changed
-
-
-def test_what_cannot_be_bound_is_one_clear_error(llvm_context: Any) -> None:
-    context = OptionContext({"unroll-count": COUNT})
-    closed = binding.create_context()
-    closed.close()
-    with pytest.raises(OptctxError, match="LLVMContext is closed"):
-        context.bind(closed)
-    for wrong in (None, 17, "context", binding.parse_assembly(COUNTED, llvm_context)):
-        with pytest.raises(TypeError, match=r"expected a LLVMContext \(llvmlite.binding.ContextRef\), found"):
-            context.bind(wrong)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="expected"):
-            bound(wrong)  # type: ignore[arg-type]
-    with pytest.raises(OptionTypeError, match='"switch", "warn" or "error", found \'raise\''):
-        context.bind(llvm_context, on_mismatch="raise")  # type: ignore[arg-type]
-    with pytest.raises(ProcessWideOptionError, match="changes debug for the whole process"):
-        OptionContext({"debug": True}, process_wide="exclusive").bind(llvm_context)
-    assert bound(llvm_context) is None
-    with pytest.raises(ScopeError, match="no context is bound to it"):
-        unbind(llvm_context)
-
-
-def test_binding_twice_names_the_first_and_keeps_it(llvm_context: Any) -> None:
-    first = OptionContext({"unroll-count": COUNT})
-    first.bind(llvm_context)
-    with pytest.raises(ScopeError, match=r"bound to OptionContext\(\{'unroll-count': 5\}\) already"):
-        OptionContext({"unroll-count": 2}).bind(llvm_context)
-    assert bound(llvm_context) is first
-    with pytest.raises(ScopeError, match="already"):
-        first.bind(llvm_context)
-
-
-def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back() -> None:
-    run_python("""
-    import optctx
-    from llvmlite import binding
-    from optctx._native import read_words
-    from optctx.engine.attach import attach
-    from optctx.image.entries import find_ways
-    from support import changed_code
-
-    engine = attach()
-    ways = find_ways(engine.image)
-    tables = [way for way in ways.entrances if not way.code]
-    assert len(tables) > 300 and len(tables) == len(engine.way.hooks.tables)
-    assert all(read_words(way.address, 1) != [way.target] for way in tables)
-    own = binding.create_context()
-    optctx.OptionContext({"unroll-count": 5}).bind(own)
-    try:
-        optctx.detach()
-    except optctx.ScopeError as error:
-        assert "bound to 1 LLVMContext" in str(error)
-    else:
-        raise AssertionError("detached")
-    assert engine.way.transaction.committed
-    optctx.unbind(own)
-    optctx.detach()
-    assert all(read_words(way.address, 1) == [way.target] for way in tables)
-    assert not changed_code()
-    optctx.OptionContext({"unroll-count": 5}).bind(own)
-    assert engine.way.transaction.committed and engine.way.hooks.tables.committed
-    """)
-
-
-def test_no_way_into_an_intercepted_function_is_left_open() -> None:
-    """Besides direct calls and tables, nothing in the code takes the address of one."""
-    run_python("""
-    from optctx.image.entries import find_ways
-    from optctx.image.loaded import llvmlite_image
-    from optctx.image.sites import find_accesses
-
-    image = llvmlite_image()
-    ways = find_ways(image)
-    assert not ways.missing and len(ways.entrances) > 300
-    found = find_accesses(image, sorted((address, 1) for address in ways.intercepted))
-    # The destructor of the global LLVMContext is handed to the C++ runtime, to be called at exit.
-    names = {image.function_at(address).name for address, _ in found}
-    assert names <= {"_ZN4llvm11LLVMContextD1Ev", "_ZN4llvm11LLVMContextD2Ev"}, names
-    """)

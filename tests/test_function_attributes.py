@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from llvmlite import binding
-from support import CALLS, COUNTED, SCALE, X86, in_threads
+from runs import UNROLL, machine, run_module_passes
+from support import CALLS, COUNTED, SCALE, in_threads
 
 import optctx
 from optctx import OptionContext, UnknownOptionError, current
 from optctx.errors import OptionValueError
-from optctx.fresh.job import initialise_targets
 
-pytestmark = pytest.mark.redirected
-
-UNROLL = "function(loop-unroll)"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _targets() -> None:
-    initialise_targets()
-    optctx.attach()
-
-
-@pytest.fixture
-def llvm_context() -> Iterator[Any]:
-    with binding.create_context() as made:
-        yield made
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
 
 def counted(*functions: tuple[str, str]) -> str:
@@ -49,23 +35,12 @@ def stores(module: Any) -> dict[str, int]:
     }
 
 
-def machine() -> Any:
-    return binding.Target.from_triple(X86).create_target_machine(opt=2, codemodel="default")
-
-
-def run_llvmlites_module_passes(module: Any) -> None:
-    manager = binding.create_new_module_pass_manager()
-    manager.add_loop_unroll_pass()
-    with machine() as target, binding.create_pipeline_tuning_options() as tuning:
-        manager.run(module, binding.create_pass_builder(target, tuning))
-
-
 RUNS = (
     lambda module: optctx.run_passes(module, UNROLL),
     # A function pass with no function pass manager around it, and one after a pass on the call graph.
     lambda module: optctx.run_passes(module, "globalopt,loop-unroll"),
     lambda module: optctx.run_passes(module, "cgscc(function-attrs,function(loop-unroll))"),
-    run_llvmlites_module_passes,
+    run_module_passes,
 )
 IDS = ("function(...)", "bare", "cgscc", "llvmlite")
 
@@ -93,7 +68,7 @@ def test_the_attribute_comes_on_top_of_what_is_bound_to_the_llvm_context(llvm_co
     OptionContext({"unroll-count": 6}).bind(llvm_context)
     text = counted(("two", "-unroll-count=2"), ("bound", ""), ("same", "-slp-threshold=3"))
     with OptionContext({"unroll-count": 4}), binding.parse_assembly(text, llvm_context) as module:
-        run_llvmlites_module_passes(module)
+        run_module_passes(module)
         assert stores(module) == {"two": 2, "bound": 6, "same": 6}
 
 

@@ -46,23 +46,10 @@ def test_a_hundred_thousand_contexts_made_and_dropped_do_not_grow() -> None:
 
 
 FORK = """
-    import os, threading, warnings
+    import os, threading
     from optctx import OptionContext, current, info, registry
     from optctx.fresh import Job, compile_job
-    from support import COUNTED, X86, unrolled
-
-    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-
-    def in_child(work):
-        pid = os.fork()
-        if not pid:
-            code = 1
-            try:
-                work()
-                code = 0
-            finally:
-                os._exit(code)
-        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    from support import COUNTED, X86, in_child, unrolled
 """
 
 

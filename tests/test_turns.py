@@ -17,7 +17,7 @@ TURNS = """
     import threading, time
     from optctx import OptionContext, ScopeError, current, registry
     from optctx.fresh import compile_job
-    from support import COUNTED, SECONDS, in_threads, process_state, scopes_become, unrolled
+    from support import COUNTED, SECONDS, in_child, in_threads, process_state, scopes_become, unrolled
     before = process_state()
 """
 
@@ -261,27 +261,9 @@ def test_a_thread_that_ends_inside_gives_its_turn_back() -> None:
     )
 
 
-FORK = """
-    import os, warnings
-    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-
-    def in_child(work):
-        pid = os.fork()
-        if not pid:
-            code = 1
-            try:
-                work()
-                code = 0
-            finally:
-                os._exit(code)
-        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-"""
-
-
 def test_a_child_of_fork_is_where_its_parent_was_and_waits_for_nobody() -> None:
     run_python(
-        turns(textwrap.dedent(FORK))
-        + textwrap.dedent("""
+        turns("""
         def child():
             assert (current()["unroll-count"], unrolled()) == (3, 3)
             inner.__exit__()

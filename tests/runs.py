@@ -1,0 +1,63 @@
+"""Ways to have LLVM work on a module, shared by the tests of what travels with modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import binding
+from support import X86
+
+import optctx
+
+__all__ = [
+    "COUNT",
+    "EMISSION",
+    "RUNS",
+    "RUN_NAMES",
+    "UNROLL",
+    "emit_object_by_llvmlite",
+    "machine",
+    "run_module_passes",
+    "stores",
+]
+
+UNROLL = "function(loop-unroll)"
+# Read while code is generated: where blocks are placed, and how instructions are scheduled.
+EMISSION = {"align-all-blocks": 5, "pre-RA-sched": "linearize"}
+COUNT = 5
+
+
+def stores(module: Any) -> int:
+    return str(module).count("store volatile")
+
+
+def machine(triple: str = X86) -> Any:
+    return binding.Target.from_triple(triple).create_target_machine(opt=2, codemodel="default")
+
+
+def run_module_passes(module: Any) -> None:
+    """llvmlite's own way, with everything but the run outside."""
+    manager = binding.create_new_module_pass_manager()
+    manager.add_loop_unroll_pass()
+    with machine() as target, binding.create_pipeline_tuning_options() as tuning:
+        manager.run(module, binding.create_pass_builder(target, tuning))
+
+
+def run_function_passes(module: Any) -> None:
+    manager = binding.create_new_function_pass_manager()
+    manager.add_loop_unroll_pass()
+    with machine() as target, binding.create_pipeline_tuning_options() as tuning:
+        manager.run(module.get_function("count"), binding.create_pass_builder(target, tuning))
+
+
+def emit_object_by_llvmlite(module: Any, target: Any) -> bytes:
+    return bytes(target.emit_object(module))
+
+
+RUNS: tuple[Callable[[Any], None], ...] = (
+    lambda module: optctx.run_passes(module, UNROLL),
+    run_module_passes,
+    run_function_passes,
+)
+RUN_NAMES = ("run_passes", "module passes", "function passes")

@@ -1,0 +1,188 @@
+"""Bindings that check instead of switching, lookups by LLVMContext, and what cannot be bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import runs
+from llvmlite import binding
+from runs import (
+    COUNT,
+    EMISSION,
+    RUN_NAMES,
+    RUNS,
+    emit_object_by_llvmlite,
+    machine,
+    run_module_passes,
+    stores,
+)
+from support import COUNTED, SCALE, run_python
+
+import optctx
+from optctx import OptionContext, bound, lookup, unbind
+from optctx.errors import (
+    ContextMismatchError,
+    ContextMismatchWarning,
+    OptctxError,
+    OptionTypeError,
+    ProcessWideOptionError,
+    ScopeError,
+    UnknownOptionError,
+)
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+
+
+@pytest.mark.parametrize("run", RUNS, ids=RUN_NAMES)
+def test_an_error_on_mismatch_comes_before_any_pass_and_names_the_difference(
+    llvm_context: Any, run: Callable[[Any], None]
+) -> None:
+    context = OptionContext({"unroll-count": COUNT})
+    context.bind(llvm_context, on_mismatch="error")
+    with binding.parse_assembly(COUNTED, llvm_context) as module:
+        before = str(module)
+        with pytest.raises(ContextMismatchError, match=r"'unroll-count' \(5 there, 0 here\)") as outside:
+            run(module)
+        assert repr(context) in str(outside.value)
+        with OptionContext({"unroll-count": 2}), pytest.raises(ContextMismatchError, match="2 here"):
+            run(module)
+        assert str(module) == before
+        with context:
+            run(module)
+        assert stores(module) == COUNT
+
+
+def test_contexts_with_the_same_values_are_no_mismatch(llvm_context: Any) -> None:
+    OptionContext({"unroll-count": COUNT}).bind(llvm_context, on_mismatch="error")
+    with (
+        binding.parse_assembly(COUNTED, llvm_context) as module,
+        OptionContext({"unroll-count": str(COUNT)}),
+    ):
+        run_module_passes(module)
+        assert stores(module) == COUNT
+
+
+def test_emission_and_mcjit_are_stopped_on_mismatch_as_well(llvm_context: Any) -> None:
+    context = OptionContext(EMISSION)
+    context.bind(llvm_context, on_mismatch="error")
+    with machine() as target:
+        for emit in (emit_object_by_llvmlite, optctx.emit_object, optctx.emit_assembly):
+            with binding.parse_assembly(SCALE, llvm_context) as module:
+                before = str(module)
+                with pytest.raises(ContextMismatchError, match="pre-RA-sched"):
+                    emit(module, target)
+                assert str(module) == before
+                with context:
+                    assert emit(module, target)
+    with binding.create_mcjit_compiler(binding.parse_assembly(SCALE, llvm_context), machine()) as engine:
+        with pytest.raises(ContextMismatchError, match="pre-RA-sched"):
+            engine.finalize_object()
+        with context:
+            engine.finalize_object()
+            assert engine.get_function_address("scale")
+
+
+@pytest.mark.parametrize("run", RUNS, ids=RUN_NAMES)
+def test_a_warning_on_mismatch_leaves_the_run_under_the_scope_of_the_thread(
+    llvm_context: Any, run: Callable[[Any], None]
+) -> None:
+    OptionContext({"unroll-count": COUNT}).bind(llvm_context, on_mismatch="warn")
+    with binding.parse_assembly(COUNTED, llvm_context) as module, OptionContext({"unroll-count": 2}):
+        with pytest.warns(ContextMismatchWarning, match=r"5 there, 2 here") as caught:
+            run(module)
+        assert stores(module) == 2
+    [warning] = caught
+    assert warning.filename == runs.__file__
+
+
+def test_lookup_reads_the_binding_or_else_the_thread(llvm_context: Any) -> None:
+    assert lookup("unroll-count", llvm_context=llvm_context) == 0
+    OptionContext({"unroll-count": COUNT}).bind(llvm_context)
+    with OptionContext({"unroll-count": 2}):
+        assert lookup("unroll-count", int) == lookup("unroll-count") == 2
+        assert lookup("unroll-count", int, llvm_context=llvm_context) == COUNT
+    with pytest.raises(OptionTypeError, match="type uint"):
+        lookup("unroll-count", bool, llvm_context=llvm_context)
+    with pytest.raises(UnknownOptionError):
+        lookup("unrol-count", llvm_context=llvm_context)
+
+
+def test_what_cannot_be_bound_is_one_clear_error(llvm_context: Any) -> None:
+    context = OptionContext({"unroll-count": COUNT})
+    closed = binding.create_context()
+    closed.close()
+    with pytest.raises(OptctxError, match="LLVMContext is closed"):
+        context.bind(closed)
+    for wrong in (None, 17, "context", binding.parse_assembly(COUNTED, llvm_context)):
+        with pytest.raises(TypeError, match=r"expected a LLVMContext \(llvmlite.binding.ContextRef\), found"):
+            context.bind(wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="expected"):
+            bound(wrong)  # type: ignore[arg-type]
+    with pytest.raises(OptionTypeError, match='"switch", "warn" or "error", found \'raise\''):
+        context.bind(llvm_context, on_mismatch="raise")  # type: ignore[arg-type]
+    with pytest.raises(ProcessWideOptionError, match="changes debug for the whole process"):
+        OptionContext({"debug": True}, process_wide="exclusive").bind(llvm_context)
+    assert bound(llvm_context) is None
+    with pytest.raises(ScopeError, match="no context is bound to it"):
+        unbind(llvm_context)
+
+
+def test_binding_twice_names_the_first_and_keeps_it(llvm_context: Any) -> None:
+    first = OptionContext({"unroll-count": COUNT})
+    first.bind(llvm_context)
+    with pytest.raises(ScopeError, match=r"bound to OptionContext\(\{'unroll-count': 5\}\) already"):
+        OptionContext({"unroll-count": 2}).bind(llvm_context)
+    assert bound(llvm_context) is first
+    with pytest.raises(ScopeError, match="already"):
+        first.bind(llvm_context)
+
+
+def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back() -> None:
+    run_python("""
+    import optctx
+    from llvmlite import binding
+    from optctx._native import read_words
+    from optctx.engine.attach import attach
+    from optctx.image.entries import find_ways
+    from support import changed_code
+
+    engine = attach()
+    ways = find_ways(engine.image)
+    tables = [way for way in ways.entrances if not way.code]
+    assert len(tables) > 300 and len(tables) == len(engine.way.hooks.tables)
+    assert all(read_words(way.address, 1) != [way.target] for way in tables)
+    own = binding.create_context()
+    optctx.OptionContext({"unroll-count": 5}).bind(own)
+    try:
+        optctx.detach()
+    except optctx.ScopeError as error:
+        assert "bound to 1 LLVMContext" in str(error)
+    else:
+        raise AssertionError("detached")
+    assert engine.way.transaction.committed
+    optctx.unbind(own)
+    optctx.detach()
+    assert all(read_words(way.address, 1) == [way.target] for way in tables)
+    assert not changed_code()
+    optctx.OptionContext({"unroll-count": 5}).bind(own)
+    assert engine.way.transaction.committed and engine.way.hooks.tables.committed
+    """)
+
+
+def test_no_way_into_an_intercepted_function_is_left_open() -> None:
+    """Besides direct calls and tables, nothing in the code takes the address of one."""
+    run_python("""
+    from optctx.image.entries import find_ways
+    from optctx.image.loaded import llvmlite_image
+    from optctx.image.sites import find_accesses
+
+    image = llvmlite_image()
+    ways = find_ways(image)
+    assert not ways.missing and len(ways.entrances) > 300
+    found = find_accesses(image, sorted((address, 1) for address in ways.intercepted))
+    # The destructor of the global LLVMContext is handed to the C++ runtime, to be called at exit.
+    names = {image.function_at(address).name for address, _ in found}
+    assert names <= {"_ZN4llvm11LLVMContextD1Ev", "_ZN4llvm11LLVMContextD2Ev"}, names
+    """)

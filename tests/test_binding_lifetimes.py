@@ -1,0 +1,160 @@
+"""Bindings and LLVMContexts that come and go, in pools of threads and for objects that are kept."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import resource
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from llvmlite import binding
+from runs import (
+    COUNT,
+    UNROLL,
+    machine,
+    run_module_passes,
+    stores,
+)
+from support import COUNTED, SCALE, X86, in_threads
+
+import optctx
+from optctx import OptionContext, bound, unbind
+from optctx.errors import (
+    ScopeError,
+)
+from optctx.fresh import FreshProcess, Job
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+
+
+def test_a_binding_ends_with_its_llvm_context_and_another_at_the_same_address_is_unbound() -> None:
+    context = OptionContext({"unroll-count": COUNT})
+    addresses = set()
+    used_again = 0
+    for _ in range(50):
+        with binding.create_context() as made:
+            address = ctypes.cast(made._ptr, ctypes.c_void_p).value
+            used_again += address in addresses
+            addresses.add(address)
+            assert bound(made) is None
+            context.bind(made)
+            assert bound(made) is context
+            with binding.parse_assembly(COUNTED, made) as module:
+                run_module_passes(module)
+                assert stores(module) == COUNT
+    assert used_again > 0, "no address was used again: this shows nothing"
+    assert optctx._native.bound_count() == 0
+
+
+def test_a_binding_keeps_its_context_alive_and_lets_go_of_it(llvm_context: Any) -> None:
+    context = OptionContext({"unroll-count": COUNT})
+    alive = weakref.ref(context)
+    context.bind(llvm_context)
+    del context
+    gc.collect()
+    assert alive() is bound(llvm_context) is not None
+    unbind(llvm_context)
+    gc.collect()
+    assert alive() is None
+
+
+def test_ten_thousand_bindings_leave_nothing_behind(llvm_context: Any) -> None:
+    def cycle(count: int) -> int:
+        for number in range(count):
+            context = OptionContext({"unroll-count": number % 7})
+            context.bind(llvm_context)
+            assert bound(llvm_context) is context
+            if number % 2:
+                unbind(llvm_context)
+            else:
+                context = None
+                with suppress(ScopeError):
+                    OptionContext().bind(llvm_context)
+                unbind(llvm_context)
+        gc.collect()
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    before = cycle(1000)
+    assert cycle(10_000) - before < 2048  # KiB: a leak of one context in ten would be 4 MB
+
+
+def test_unbinding_during_a_run_lets_it_end_as_it_began(llvm_context: Any) -> None:
+    context = OptionContext({"unroll-count": COUNT})
+    done = []
+
+    def compile_all() -> None:
+        for _ in range(150):
+            with binding.create_context() as own:
+                context.bind(own)
+                with binding.parse_assembly(COUNTED, own) as module:
+                    optctx.run_passes(module, UNROLL)
+                    done.append(stores(module))
+                unbind(own)
+
+    def disturb() -> None:
+        for _ in range(3000):
+            OptionContext({"unroll-count": 3}).bind(llvm_context)
+            unbind(llvm_context)
+
+    in_threads([compile_all, compile_all, disturb])
+    assert done == [COUNT] * 300
+
+
+def test_a_pool_of_eight_threads_needs_no_with_for_a_thousand_modules(fresh: FreshProcess) -> None:
+    job = Job(SCALE, "default<O2>", triple=X86, emit="ir")
+    values = [
+        {"unroll-count": count, "force-vector-width": width}
+        for count in range(1, 6)
+        for width in (1, 2, 4, 8)
+    ]
+    contexts = [OptionContext(value, base="defaults") for value in values]
+    expected = [fresh.compile(replace(job, options=tuple(context.args()))) for context in contexts]
+    assert len({result.ir for result in expected}) > 10
+
+    def compile_one(number: int) -> bool:
+        with binding.create_context() as own, binding.parse_assembly(SCALE, own) as module:
+            contexts[number % 20].bind(own)
+            with machine() as target:
+                module.triple, module.data_layout = X86, str(target.target_data)
+                optctx.run_passes(module, "default<O2>", target_machine=target)
+            return str(module) == expected[number % 20].ir
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(compile_one, range(1000))) == 1000
+
+
+def test_objects_made_under_different_contexts_load_many_times_into_one_jit(fresh: FreshProcess) -> None:
+    texts = [SCALE.replace("@scale", f"@scale{number}") for number in range(6)]
+    contexts = [
+        OptionContext({"vectorize-loops": False, "unroll-count": 2 + number % 3}, base="defaults")
+        for number in range(6)
+    ]
+
+    def compile_one(number: int) -> bytes:
+        with binding.create_context() as own, machine() as target:
+            contexts[number].bind(own)
+            with binding.parse_assembly(texts[number], own) as module:
+                module.triple, module.data_layout = X86, str(target.target_data)
+                optctx.run_passes(module, "default<O3>", target_machine=target)
+                return optctx.emit_object(module, target)
+
+    with ThreadPoolExecutor(4) as pool:
+        objects = list(pool.map(compile_one, range(6)))
+    assert objects == [
+        fresh.compile(Job(text, options=tuple(context.args()), triple=X86)).code
+        for text, context in zip(texts, contexts, strict=True)
+    ]
+    with binding.create_lljit_compiler(machine()) as jit:
+        for round in range(3):
+            for number, code in enumerate(objects):
+                library = binding.JITLibraryBuilder().add_object_img(code).export_symbol(f"scale{number}")
+                tracker = library.link(jit, f"library{round}{number}")
+                scale = ctypes.CFUNCTYPE(None, *[ctypes.POINTER(ctypes.c_float)] * 2, ctypes.c_int64)
+                data, out = (ctypes.c_float * 19)(*range(19)), (ctypes.c_float * 19)()
+                scale(tracker[f"scale{number}"])(out, data, 19)
+                assert list(out) == [3.0 * i for i in range(19)]
