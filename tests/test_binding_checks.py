@@ -115,6 +115,9 @@ def test_what_cannot_be_bound_is_one_clear_error(llvm_context: Any) -> None:
     closed.close()
     with pytest.raises(OptctxError, match="LLVMContext is closed"):
         context.bind(closed)
+    of_another_library = type("ContextRef", (), {"__module__": "other.binding", "closed": False})()
+    with pytest.raises(TypeError, match=r"expected a LLVMContext .*, found other\.binding\.ContextRef"):
+        context.bind(of_another_library)
     for wrong in (None, 17, "context", binding.parse_assembly(COUNTED, llvm_context)):
         with pytest.raises(TypeError, match=r"expected a LLVMContext \(llvmlite.binding.ContextRef\), found"):
             context.bind(wrong)  # type: ignore[arg-type]

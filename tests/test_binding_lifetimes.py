@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import queue
+import random
 import resource
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -103,6 +105,49 @@ def test_unbinding_during_a_run_lets_it_end_as_it_began(llvm_context: Any) -> No
 
     in_threads([compile_all, compile_all, disturb])
     assert done == [COUNT] * 300
+
+
+def test_modules_and_llvm_contexts_come_and_go_in_any_order_on_any_thread() -> None:
+    """As in a concurrent JIT: made here, compiled there, dropped by whoever comes to it."""
+    contexts = {count: OptionContext({"unroll-count": count}) for count in (1, 2, 3, 5, 8)}
+    dice = random.Random(1)
+    ready: queue.Queue[tuple[int, Any, Any] | None] = queue.Queue()
+    compiled: queue.Queue[tuple[Any, Any] | None] = queue.Queue()
+    right = []
+
+    def make() -> None:
+        for _ in range(200):
+            count = dice.choice(list(contexts))
+            own = binding.create_context()
+            contexts[count].bind(own)
+            ready.put((count, own, binding.parse_assembly(COUNTED, own)))
+        ready.put(None)
+        ready.put(None)
+
+    def compile_them() -> None:
+        while (work := ready.get()) is not None:
+            count, own, module = work
+            run_module_passes(module)
+            right.append(stores(module) == count)
+            compiled.put((own, module))
+        compiled.put(None)
+
+    def drop() -> None:
+        kept: list[tuple[Any, Any]] = []
+        endings = 0
+        while endings < 2:
+            done = compiled.get()
+            endings += done is None
+            kept += [done] if done is not None else []
+            while len(kept) > 10 or (endings == 2 and kept):
+                own, module = kept.pop(dice.randrange(len(kept)))
+                module.close()
+                own.close()
+
+    before = optctx._native.bound_count()
+    in_threads([make, compile_them, compile_them, drop])
+    assert right == [True] * 200
+    assert optctx._native.bound_count() == before
 
 
 def test_a_pool_of_eight_threads_needs_no_with_for_a_thousand_modules(fresh: FreshProcess) -> None:

@@ -68,9 +68,11 @@ def pipeline_text(pipeline: object) -> bytes:
 
 def _address(value: Any, expected: type[Any], what: str) -> int:
     if not isinstance(value, expected):
-        raise TypeError(
-            f"expected a {what} (llvmlite.binding.{expected.__name__}), found {type(value).__name__}"
+        found = type(value)
+        name = (
+            found.__name__ if found.__name__ != expected.__name__ else f"{found.__module__}.{found.__name__}"
         )
+        raise TypeError(f"expected a {what} (llvmlite.binding.{expected.__name__}), found {name}")
     if value.closed:
         raise OptctxError(f"the {what} is closed; make a new llvmlite.binding.{expected.__name__}")
     address = ctypes.cast(value._ptr, ctypes.c_void_p).value
