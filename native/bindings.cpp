@@ -1,4 +1,6 @@
 // Python bindings: names and conversions, no logic.
+#include "bindings.hpp"
+
 #include "image/elf.hpp"
 #include "image/option_layout.hpp"
 #include "image/references.hpp"
@@ -257,27 +259,6 @@ void bind_view(nb::module_& m) {
                 return reinterpret_cast<std::uintptr_t>(c.address(slot));
             },
             "slot"_a);
-    m.def(
-        "enter",
-        [](const std::shared_ptr<view::Context>& context, nb::object owner) {
-            for (void* orphan : view::take_orphans()) Py_DECREF(static_cast<PyObject*>(orphan));
-            if (!view::admit_at_once(*context)) {
-                const nb::gil_scoped_release waiting;
-                view::admit(*context);
-            }
-            view::enter(context, owner.ptr());
-            owner.release();
-        },
-        "context"_a, "owner"_a);
-    m.def(
-        "begin_compilation",
-        [] {
-            if (view::gate::try_enter()) return;
-            const nb::gil_scoped_release waiting;
-            view::gate::enter();
-        },
-        "Counts this thread among those inside LLVM; waits while options are changed process-wide.");
-    m.def("end_compilation", &view::gate::leave);
     nb::exception<view::gate::GateError>(m, "GateError", PyExc_RuntimeError);
     nb::class_<view::Change>(m, "Change", "One option changed in LLVM's own object, and how that is undone.")
         .def(
@@ -298,18 +279,6 @@ void bind_view(nb::module_& m) {
                 return std::make_shared<view::ProcessWide>(space, std::move(changes), std::move(key), set_debug_types);
             },
             "space"_a, "changes"_a, "key"_a, "set_debug_types"_a);
-    m.def(
-        "leave", [](const view::Context& context) { Py_DECREF(static_cast<PyObject*>(view::leave(context))); },
-        "context"_a);
-    m.def(
-        "current",
-        [](unsigned image) {
-            void* owner = view::current_owner(image);
-            return owner == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(owner));
-        },
-        "image"_a);
-    m.def("watch_forks", &view::watch_forks, "Keeps counts right in children of fork.");
-    m.def("active_scopes", &view::active_scopes);
     m.def("read_scalar", &view::read_scalar, "kind"_a, "address"_a);
     m.def("read_list", &view::read_list, "element"_a, "element_size"_a, "address"_a);
 }
@@ -322,4 +291,5 @@ NB_MODULE(_native, m) {
     bind_image(m);
     bind_patch(m);
     bind_view(m);
+    bind_scopes(m);
 }

@@ -22,6 +22,7 @@ from optctx.errors import (
 )
 from optctx.passes import emit_assembly, emit_object, run_passes
 from optctx.registry import Option, registry
+from optctx.tasks import propagating, wrap
 
 __all__ = [
     "OptctxError",
@@ -39,6 +40,8 @@ __all__ = [
     "emit_assembly",
     "emit_object",
     "info",
+    "propagating",
     "registry",
     "run_passes",
+    "wrap",
 ]

@@ -338,15 +338,6 @@ class Context:
 
     def address(self, slot: int) -> int: ...
 
-def enter(context: Context, owner: object) -> None: ...
-
-def begin_compilation() -> None:
-    """
-    Counts this thread among those inside LLVM; waits while options are changed process-wide.
-    """
-
-def end_compilation() -> None: ...
-
 class GateError(RuntimeError):
     pass
 
@@ -364,15 +355,55 @@ class ProcessWide:
     @staticmethod
     def make(space: Space, changes: Sequence[Change], key: str, set_debug_types: int) -> ProcessWide: ...
 
+def read_scalar(kind: Kind, address: int) -> bool | int | int | float | str: ...
+
+def read_list(element: Kind, element_size: int, address: int) -> list[bool | int | int | float | str]: ...
+
+def use_task_variable(variable: object) -> None:
+    """The ContextVar in which tasks keep the mark of their innermost scope."""
+
+def enter(context: object, owner: object, beside: bool = False) -> bool:
+    """
+    False, and nothing is done, if this thread is not in line with the running task; with `beside` it is entered all the same.
+    """
+
 def leave(context: Context) -> None: ...
 
-def current(image: int) -> object: ...
+def in_line() -> bool:
+    """Whether LLVM sees on this thread what the running task is inside of."""
+
+def innermost() -> tuple[object, object] | None:
+    """
+    The innermost scope entered on this thread: (owner, token of the ContextVar).
+    """
+
+def begin_library_call() -> None:
+    """
+    LLVM sees what the running task is inside of until `end_library_call`; never raises.
+    """
+
+def end_library_call() -> None: ...
+
+def begin_compilation() -> None:
+    """
+    The same, for calls without llvmlite's lock; waits while options are changed process-wide, and counts this thread among those inside LLVM.
+    """
+
+def end_compilation() -> None: ...
+
+def watch_context_switches() -> bool:
+    """
+    From now on threads follow their tasks. False where the interpreter does not report switches (before 3.14).
+    """
+
+def simulate_context_switches(on: bool) -> None:
+    """
+    For tests: what is done after `watch_context_switches`, with `context_switched` called by hand.
+    """
+
+def context_switched() -> None: ...
 
 def watch_forks() -> None:
     """Keeps counts right in children of fork."""
 
 def active_scopes() -> int: ...
-
-def read_scalar(kind: Kind, address: int) -> bool | int | int | float | str: ...
-
-def read_list(element: Kind, element_size: int, address: int) -> list[bool | int | int | float | str]: ...

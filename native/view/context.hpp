@@ -46,23 +46,4 @@ private:
     std::shared_ptr<ProcessWide> process_wide_;
 };
 
-// Lets this thread in, past the gate (view/gate.hpp): at once, or after a wait that must not be made while holding what
-// a thread inside may need (the GIL). Process-wide changes are in force when `admit` returns; it throws gate::GateError
-// or ParseError with nothing changed.
-bool admit_at_once(const Context& context) noexcept;
-void admit(const Context& context);
-// After one of these: the scopes of this thread, innermost last. `owner` is whatever the caller wants back on leaving.
-void enter(const std::shared_ptr<Context>& context, void* owner);
-// Leaves the innermost scope, which must be of `context`; returns its owner. Throws ScopeError and changes nothing
-// otherwise.
-void* leave(const Context& context);
-// Owner of the innermost scope of this thread and image, or null.
-void* current_owner(unsigned image) noexcept;
-// Makes the counts right again in children of fork, where only the forking thread lives on. Idempotent.
-void watch_forks();
-// Scopes that are entered now, over all threads.
-std::size_t active_scopes() noexcept;
-// Owners of scopes whose threads ended inside them.
-std::vector<void*> take_orphans();
-
 }  // namespace optctx::view

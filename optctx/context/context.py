@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType, TracebackType
-from typing import Any, ParamSpec, TypeVar, cast, overload
+from typing import Any, ParamSpec, TypeVar, overload
 
 from optctx import _native
 from optctx.context.args import parse_args
+from optctx.context.deferred import refuse_deferred
 from optctx.context.override import Override, make_override
 from optctx.context.scopable import ProcessWideMode, scopable
+from optctx.context.scope import cannot_enter, check_in_line, follow_llvmlite, innermost
 from optctx.context.state import Base, Contents, drift_of, rebuild, resolve_base
 from optctx.context.text import Texts, texts_of
 from optctx.engine.attach import Engine, attach, attached
 from optctx.engine.plan import PlannedOption
-from optctx.errors import OptionTypeError, OptionValueError, ScopeError
+from optctx.errors import OptionTypeError, ScopeError
 from optctx.image.typenames import type_name
 from optctx.registry.registry import find
 from optctx.registry.values import Value, python_types, read_value
@@ -72,7 +73,7 @@ class OptionContext(Mapping[str, Value]):
         for name, value in given.items():
             texts = texts_of(scopable(engine, name, process_wide), name, value)
             made.append(make_override(engine, name, texts, process_wide))
-        self._set(engine, resolve_base(engine, base, _current(engine)), made)
+        self._set(engine, resolve_base(engine, base, _inherited(base)), made)
 
     def _set(self, engine: Engine, base: Contents, made: Iterable[Override]) -> None:
         """Fills a new object: `made` on top of everything that `base` has."""
@@ -82,6 +83,7 @@ class OptionContext(Mapping[str, Value]):
             base.drift, inherited, {override.option.record.name: override for override in made}
         )
         self._native = self._contents.native(engine)
+        follow_llvmlite()
 
     @classmethod
     def from_args(
@@ -95,7 +97,7 @@ class OptionContext(Mapping[str, Value]):
         engine = attach()
         parsed = parse_args(engine, args, process_wide)
         made = [make_override(engine, name, texts, process_wide) for name, texts in parsed.items()]
-        return cls._from(engine, resolve_base(engine, base, _current(engine)), made)
+        return cls._from(engine, resolve_base(engine, base, _inherited(base)), made)
 
     @classmethod
     def _from(cls, engine: Engine, base: Contents, made: Iterable[Override]) -> OptionContext:
@@ -208,14 +210,14 @@ class OptionContext(Mapping[str, Value]):
     # Scopes
 
     def __enter__(self) -> OptionContext:
-        if not self._engine.transaction.committed:
+        if not self._engine.redirected:
             attach()
         try:
-            _native.enter(self._native, self)
-        except _native.GateError as error:
-            raise ScopeError(f"cannot enter {self!r}: {error}") from None
-        except _native.ParseError as error:
-            raise OptionValueError(f"cannot enter {self!r}: LLVM says: {str(error).strip(': ')}") from None
+            if not _native.enter(self._native, self):
+                check_in_line(f"enter {self!r}")
+                _native.enter(self._native, self, beside=True)
+        except (_native.GateError, _native.ParseError) as error:
+            raise cannot_enter(self, error) from None
         return self
 
     def __exit__(
@@ -227,6 +229,7 @@ class OptionContext(Mapping[str, Value]):
         try:
             _native.leave(self._native)
         except _native.NativeScopeError as error:
+            check_in_line(f"leave {self!r}")
             raise ScopeError(f"cannot leave {self!r}: {error}") from None
 
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -239,15 +242,7 @@ class OptionContext(Mapping[str, Value]):
 
         Raises OptionTypeError for a generator or coroutine function, whose body runs after the call is over.
         """
-        if (
-            inspect.iscoroutinefunction(function)
-            or inspect.isgeneratorfunction(function)
-            or inspect.isasyncgenfunction(function)
-        ):
-            raise OptionTypeError(
-                f"cannot put {function!r} inside a context: its body runs after the call has returned; "
-                "use `with` in it"
-            )
+        refuse_deferred(function)
 
         @functools.wraps(function)
         def inside(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -258,13 +253,18 @@ class OptionContext(Mapping[str, Value]):
 
 
 def current() -> OptionContext:
-    """The context that this thread is in; outside any scope, one of the process-wide values of now."""
+    """The context that this task is in; outside any scope, one of the process-wide values of now.
+
+    Raises ScopeError where this thread is inside a scope of another task (see OptionContext).
+    """
     engine = attach()
-    return _current(engine) or OptionContext._from(engine, Contents(drift_of(engine), {}, {}), ())
+    found = innermost("say what is current")
+    return found or OptionContext._from(engine, Contents(drift_of(engine), {}, {}), ())
 
 
-def _current(engine: Engine) -> OptionContext | None:
-    return cast("OptionContext | None", _native.current(engine.index))
+def _inherited(base: Base) -> OptionContext | None:
+    """What the `base` of a new context may need."""
+    return innermost("inherit from the current context") if base == "inherit" else None
 
 
 def _restore(inherited: dict[str, Texts], own: dict[str, Texts]) -> OptionContext:

@@ -39,6 +39,7 @@ class Engine:
     plan: Plan
     space: Space
     transaction: Transaction
+    redirected: bool = False  # whether the transaction is committed, for those in a hurry
     index: int = _IMAGE_INDEX
     options: dict[str, PlannedOption] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -91,6 +92,7 @@ def _attach() -> Engine:
             raise UnsupportedImageError(
                 f"could not redirect LLVM's option reads, nothing was changed: {error}"
             ) from error
+        _engine.redirected = True
         _engine.seconds["commit"] = time.perf_counter() - start
     return _engine
 
@@ -115,6 +117,7 @@ def detach() -> None:
                 "leave them first"
             )
         try:
+            _engine.redirected = False
             _engine.transaction.undo()
         except RuntimeError as error:
             raise UnsupportedImageError(

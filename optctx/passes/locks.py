@@ -11,7 +11,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from optctx._native import begin_compilation, end_compilation
+from optctx._native import end_compilation
+from optctx.context.scope import begin_compilation
 
 __all__ = ["KeyedLocks", "compiling"]
 
@@ -79,8 +80,8 @@ def compiling(context: int, target_machine: int | None, *, shared: bool) -> Iter
 
 @contextmanager
 def _inside() -> Iterator[None]:
-    """Counts this thread among those that nobody may change process-wide options under."""
-    begin_compilation()
+    """What the task is inside of holds here, and nobody changes options process-wide meanwhile."""
+    begin_compilation("compile")
     try:
         yield
     finally:

@@ -1,0 +1,179 @@
+// Entering and leaving contexts: a thread's scopes (view/scope.hpp) and its task's mark (task_scope.hpp), together.
+#include "bindings.hpp"
+#include "task_scope.hpp"
+#include "view/gate.hpp"
+#include "view/scope.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+
+#include <exception>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+namespace {
+
+using SharedContext = std::shared_ptr<view::Context>;
+
+// A mark is (the OptionContext, its native Context), a new tuple for each entry.
+nb::object context_of(nb::handle mark) { return nb::borrow(PyTuple_GetItem(mark.ptr(), 1)); }
+
+void drop(void* reference) { Py_XDECREF(static_cast<PyObject*>(reference)); }
+
+void enter(const SharedContext& context, const nb::object& mark) {
+    for (void* orphan : view::take_orphans()) drop(orphan);
+    nb::object token = task_scope::set(mark);
+    try {
+        if (!view::admit_at_once(*context)) {
+            const nb::gil_scoped_release waiting;
+            view::admit(*context);
+        }
+        view::enter(context, {mark.ptr(), token.ptr()});
+    } catch (...) {
+        task_scope::reset(token);
+        throw;
+    }
+    mark.inc_ref();
+    token.release();
+}
+
+// From here on LLVM sees what the task is inside of; `admitted` lets the thread in where that was entered elsewhere.
+template <class Admit>
+void begin_call(const Admit& admitted) {
+    const nb::object mark = task_scope::get();
+    const view::Begun begun = view::begin_call(mark.ptr());
+    if (begun.shown) {
+        if (begun.taken) mark.inc_ref();
+        return;
+    }
+    const auto context = nb::cast<SharedContext>(context_of(mark));
+    view::carry(mark.ptr(), context, admitted(*context));
+    mark.inc_ref();
+}
+
+void end_call() { drop(view::end_call()); }
+
+void report(const char* problem) {
+    PyErr_SetString(PyExc_RuntimeError, problem);
+    PyErr_WriteUnraisable(nullptr);
+}
+
+// Around every call that llvmlite makes, with its lock held: nothing may be thrown, nobody may wait.
+void begin_library_call() {
+    try {
+        begin_call([](const view::Context& context) {
+            const bool admitted = view::admit_carried(context);
+            if (!admitted && context.process_wide() != nullptr)
+                report(
+                    "optctx: LLVM is called in a copy of a scope with process_wide=\"exclusive\" whose options are "
+                    "not in force any more; use optctx.wrap, or enter the context where it is needed");
+            return admitted;
+        });
+    } catch (const std::exception& error) {
+        report(error.what());
+    }
+}
+
+void begin_compilation() {
+    try {
+        begin_call([](const view::Context& context) {
+            if (view::admit_at_once(context)) return true;
+            const nb::gil_scoped_release waiting;
+            view::admit(context);
+            return true;
+        });
+    } catch (...) {
+        end_call();
+        throw;
+    }
+    if (view::gate::try_enter()) return;
+    const nb::gil_scoped_release waiting;
+    view::gate::enter();
+}
+
+void end_compilation() {
+    view::gate::leave();
+    end_call();
+}
+
+void follow_task() {
+    try {
+        const nb::object mark = task_scope::get();
+        if (view::in_line(mark.ptr())) return;
+        if (!mark.is_valid() || view::has_entered(mark.ptr())) {
+            drop(view::show(mark.ptr(), nullptr));
+        } else {
+            void* before = view::show(mark.ptr(), nb::cast<SharedContext>(context_of(mark)));
+            mark.inc_ref();
+            drop(before);
+        }
+    } catch (const std::exception& error) {
+        report(error.what());
+    }
+}
+
+void leave(const view::Context& context) {
+    const bool follows = view::follows_switches();
+    const view::Entry left = view::leave(context, follows ? task_scope::get().ptr() : nullptr);
+    const nb::object mark = nb::steal(static_cast<PyObject*>(left.mark));
+    const nb::object token = nb::steal(static_cast<PyObject*>(left.token));
+    task_scope::reset(token);
+    if (follows) follow_task();
+}
+
+}  // namespace
+
+void bind_scopes(nb::module_& m) {
+    m.def("use_task_variable", &task_scope::use, "variable"_a,
+          "The ContextVar in which tasks keep the mark of their innermost scope.");
+    m.def(
+        "enter",
+        [](nb::handle context, nb::handle owner, bool beside) {
+            const auto entered = nb::cast<SharedContext>(context);
+            if (!beside && !view::in_line(task_scope::get().ptr())) return false;
+            const nb::object mark = nb::steal(PyTuple_Pack(2, owner.ptr(), context.ptr()));
+            if (!mark.is_valid()) throw nb::python_error();
+            enter(entered, mark);
+            return true;
+        },
+        "context"_a, "owner"_a, "beside"_a = false,
+        "False, and nothing is done, if this thread is not in line with the running task; with `beside` it is entered "
+        "all the same.");
+    m.def("leave", &leave, "context"_a);
+    m.def(
+        "in_line", [] { return view::in_line(task_scope::get().ptr()); },
+        "Whether LLVM sees on this thread what the running task is inside of.");
+    m.def(
+        "innermost",
+        [] {
+            const view::Entry entry = view::innermost();
+            using Found = std::optional<std::pair<nb::object, nb::object>>;
+            if (entry.mark == nullptr) return Found();
+            return Found({nb::borrow(PyTuple_GetItem(static_cast<PyObject*>(entry.mark), 0)),
+                          nb::borrow(static_cast<PyObject*>(entry.token))});
+        },
+        "The innermost scope entered on this thread: (owner, token of the ContextVar).");
+    m.def("begin_library_call", &begin_library_call,
+          "LLVM sees what the running task is inside of until `end_library_call`; never raises.");
+    m.def("end_library_call", &end_call);
+    m.def("begin_compilation", &begin_compilation,
+          "The same, for calls without llvmlite's lock; waits while options are changed process-wide, and counts this "
+          "thread among those inside LLVM.");
+    m.def("end_compilation", &end_compilation);
+    m.def(
+        "watch_context_switches",
+        [] {
+            const bool reported = task_scope::watch(&follow_task);
+            view::follow_switches(reported);
+            return reported;
+        },
+        "From now on threads follow their tasks. False where the interpreter does not report switches (before 3.14).");
+    m.def("simulate_context_switches", &view::follow_switches, "on"_a,
+          "For tests: what is done after `watch_context_switches`, with `context_switched` called by hand.");
+    m.def("context_switched", &follow_task);
+    m.def("watch_forks", &view::watch_forks, "Keeps counts right in children of fork.");
+    m.def("active_scopes", &view::active_scopes);
+}
