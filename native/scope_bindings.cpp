@@ -4,11 +4,10 @@
 #include "view/gate.hpp"
 #include "view/scope.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 
 #include <exception>
+#include <utility>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -61,15 +60,22 @@ void report(const char* problem) {
     PyErr_WriteUnraisable(nullptr);
 }
 
+// Once on each thread for each scope: every call that llvmlite makes comes here.
+void report_not_in_force(const void* mark) {
+    thread_local const void* reported = nullptr;
+    if (std::exchange(reported, mark) == mark) return;
+    report(
+        "optctx: LLVM is called in a copy of a scope with process_wide=\"exclusive\" whose options are not in force "
+        "any "
+        "more; use optctx.wrap, or enter the context where it is needed");
+}
+
 // Around every call that llvmlite makes, with its lock held: nothing may be thrown, nobody may wait.
 void begin_library_call() {
     try {
         begin_call([](const view::Context& context) {
             const bool admitted = view::admit_carried(context);
-            if (!admitted && context.process_wide() != nullptr)
-                report(
-                    "optctx: LLVM is called in a copy of a scope with process_wide=\"exclusive\" whose options are "
-                    "not in force any more; use optctx.wrap, or enter the context where it is needed");
+            if (!admitted && context.process_wide() != nullptr) report_not_in_force(task_scope::get().ptr());
             return admitted;
         });
     } catch (const std::exception& error) {
@@ -115,13 +121,17 @@ void follow_task() {
     }
 }
 
-void leave(const view::Context& context) {
+nb::object leave(const view::Context& context, bool anywhere) {
     const bool follows = view::follows_switches();
-    const view::Entry left = view::leave(context, follows ? task_scope::get().ptr() : nullptr);
-    const nb::object mark = nb::steal(static_cast<PyObject*>(left.mark));
-    const nb::object token = nb::steal(static_cast<PyObject*>(left.token));
-    task_scope::reset(token);
+    const view::Entry entry = view::to_leave(context, follows ? task_scope::get().ptr() : nullptr);
+    const nb::handle mark = static_cast<PyObject*>(entry.mark);
+    const nb::handle token = static_cast<PyObject*>(entry.token);
+    if (!anywhere && !task_scope::reset(token)) return nb::make_tuple(mark, token);
+    view::leave(entry.mark);
+    drop(entry.token);
+    drop(entry.mark);
     if (follows) follow_task();
+    return nb::none();
 }
 
 }  // namespace
@@ -142,7 +152,10 @@ void bind_scopes(nb::module_& m) {
         "context"_a, "owner"_a, "beside"_a = false,
         "False, and nothing is done, if this thread is not in line with the running task; with `beside` it is entered "
         "all the same.");
-    m.def("leave", &leave, "context"_a);
+    m.def("leave", &leave, "context"_a, "anywhere"_a = false,
+          "None. Or (mark, token) of the scope, and nothing is done, if it was entered in another contextvars.Context "
+          "than "
+          "the one that is current; with `anywhere` it is left all the same, the token being somebody else's affair.");
     m.def(
         "in_line", [] { return view::in_line(task_scope::get().ptr()); },
         "Whether LLVM sees on this thread what the running task is inside of.");
@@ -150,12 +163,11 @@ void bind_scopes(nb::module_& m) {
         "innermost",
         [] {
             const view::Entry entry = view::innermost();
-            using Found = std::optional<std::pair<nb::object, nb::object>>;
-            if (entry.mark == nullptr) return Found();
-            return Found({nb::borrow(PyTuple_GetItem(static_cast<PyObject*>(entry.mark), 0)),
-                          nb::borrow(static_cast<PyObject*>(entry.token))});
+            if (entry.mark == nullptr) return nb::object(nb::none());
+            return nb::object(nb::make_tuple(nb::handle(static_cast<PyObject*>(entry.mark)),
+                                             nb::handle(static_cast<PyObject*>(entry.token))));
         },
-        "The innermost scope entered on this thread: (owner, token of the ContextVar).");
+        "(mark, token) of the innermost scope entered on this thread, or None.");
     m.def("begin_library_call", &begin_library_call,
           "LLVM sees what the running task is inside of until `end_library_call`; never raises.");
     m.def("end_library_call", &end_call);

@@ -55,7 +55,8 @@ void use(nb::object contextvar) {
 nb::object get() {
     PyObject* value = nullptr;
     if (variable != nullptr && get_value(variable, nullptr, &value) < 0) throw nb::python_error();
-    return nb::steal(value);
+    nb::object found = nb::steal(value);
+    return found.is_none() ? nb::object() : found;
 }
 
 nb::object set(nb::handle mark) {
@@ -64,8 +65,10 @@ nb::object set(nb::handle mark) {
     return nb::steal(token);
 }
 
-void reset(nb::handle token) {
-    if (reset_value(variable, token.ptr()) < 0) PyErr_Clear();
+bool reset(nb::handle token) {
+    if (reset_value(variable, token.ptr()) == 0) return true;
+    PyErr_Clear();
+    return false;
 }
 
 bool watch(void (*on_switch)()) {

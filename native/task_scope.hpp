@@ -8,12 +8,13 @@ namespace optctx::task_scope {
 
 // The functions and the variable; to be called first. Throws std::runtime_error where the interpreter lacks them.
 void use(nanobind::object variable);
-// The running task's mark, null outside any scope.
+// The running task's mark, null outside any scope (where the variable is unset or None).
 nanobind::object get();
 // Returns the token that `reset` takes.
 nanobind::object set(nanobind::handle mark);
-// Puts back what was before `set`; where another contextvars.Context is current than then, leaves this one alone.
-void reset(nanobind::handle token);
+// Puts back what was before `set`. False, and nothing is done, where another contextvars.Context is current than then,
+// or the token was used already.
+bool reset(nanobind::handle token);
 // Has `on_switch` called on every thread of this interpreter whenever its current contextvars.Context changes. False
 // where the interpreter does not report that.
 bool watch(void (*on_switch)());

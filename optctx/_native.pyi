@@ -367,15 +367,16 @@ def enter(context: object, owner: object, beside: bool = False) -> bool:
     False, and nothing is done, if this thread is not in line with the running task; with `beside` it is entered all the same.
     """
 
-def leave(context: Context) -> None: ...
+def leave(context: Context, anywhere: bool = False) -> object:
+    """
+    None. Or (mark, token) of the scope, and nothing is done, if it was entered in another contextvars.Context than the one that is current; with `anywhere` it is left all the same, the token being somebody else's affair.
+    """
 
 def in_line() -> bool:
     """Whether LLVM sees on this thread what the running task is inside of."""
 
-def innermost() -> tuple[object, object] | None:
-    """
-    The innermost scope entered on this thread: (owner, token of the ContextVar).
-    """
+def innermost() -> object:
+    """(mark, token) of the innermost scope entered on this thread, or None."""
 
 def begin_library_call() -> None:
     """

@@ -188,15 +188,17 @@ void enter(const std::shared_ptr<Context>& context, Entry entry) {
     }
 }
 
-Entry leave(const Context& context, Mark task) {
+Entry to_leave(const Context& context, Mark task) {
     auto& frames = stack.frames;
-    if (const auto at = stack.find_to_leave(context, task); at != frames.end()) return stack.take(at);
+    if (const auto at = stack.find_to_leave(context, task); at != frames.end()) return at->entry;
     const bool outer =
         std::any_of(frames.begin(), frames.end(), [&](const Frame& frame) { return frame.context.get() == &context; });
     if (outer) throw ScopeError("it is not the innermost scope of this thread: scopes entered after it are still open");
     throw ScopeError(
         "this thread is not inside it: it was not entered, was left already, or was entered on another thread");
 }
+
+void leave(Mark mark) noexcept { stack.take(stack.find(mark)); }
 
 Begun begin_call(Mark mark) {
     ++stack.calls;

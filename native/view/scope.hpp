@@ -36,9 +36,11 @@ Entry innermost() noexcept;
 
 // After one of the admissions. Takes over the references in `entry`, unless it throws.
 void enter(const std::shared_ptr<Context>& context, Entry entry);
-// Leaves the innermost scope, which must be of `context`, and gives its references back. Throws ScopeError and changes
-// nothing otherwise. While switches are followed: the scope with the mark of the running task, wherever it is.
-Entry leave(const Context& context, Mark task);
+// The scope that leaving `context` leaves: the innermost one; while switches are followed, the one with the mark of the
+// running task, wherever it is. Throws ScopeError if that is not of `context`.
+Entry to_leave(const Context& context, Mark task);
+// Leaves it; the references are the caller's again.
+void leave(Mark mark) noexcept;
 
 // For the length of a call into LLVM this thread shows what the task is inside of; calls nest. False if that needs a
 // scope that was not entered on this thread: then `carry` comes next. `mark` is taken over where `taken` says so.

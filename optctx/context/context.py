@@ -12,7 +12,7 @@ from optctx.context.args import parse_args
 from optctx.context.deferred import refuse_deferred
 from optctx.context.override import Override, make_override
 from optctx.context.scopable import ProcessWideMode, scopable
-from optctx.context.scope import cannot_enter, check_in_line, follow_llvmlite, innermost
+from optctx.context.scope import cannot_enter, check_in_line, follow_llvmlite, innermost, leave_elsewhere
 from optctx.context.state import Base, Contents, drift_of, rebuild, resolve_base
 from optctx.context.text import Texts, texts_of
 from optctx.engine.attach import Engine, attach, attached
@@ -227,10 +227,12 @@ class OptionContext(Mapping[str, Value]):
         traceback: TracebackType | None = None,
     ) -> None:
         try:
-            _native.leave(self._native)
+            elsewhere = _native.leave(self._native)
         except _native.NativeScopeError as error:
             check_in_line(f"leave {self!r}")
             raise ScopeError(f"cannot leave {self!r}: {error}") from None
+        if elsewhere is not None:
+            leave_elsewhere(self, elsewhere)
 
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Calls the function inside this context, in this thread."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextvars
 import gc
 import threading
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from optctx import _native
 from optctx.errors import OptctxError, OptionValueError, ScopeError
@@ -19,9 +19,19 @@ from optctx.errors import OptctxError, OptionValueError, ScopeError
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
 
-__all__ = ["begin_compilation", "cannot_enter", "check_in_line", "follow_llvmlite", "innermost"]
+__all__ = [
+    "begin_compilation",
+    "cannot_enter",
+    "check_in_line",
+    "follow_llvmlite",
+    "innermost",
+    "leave_elsewhere",
+]
 
-_innermost: contextvars.ContextVar[tuple[OptionContext, _native.Context]] = contextvars.ContextVar("optctx")
+Mark: TypeAlias = "tuple[OptionContext, _native.Context]"  # a new one for each entry
+Token: TypeAlias = "contextvars.Token[Mark | None]"
+
+_innermost: contextvars.ContextVar[Mark | None] = contextvars.ContextVar("optctx")
 _probe: contextvars.ContextVar[None] = contextvars.ContextVar("optctx probe")
 _native.use_task_variable(_innermost)
 _native.watch_context_switches()
@@ -47,16 +57,38 @@ def check_in_line(what: str) -> None:
     found = _native.innermost()
     if found is None:
         return
-    owner, token = found
+    mark, token = cast("tuple[Mark, Token]", found)
     if not _is_running(_context_of(token)):
         here = _innermost.get(None)
         task = f"a task inside {here[0]!r}" if here else "a task outside any scope"
         raise ScopeError(
-            f"cannot {what} in {task}: its thread is still inside {cast('OptionContext', owner)!r}, which "
+            f"cannot {what} in {task}: its thread is still inside {mark[0]!r}, which "
             "another task entered that is suspended inside it; before Python 3.14 a scope must not be held "
             "across an `await`: leave it before, or put what awaits nothing into a function and `await "
             "asyncio.to_thread(context.run, function)`"
         )
+
+
+def leave_elsewhere(context: OptionContext, left: object) -> None:
+    """Leaves a scope that was entered in another contextvars.Context, which has to be told.
+
+    So it is when the event loop closes an asynchronous generator that nobody uses any more, or when a pending
+    task is dropped. Raises ScopeError, with nothing changed, if that Context runs further out on this thread.
+    """
+    mark, token = cast("tuple[Mark, Token]", left)
+    entered_in = _context_of(token)
+    assert entered_in is not None
+    try:
+        entered_in.run(_innermost.reset, token)
+    except RuntimeError:
+        raise ScopeError(
+            f"cannot leave {context!r} here: it was entered in a contextvars.Context that runs further out "
+            "on this thread; leave it there"
+        ) from None
+    if _innermost.get(None) is mark:  # this Context is a copy of that one
+        outer = token.old_value
+        _innermost.set(None if outer is contextvars.Token.MISSING else outer)
+    _native.leave(context._native, anywhere=True)
 
 
 def cannot_enter(context: OptionContext, error: Exception) -> OptctxError:
