@@ -22,8 +22,11 @@ nb::object context_of(nb::handle mark) { return nb::borrow(PyTuple_GetItem(mark.
 
 void drop(void* reference) { Py_XDECREF(static_cast<PyObject*>(reference)); }
 
-void enter(const SharedContext& context, const nb::object& mark) {
+void enter(nb::handle native, nb::handle owner) {
     for (void* orphan : view::take_orphans()) drop(orphan);
+    const auto context = nb::cast<SharedContext>(native);
+    nb::object mark = nb::steal(PyTuple_Pack(2, owner.ptr(), native.ptr()));
+    if (!mark.is_valid()) throw nb::python_error();
     nb::object token = task_scope::set(mark);
     try {
         if (!view::admit_at_once(*context)) {
@@ -35,8 +38,14 @@ void enter(const SharedContext& context, const nb::object& mark) {
         task_scope::reset(token);
         throw;
     }
-    mark.inc_ref();
+    mark.release();
     token.release();
+}
+
+bool enter_in_line(nb::handle native, nb::handle owner) {
+    if (!view::in_line(task_scope::get().ptr())) return false;
+    enter(native, owner);
+    return true;
 }
 
 // From here on LLVM sees what the task is inside of; `admitted` lets the thread in where that was entered elsewhere.
@@ -121,41 +130,41 @@ void follow_task() {
     }
 }
 
-nb::object leave(const view::Context& context, bool anywhere) {
-    const bool follows = view::follows_switches();
-    const view::Entry entry = view::to_leave(context, follows ? task_scope::get().ptr() : nullptr);
-    const nb::handle mark = static_cast<PyObject*>(entry.mark);
-    const nb::handle token = static_cast<PyObject*>(entry.token);
-    if (!anywhere && !task_scope::reset(token)) return nb::make_tuple(mark, token);
+view::Entry to_leave(const view::Context& context) {
+    return view::to_leave(context, view::follows_switches() ? task_scope::get().ptr() : nullptr);
+}
+
+void finish_leaving(view::Entry entry) {
     view::leave(entry.mark);
     drop(entry.token);
     drop(entry.mark);
-    if (follows) follow_task();
+    if (view::follows_switches()) follow_task();
+}
+
+nb::object leave_here(const view::Context& context) {
+    const view::Entry entry = to_leave(context);
+    const nb::handle mark = static_cast<PyObject*>(entry.mark);
+    const nb::handle token = static_cast<PyObject*>(entry.token);
+    if (!task_scope::reset(token)) return nb::make_tuple(mark, token);
+    finish_leaving(entry);
     return nb::none();
 }
+
+void leave(const view::Context& context) { finish_leaving(to_leave(context)); }
 
 }  // namespace
 
 void bind_scopes(nb::module_& m) {
     m.def("use_task_variable", &task_scope::use, "variable"_a,
           "The ContextVar in which tasks keep the mark of their innermost scope.");
-    m.def(
-        "enter",
-        [](nb::handle context, nb::handle owner, bool beside) {
-            const auto entered = nb::cast<SharedContext>(context);
-            if (!beside && !view::in_line(task_scope::get().ptr())) return false;
-            const nb::object mark = nb::steal(PyTuple_Pack(2, owner.ptr(), context.ptr()));
-            if (!mark.is_valid()) throw nb::python_error();
-            enter(entered, mark);
-            return true;
-        },
-        "context"_a, "owner"_a, "beside"_a = false,
-        "False, and nothing is done, if this thread is not in line with the running task; with `beside` it is entered "
-        "all the same.");
-    m.def("leave", &leave, "context"_a, "anywhere"_a = false,
+    // Without names for the arguments calls are faster, and these two are in every `with`.
+    m.def("enter", &enter_in_line, nb::sig("def enter(context: object, owner: object, /) -> bool"),
+          "False, and nothing is done, if this thread is not in line with the running task.");
+    m.def("leave", &leave_here, nb::sig("def leave(context: Context, /) -> object"),
           "None. Or (mark, token) of the scope, and nothing is done, if it was entered in another contextvars.Context "
-          "than "
-          "the one that is current; with `anywhere` it is left all the same, the token being somebody else's affair.");
+          "than the one that is current.");
+    m.def("enter_beside", &enter, "context"_a, "owner"_a, "As `enter`, in line or not.");
+    m.def("leave_beside", &leave, "context"_a, "As `leave`; the Context in which it was entered was told already.");
     m.def(
         "in_line", [] { return view::in_line(task_scope::get().ptr()); },
         "Whether LLVM sees on this thread what the running task is inside of.");

@@ -362,15 +362,21 @@ def read_list(element: Kind, element_size: int, address: int) -> list[bool | int
 def use_task_variable(variable: object) -> None:
     """The ContextVar in which tasks keep the mark of their innermost scope."""
 
-def enter(context: object, owner: object, beside: bool = False) -> bool:
+def enter(context: object, owner: object, /) -> bool:
     """
-    False, and nothing is done, if this thread is not in line with the running task; with `beside` it is entered all the same.
+    False, and nothing is done, if this thread is not in line with the running task.
     """
 
-def leave(context: Context, anywhere: bool = False) -> object:
+def leave(context: Context, /) -> object:
     """
-    None. Or (mark, token) of the scope, and nothing is done, if it was entered in another contextvars.Context than the one that is current; with `anywhere` it is left all the same, the token being somebody else's affair.
+    None. Or (mark, token) of the scope, and nothing is done, if it was entered in another contextvars.Context than the one that is current.
     """
+
+def enter_beside(context: object, owner: object) -> None:
+    """As `enter`, in line or not."""
+
+def leave_beside(context: Context) -> None:
+    """As `leave`; the Context in which it was entered was told already."""
 
 def in_line() -> bool:
     """Whether LLVM sees on this thread what the running task is inside of."""

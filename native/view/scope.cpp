@@ -36,6 +36,7 @@ struct Frame {
 std::atomic<std::size_t> active{0};
 std::atomic<bool> follows{false};
 std::mutex orphan_mutex;
+std::atomic<bool> orphaned{false};
 std::vector<void*>& orphans() {
     static auto* list = new std::vector<void*>;  // outlives every thread
     return *list;
@@ -66,7 +67,7 @@ Frame make_frame(const std::shared_ptr<Context>& context, Entry entry, bool admi
     return {context, std::move(activation), entry, image, {entry.mark, view}, {}, admitted, call};
 }
 
-Entry finish(Frame frame) {
+Entry finish(Frame&& frame) {
     if (frame.context != nullptr) {
         active.fetch_sub(1, std::memory_order_relaxed);
         frame.context->release(std::move(frame.activation));
@@ -90,6 +91,7 @@ struct Stack {
 
     static void abandon(Entry entry) {
         const std::lock_guard lock(orphan_mutex);
+        orphaned = true;
         for (void* reference : {entry.mark, entry.token})
             if (reference != nullptr) orphans().push_back(reference);
     }
@@ -256,7 +258,9 @@ Mark show(Mark mark, const std::shared_ptr<Context>& context) {
 std::size_t active_scopes() noexcept { return active.load(std::memory_order_relaxed); }
 
 std::vector<void*> take_orphans() {
+    if (!orphaned.load(std::memory_order_relaxed)) return {};
     const std::lock_guard lock(orphan_mutex);
+    orphaned = false;
     return std::exchange(orphans(), {});
 }
 

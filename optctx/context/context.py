@@ -37,10 +37,15 @@ class OptionContext(Mapping[str, Value]):
     process-wide values of this moment), "defaults" (what was registered, whatever anybody set since), or
     another OptionContext. LLVM's own parsers judge every value.
 
-    Immutable, comparable, hashable, picklable. Entering reaches this thread only, and LLVM code that it
-    runs; threads that it starts begin with the process-wide values. One context may be entered by many
-    threads at once and again by the same thread. What others set process-wide meanwhile does not reach a
-    thread inside, and what LLVM itself writes to options inside a scope is gone when it is left.
+    Immutable, comparable, hashable, picklable. Entering reaches this task only, and LLVM code that it runs:
+    the thread, and what copies its contextvars (`asyncio.to_thread`, tasks made inside). Threads and pools
+    begin with the process-wide values (but see `wrap`, `propagating`, and Python's `thread_inherit_context`).
+    One context may be entered by many threads at once and again by the same thread. What others set
+    process-wide meanwhile does not reach a thread inside, and what LLVM itself writes to options inside a
+    scope is gone when it is left.
+
+    Before Python 3.14 a scope must not be held across an `await`: while its task is suspended, entering a
+    context, compiling and asking for the current one raise ScopeError in other tasks of the thread.
 
     Options that cannot be set per thread are refused, unless `process_wide` is "exclusive": then entering
     waits until no other thread is inside a context or a compilation of optctx, changes them for the whole
@@ -215,7 +220,7 @@ class OptionContext(Mapping[str, Value]):
         try:
             if not _native.enter(self._native, self):
                 check_in_line(f"enter {self!r}")
-                _native.enter(self._native, self, beside=True)
+                _native.enter_beside(self._native, self)
         except (_native.GateError, _native.ParseError) as error:
             raise cannot_enter(self, error) from None
         return self

@@ -88,7 +88,7 @@ def leave_elsewhere(context: OptionContext, left: object) -> None:
     if _innermost.get(None) is mark:  # this Context is a copy of that one
         outer = token.old_value
         _innermost.set(None if outer is contextvars.Token.MISSING else outer)
-    _native.leave(context._native, anywhere=True)
+    _native.leave_beside(context._native)
 
 
 def cannot_enter(context: OptionContext, error: Exception) -> OptctxError:
