@@ -12,7 +12,7 @@ from optctx.context.args import parse_args
 from optctx.context.deferred import refuse_deferred
 from optctx.context.override import Override, make_override
 from optctx.context.scopable import ProcessWideMode, scopable
-from optctx.context.scope import cannot_enter, check_in_line, follow_llvmlite, innermost, leave_elsewhere
+from optctx.context.scope import cannot_enter, check_in_line, follow_tasks, innermost, leave_elsewhere
 from optctx.context.state import Base, Contents, drift_of, rebuild, resolve_base
 from optctx.context.text import Texts, texts_of
 from optctx.engine.attach import Engine, attach, attached
@@ -88,7 +88,7 @@ class OptionContext(Mapping[str, Value]):
             base.drift, inherited, {override.option.record.name: override for override in made}
         )
         self._native = self._contents.native(engine)
-        follow_llvmlite()
+        follow_tasks()
 
     @classmethod
     def from_args(

@@ -23,7 +23,7 @@ __all__ = [
     "begin_compilation",
     "cannot_enter",
     "check_in_line",
-    "follow_llvmlite",
+    "follow_tasks",
     "innermost",
     "leave_elsewhere",
 ]
@@ -34,7 +34,6 @@ Token: TypeAlias = "contextvars.Token[Mark | None]"
 _innermost: contextvars.ContextVar[Mark | None] = contextvars.ContextVar("optctx")
 _probe: contextvars.ContextVar[None] = contextvars.ContextVar("optctx probe")
 _native.use_task_variable(_innermost)
-_native.watch_context_switches()
 
 _lock = threading.Lock()
 _following = False
@@ -111,8 +110,9 @@ def begin_compilation(what: str) -> None:
         raise cannot_enter(context, error) from None
 
 
-def follow_llvmlite() -> None:
-    """From now on every call that llvmlite makes sees what its task is inside of."""
+def follow_tasks() -> None:
+    """From now on every call that llvmlite makes sees what its task is inside of, and so do all where the
+    interpreter reports switches of tasks; for whoever makes the first context."""
     global _following
     if _following:
         return
@@ -120,6 +120,7 @@ def follow_llvmlite() -> None:
 
     with _lock:
         if not _following:
+            _native.watch_context_switches()
             ffi.register_lock_callback(_native.begin_library_call, _native.end_library_call)
             _following = True
 
