@@ -188,7 +188,7 @@ void bind_scopes(nb::module_& m) {
         "watch_context_switches",
         [] {
             const bool reported = task_scope::watch(&follow_task);
-            view::follow_switches(reported);
+            if (reported) view::follow_switches(true);
             return reported;
         },
         "From now on threads follow their tasks. False where the interpreter does not report switches (before 3.14).");
