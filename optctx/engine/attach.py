@@ -139,7 +139,8 @@ def attached() -> Engine | None:
 def detach() -> None:
     """Puts LLVM's original instructions back, for the whole process; the next use attaches again.
 
-    Raises ScopeError, with nothing changed, while any thread is inside a context or any LLVMContext is bound.
+    Scopes that were only carried elsewhere (`copy_context`) have no effect until then. Raises ScopeError,
+    with nothing changed, while any thread is inside a context or any LLVMContext is bound.
     """
     with _lock:
         if _engine is None or not _engine.way.attached:
