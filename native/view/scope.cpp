@@ -10,6 +10,7 @@
 #include <atomic>
 #include <iterator>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
 namespace optctx::view {
@@ -71,28 +72,33 @@ struct Stack {
             way().leave(frame, innermost(), nullptr);
             throw;
         }
-        levels.push_back({std::move(frame), reason, entry, shows, shown, reason == Reason::call ? calls : 0});
+        levels.emplace_back(std::move(frame), reason, entry, shows, shown, reason == Reason::call ? calls : 0);
         shown = shows;
         if (levels.back().counts()) active.fetch_add(1, std::memory_order_relaxed);
     }
 
     // Takes a level out; what it shows is not shown any more.
     Entry take(Levels::iterator at) noexcept {
-        Level level = std::move(*at);
-        if (level.counts()) active.fetch_sub(1, std::memory_order_relaxed);
-        const auto above = levels.erase(at);
-        const Frame* outer = above == levels.begin() ? nullptr : &std::prev(above)->frame;
-        way().leave(level.frame, outer, above == levels.end() ? nullptr : &above->frame);
-        if (follows.load(std::memory_order_relaxed)) {
-            if (level.reason == Reason::scope && shown == level.shown) shown = nullptr;
-            if (level.reason == Reason::call && above == levels.end()) shown = level.previous;
-            show_again(level.frame.image);
-        } else if (above == levels.end()) {
-            shown = level.previous;
+        if (at->counts()) active.fetch_sub(1, std::memory_order_relaxed);
+        const Level* outer = at == levels.begin() ? nullptr : &*std::prev(at);
+        Level* above = std::next(at) == levels.end() ? nullptr : &*std::next(at);
+        way().leave(at->frame, outer == nullptr ? nullptr : &outer->frame, above == nullptr ? nullptr : &above->frame);
+        const auto [mark, previous, reason, image] = std::tuple(at->shown, at->previous, at->reason, at->frame.image);
+        const Entry entry = at->entry;
+        if (above == nullptr) {
+            levels.pop_back();
         } else {
-            above->previous = level.previous;
+            above->previous = previous;
+            levels.erase(at);
         }
-        return level.entry;
+        if (!follows_switches()) {
+            if (above == nullptr) shown = previous;
+            return entry;
+        }
+        if (reason == Reason::scope && shown == mark) shown = nullptr;
+        if (reason == Reason::call && above == nullptr) shown = previous;
+        show_again(image);
+        return entry;
     }
 
     // The scope of a mark, or the end.

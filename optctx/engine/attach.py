@@ -35,13 +35,13 @@ class Engine:
     image: Image
     survey: Survey
     choice: Choice
+    way: Way = field(init=False)  # of the choice; every `with` asks it
     index: int = IMAGE_INDEX
     options: dict[str, PlannedOption] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
-    @property
-    def way(self) -> Way:
-        return self.choice.way
+    def __post_init__(self) -> None:
+        self.way = self.choice.way
 
     @property
     def plan(self) -> Plan:
