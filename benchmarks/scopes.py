@@ -10,12 +10,16 @@ import time
 import timeit
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from contextvars import copy_context
+
+from llvmlite.binding import ffi
 
 from benchmarks._report import Report, fresh_output, spread
-from optctx import OptionContext
+from optctx import OptionContext, _native
 
 _REPEATS = 15
 _SCOPE_LOOPS = 100_000
+_CALL_LOOPS = 20_000
 _ALIVE = 10_000
 _BATCH = 500
 _SCOPE_LIMIT = 1.0  # microseconds
@@ -66,6 +70,26 @@ def _scopes(report: Report) -> None:
     with plain:
         report.line("the same, nested in another scope", _with(five))
     report.target("enter and exit, median", spread(medians).median, _SCOPE_LIMIT, " us")
+    _calls(report, five)
+
+
+def _calls(report: Report, context: OptionContext) -> None:
+    """What llvmlite's calls pay for being brought in line with their task."""
+    callbacks = (_native.begin_library_call, _native.end_library_call)
+    print("\nthe shortest call through llvmlite, microseconds")
+    ffi.unregister_lock_callback(*callbacks)
+    report.line("without optctx's callbacks (baseline)", _call())
+    ffi.register_lock_callback(*callbacks)
+    report.line("outside any scope", _call())
+    with context:
+        report.line("in a scope", _call())
+        copied = copy_context()
+    report.line("in a copy of a scope that was left", copied.run(_call))
+
+
+def _call() -> str:
+    loop = timeit.Timer("call()", globals={"call": ffi.lib.LLVMPY_GetGlobalContext})
+    return spread([loop.timeit(_CALL_LOOPS) / _CALL_LOOPS * 1e6 for _ in range(_REPEATS)]).text()
 
 
 def _with(context: AbstractContextManager[object]) -> str:

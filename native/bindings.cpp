@@ -1,6 +1,5 @@
 // Python bindings: names and conversions, no logic.
 #include "bindings.hpp"
-#include "audit/audit.hpp"
 #include "image/branches.hpp"
 #include "image/elf.hpp"
 #include "image/option_layout.hpp"
@@ -10,8 +9,6 @@
 #include "patch/patch.hpp"
 #include "view/context.hpp"
 #include "view/gate.hpp"
-#include "view/per_thread.hpp"
-#include "view/turns.hpp"
 #include "view/values.hpp"
 
 #include <nanobind/nanobind.h>
@@ -34,15 +31,6 @@ namespace {
 std::vector<std::uint8_t> from_bytes(const nb::bytes& bytes) {
     const auto* data = static_cast<const std::uint8_t*>(bytes.data());
     return {data, data + bytes.size()};
-}
-
-// A thread whose wait is over while the interpreter ends stays here: Python ends threads that ask for the GIL then, and
-// to end one inside C++ functions is to end the process.
-template <class Wait>
-void wait_without_gil(const Wait& wait) {
-    const nb::gil_scoped_release released;
-    wait();
-    if (!nb::is_alive() || native_calls::python_is_ending()) os::stop_this_thread();
 }
 
 // The names in a symbol belong to its image, which lives as long as the process once it is in use.
@@ -275,23 +263,6 @@ void bind_view(nb::module_& m) {
                 return reinterpret_cast<std::uintptr_t>(c.address(slot));
             },
             "slot"_a);
-    m.def(
-        "enter",
-        [](const std::shared_ptr<view::Context>& context, nb::object owner) {
-            drop_orphans();
-            view::Frame frame{.context = context, .owner = owner.ptr()};
-            if (!view::admit_at_once(frame)) wait_without_gil([&frame] { view::admit(frame); });
-            view::enter(std::move(frame));
-            owner.release();
-        },
-        "context"_a, "owner"_a);
-    m.def(
-        "begin_compilation",
-        [] {
-            if (!view::begin_compilation_at_once()) wait_without_gil(&view::begin_compilation);
-        },
-        "Counts this thread among those inside LLVM; waits while options are changed process-wide.");
-    m.def("end_compilation", &view::end_compilation);
     nb::exception<view::gate::GateError>(m, "GateError", PyExc_RuntimeError);
     nb::class_<view::Change>(m, "Change", "One option changed in LLVM's own object, and how that is undone.")
         .def(
@@ -312,43 +283,8 @@ void bind_view(nb::module_& m) {
                 return std::make_shared<view::ProcessWide>(space, std::move(changes), std::move(key), set_debug_types);
             },
             "space"_a, "changes"_a, "key"_a, "set_debug_types"_a);
-    m.def(
-        "leave", [](const view::Context& context) { Py_DECREF(static_cast<PyObject*>(view::leave(context))); },
-        "context"_a);
-    m.def(
-        "current",
-        [](unsigned image) {
-            void* owner = view::current_owner(image);
-            return owner == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(owner));
-        },
-        "image"_a);
-    m.def(
-        "take_turns", [] { wait_without_gil([] { view::hand_over(view::turns()); }); },
-        "From now on threads share LLVM's own storage; before the first scope, and for good.");
-    m.def("watch_forks", &view::watch_forks, "Keeps counts right in children of fork.");
-    m.def("active_scopes", &view::active_scopes);
     m.def("read_scalar", &view::read_scalar, "kind"_a, "address"_a);
     m.def("read_list", &view::read_list, "element"_a, "element_size"_a, "address"_a);
-}
-
-void bind_audit(nb::module_& m) {
-    nb::exception<audit::AuditError>(m, "NativeAuditError", PyExc_RuntimeError);
-    nb::class_<audit::Seen>(m, "Seen", "Accesses of one instruction to one region, past the view.")
-        .def_ro("instruction", &audit::Seen::instruction)
-        .def_ro("address", &audit::Seen::address)
-        .def_ro("slot", &audit::Seen::slot)
-        .def_ro("write", &audit::Seen::write)
-        .def_ro("count", &audit::Seen::count);
-    nb::class_<audit::Report>(m, "AuditReport")
-        .def_ro("seen", &audit::Report::seen)
-        .def_ro("neighbours", &audit::Report::neighbours)
-        .def_ro("entitled", &audit::Report::entitled)
-        .def_ro("steps", &audit::Report::steps)
-        .def_ro("regions", &audit::Report::regions)
-        .def_ro("pages", &audit::Report::pages)
-        .def_ro("complete", &audit::Report::complete);
-    m.def("start_audit", &audit::start, "space"_a, "Protects the pages of LLVM's option storage, for all threads.");
-    m.def("stop_audit", &audit::stop);
 }
 
 }  // namespace
@@ -359,7 +295,8 @@ NB_MODULE(_native, m) {
     bind_image(m);
     bind_patch(m);
     bind_view(m);
-    bind_audit(m);
+    add_scopes(m);
+    add_audit(m);
     add_bind(m);
     add_interface(m);
 }

@@ -3,6 +3,10 @@
 
 #include <nanobind/nanobind.h>
 
+// Entering and leaving contexts, and what keeps threads in line with tasks (bindings_scopes.cpp).
+void add_scopes(nanobind::module_& m);
+// Accesses to LLVM's own options that were not redirected (bindings_audit.cpp).
+void add_audit(nanobind::module_& m);
 // LLVMContexts, functions and the contexts of option values that belong to them (bindings_bind.cpp).
 void add_bind(nanobind::module_& m);
 // Gives up what nobody holds any more; call with the GIL.

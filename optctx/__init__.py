@@ -27,6 +27,7 @@ from optctx.errors import (
 from optctx.headers import get_include
 from optctx.passes import emit_assembly, emit_object, run_passes
 from optctx.registry import Option, registry
+from optctx.tasks import propagating, wrap
 
 __all__ = [
     "ContextMismatchError",
@@ -51,7 +52,9 @@ __all__ = [
     "get_include",
     "info",
     "lookup",
+    "propagating",
     "registry",
     "run_passes",
     "unbind",
+    "wrap",
 ]

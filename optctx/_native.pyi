@@ -355,15 +355,6 @@ class Context:
 
     def address(self, slot: int) -> int: ...
 
-def enter(context: Context, owner: object) -> None: ...
-
-def begin_compilation() -> None:
-    """
-    Counts this thread among those inside LLVM; waits while options are changed process-wide.
-    """
-
-def end_compilation() -> None: ...
-
 class GateError(RuntimeError):
     pass
 
@@ -381,9 +372,60 @@ class ProcessWide:
     @staticmethod
     def make(space: Space, changes: Sequence[Change], key: str, set_debug_types: int) -> ProcessWide: ...
 
-def leave(context: Context) -> None: ...
+def read_scalar(kind: Kind, address: int) -> bool | int | int | float | str: ...
 
-def current(image: int) -> object: ...
+def read_list(element: Kind, element_size: int, address: int) -> list[bool | int | int | float | str]: ...
+
+def use_task_variable(variable: object) -> None:
+    """The ContextVar in which tasks keep the mark of their innermost scope."""
+
+def enter(context: object, owner: object, /) -> bool:
+    """
+    False, and nothing is done, if this thread is not in line with the running task.
+    """
+
+def leave(context: Context, /) -> object:
+    """
+    None. Or (mark, token) of the scope, and nothing is done, if it was entered in another contextvars.Context than the one that is current.
+    """
+
+def enter_beside(context: object, owner: object) -> None:
+    """As `enter`, in line or not."""
+
+def leave_beside(context: Context) -> None:
+    """As `leave`; the Context in which it was entered was told already."""
+
+def in_line() -> bool:
+    """Whether LLVM sees on this thread what the running task is inside of."""
+
+def innermost() -> object:
+    """(mark, token) of the innermost scope entered on this thread, or None."""
+
+def begin_library_call() -> None:
+    """
+    LLVM sees what the running task is inside of until `end_library_call`; never raises.
+    """
+
+def end_library_call() -> None: ...
+
+def begin_compilation() -> None:
+    """
+    The same, for calls without llvmlite's lock; waits while options are changed process-wide, and counts this thread among those inside LLVM.
+    """
+
+def end_compilation() -> None: ...
+
+def watch_context_switches() -> bool:
+    """
+    From now on threads follow their tasks. False where the interpreter does not report switches (before 3.14).
+    """
+
+def simulate_context_switches(on: bool) -> None:
+    """
+    For tests: what is done after `watch_context_switches`, with `context_switched` called by hand.
+    """
+
+def context_switched() -> None: ...
 
 def take_turns() -> None:
     """
@@ -394,10 +436,6 @@ def watch_forks() -> None:
     """Keeps counts right in children of fork."""
 
 def active_scopes() -> int: ...
-
-def read_scalar(kind: Kind, address: int) -> bool | int | int | float | str: ...
-
-def read_list(element: Kind, element_size: int, address: int) -> list[bool | int | int | float | str]: ...
 
 class NativeAuditError(RuntimeError):
     pass

@@ -49,7 +49,8 @@ class OptionTypeError(OptctxError, TypeError):
 
 
 class ScopeError(OptctxError, RuntimeError):
-    """A scope was left out of order, on another thread, or without having been entered."""
+    """A scope was left out of order, on another thread or without having been entered; or another task holds
+    one on this thread across an `await`."""
 
 
 class ContextMismatchError(ScopeError):

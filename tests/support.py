@@ -14,6 +14,8 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 
+from llvmlite import binding
+
 from optctx import OptionContext, info, registry
 from optctx.fresh import Job, Result, compile_job
 
@@ -80,6 +82,26 @@ def unrolled() -> int:
     result = compile_job(Job(COUNTED, "function(loop-unroll)", triple=X86, emit="ir"))
     assert result.error is None
     return (result.ir or "").count("store volatile")
+
+
+def unrolled_by_llvmlite() -> int:
+    """The same through llvmlite alone, as code does that has never heard of optctx."""
+    binding.initialize_all_targets()
+    with (
+        binding.create_context() as context,
+        binding.parse_assembly(COUNTED, context) as module,
+        binding.Target.from_triple(X86).create_target_machine() as machine,
+    ):
+        builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
+        manager = binding.create_new_module_pass_manager()
+        manager.add_loop_unroll_pass()
+        manager.run(module, builder)
+        return str(module).count("store volatile")
+
+
+def both() -> tuple[int, int]:
+    """What optctx's own way of compiling sees, and what llvmlite's sees."""
+    return unrolled(), unrolled_by_llvmlite()
 
 
 def scoped(job: Job) -> Result:

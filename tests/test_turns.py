@@ -318,3 +318,148 @@ def test_the_interpreter_ends_with_threads_inside_and_waiting() -> None:
         time.sleep(0.3)
         """)
     )
+
+
+# Scopes that were carried along (tasks.md)
+
+
+def test_code_carried_to_another_thread_has_its_turn_for_the_length_of_a_call() -> None:
+    run_python(
+        turns("""
+        from contextvars import copy_context
+        from support import both
+
+        def check():
+            assert both() == (1, 1)
+            assert inside.run(lambda: (both(), current())) == ((4, 4), four)
+            assert inside.run(OptionContext(unroll_count=2).run, both) == (2, 2)
+            assert both() == (1, 1)
+
+        outside, four, eight = copy_context(), OptionContext(unroll_count=4), OptionContext(unroll_count=8)
+        with four:
+            inside = copy_context()
+        in_threads([check])
+        check()
+        with eight:
+            assert (inside.run(both), outside.run(both), both()) == ((4, 4), (1, 1), (8, 8))
+        assert process_state() == before
+        assert scopes_become(0)
+        """)
+    )
+
+
+def test_a_scope_that_is_left_open_in_a_call_comes_on_top_of_what_was_beneath() -> None:
+    run_python(
+        turns("""
+        from contextvars import copy_context
+        from llvmlite import binding
+        from support import both
+
+        def call():
+            with binding.ffi.lib._lock:
+                context.__enter__()
+
+        two, context, eight = (OptionContext(unroll_count=count) for count in (2, 4, 8))
+        with two:
+            copy = copy_context()
+        for outer in (eight, two, context):
+            with outer:
+                copy.run(call)
+                assert copy.run(both) == (4, 4)
+                copy.run(context.__exit__)
+                assert copy.run(both) == (2, 2)
+                assert both()[0] == outer["unroll-count"]
+            assert unrolled() == 1
+        copy.run(call)
+        assert copy.run(both) == (4, 4)
+        copy.run(context.__exit__)
+        in_threads([lambda: eight.run(both)])
+        assert both() == (1, 1)
+        assert process_state() == before
+        assert scopes_become(0)
+        """)
+    )
+
+
+def test_a_carried_call_that_would_have_to_wait_is_made_without_its_scope_and_reported_once() -> None:
+    printed = run_python(
+        turns("""
+        import sys
+        from contextvars import copy_context
+        from support import unrolled_by_llvmlite
+
+        def others_turn():
+            with OptionContext(unroll_count=8, base="defaults"):
+                entered.set()
+                assert done.wait(SECONDS)
+
+        def carried():
+            assert entered.wait(SECONDS)
+            try:
+                assert [copy.run(unrolled_by_llvmlite) for _ in range(2)] == [8, 8]
+            finally:
+                done.set()
+            assert copy.run(unrolled) == 4  # waits
+
+        sys.unraisablehook = lambda problem: print(problem.exc_value)
+        entered, done = threading.Event(), threading.Event()
+        with OptionContext(unroll_count=4):
+            copy = copy_context()
+        in_threads([others_turn, carried])
+        assert copy.run(unrolled_by_llvmlite) == 4
+        assert process_state() == before
+        assert scopes_become(0)
+        """)
+    )
+    assert printed.count("optctx: ") == 1
+    assert "this call cannot wait for the turn" in printed
+
+
+def test_carried_calls_and_scopes_of_many_threads() -> None:
+    run_python(
+        turns("""
+        import sys
+        from contextvars import copy_context
+        from support import unrolled_by_llvmlite
+
+        def work(count):
+            context = OptionContext(unroll_count=count, base="defaults")
+            with context:
+                copy = copy_context()
+            for round in range(15):
+                assert copy.run(unrolled) == count
+                assert copy.run(unrolled_by_llvmlite) in range(1, 6)
+                with context:
+                    assert (unrolled_by_llvmlite(), copy.run(unrolled)) == (count, count)
+
+        sys.unraisablehook = lambda problem: None
+        in_threads([lambda count=count: work(count) for count in (2, 3, 4, 4)])
+        assert process_state() == before
+        assert scopes_become(0)
+        """)
+    )
+
+
+def test_a_copy_of_a_scope_with_process_wide_changes_has_them_with_its_turn() -> None:
+    run_python(
+        turns("""
+        from contextvars import copy_context
+        from llvmlite import binding
+
+        def value():
+            with binding.ffi.lib._lock:
+                return registry()["rng-seed"].value
+
+        with OptionContext(rng_seed=7, process_wide="exclusive"):
+            copy = copy_context()
+            assert value() == 7
+        assert (copy.run(value), value()) == (7, 0)
+        with OptionContext(rng_seed=9, process_wide="exclusive"):
+            import sys
+            problems = []
+            sys.unraisablehook = lambda problem: problems.append(str(problem.exc_value))
+            assert (copy.run(value), value()) == (9, 9)
+            assert len(problems) == 1
+        assert process_state() == before
+        """)
+    )

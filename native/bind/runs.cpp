@@ -1,6 +1,7 @@
 #include "bind/runs.hpp"
 
 #include "bind/table.hpp"
+#include "view/scope.hpp"
 
 #include <array>
 #include <cstdlib>

@@ -2,6 +2,7 @@
 
 #include "interface/lookup.hpp"
 #include "interface/table.hpp"
+#include "view/scope.hpp"
 
 #include <algorithm>
 #include <atomic>

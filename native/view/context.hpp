@@ -4,7 +4,6 @@
 #include "view/activation.hpp"
 #include "view/process_wide.hpp"
 #include "view/space.hpp"
-#include "view/way.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -55,32 +54,5 @@ private:
     mutable std::once_flag key_found_;
     mutable std::string key_;
 };
-
-// Lets this thread into the frame's context, at once or after a wait; see Way.
-bool admit_at_once(Frame& frame);
-void admit(Frame& frame);
-// After one of these: the innermost scope of this thread.
-void enter(Frame frame);
-// Leaves the innermost scope, which must be of `context`; returns its owner. Throws ScopeError and changes nothing
-// otherwise.
-void* leave(const Context& context);
-// The same for code that has to wait for nobody and keeps the owner alive itself, until `leave_borrowed` takes the
-// innermost scope back: LLVM already runs on this thread, and must not wait for others that wait for it.
-void enter_borrowed(const std::shared_ptr<Context>& context, void* owner);
-void leave_borrowed() noexcept;
-// A compilation of this thread, in a scope or outside; see Way.
-bool begin_compilation_at_once();
-void begin_compilation();
-void end_compilation() noexcept;
-// The innermost scope of this thread and image: its context and its owner, or null.
-const Context* current_context(unsigned image) noexcept;
-void* current_owner(unsigned image) noexcept;
-// Makes the counts right again in children of fork, where only the forking thread lives on. Idempotent.
-void watch_forks();
-// Scopes that are entered now, over all threads.
-std::size_t active_scopes() noexcept;
-// Owners that nobody holds any more, to be given up by who may: of scopes whose threads ended inside them, and others.
-void add_orphan(void* owner) noexcept;
-std::vector<void*> take_orphans();
 
 }  // namespace optctx::view

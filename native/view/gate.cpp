@@ -112,6 +112,14 @@ bool close(const std::string& changes) {
     return first;
 }
 
+bool try_share(const std::string& changes) noexcept {
+    State& s = state();
+    const std::lock_guard lock(s.mutex);
+    if (s.phase != Phase::in_force || s.changes != changes) return false;
+    if (closes++ == 0) ++s.sharers;
+    return true;
+}
+
 void changed(bool done) {
     State& s = state();
     const std::lock_guard lock(s.mutex);

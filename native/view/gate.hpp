@@ -26,6 +26,9 @@ void leave() noexcept;
 // caller has to make the changes, and then to call `changed`. Throws GateError, with nothing changed, if this
 // thread has closed it for other changes, or if it is inside while another one waits to close.
 bool close(const std::string& changes);
+// Closes the gate if these very changes are in force, whoever may be waiting; never waits for what a thread inside
+// holds.
+bool try_share(const std::string& changes) noexcept;
 // The changes are made, or with false: could not be made, and the gate is open again.
 void changed(bool done);
 // True if the caller is the last one out: it has to undo the changes, and then to call `open`.

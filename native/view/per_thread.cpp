@@ -11,6 +11,7 @@ namespace {
 class PerThread final : public Way {
 public:
     bool admit_at_once(Frame& frame, const Frame*) override {
+        if (frame.view != nullptr) return show_again(frame);
         if (frame.context->process_wide() != nullptr || !gate::try_enter()) return false;
         activate_or_dismiss(frame);
         return true;
@@ -25,9 +26,33 @@ public:
         activate_or_dismiss(frame);
     }
 
-    void leave(Frame& frame, const Frame*) noexcept override {
-        deactivate(frame);
-        dismiss(*frame.context);
+    // Whoever changes options process-wide may wait for what this thread holds: then nobody counts the frame.
+    Carried carry(Frame& frame, const Frame*) override {
+        if (frame.view != nullptr) {
+            show_again(frame);
+            return Carried::fully;
+        }
+        const std::shared_ptr<ProcessWide>& changes = frame.context->process_wide();
+        if (changes == nullptr ? gate::try_enter() : gate::try_share(changes->key())) {
+            activate_or_dismiss(frame);
+            return Carried::fully;
+        }
+        activate(frame);
+        return changes == nullptr ? Carried::fully : Carried::without_process_wide;
+    }
+
+    void leave(Frame& frame, const Frame*, Frame* above) noexcept override {
+        if (above != nullptr)
+            above->previous = frame.previous;
+        else
+            set_current_view(frame.image, frame.previous);
+        if (!frame.activation.empty()) frame.context->release(std::move(frame.activation));
+        if (frame.admitted) dismiss(*frame.context);
+    }
+
+    bool shows_any() const noexcept override { return true; }
+    void show(unsigned image, const Frame* frame) noexcept override {
+        set_current_view(image, frame == nullptr ? identity_view(image) : frame->view);
     }
 
     bool begin_compilation_at_once(const Frame*) override { return gate::try_enter(); }
@@ -42,6 +67,12 @@ public:
     }
 
 private:
+    static bool show_again(Frame& frame) noexcept {
+        frame.previous = current_view(frame.image);
+        set_current_view(frame.image, frame.view);
+        return true;
+    }
+
     void activate_or_dismiss(Frame& frame) {
         try {
             activate(frame);
@@ -49,6 +80,7 @@ private:
             dismiss(*frame.context);
             throw;
         }
+        frame.admitted = true;
     }
 
     void put_in_force(const std::shared_ptr<ProcessWide>& changes) {
@@ -80,15 +112,10 @@ private:
 }  // namespace
 
 void activate(Frame& frame) {
-    const unsigned image = frame.context->space().image();
     frame.activation = frame.context->acquire();
-    frame.previous = current_view(image);
-    set_current_view(image, frame.activation.front().activation->view());
-}
-
-void deactivate(Frame& frame) noexcept {
-    set_current_view(frame.context->space().image(), frame.previous);
-    frame.context->release(std::move(frame.activation));
+    frame.view = frame.activation.front().activation->view();
+    frame.previous = current_view(frame.image);
+    set_current_view(frame.image, frame.view);
 }
 
 Way& per_thread() noexcept {

@@ -7,9 +7,8 @@
 namespace optctx::view {
 
 Way& per_thread() noexcept;
-// What this thread reads becomes the values of the frame's context, and what it was before.
+// Has this thread read the values of the frame's context, without asking anybody; to be left as any frame.
 void activate(Frame& frame);
-void deactivate(Frame& frame) noexcept;
 // Makes `next` the way of this process at a moment when no other thread is inside; may wait for that.
 void hand_over(Way& next);
 

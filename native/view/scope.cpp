@@ -1,58 +1,154 @@
-// The stack of scopes of each thread.
-#include "view/context.hpp"
-#include "view/per_thread.hpp"
+// The scopes of each thread.
+#include "view/scope.hpp"
 
 #include "os/os.hpp"
+#include "view/per_thread.hpp"
 
 #include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <mutex>
+#include <tuple>
 #include <utility>
-#include <vector>
 
 namespace optctx::view {
 namespace {
 
+enum class Reason { scope, call, borrowed };
+
+// A frame of this thread, and why it is there.
+struct Level {
+    Frame frame;
+    Reason reason;
+    Entry entry;
+    Mark shown;            // while it is the last one
+    Mark previous;         // shown before
+    std::size_t call = 0;  // which of the calls under way
+
+    bool is_scope(Mark mark) const noexcept { return reason == Reason::scope && entry.mark == mark; }
+    // Of a context, and not only another frame's values once more.
+    bool counts() const noexcept { return reason != Reason::call || !frame.activation.empty() || frame.group; }
+};
+
+using Levels = std::vector<Level>;
+
 std::atomic<Way*> chosen_way{nullptr};
 std::atomic<std::size_t> active{0};
+std::atomic<bool> follows{false};
 std::mutex orphan_mutex;
+std::atomic<bool> orphaned{false};
 std::vector<void*>& orphans() {
     static auto* list = new std::vector<void*>;  // outlives every thread
     return *list;
 }
 
 struct Stack {
-    std::vector<Frame> frames;
+    Levels levels;
+    std::optional<Level> carried;  // while switches are followed: what the running task was inside of elsewhere
+    Mark shown = nullptr;
+    std::size_t calls = 0;    // into LLVM, under way
+    std::size_t bridged = 0;  // of these, with a level
 
     // A thread that ends inside scopes leaves them, innermost first.
     ~Stack() {
-        while (!frames.empty()) {
-            const bool borrowed = frames.back().borrowed;
-            void* owner = pop();
-            if (!borrowed) add_orphan(owner);
+        while (!levels.empty()) abandon(take(std::prev(levels.end())));
+        if (carried) abandon(drop_carried());
+    }
+
+    static void abandon(Entry entry) {
+        for (void* reference : {entry.mark, entry.token})
+            if (reference != nullptr) add_orphan(reference);
+    }
+
+    const Frame* innermost() const noexcept { return levels.empty() ? nullptr : &levels.back().frame; }
+
+    // The frame was let in. If this throws it has been left again.
+    void push(Frame&& frame, Reason reason, Entry entry, Mark shows) {
+        try {
+            if (levels.size() == levels.capacity()) levels.reserve(2 * levels.size() + 4);
+        } catch (...) {
+            way().leave(frame, innermost(), nullptr);
+            throw;
         }
+        levels.emplace_back(std::move(frame), reason, entry, shows, shown, reason == Reason::call ? calls : 0);
+        shown = shows;
+        if (levels.back().counts()) active.fetch_add(1, std::memory_order_relaxed);
     }
 
-    const Frame* innermost() const noexcept { return frames.empty() ? nullptr : &frames.back(); }
-
-    void* pop() noexcept {
-        Frame frame = std::move(frames.back());
-        frames.pop_back();
-        active.fetch_sub(1, std::memory_order_relaxed);
-        if (frame.borrowed)
-            deactivate(frame);
-        else
-            way().leave(frame, innermost());
-        return frame.owner;
+    // Takes a level out; what it shows is not shown any more.
+    Entry take(Levels::iterator at) noexcept {
+        if (at->counts()) active.fetch_sub(1, std::memory_order_relaxed);
+        const Level* outer = at == levels.begin() ? nullptr : &*std::prev(at);
+        Level* above = std::next(at) == levels.end() ? nullptr : &*std::next(at);
+        way().leave(at->frame, outer == nullptr ? nullptr : &outer->frame, above == nullptr ? nullptr : &above->frame);
+        const auto [mark, previous, reason, image] = std::tuple(at->shown, at->previous, at->reason, at->frame.image);
+        const Entry entry = at->entry;
+        if (above == nullptr) {
+            levels.pop_back();
+        } else {
+            above->previous = previous;
+            levels.erase(at);
+        }
+        if (!follows_switches()) {
+            if (above == nullptr) shown = previous;
+            return entry;
+        }
+        if (reason == Reason::scope && shown == mark) shown = nullptr;
+        if (reason == Reason::call && above == nullptr) shown = previous;
+        show_again(image);
+        return entry;
     }
 
-    const Frame* innermost(unsigned image) const noexcept {
-        const auto found = std::find_if(frames.rbegin(), frames.rend(), [image](const Frame& frame) {
-            return frame.context->space().image() == image;
+    // The scope of a mark, or the end.
+    Levels::iterator find(Mark mark) noexcept {
+        return std::find_if(levels.begin(), levels.end(), [mark](const Level& level) { return level.is_scope(mark); });
+    }
+
+    Levels::iterator find_to_leave(const Context& context, Mark task) noexcept {
+        const auto own = [&](const Level& level) {
+            return level.reason == Reason::scope && level.frame.context.get() == &context;
+        };
+        if (!follows_switches()) {
+            if (levels.empty() || !own(levels.back())) return levels.end();
+            return std::prev(levels.end());
+        }
+        auto at = find(task);
+        if (at == levels.end()) {
+            const auto last = std::find_if(levels.rbegin(), levels.rend(), own);
+            if (last == levels.rend()) return levels.end();
+            at = std::prev(last.base());
+        }
+        const Mark mark = at->entry.mark;
+        const bool used = std::any_of(at, levels.end(), [mark](const Level& level) {
+            return level.reason == Reason::borrowed && level.shown == mark;  // LLVM is at work inside
         });
-        return found == frames.rend() ? nullptr : &*found;
+        return own(*at) && !used ? at : levels.end();
+    }
+
+    // What LLVM sees. Where tasks are switched that need not be the last level.
+    const Level* seen(unsigned image) const noexcept {
+        const bool any = follows_switches();
+        const auto at = std::find_if(levels.rbegin(), levels.rend(), [&](const Level& level) {
+            return level.frame.image == image && (!any || level.shown == shown);
+        });
+        if (at != levels.rend()) return &*at;
+        return any && carried && carried->shown == shown ? &*carried : nullptr;
+    }
+
+    void show_again(unsigned image) noexcept {
+        const Level* level = seen(image);
+        if (level == nullptr) shown = nullptr;
+        way().show(image, level == nullptr ? nullptr : &level->frame);
+    }
+
+    Entry drop_carried() noexcept {
+        Level level = *std::exchange(carried, std::nullopt);
+        active.fetch_sub(1, std::memory_order_relaxed);
+        way().leave(level.frame, nullptr, nullptr);
+        way().show(level.frame.image, nullptr);  // what was shown before may be gone
+        return level.entry;
     }
 };
 
@@ -80,7 +176,9 @@ void before_fork() { way().before_fork(); }
 void after_fork_in_parent() { way().after_fork_in_parent(); }
 
 void after_fork_in_child() {
-    active = stack.frames.size();
+    const auto counted =
+        std::count_if(stack.levels.begin(), stack.levels.end(), [](const Level& level) { return level.counts(); });
+    active = static_cast<std::size_t>(counted) + (stack.carried ? 1 : 0);
     way().after_fork_in_child(stack.innermost());
 }
 
@@ -98,44 +196,115 @@ void watch_forks() {
     if (registered != 0) throw os::OsError("pthread_atfork", 0, registered);
 }
 
-bool admit_at_once(Frame& frame) { return way().admit_at_once(frame, stack.innermost()); }
+Frame frame_of(const std::shared_ptr<Context>& context) {
+    return {.context = context, .image = context->space().image()};
+}
 
-void admit(Frame& frame) { way().admit(frame, stack.innermost()); }
-
-void enter(Frame frame) {
-    try {
-        stack.frames.reserve(stack.frames.size() + 1);
-    } catch (...) {
-        way().leave(frame, stack.innermost());
-        throw;
+std::optional<Frame> frame_here(Mark mark) {
+    if (mark == nullptr) {
+        // What is shown was entered here, so there is a level to take the image from.
+        const unsigned image = stack.levels.empty() ? 0 : stack.levels.back().frame.image;
+        return Frame{.context = nullptr, .image = image, .view = identity_view(image)};
     }
-    stack.frames.push_back(std::move(frame));
-    active.fetch_add(1, std::memory_order_relaxed);
+    const auto at = stack.find(mark);
+    if (at == stack.levels.end()) return std::nullopt;
+    return Frame{.context = at->frame.context, .image = at->frame.image, .view = at->frame.view};
 }
 
-void enter_borrowed(const std::shared_ptr<Context>& context, void* owner) {
-    stack.frames.reserve(stack.frames.size() + 1);
-    Frame frame{.context = context, .owner = owner, .borrowed = true};
-    activate(frame);
-    stack.frames.push_back(std::move(frame));
-    active.fetch_add(1, std::memory_order_relaxed);
+bool admit_at_once(Frame& frame) { return way().admit_at_once(frame, stack.innermost()); }
+void admit(Frame& frame) { way().admit(frame, stack.innermost()); }
+Carried carry(Frame& frame) { return way().carry(frame, stack.innermost()); }
+
+bool in_line(Mark task) noexcept { return stack.shown == task; }
+
+Entry innermost() noexcept {
+    const auto last = std::find_if(stack.levels.rbegin(), stack.levels.rend(),
+                                   [](const Level& level) { return level.reason != Reason::borrowed; });
+    return last != stack.levels.rend() && last->is_scope(stack.shown) ? last->entry : Entry{};
 }
 
-void leave_borrowed() noexcept { stack.pop(); }
+const Context* current_context(unsigned image) noexcept {
+    const Level* level = stack.seen(image);
+    return level == nullptr ? nullptr : level->frame.context.get();
+}
 
-void* leave(const Context& context) {
-    auto& frames = stack.frames;
-    if (!frames.empty() && frames.back().context.get() == &context) return stack.pop();
-    const bool outer =
-        std::any_of(frames.begin(), frames.end(), [&](const Frame& frame) { return frame.context.get() == &context; });
+void* current_owner(unsigned image) noexcept {
+    const Level* level = stack.seen(image);
+    return level == nullptr ? nullptr : level->entry.owner;
+}
+
+void enter(Frame&& frame, Entry entry) { stack.push(std::move(frame), Reason::scope, entry, entry.mark); }
+
+Entry to_leave(const Context& context, Mark task) {
+    const auto& levels = stack.levels;
+    if (const auto at = stack.find_to_leave(context, task); at != levels.end()) return at->entry;
+    const bool outer = std::any_of(levels.begin(), levels.end(), [&](const Level& level) {
+        return level.reason == Reason::scope && level.frame.context.get() == &context;
+    });
     if (outer) throw ScopeError("it is not the innermost scope of this thread: scopes entered after it are still open");
     throw ScopeError(
         "this thread is not inside it: it was not entered, was left already, or was entered on another thread");
 }
 
-const Context* current_context(unsigned image) noexcept {
-    const Frame* frame = stack.innermost(image);
-    return frame == nullptr ? nullptr : frame->context.get();
+void leave(Mark mark) noexcept { stack.take(stack.find(mark)); }
+
+bool begin_call(Mark task) noexcept {
+    ++stack.calls;
+    return stack.shown == task;
+}
+
+void enter_for_call(Frame&& frame, Entry entry) {
+    stack.push(std::move(frame), Reason::call, entry, entry.mark);
+    ++stack.bridged;
+}
+
+Mark end_call() noexcept {
+    if (stack.calls == 0) return nullptr;  // began before anybody counted
+    const std::size_t call = stack.calls--;
+    if (stack.bridged == 0) return nullptr;
+    auto& levels = stack.levels;
+    const auto at = std::find_if(levels.begin(), levels.end(), [call](const Level& level) {
+        return level.reason == Reason::call && level.call == call;
+    });
+    if (at == levels.end()) return nullptr;
+    --stack.bridged;
+    return stack.take(at).mark;
+}
+
+void enter_borrowed(const std::shared_ptr<Context>& context, void* owner) {
+    Frame frame = frame_of(context);
+    activate(frame);
+    stack.push(std::move(frame), Reason::borrowed, {nullptr, owner, nullptr}, stack.shown);
+}
+
+void leave_borrowed() noexcept {
+    auto& levels = stack.levels;
+    const auto last = std::find_if(levels.rbegin(), levels.rend(),
+                                   [](const Level& level) { return level.reason == Reason::borrowed; });
+    stack.take(std::prev(last.base()));
+}
+
+void follow_switches(bool follow) noexcept { follows = follow; }
+bool follows_switches() noexcept { return follows.load(std::memory_order_relaxed); }
+
+bool has_entered(Mark mark) noexcept { return stack.find(mark) != stack.levels.end(); }
+
+Mark show(Entry entry, const std::shared_ptr<Context>& context) {
+    if (stack.shown == entry.mark) return nullptr;
+    unsigned image = stack.levels.empty() ? 0 : stack.levels.back().frame.image;
+    std::optional<Level> next;
+    if (entry.mark != nullptr && !has_entered(entry.mark)) {
+        Frame frame = frame_of(context);
+        carry(frame);
+        image = frame.image;
+        next = Level{std::move(frame), Reason::scope, entry, entry.mark, nullptr};
+        active.fetch_add(1, std::memory_order_relaxed);
+    }
+    const Mark before = stack.carried ? stack.drop_carried().mark : nullptr;
+    if (next) stack.carried.emplace(*std::move(next));
+    stack.shown = entry.mark;
+    stack.show_again(image);
+    return before;
 }
 
 bool begin_compilation_at_once() {
@@ -156,20 +325,18 @@ void end_compilation() noexcept {
     compiling->end_compilation(stack.innermost());
 }
 
-void* current_owner(unsigned image) noexcept {
-    const Frame* frame = stack.innermost(image);
-    return frame == nullptr ? nullptr : frame->owner;
-}
-
 std::size_t active_scopes() noexcept { return active.load(std::memory_order_relaxed); }
 
-void add_orphan(void* owner) noexcept {
+void add_orphan(void* reference) noexcept {
     const std::lock_guard lock(orphan_mutex);
-    orphans().push_back(owner);
+    orphaned = true;
+    orphans().push_back(reference);
 }
 
 std::vector<void*> take_orphans() {
+    if (!orphaned.load(std::memory_order_relaxed)) return {};
     const std::lock_guard lock(orphan_mutex);
+    orphaned = false;
     return std::exchange(orphans(), {});
 }
 

@@ -13,7 +13,7 @@
 
 namespace optctx::view {
 
-// Threads that share LLVM's storage. Without a context: those that compile with the process-wide values.
+// Threads that share LLVM's storage. Without a context: those that run LLVM with the process-wide values.
 struct Group {
     std::string key;  // the same for the same values and for no others
     std::shared_ptr<Context> context;
@@ -48,14 +48,16 @@ public:
 
     bool admit_at_once(Frame& frame, const Frame* outer) override {
         prepare(frame, outer);
-        const std::shared_ptr<Group> from = group_of(outer);
-        if (stay(frame, outer, from)) return true;
-        const std::lock_guard lock(state_->mutex);
-        const bool alone = state_->running == (from != nullptr ? 1 : 0);
-        if (somebody_waits() || !(alone || may_join(frame, from))) return false;
-        lend(from);
-        take(frame, outer, from);
-        return true;
+        return take_at_once(frame, outer, false);
+    }
+
+    Carried carry(Frame& frame, const Frame* outer) override {
+        try {
+            prepare(frame, outer);
+        } catch (const gate::GateError&) {
+            return Carried::not_at_all;
+        }
+        return take_at_once(frame, outer, true) ? Carried::fully : Carried::not_at_all;
     }
 
     void admit(Frame& frame, const Frame* outer) override {
@@ -66,10 +68,15 @@ public:
         take(frame, outer, from);
     }
 
-    void leave(Frame& frame, const Frame* outer) noexcept override {
+    void leave(Frame& frame, const Frame* outer, Frame* above) noexcept override {
         const std::shared_ptr<Group> back = group_of(outer);
         if (back == frame.group) return;
         const std::lock_guard lock(state_->mutex);
+        if (above != nullptr) {
+            // Who leaves `above` goes on to what this frame was entered from; nobody has this turn back.
+            if (above->group != frame.group) --frame.group->lending;
+            return;
+        }
         --state_->running;
         if (back != nullptr) {
             // A context inside another is not shared: nobody else is there.
@@ -123,6 +130,17 @@ public:
     }
 
 private:
+    bool take_at_once(Frame& frame, const Frame* outer, bool ahead_of_others) {
+        const std::shared_ptr<Group> from = group_of(outer);
+        if (stay(frame, outer, from)) return true;
+        const std::lock_guard lock(state_->mutex);
+        const bool alone = state_->running == (from != nullptr ? 1 : 0);
+        if ((somebody_waits() && !ahead_of_others) || !(alone || may_join(frame, from))) return false;
+        lend(from);
+        take(frame, outer, from);
+        return true;
+    }
+
     // What this thread is inside of, beneath a frame that it enters or leaves.
     std::shared_ptr<Group> group_of(const Frame* scope) const {
         if (scope != nullptr) return scope->group;
@@ -133,7 +151,7 @@ private:
     void prepare(Frame& frame, const Frame* outer) const {
         const std::shared_ptr<Group> from = group_of(outer);
         const std::shared_ptr<ProcessWide> outer_changes = from == nullptr ? nullptr : from->changes;
-        std::shared_ptr<ProcessWide> changes = frame.context->process_wide();
+        std::shared_ptr<ProcessWide> changes = frame.context == nullptr ? nullptr : frame.context->process_wide();
         if (changes == nullptr || key_of(changes) == key_of(outer_changes)) {
             changes = outer_changes;
         } else if (outer_changes != nullptr) {
@@ -141,7 +159,8 @@ private:
                                   " process-wide: this thread is inside a context with other process-wide values (" +
                                   outer_changes->key() + ")");
         }
-        frame.group = std::make_shared<Group>(Group{frame.context->key() + key_of(changes), frame.context, changes});
+        const std::string values = frame.context == nullptr ? "" : frame.context->key();
+        frame.group = std::make_shared<Group>(Group{values + key_of(changes), frame.context, changes});
         frame.nested = from != nullptr;
     }
 

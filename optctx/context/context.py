@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from optctx import _native
 from optctx.context.args import parse_args
 from optctx.context.binding import OnMismatch, bind, bound
+from optctx.context.deferred import refuse_deferred
 from optctx.context.override import Override, make_override
 from optctx.context.scopable import ProcessWideMode, scopable
+from optctx.context.scope import cannot_enter, check_in_line, follow_tasks, innermost, leave_elsewhere
 from optctx.context.state import Base, Contents, drift_of, rebuild, resolve_base
 from optctx.context.text import Texts, texts_of
 from optctx.engine.attach import Engine, attach, attached
 from optctx.engine.plan import PlannedOption
-from optctx.errors import OptionTypeError, OptionValueError, ScopeError
+from optctx.errors import OptionTypeError, ScopeError
 from optctx.image.typenames import type_name
 from optctx.registry.registry import find
 from optctx.registry.values import Value, python_types, read_value
@@ -40,10 +41,15 @@ class OptionContext(Mapping[str, Value]):
     process-wide values of this moment), "defaults" (what was registered, whatever anybody set since), or
     another OptionContext. LLVM's own parsers judge every value.
 
-    Immutable, comparable, hashable, picklable. Entering reaches this thread only, and LLVM code that it
-    runs; threads that it starts begin with the process-wide values. One context may be entered by many
-    threads at once and again by the same thread. What others set process-wide meanwhile does not reach a
-    thread inside, and what LLVM itself writes to options inside a scope is gone when it is left.
+    Immutable, comparable, hashable, picklable. Entering reaches this task only, and LLVM code that it runs:
+    the thread, and what copies its contextvars (`asyncio.to_thread`, tasks made inside). Threads and pools
+    begin with the process-wide values (but see `wrap`, `propagating`, and Python's `thread_inherit_context`).
+    One context may be entered by many threads at once and again by the same thread. What others set
+    process-wide meanwhile does not reach a thread inside, and what LLVM itself writes to options inside a
+    scope is gone when it is left.
+
+    Before Python 3.14 a scope must not be held across an `await`: while its task is suspended, entering a
+    context, compiling and asking for the current one raise ScopeError in other tasks of the thread.
 
     Options that cannot be set per thread are refused, unless `process_wide` is "exclusive": then entering
     waits until no other thread is inside a context or a compilation of optctx, changes them for the whole
@@ -58,7 +64,8 @@ class OptionContext(Mapping[str, Value]):
     values are inside a context, or any thread inside a compilation of optctx: do not wait inside for a thread
     that wants other values. Threads with the same values share, and share what LLVM writes to options. What
     is set process-wide meanwhile reaches the scope and is undone with it, and code that compiles past
-    optctx, outside any scope, sees the values of whoever is inside.
+    optctx, outside any scope, sees the values of whoever is inside. Scopes must not be held across an `await`
+    on any version of Python, and in a copied context llvmlite's calls see the scope only if its turn is free.
 
     Raises UnknownOptionError, OptionTypeError, OptionValueError and ProcessWideOptionError, with nothing
     changed; UnsupportedImageError where there is no LLVM that can be used.
@@ -83,7 +90,7 @@ class OptionContext(Mapping[str, Value]):
         for name, value in given.items():
             texts = texts_of(scopable(engine, name, process_wide), name, value)
             made.append(make_override(engine, name, texts, process_wide))
-        self._set(engine, resolve_base(engine, base, _current(engine)), made)
+        self._set(engine, resolve_base(engine, base, _inherited(base)), made)
 
     def _set(self, engine: Engine, base: Contents, made: Iterable[Override]) -> None:
         """Fills a new object: `made` on top of everything that `base` has."""
@@ -93,6 +100,7 @@ class OptionContext(Mapping[str, Value]):
             base.drift, inherited, {override.option.record.name: override for override in made}
         )
         self._native = self._contents.native(engine)
+        follow_tasks(engine)
 
     @classmethod
     def from_args(
@@ -106,7 +114,7 @@ class OptionContext(Mapping[str, Value]):
         engine = attach()
         parsed = parse_args(engine, args, process_wide)
         made = [make_override(engine, name, texts, process_wide) for name, texts in parsed.items()]
-        return cls._from(engine, resolve_base(engine, base, _current(engine)), made)
+        return cls._from(engine, resolve_base(engine, base, _inherited(base)), made)
 
     @classmethod
     def _from(cls, engine: Engine, base: Contents, made: Iterable[Override]) -> OptionContext:
@@ -244,11 +252,11 @@ class OptionContext(Mapping[str, Value]):
         if not self._engine.way.attached:
             attach()
         try:
-            _native.enter(self._native, self)
-        except _native.GateError as error:
-            raise ScopeError(f"cannot enter {self!r}: {error}") from None
-        except _native.ParseError as error:
-            raise OptionValueError(f"cannot enter {self!r}: LLVM says: {str(error).strip(': ')}") from None
+            if not _native.enter(self._native, self):
+                check_in_line(f"enter {self!r}")
+                _native.enter_beside(self._native, self)
+        except (_native.GateError, _native.ParseError) as error:
+            raise cannot_enter(self, error) from None
         return self
 
     def __exit__(
@@ -258,9 +266,12 @@ class OptionContext(Mapping[str, Value]):
         traceback: TracebackType | None = None,
     ) -> None:
         try:
-            _native.leave(self._native)
+            elsewhere = _native.leave(self._native)
         except _native.NativeScopeError as error:
+            check_in_line(f"leave {self!r}")
             raise ScopeError(f"cannot leave {self!r}: {error}") from None
+        if elsewhere is not None:
+            leave_elsewhere(self, elsewhere)
 
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Calls the function inside this context, in this thread."""
@@ -272,15 +283,7 @@ class OptionContext(Mapping[str, Value]):
 
         Raises OptionTypeError for a generator or coroutine function, whose body runs after the call is over.
         """
-        if (
-            inspect.iscoroutinefunction(function)
-            or inspect.isgeneratorfunction(function)
-            or inspect.isasyncgenfunction(function)
-        ):
-            raise OptionTypeError(
-                f"cannot put {function!r} inside a context: its body runs after the call has returned; "
-                "use `with` in it"
-            )
+        refuse_deferred(function)
 
         @functools.wraps(function)
         def inside(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -291,9 +294,12 @@ class OptionContext(Mapping[str, Value]):
 
 
 def current() -> OptionContext:
-    """The context that this thread is in; outside any scope, one of the process-wide values of now."""
-    engine = attach()
-    return _current(engine) or process_wide_values()
+    """The context that this task is in; outside any scope, one of the process-wide values of now.
+
+    Raises ScopeError where this thread is inside a scope of another task (see OptionContext).
+    """
+    attach()
+    return innermost("say what is current") or process_wide_values()
 
 
 def process_wide_values() -> OptionContext:
@@ -307,16 +313,17 @@ def lookup(name: str, *, llvm_context: ContextRef | None = None) -> Value: ...
 @overload
 def lookup(name: str, type: type[T], *, llvm_context: ContextRef | None = None) -> T: ...
 def lookup(name: str, type: type[Any] | None = None, *, llvm_context: ContextRef | None = None) -> Any:
-    """The value of an option where no scope is at hand: as bound to `llvm_context`, else as on this thread.
+    """The value of an option where no scope is at hand: as bound to `llvm_context`, else as in `current()`.
 
-    Raises what `OptionContext.get` and `bound` raise.
+    Raises what `OptionContext.get`, `bound` and `current` raise.
     """
     context = (bound(llvm_context) if llvm_context is not None else None) or current()
     return context.get(name) if type is None else context.get(name, type)
 
 
-def _current(engine: Engine) -> OptionContext | None:
-    return cast("OptionContext | None", _native.current(engine.index))
+def _inherited(base: Base) -> OptionContext | None:
+    """What the `base` of a new context may need."""
+    return innermost("inherit from the current context") if base == "inherit" else None
 
 
 def _restore(inherited: dict[str, Texts], own: dict[str, Texts]) -> OptionContext:

@@ -35,13 +35,13 @@ class Engine:
     image: Image
     survey: Survey
     choice: Choice
+    way: Way = field(init=False)  # of the choice; every `with` asks it
     index: int = IMAGE_INDEX
     options: dict[str, PlannedOption] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
-    @property
-    def way(self) -> Way:
-        return self.choice.way
+    def __post_init__(self) -> None:
+        self.way = self.choice.way
 
     @property
     def plan(self) -> Plan:
@@ -139,7 +139,8 @@ def attached() -> Engine | None:
 def detach() -> None:
     """Puts LLVM's original instructions back, for the whole process; the next use attaches again.
 
-    Raises ScopeError, with nothing changed, while any thread is inside a context or any LLVMContext is bound.
+    Scopes that were only carried elsewhere (`copy_context`) have no effect until then. Raises ScopeError,
+    with nothing changed, while any thread is inside a context or any LLVMContext is bound.
     """
     with _lock:
         if _engine is None or not _engine.way.attached:

@@ -34,6 +34,7 @@ class Redirecting(Way):
 
     name = "thread"
     intercepts = True
+    follows_tasks = True
 
     def __init__(self, image: Image, survey: Survey, clock: Clock) -> None:
         """Everything but the change: sites, trampolines, views.

@@ -24,6 +24,7 @@ class Way(ABC):
     """`attached`: contexts reach LLVM now. A way is made with the plan and the space that go with it.
 
     `intercepts`: contexts can follow an LLVMContext or a function, as LLVM starts to work on it.
+    `follows_tasks`: whatever a thread is inside of, LLVM can be shown something else at any moment.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Way(ABC):
     space: Space
     attached: bool = False
     intercepts: bool = False
+    follows_tasks: bool = False
 
     @abstractmethod
     def attach(self) -> None:

@@ -11,8 +11,9 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from optctx._native import begin_compilation, end_compilation
+from optctx._native import end_compilation
 from optctx.context.binding import travelling
+from optctx.context.scope import begin_compilation
 
 __all__ = ["KeyedLocks", "compiling", "counted"]
 
@@ -80,8 +81,8 @@ def compiling(context: int, target_machine: int | None, *, shared: bool) -> Iter
 
 @contextmanager
 def counted() -> Iterator[None]:
-    """Counts this thread among those that nobody may change process-wide options under."""
-    begin_compilation()
+    """What the task is inside of holds here, and nobody changes options process-wide meanwhile."""
+    begin_compilation("compile")
     try:
         yield
     finally:

@@ -1,0 +1,146 @@
+"""What this task is inside of, and whether the thread that it runs on is in line with that.
+
+A ContextVar holds the mark of the task's innermost scope, so scopes go wherever contextvars go: into tasks
+made inside them, `asyncio.to_thread`, `copy_context().run`. LLVM sees the scopes of the thread. The native
+module brings the two in line around every call into LLVM that Python code makes, and at every switch of tasks
+where the interpreter reports those (design/tasks.md).
+"""
+
+from __future__ import annotations
+
+import contextvars
+import gc
+import threading
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from optctx import _native
+from optctx.errors import OptctxError, OptionValueError, ScopeError
+
+if TYPE_CHECKING:
+    from optctx.context.context import OptionContext
+    from optctx.engine.attach import Engine
+
+__all__ = [
+    "begin_compilation",
+    "cannot_enter",
+    "check_in_line",
+    "follow_tasks",
+    "innermost",
+    "leave_elsewhere",
+]
+
+Mark: TypeAlias = "tuple[OptionContext, _native.Context]"  # a new one for each entry
+Token: TypeAlias = "contextvars.Token[Mark | None]"
+
+_innermost: contextvars.ContextVar[Mark | None] = contextvars.ContextVar("optctx")
+_probe: contextvars.ContextVar[None] = contextvars.ContextVar("optctx probe")
+_native.use_task_variable(_innermost)
+
+_lock = threading.Lock()
+_following = False
+
+
+def innermost(what: str) -> OptionContext | None:
+    """The context that this task is in, None outside any scope. Raises ScopeError as `check_in_line` does."""
+    if not _native.in_line():
+        check_in_line(what)
+    mark = _innermost.get(None)
+    return None if mark is None else mark[0]
+
+
+def check_in_line(what: str) -> None:
+    """Raises ScopeError if this thread is inside a scope of another task, which is suspended in it.
+
+    Code that was called inside that scope and runs in another contextvars.Context is no other task: the scope
+    is not suspended, but further out on this thread.
+    """
+    found = _native.innermost()
+    if found is None:
+        return
+    mark, token = cast("tuple[Mark, Token]", found)
+    if not _is_running(_context_of(token)):
+        here = _innermost.get(None)
+        task = f"a task inside {here[0]!r}" if here else "a task outside any scope"
+        raise ScopeError(
+            f"cannot {what} in {task}: its thread is still inside {mark[0]!r}, which "
+            "another task entered that is suspended inside it; before Python 3.14, and where threads take "
+            "turns, a scope must not be held across an `await`: leave it before, or put what awaits nothing "
+            "into a function and `await asyncio.to_thread(context.run, function)`"
+        )
+
+
+def leave_elsewhere(context: OptionContext, left: object) -> None:
+    """Leaves a scope that was entered in another contextvars.Context, which has to be told.
+
+    So it is when the event loop closes an asynchronous generator that nobody uses any more, or when a pending
+    task is dropped. Raises ScopeError, with nothing changed, if that Context runs further out on this thread.
+    """
+    mark, token = cast("tuple[Mark, Token]", left)
+    entered_in = _context_of(token)
+    assert entered_in is not None
+    try:
+        entered_in.run(_innermost.reset, token)
+    except RuntimeError:
+        raise ScopeError(
+            f"cannot leave {context!r} here: it was entered in a contextvars.Context that runs further out "
+            "on this thread; leave it there"
+        ) from None
+    if _innermost.get(None) is mark:  # this Context is a copy of that one
+        outer = token.old_value
+        _innermost.set(None if outer is contextvars.Token.MISSING else outer)
+    _native.leave_beside(context._native)
+
+
+def cannot_enter(context: OptionContext, error: Exception) -> OptctxError:
+    """The error for a context that the native module would not enter."""
+    if isinstance(error, _native.GateError):
+        return ScopeError(f"cannot enter {context!r}: {error}")
+    return OptionValueError(f"cannot enter {context!r}: LLVM says: {str(error).strip(': ')}")
+
+
+def begin_compilation(what: str) -> None:
+    """Lets this thread into LLVM with what its task is inside of, until `_native.end_compilation`.
+
+    Waits while options are changed process-wide. Raises ScopeError and OptionValueError as entering does.
+    """
+    context = None if _native.in_line() else innermost(what)
+    try:
+        _native.begin_compilation()
+    except (_native.GateError, _native.ParseError) as error:
+        assert context is not None  # nothing else is entered
+        raise cannot_enter(context, error) from None
+
+
+def follow_tasks(engine: Engine) -> None:
+    """From now on every call that llvmlite makes sees what its task is inside of, and so do all where the
+    interpreter reports switches of tasks and no thread waits for its turn; for whoever makes the first
+    context."""
+    global _following
+    if _following:
+        return
+    from llvmlite.binding import ffi  # importing optctx works without llvmlite
+
+    with _lock:
+        if not _following:
+            if engine.way.follows_tasks:
+                _native.watch_context_switches()
+            ffi.register_lock_callback(_native.begin_library_call, _native.end_library_call)
+            _following = True
+
+
+def _is_running(context: contextvars.Context | None) -> bool:
+    """Whether a contextvars.Context is current on this thread, or further out on it."""
+    token = _probe.set(None)
+    current = _context_of(token)
+    _probe.reset(token)
+    while current is not None:
+        if current is context:
+            return True
+        current = _context_of(current)
+    return False
+
+
+def _context_of(holder: object) -> contextvars.Context | None:
+    """Where a token was made; what a Context was entered from. CPython shows neither but to its collector."""
+    held = gc.get_referents(holder)
+    return next((each for each in held if isinstance(each, contextvars.Context)), None)

@@ -1,0 +1,176 @@
+"""Runs of bound LLVMContexts, and of functions with options of their own, in code that was carried along."""
+
+from __future__ import annotations
+
+import contextvars
+import sys
+from collections.abc import Callable, Iterator
+from contextvars import copy_context
+
+import pytest
+from llvmlite import binding
+from support import COUNTED, UNROLLED_ONCE, X86, both, in_threads, scopes_become
+
+from optctx import OptionContext, ScopeError, _native, current, info
+from optctx.context import binding as judges
+
+pytestmark = pytest.mark.redirected
+OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
+
+
+def four() -> OptionContext:
+    return OptionContext({"unroll-count": 4}, base="defaults")
+
+
+def eight() -> OptionContext:
+    return OptionContext({"unroll-count": 8}, base="defaults")
+
+
+@pytest.fixture(autouse=True)
+def _outside() -> Iterator[None]:
+    assert scopes_become(0)
+    yield
+    assert scopes_become(0)
+    assert both() == OUTSIDE
+
+
+RunIn = Callable[[contextvars.Context, Callable[[], object]], object]
+DuringARun = Callable[[Callable[[object], None]], None]
+
+
+@pytest.fixture(params=[False, True], ids=["calls", "switches"])
+def run_in(request: pytest.FixtureRequest) -> Iterator[RunIn]:
+    """Runs a function in a copy; with and without reports of switches, which come by hand."""
+    follows: bool = request.param
+    if follows and sys.version_info >= (3, 14):
+        pytest.skip("the interpreter tells of them itself")
+
+    def told(function: Callable[[], object]) -> object:
+        if follows:
+            _native.context_switched()
+        return function()
+
+    def run(copy: contextvars.Context, function: Callable[[], object]) -> object:
+        try:
+            return copy.run(told, function)
+        finally:
+            told(lambda: None)
+
+    _native.simulate_context_switches(follows)
+    yield run
+    _native.simulate_context_switches(False)
+
+
+def copied_inside(context: OptionContext) -> contextvars.Context:
+    with context:
+        return copy_context()
+
+
+def counts(bound: OptionContext | None) -> tuple[int, int]:
+    """How often llvmlite's pass manager unrolls a loop, without and with an attribute that asks for 3."""
+    binding.initialize_all_targets()
+    own = COUNTED.replace("@count(ptr %out)", '@own(ptr %out) "optctx"="-unroll-count=3"')
+    with (
+        binding.create_context() as llvm_context,
+        binding.parse_assembly(COUNTED + own, llvm_context) as module,
+        binding.Target.from_triple(X86).create_target_machine() as machine,
+    ):
+        if bound is not None:
+            bound.bind(llvm_context)
+        manager = binding.create_new_module_pass_manager()
+        manager.add_loop_unroll_pass()
+        manager.run(module, binding.create_pass_builder(machine, binding.create_pipeline_tuning_options()))
+        plain, with_attribute = (str(function).count("store volatile") for function in module.functions)
+        return plain, with_attribute
+
+
+@pytest.fixture
+def during_a_run() -> Iterator[DuringARun]:
+    """Has a function called with the innermost context where LLVM asks for the options of an attribute."""
+    steps: list[Callable[[object], None]] = []
+    failed: list[BaseException] = []
+
+    def resolve(text: bytes, here: OptionContext | None) -> OptionContext | None:
+        while steps:
+            try:
+                steps.pop()(here)
+            except BaseException as error:
+                failed.append(error)
+        return judges._resolve(text, here)
+
+    _native.set_judges(judges._may_run, resolve)
+    yield steps.append
+    _native.set_judges(judges._may_run, judges._resolve)
+    assert not steps, "LLVM never asked"
+    if failed:
+        raise failed[0]
+
+
+def test_a_carried_scope_is_what_runs_start_from(run_in: RunIn, during_a_run: DuringARun) -> None:
+    seen: list[object] = []
+    context, six = four(), OptionContext({"unroll-count": 6}, base="defaults")
+    copy = copied_inside(context)
+
+    def check() -> None:
+        during_a_run(seen.append)
+        assert run_in(copy, lambda: counts(None)) == (4, 3)
+        during_a_run(seen.append)
+        assert run_in(copy, lambda: (counts(six), current())) == ((6, 3), context)
+
+    in_threads([check])
+    with eight():
+        check()
+        assert both() == (8, 8)
+    assert [each is six for each in seen] == [False, True, False, True]
+    assert seen[0] is context
+    assert seen[2] is context
+
+
+@pytest.mark.parametrize("bound", [None, OptionContext({"unroll-count": 6}, base="defaults")])
+@pytest.mark.parametrize("place", ["outside", "entered", "carried"])
+def test_tasks_that_run_while_llvm_runs_change_nothing_for_it(
+    run_in: RunIn, during_a_run: DuringARun, bound: OptionContext | None, place: str
+) -> None:
+    outside, two = copy_context(), OptionContext({"unroll-count": 2}, base="defaults")
+    context, inside = four(), copied_inside(eight())
+    expected = 6 if bound else (UNROLLED_ONCE if place == "outside" else 4)
+    seen: list[object] = []
+
+    def step(here: object) -> None:
+        seen.append(here)
+        before = info()["active_scopes"]
+        assert run_in(inside, both) == (8, 8)
+        # What has the same mark as the run is part of it.
+        assert run_in(outside, both) == ((6, 6) if bound and place == "outside" else OUTSIDE)
+        with two:
+            assert (both(), current()) == ((2, 2), two)
+            assert run_in(inside, both) == (8, 8)
+            assert both() == (2, 2)
+        assert run_in(inside, lambda: two.run(both)) == (2, 2)
+        assert info()["active_scopes"] == before
+        if place == "entered":
+            assert current() is context
+        if place == "entered" and bound:
+            with pytest.raises(ScopeError, match="not the innermost"):
+                context.__exit__()
+
+    def work() -> object:
+        during_a_run(step)
+        return counts(bound), counts(None), both()
+
+    if place == "outside":
+        assert work() == ((expected, 3), (UNROLLED_ONCE, 3), OUTSIDE)
+    elif place == "entered":
+        with context:
+            assert work() == ((expected, 3), (4, 3), (4, 4))
+    else:
+        assert run_in(copied_inside(context), work) == ((expected, 3), (4, 3), (4, 4))
+    assert seen == [bound or (None if place == "outside" else context)]
+
+
+def test_a_scope_that_is_left_open_while_llvm_runs_outlives_the_run(during_a_run: DuringARun) -> None:
+    context, six = four(), OptionContext({"unroll-count": 6}, base="defaults")
+    during_a_run(lambda here: context.__enter__() and None)
+    counts(six)
+    assert (both(), current()) == ((4, 4), context)
+    context.__exit__()

@@ -1,0 +1,266 @@
+"""Scopes go where contextvars go: code that runs in a copied context is inside what the copy was made in."""
+
+from __future__ import annotations
+
+import contextvars
+import gc
+import sys
+import threading
+from collections.abc import Iterator
+from contextvars import copy_context
+
+import pytest
+from llvmlite import binding
+from support import COUNTED, UNROLLED_ONCE, both, in_threads, run_python, scopes_become, unrolled
+
+from optctx import OptionContext, ScopeError, current, info
+
+OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
+follows = pytest.mark.skipif(sys.version_info >= (3, 14), reason="scopes follow the task there")
+
+
+def four() -> OptionContext:
+    return OptionContext({"unroll-count": 4}, base="defaults")
+
+
+def eight() -> OptionContext:
+    return OptionContext({"unroll-count": 8}, base="defaults")
+
+
+@pytest.fixture(autouse=True)
+def _outside() -> Iterator[None]:
+    """Every test begins and ends outside."""
+    assert scopes_become(0)
+    yield
+    assert scopes_become(0)
+    assert both() == OUTSIDE
+
+
+def copied_inside(context: OptionContext) -> contextvars.Context:
+    with context:
+        return copy_context()
+
+
+def test_code_carried_to_another_thread_is_inside_for_its_own_length() -> None:
+    def check() -> None:
+        assert both() == OUTSIDE
+        assert inside.run(lambda: (both(), current(), OptionContext()["unroll-count"])) == (
+            (4, 4),
+            context,
+            4,
+        )
+        assert both() == OUTSIDE
+
+    context = four()
+    inside = copied_inside(context)
+    in_threads([check])
+
+
+def test_a_thread_that_starts_with_a_copy_of_the_context_is_inside() -> None:
+    """What Python 3.14 does by itself with `thread_inherit_context`."""
+    seen: list[object] = []
+    with four() as context:
+        work = copy_context()
+        thread = threading.Thread(target=work.run, args=(lambda: seen.extend((*both(), current())),))
+        thread.start()
+        thread.join()
+    assert seen == [4, 4, context]
+
+
+def test_scopes_nest_in_carried_code() -> None:
+    def check() -> None:
+        assert unrolled() == 4
+        with eight() as inner:
+            assert (both(), current()) == ((8, 8), inner)
+            with outer:
+                assert both() == (4, 4)
+            assert both() == (8, 8)
+        assert (both(), current()) == ((4, 4), outer)
+
+    outer = four()
+    inside = copied_inside(outer)
+    in_threads([lambda: inside.run(check)])
+    inside.run(check)
+
+
+def test_a_copy_run_inside_another_scope_of_the_thread_sees_its_own() -> None:
+    inside, outside = copied_inside(four()), copy_context()
+
+    def nested() -> tuple[tuple[int, int], int]:
+        with OptionContext({"unroll-count": 2}):
+            return both(), outside.run(unrolled)
+
+    with eight() as context:
+        assert inside.run(both) == (4, 4)
+        assert outside.run(both) == OUTSIDE
+        assert outside.run(current) == OptionContext(base="defaults")
+        assert inside.run(nested) == ((2, 2), UNROLLED_ONCE)
+        assert (both(), current()) == ((8, 8), context)
+
+
+def test_one_copy_run_on_many_threads_one_after_the_other_and_copies_at_once() -> None:
+    context = four()
+    with context:
+        copies = [copy_context() for _ in range(8)]
+
+    def work(copy: contextvars.Context) -> None:
+        assert [copy.run(unrolled) for _ in range(20)] == [4] * 20
+
+    in_threads([lambda copy=copy: work(copy) for copy in copies])  # type: ignore[misc]
+
+
+def test_an_exception_in_carried_code_leaves_nothing_behind() -> None:
+    def fail() -> None:
+        assert unrolled() == 4
+        with pytest.raises(RuntimeError):
+            binding.parse_assembly("nonsense")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        copied_inside(four()).run(fail)
+    assert info()["active_scopes"] == 0
+
+
+def test_a_scope_entered_and_not_left_in_a_copy_is_named_until_somebody_leaves_it() -> None:
+    context, copy = four(), copy_context()
+    copy.run(context.__enter__)
+    assert copy.run(both) == (4, 4)
+    if sys.version_info < (3, 14):
+        with pytest.raises(ScopeError, match=r"still inside OptionContext.*'unroll-count': 4"):
+            current()
+    copy.run(context.__exit__)
+    assert current() == OptionContext(base="defaults")
+
+
+def test_a_scope_is_left_from_another_context_of_the_same_thread() -> None:
+    """What happens to a task that is dropped while it is pending: its coroutine is closed from elsewhere."""
+    context, copy = four(), copy_context()
+    copy.run(context.__enter__)
+    context.__exit__()
+    assert info()["active_scopes"] == 0
+    assert current() == OptionContext(base="defaults")
+
+
+def test_a_scope_is_not_left_from_a_copy_that_runs_inside_it() -> None:
+    def inside() -> None:
+        with four() as context:
+            with pytest.raises(ScopeError, match="further out on this thread; leave it there"):
+                copy_context().run(context.__exit__)
+            assert (both(), current()) == ((4, 4), context)
+
+    copy_context().run(inside)
+
+
+def test_modules_that_the_collector_closes_in_carried_code_change_nothing() -> None:
+    def work() -> tuple[int, int]:
+        for _ in range(20):
+            loop: list[object] = [binding.parse_assembly(COUNTED)]
+            loop.append(loop)
+            del loop
+            gc.collect()
+        return both()
+
+    with eight():
+        assert copied_inside(four()).run(work) == (4, 4)
+        assert both() == (8, 8)
+
+
+def test_scopes_in_a_callback_under_llvmlites_lock() -> None:
+    """Code that LLVM calls back in the middle of a call is inside what the call was made in."""
+    lock = binding.ffi.lib._lock
+
+    def during_a_call() -> tuple[object, ...]:
+        with lock:
+            seen = [both()]
+            with OptionContext({"unroll-count": 2}):
+                seen.append(both())
+            with lock:
+                seen.append(both())
+            seen.append(copied_outside.run(both))
+            return *seen, both()
+
+    copied_outside = copy_context()
+    expected = ((4, 4), (2, 2), (4, 4), OUTSIDE, (4, 4))
+    inside = copied_inside(four())
+    assert inside.run(during_a_call) == expected
+    with eight():
+        assert inside.run(during_a_call) == expected
+    with four():
+        assert during_a_call() == expected
+
+
+def test_a_scope_that_is_not_left_in_a_callback_outlives_the_call() -> None:
+    def call() -> None:
+        with binding.ffi.lib._lock:
+            context.__enter__()
+
+    context = four()
+    with eight():
+        copied = copied_inside(OptionContext({"unroll-count": 2}))
+        copied.run(call)
+        assert copied.run(both) == (4, 4)
+        copied.run(context.__exit__)
+        assert copied.run(both) == (2, 2)
+        assert both() == (8, 8)
+
+
+# Options that are changed process-wide
+
+
+def test_a_carried_exclusive_scope_compiles_as_if_entered_there() -> None:
+    run_python("""
+        import os, sys
+        from contextvars import copy_context
+        from llvmlite import binding
+        from optctx import OptionContext, registry
+        from optctx.fresh import compile_job
+        from support import COUNTED, Job, X86, in_threads
+
+        seen = []
+        lock = binding.ffi.lib._lock
+
+        def value():
+            with lock:
+                return registry()["rng-seed"].value
+
+        with OptionContext(rng_seed=7, process_wide="exclusive"):
+            shared, after = copy_context(), copy_context()
+            in_threads([lambda: shared.run(lambda: seen.append(value()))])
+        assert seen == [7]
+        assert registry()["rng-seed"].value == 0
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # bisection talks
+        options = ("-opt-bisect-limit=0", "-unroll-count=4")
+        job = Job(COUNTED, "function(loop-unroll)", options, triple=X86, emit="ir")
+        with OptionContext.from_args(job.options, process_wide="exclusive"):
+            inside = compile_job(job).ir
+            copy = copy_context()
+        with OptionContext(unroll_count=4):
+            assert compile_job(job).ir != inside
+        sys.unraisablehook = lambda problem: None  # parsing the text, which llvmlite does
+        in_threads([lambda: seen.append(copy.run(compile_job, job).ir)])
+        assert seen[1] == inside
+        assert registry()["opt-bisect-limit"].occurrences == 0
+    """)
+
+
+@pytest.mark.redirected
+def test_a_library_call_in_a_copy_of_an_exclusive_scope_that_is_over_is_reported_once() -> None:
+    printed = run_python("""
+        import sys
+        from contextvars import copy_context
+        from llvmlite import binding
+        from optctx import OptionContext, registry
+        from support import unrolled_by_llvmlite
+
+        sys.unraisablehook = lambda problem: print(problem.exc_value)
+        with OptionContext(rng_seed=7, unroll_count=4, process_wide="exclusive"):
+            copy = copy_context()
+        for _ in range(2):
+            copy.run(binding.ffi.lib.LLVMPY_GetGlobalContext)
+        copy.run(OptionContext(unroll_count=4).run, unrolled_by_llvmlite)
+        assert registry()["rng-seed"].value == 0
+    """)
+    assert printed == (
+        'optctx: LLVM is called in a copy of a scope with process_wide="exclusive" whose options are not in '
+        "force any more; use optctx.wrap, or enter the context where it is needed\n"
+    )

@@ -1,0 +1,171 @@
+"""Scopes follow the task where the interpreter reports switches (Python 3.14); here the tests do."""
+
+from __future__ import annotations
+
+import contextvars
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from contextvars import copy_context
+from typing import TypeVar
+
+import pytest
+from support import UNROLLED_ONCE, both, in_threads, scopes_become, unrolled_by_llvmlite
+
+from optctx import OptionContext, ScopeError, _native, current, info
+
+R = TypeVar("R")
+OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
+
+pytestmark = [
+    pytest.mark.skipif(sys.version_info >= (3, 14), reason="the interpreter tells of them itself"),
+    pytest.mark.redirected,
+]
+
+
+def four() -> OptionContext:
+    return OptionContext({"unroll-count": 4}, base="defaults")
+
+
+def eight() -> OptionContext:
+    return OptionContext({"unroll-count": 8}, base="defaults")
+
+
+@pytest.fixture(autouse=True)
+def _following() -> Iterator[None]:
+    assert not _native.watch_context_switches()
+    assert scopes_become(0)
+    _native.simulate_context_switches(True)
+    yield
+    _native.simulate_context_switches(False)
+    assert scopes_become(0)
+    assert both() == OUTSIDE
+
+
+class Task:
+    """Code that runs step by step in a contextvars.Context of its own, as a task of an event loop does."""
+
+    def __init__(self, context: contextvars.Context | None = None) -> None:
+        self.context = context or copy_context()
+
+    def do(self, step: Callable[[], R]) -> R:
+        def switched() -> R:
+            _native.context_switched()
+            assert _native.in_line(), "nothing is left to be brought in line around calls"
+            return step()
+
+        try:
+            return self.context.run(switched)
+        finally:
+            _native.context_switched()
+            assert _native.in_line()
+
+
+def test_scopes_of_several_tasks_are_entered_and_left_in_any_order() -> None:
+    first, second, third = Task(), Task(), Task()
+    one, two = four(), eight()
+    first.do(one.__enter__)
+    assert (both(), current()) == (OUTSIDE, OptionContext(base="defaults"))
+    second.do(two.__enter__)
+    assert (first.do(both), second.do(both), third.do(both)) == ((4, 4), (8, 8), OUTSIDE)
+    assert (first.do(current), second.do(current)) == (one, two)
+    inner = OptionContext({"unroll-count": 2})
+    first.do(inner.__enter__)
+    assert (first.do(both), second.do(both), both()) == ((2, 2), (8, 8), OUTSIDE)
+    second.do(two.__exit__)  # entered before the first task's inner one
+    assert (first.do(both), second.do(both), both()) == ((2, 2), OUTSIDE, OUTSIDE)
+    first.do(inner.__exit__)
+    assert first.do(both) == (4, 4)
+    first.do(one.__exit__)
+    assert (first.do(both), both()) == (OUTSIDE, OUTSIDE)
+
+
+def test_one_context_entered_by_two_tasks_is_two_scopes() -> None:
+    first, second, context = Task(), Task(), four()
+    first.do(context.__enter__)
+    second.do(context.__enter__)
+    assert info()["active_scopes"] == 2
+    first.do(context.__exit__)
+    assert (first.do(both), second.do(both)) == (OUTSIDE, (4, 4))
+    second.do(context.__exit__)
+
+
+def test_a_scope_further_out_on_the_thread_is_shown_again() -> None:
+    task = Task()
+    with eight() as context:
+        task.do(four().__enter__)
+        assert (both(), current()) == ((8, 8), context)
+        assert task.do(both) == (4, 4)
+        task.do(lambda: current().__exit__(None, None, None))
+        assert task.do(both) == OUTSIDE
+        assert both() == (8, 8)
+
+
+def test_a_child_stays_inside_what_its_parent_left() -> None:
+    parent, context = Task(), four()
+    parent.do(context.__enter__)
+    child = Task(parent.do(copy_context))
+    inner = eight()
+    child.do(inner.__enter__)
+    parent.do(context.__exit__)
+    assert (parent.do(both), child.do(both)) == (OUTSIDE, (8, 8))
+    child.do(inner.__exit__)
+    assert child.do(both) == (4, 4)
+    with eight():
+        assert (child.do(both), both()) == ((4, 4), (8, 8))
+
+
+def test_on_another_thread_a_copy_is_inside_from_switch_to_switch() -> None:
+    def check() -> None:
+        carried = Task(inside)
+        assert carried.do(lambda: (both(), info()["active_scopes"])) == ((4, 4), 1)
+        assert (both(), info()["active_scopes"]) == (OUTSIDE, 0)
+        with eight():
+            assert (carried.do(both), both()) == ((4, 4), (8, 8))
+        _native.context_switched()
+        for _ in range(100):
+            carried.do(lambda: None)
+        assert carried.do(unrolled_by_llvmlite) == 4
+
+    with four():
+        inside = copy_context()
+    in_threads([check])
+
+
+def test_a_thread_that_ends_inside_a_carried_scope_leaves_it() -> None:
+    def end_inside() -> None:
+        def stay() -> None:
+            _native.context_switched()
+            four().__enter__()
+
+        inside.run(stay)
+
+    with eight():
+        inside = copy_context()
+    in_threads([end_inside])
+    assert scopes_become(0)
+
+
+def test_a_task_cannot_leave_what_it_is_not_inside_of() -> None:
+    first, second, one, two = Task(), Task(), four(), eight()
+    first.do(one.__enter__)
+    second.do(two.__enter__)
+    with pytest.raises(ScopeError, match="not the innermost"):
+        second.do(one.__exit__)
+    assert (first.do(both), second.do(both)) == ((4, 4), (8, 8))
+    second.do(two.__exit__)
+    first.do(one.__exit__)
+
+
+def test_a_dropped_task_leaves_its_scope() -> None:
+    def steps() -> Iterator[None]:
+        with four():
+            yield
+
+    task, running = Task(), [steps()]
+    task.do(lambda: next(running[0]))
+    assert info()["active_scopes"] == 1
+    running.clear()
+    gc.collect()
+    assert info()["active_scopes"] == 0
+    assert task.do(both) == OUTSIDE

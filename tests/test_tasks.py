@@ -1,0 +1,332 @@
+"""`wrap` and `propagating`: work that is done elsewhere, in the context in which it was handed over."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import multiprocessing.pool
+import pickle
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Late
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import UNROLLED_ONCE, both, in_threads, run_python, scopes_become, unrolled
+
+from optctx import OptionContext, OptionTypeError, current, propagating, wrap
+
+OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
+
+
+def unroll(count: int) -> OptionContext:
+    return OptionContext({"unroll-count": count}, base="defaults")
+
+
+@pytest.fixture(autouse=True)
+def _outside() -> Iterator[None]:
+    """Every test begins and ends outside."""
+    assert scopes_become(0)
+    yield
+    assert scopes_become(0)
+    assert both() == OUTSIDE
+
+
+# wrap
+
+
+@pytest.mark.redirected
+def test_a_wrapped_function_runs_where_it_was_wrapped_whoever_calls_it() -> None:
+    def call() -> None:
+        assert (wrapped(), both()) == ((4, 4), OUTSIDE)
+        with unroll(8):
+            assert (wrapped(), both()) == ((4, 4), (8, 8))
+
+    with unroll(4):
+        wrapped = wrap(both)
+    call()
+    in_threads([call] * 4)
+
+
+def test_outside_any_scope_it_is_the_process_wide_values_of_that_moment() -> None:
+    run_python("""
+        from llvmlite import binding
+        from optctx import OptionContext, propagating, wrap
+        from concurrent.futures import ThreadPoolExecutor
+        from support import unrolled
+        binding.set_option("", "-unroll-count=3")
+        wrapped = wrap(unrolled)
+        binding.set_option("", "-unroll-count=5")
+        assert (wrapped(), unrolled()) == (3, 5)
+        with OptionContext(unroll_count=2):
+            assert wrapped() == 3
+        with propagating(ThreadPoolExecutor(1)) as pool:
+            assert pool.submit(unrolled).result() == 5
+    """)
+
+
+def test_of_two_wrappings_the_inner_one_holds() -> None:
+    with unroll(4):
+        inner = wrap(both)
+    with unroll(8):
+        assert wrap(inner)() == (4, 4)
+
+
+class Compiler:
+    def __init__(self) -> None:
+        self.calls: list[object] = []
+
+    def method(self, /, *args: object, **kwargs: object) -> object:
+        """Remembers."""
+        self.calls.append((args, kwargs))
+        return unrolled()
+
+    __call__ = method
+
+
+def test_everything_that_can_be_called_can_be_wrapped() -> None:
+    compiler = Compiler()
+    with unroll(4):
+        callables: list[Callable[..., object]] = [
+            wrap(compiler.method),
+            wrap(compiler),
+            wrap(functools.partial(compiler.method)),
+            wrap(lambda *args, **kwargs: compiler(*args, **kwargs)),
+        ]
+        own = type("Own", (), {"method": wrap(lambda self, **kwargs: (type(self).__name__, unrolled()))})
+    for function in callables:
+        assert function(1, self=2, function=3) == 4
+    assert compiler.calls == [((1,), {"self": 2, "function": 3})] * 4
+    assert own().method(extra=1) == ("Own", 4)
+    assert wrap(max)(1, 2) == 2
+
+
+def test_a_wrapped_function_looks_like_the_function() -> None:
+    def count(extra: int, *, more: int = 0) -> int:
+        """How often."""
+        return extra + more
+
+    with unroll(4):
+        wrapped = wrap(count)
+    assert (wrapped.__name__, wrapped.__doc__) == ("count", "How often.")
+    assert inspect.signature(wrapped) == inspect.signature(count)
+    assert "count" in repr(wrapped)
+    assert "'unroll-count': 4" in repr(wrapped)
+
+
+def test_exceptions_come_through_and_the_scope_is_left() -> None:
+    def fail() -> None:
+        raise KeyError(unrolled())
+
+    with unroll(4):
+        wrapped = wrap(fail)
+    with pytest.raises(KeyError, match="4"):
+        wrapped()
+    assert both() == OUTSIDE
+
+
+def test_what_runs_after_the_call_and_what_cannot_be_called_is_refused() -> None:
+    def generator() -> Iterator[None]:
+        yield
+
+    async def coroutine(extra: int = 0) -> None: ...
+
+    async def generating() -> AsyncIterator[None]:
+        yield
+
+    class Calls:
+        async def __call__(self) -> None: ...
+
+    late = [generator, coroutine, generating, functools.partial(coroutine, 1), Calls()]
+    for function in late:
+        with pytest.raises(OptionTypeError, match="its body runs after the call has returned"):
+            wrap(function)
+    for nothing in (None, 5, "text"):
+        with pytest.raises(OptionTypeError, match=f"expected a function .* type {type(nothing).__name__}"):
+            wrap(nothing)  # type: ignore[arg-type]
+        with pytest.raises(OptionTypeError, match="expected a function"):
+            unroll(4)(nothing)  # type: ignore[arg-type]
+
+
+def test_it_can_be_pickled() -> None:
+    with unroll(4):
+        copy = pickle.loads(pickle.dumps(wrap(both)))
+    assert copy() == (4, 4)
+    assert copy.__name__ == "both"
+
+
+# propagating
+
+
+def test_work_runs_in_the_context_that_it_was_submitted_in() -> None:
+    with propagating(ThreadPoolExecutor(8)) as pool:
+        futures = []
+        for count in (2, 3, 4, 5) * 4:
+            with unroll(count):
+                futures.append(pool.submit(both))
+        futures.append(pool.submit(both))
+        expected = [(count, count) for count in (2, 3, 4, 5) * 4]
+        assert [future.result() for future in futures] == [*expected, OUTSIDE]
+
+
+@pytest.mark.redirected
+def test_map_takes_the_context_of_the_moment_and_arguments_in_order() -> None:
+    with propagating(ThreadPoolExecutor(4)) as pool:
+        with unroll(4):
+            results = pool.map(lambda a, b: (a, b, unrolled()), range(8), range(8, 16))
+        with unroll(8):
+            assert list(results) == [(n, n + 8, 4) for n in range(8)]
+        with pytest.raises(Late):
+            list(pool.map(time.sleep, [1], timeout=0.01))
+
+
+@pytest.mark.redirected
+def test_the_pool_stays_usable_by_itself_and_is_wrapped_once() -> None:
+    with ThreadPoolExecutor(1) as threads, unroll(4):
+        pool = propagating(threads)
+        assert propagating(pool) is pool
+        assert threads.submit(both).result() == OUTSIDE
+        assert pool.submit(both).result() == (4, 4)
+        assert threads.submit(both).result() == OUTSIDE
+        assert "ThreadPoolExecutor" in repr(pool)
+
+
+@pytest.mark.redirected
+def test_work_that_submits_work_hands_its_own_context_on() -> None:
+    def outer() -> tuple[object, object]:
+        before = pool.submit(both)
+        with unroll(8):
+            return before.result(), pool.submit(both).result()
+
+    with propagating(ThreadPoolExecutor(4)) as pool, unroll(4):
+        assert pool.submit(outer).result() == ((4, 4), (8, 8))
+
+
+def test_exceptions_and_refusals() -> None:
+    async def coroutine() -> None: ...
+
+    with propagating(ThreadPoolExecutor(1)) as pool:
+        with pytest.raises(ZeroDivisionError):
+            pool.submit(lambda: 1 // 0).result()
+        with pytest.raises(OptionTypeError):
+            pool.submit(coroutine)
+        with pytest.raises(OptionTypeError):
+            pool.map(None, [1])  # type: ignore[arg-type]
+
+
+class Recorder:
+    """An executor of some other library: it has the methods, and no base class."""
+
+    def __init__(self) -> None:
+        self.seen: list[object] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+    def map(self, fn: Callable[..., Any], *iterables: Any, **options: Any) -> Iterator[Any]:
+        self.seen.append(options)
+        return map(fn, *iterables)
+
+    def shutdown(self, *args: Any, **options: Any) -> None:
+        self.seen.append((args, options))
+
+
+def test_other_libraries_executors_get_everything_as_it_was_given() -> None:
+    recorder = Recorder()
+    with propagating(recorder) as pool:  # type: ignore[arg-type]
+        assert isinstance(pool, Executor)
+        with unroll(4):
+            assert pool.submit(lambda *a, **k: (a, k, unrolled()), 1, fn=2).result() == ((1,), {"fn": 2}, 4)
+            assert list(pool.map(lambda n: n + unrolled(), [1], timeout=3, chunksize=5)) == [5]
+        pool.shutdown(wait=False, cancel_futures=True)
+    assert recorder.seen == [
+        {"timeout": 3, "chunksize": 5},
+        ((False,), {"cancel_futures": True}),
+        ((True,), {}),
+    ]
+
+
+def test_shutting_down_shuts_the_executor_down() -> None:
+    threads = ThreadPoolExecutor(1)
+    with propagating(threads) as pool:
+        pool.submit(both)
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        threads.submit(both)
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        pool.submit(both)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (None, "found None without submit, map, shutdown"),
+        (ThreadPoolExecutor, "found the class ThreadPoolExecutor; make one of it"),
+        (multiprocessing.pool.Pool, "the class Pool"),
+        (map, "the class map"),
+        ([], "without submit, map, shutdown; for other kinds of pools, give them optctx.wrap"),
+    ],
+)
+def test_what_is_no_executor_is_refused(wrong: Any, message: str) -> None:
+    with pytest.raises(OptionTypeError, match=message):
+        propagating(wrong)
+
+
+def test_processes_of_every_start_method(tmp_path: Path) -> None:
+    run_python(
+        """
+        import multiprocessing, warnings
+        from concurrent.futures import ProcessPoolExecutor
+        from optctx import OptionContext, current, propagating, wrap
+        from support import both
+
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
+
+        def work(argument):
+            return argument, both(), dict(current().overrides)
+
+        def nested():
+            with OptionContext(unroll_count=8):
+                return both()
+
+        if __name__ == "__main__":
+            for method in ("fork", "forkserver", "spawn"):
+                context = multiprocessing.get_context(method)
+                with propagating(ProcessPoolExecutor(2, mp_context=context)) as pool:
+                    futures = []
+                    for count in (2, 3, 4):
+                        with OptionContext(unroll_count=count):
+                            futures.append(pool.submit(work, count))
+                    futures.append(pool.submit(both))
+                    with OptionContext(unroll_count=5):
+                        mapped = pool.map(work, range(4), chunksize=2)
+                        inner = pool.submit(nested)
+                    assert [f.result() for f in futures] == [
+                        *((count, (count, count), {"unroll-count": count}) for count in (2, 3, 4)), (1, 1)
+                    ], method
+                    assert list(mapped) == [(n, (5, 5), {"unroll-count": 5}) for n in range(4)], method
+                    assert inner.result() == (8, 8)
+                with OptionContext(unroll_count=6):
+                    wrapped = wrap(both)
+                with context.Pool(1) as pool:
+                    assert pool.apply(wrapped) == (6, 6)
+        """,
+        file=tmp_path / "script.py",
+    )
+
+
+@pytest.mark.redirected
+def test_asyncios_run_in_executor_takes_either() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(2) as threads, unroll(4):
+            assert await loop.run_in_executor(threads, both) == OUTSIDE
+            assert await loop.run_in_executor(threads, wrap(both)) == (4, 4)
+            assert await loop.run_in_executor(propagating(threads), both) == (4, 4)
+            assert current()["unroll-count"] == 4
+
+    asyncio.run(main())
