@@ -30,6 +30,7 @@ def test_the_example_does_what_its_readme_says(tmp_path: pathlib.Path) -> None:
     assert (done.stdout, done.stderr) == (output, "")
 
 
+@pytest.mark.redirected
 def test_the_example_on_threads_with_options_of_their_own(tmp_path: pathlib.Path) -> None:
     registry()  # attaches
     example = ctypes.CDLL(str(compile_cpp(EXAMPLE / "lookup.cpp", tmp_path / "liblookup.so", *SHARED)))

@@ -111,6 +111,7 @@ def test_every_option_reads_as_in_python_inside_a_scope(cpp: Lookups) -> None:
         assert cpp.get(name, kind) == current()[name], "and is gone after the scope"
 
 
+@pytest.mark.redirected
 def test_scopes_nest_and_other_threads_see_their_own(cpp: Lookups) -> None:
     with OptionContext({"unroll-count": 4}):
         with OptionContext({"unroll-max-count": 9}):
@@ -282,6 +283,7 @@ def test_a_context_that_cpp_holds_outlives_its_scope_and_its_python_object(cpp: 
     assert len(others) == 500
 
 
+@pytest.mark.redirected
 def test_what_cpp_takes_outside_any_scope_stays_process_wide(cpp: Lookups) -> None:
     cpp.keep()
     try:
@@ -291,6 +293,7 @@ def test_what_cpp_takes_outside_any_scope_stays_process_wide(cpp: Lookups) -> No
         cpp.drop()
 
 
+@pytest.mark.redirected
 def test_what_is_bound_to_an_llvm_context_is_found_on_any_thread(cpp: Lookups) -> None:
     with llvm.create_context() as llvm_context, OptionContext({"unroll-count": 4}):
         address = llvm_context_address(llvm_context)
@@ -307,6 +310,7 @@ def test_what_is_bound_to_an_llvm_context_is_found_on_any_thread(cpp: Lookups) -
         assert not cpp.is_bound(address)
 
 
+@pytest.mark.redirected
 def test_lookups_are_right_while_scopes_come_and_go(cpp: Lookups) -> None:
     def work(number: int) -> None:
         end = time.monotonic() + 2
