@@ -217,6 +217,7 @@ void add_scopes(nb::module_& m) {
     m.def(
         "take_turns", [] { wait_without_gil([] { view::hand_over(view::turns()); }); },
         "From now on threads share LLVM's own storage; before the first scope, and for good.");
+    m.def("process_ends", &view::process_ends, "From now on threads that end stay inside their scopes.");
     m.def("watch_forks", &view::watch_forks, "Keeps counts right in children of fork.");
     m.def("active_scopes", &view::active_scopes);
 }

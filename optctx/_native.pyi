@@ -432,6 +432,9 @@ def take_turns() -> None:
     From now on threads share LLVM's own storage; before the first scope, and for good.
     """
 
+def process_ends() -> None:
+    """From now on threads that end stay inside their scopes."""
+
 def watch_forks() -> None:
     """Keeps counts right in children of fork."""
 

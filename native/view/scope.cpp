@@ -36,6 +36,7 @@ using Levels = std::vector<Level>;
 
 std::atomic<Way*> chosen_way{nullptr};
 std::atomic<std::size_t> active{0};
+std::atomic<bool> ending{false};
 std::atomic<bool> follows{false};
 std::mutex orphan_mutex;
 std::atomic<bool> orphaned{false};
@@ -51,8 +52,10 @@ struct Stack {
     std::size_t calls = 0;    // into LLVM, under way
     std::size_t bridged = 0;  // of these, with a level
 
-    // A thread that ends inside scopes leaves them, innermost first.
+    // A thread that ends inside scopes leaves them, innermost first. Not where the process ends with it: LLVM's own
+    // objects are about to go, and nobody who waits may be let in any more.
     ~Stack() {
+        if (ending.load()) return;
         while (!levels.empty()) abandon(take(std::prev(levels.end())));
         if (carried) abandon(drop_carried());
     }
@@ -190,6 +193,8 @@ Way& way() noexcept {
 }
 
 void use(Way& chosen) noexcept { chosen_way.store(&chosen, std::memory_order_release); }
+
+void process_ends() noexcept { ending = true; }
 
 void watch_forks() {
     static const int registered = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);

@@ -79,6 +79,8 @@ void end_compilation() noexcept;
 
 // Makes the counts right again in children of fork, where only the forking thread lives on. Idempotent.
 void watch_forks();
+// To be called before the C library runs destructors at the end of the process.
+void process_ends() noexcept;
 // Scopes that are entered now, over all threads.
 std::size_t active_scopes() noexcept;
 // References that nobody holds any more, to be given up by who may: of scopes whose threads ended inside them, and

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from optctx._native import Context, Image, Space, active_scopes, bound_count, watch_forks
+from optctx._native import Context, Image, Space, active_scopes, bound_count, process_ends, watch_forks
 from optctx.engine.choice import Choice, cannot_redirect, choose, warn_of_fallback
 from optctx.engine.lookups import publish_options
 from optctx.engine.plan import Plan, PlannedOption
@@ -173,6 +174,7 @@ def _make() -> Engine:
     clock.lap("registry")
     choice = choose(image, surveyed, clock)
     watch_forks()
+    atexit.register(process_ends)
     engine = Engine(image, surveyed, choice, seconds=clock.laps)
     for option in engine.plan.options.values():
         for name in option.record.names:
