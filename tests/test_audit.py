@@ -168,9 +168,9 @@ def test_neighbours_do_not_show_and_accesses_from_elsewhere_do() -> None:
             table = next(region for region in engine.plan.regions if region.role == Role.state)
             with audit() as seen:
                 ctypes.string_at(table.live, 1)
-            [access] = seen.accesses
-            symbol = engine.image.object_at(table.live)  # storage beside the options goes by its own name
-            assert access.option == demangle(symbol.name) and not access.write
+            name = demangle(engine.image.object_at(table.live).name)  # storage beside the options goes by its own
+            # By one instruction of Python's or by several, as its version is.
+            assert {(access.option, access.write) for access in seen.accesses} == {(name, False)}
         with audit() as seen:
             assert number.value == 0  # no context: LLVM's own is what this thread is to see
         assert seen.accesses == [] and seen.entitled == 1
