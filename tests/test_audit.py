@@ -168,7 +168,8 @@ def test_neighbours_do_not_show_and_accesses_from_elsewhere_do() -> None:
             table = next(region for region in engine.plan.regions if region.role == Role.state)
             with audit() as seen:
                 ctypes.string_at(table.live, 1)
-            name = demangle(engine.image.object_at(table.live).name)  # storage beside the options goes by its own
+            # Storage beside the options goes by its own name.
+            name = demangle(engine.image.object_at(table.live).name)
             # By one instruction of Python's or by several, as its version is.
             assert {(access.option, access.write) for access in seen.accesses} == {(name, False)}
         with audit() as seen:
