@@ -173,6 +173,14 @@ def in_child(work: Callable[[], object]) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
+def four() -> OptionContext:
+    return OptionContext({"unroll-count": 4}, base="defaults")
+
+
+def eight() -> OptionContext:
+    return OptionContext({"unroll-count": 8}, base="defaults")
+
+
 def scopes_become(count: int) -> bool:
     """Whether so many scopes are entered soon: a thread leaves its own a little after it was joined."""
     deadline = time.monotonic() + SECONDS

@@ -12,20 +12,12 @@ from typing import Any
 
 import pytest
 from llvmlite import binding
-from support import COUNTED, UNROLLED_ONCE, both, scopes_become
+from support import COUNTED, UNROLLED_ONCE, both, eight, four, scopes_become
 
 from optctx import OptionContext, ScopeError, current, info, run_passes
 
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
 follows = pytest.mark.skipif(sys.version_info >= (3, 14), reason="scopes follow the task there")
-
-
-def four() -> OptionContext:
-    return OptionContext({"unroll-count": 4}, base="defaults")
-
-
-def eight() -> OptionContext:
-    return OptionContext({"unroll-count": 8}, base="defaults")
 
 
 @pytest.fixture(autouse=True)

@@ -9,21 +9,13 @@ from contextvars import copy_context
 
 import pytest
 from llvmlite import binding
-from support import COUNTED, UNROLLED_ONCE, X86, both, in_threads, scopes_become
+from support import COUNTED, UNROLLED_ONCE, X86, both, eight, four, in_threads, scopes_become
 
 from optctx import OptionContext, ScopeError, _native, current, info
 from optctx.context import binding as judges
 
 pytestmark = pytest.mark.redirected
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
-
-
-def four() -> OptionContext:
-    return OptionContext({"unroll-count": 4}, base="defaults")
-
-
-def eight() -> OptionContext:
-    return OptionContext({"unroll-count": 8}, base="defaults")
 
 
 @pytest.fixture(autouse=True)

@@ -11,20 +11,12 @@ from contextvars import copy_context
 
 import pytest
 from llvmlite import binding
-from support import COUNTED, UNROLLED_ONCE, both, in_threads, run_python, scopes_become, unrolled
+from support import COUNTED, UNROLLED_ONCE, both, eight, four, in_threads, run_python, scopes_become, unrolled
 
 from optctx import OptionContext, ScopeError, current, info
 
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
 follows = pytest.mark.skipif(sys.version_info >= (3, 14), reason="scopes follow the task there")
-
-
-def four() -> OptionContext:
-    return OptionContext({"unroll-count": 4}, base="defaults")
-
-
-def eight() -> OptionContext:
-    return OptionContext({"unroll-count": 8}, base="defaults")
 
 
 @pytest.fixture(autouse=True)

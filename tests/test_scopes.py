@@ -7,18 +7,10 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from support import UNROLLED_ONCE, in_threads, run_python, scopes_become, unrolled
+from support import UNROLLED_ONCE, eight, four, in_threads, run_python, scopes_become, unrolled
 
 import optctx
 from optctx import OptionContext, OptionTypeError, ScopeError, current
-
-
-def four() -> OptionContext:
-    return OptionContext({"unroll-count": 4}, base="defaults")
-
-
-def eight() -> OptionContext:
-    return OptionContext({"unroll-count": 8}, base="defaults")
 
 
 @pytest.fixture(autouse=True)
