@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from llvmlite import binding
+from support import UNROLLED_ONCE, both, scopes_become
 
 import optctx
 from optctx.fresh import FreshProcess
@@ -46,3 +47,12 @@ def llvm_context() -> Iterator[Any]:
     """An LLVMContext for the test alone."""
     with binding.create_context() as made:
         yield made
+
+
+@pytest.fixture
+def outside() -> Iterator[None]:
+    """The test begins and ends outside any scope, on all threads."""
+    assert scopes_become(0)
+    yield
+    assert scopes_become(0)
+    assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)

@@ -6,27 +6,20 @@ import asyncio
 import contextvars
 import gc
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextvars import copy_context
 from typing import Any
 
 import pytest
 from llvmlite import binding
-from support import COUNTED, UNROLLED_ONCE, both, eight, four, scopes_become
+from support import COUNTED, UNROLLED_ONCE, both, eight, four
 
 from optctx import OptionContext, ScopeError, current, info, run_passes
 
+pytestmark = pytest.mark.usefixtures("outside")
+
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
 follows = pytest.mark.skipif(sys.version_info >= (3, 14), reason="scopes follow the task there")
-
-
-@pytest.fixture(autouse=True)
-def _outside() -> Iterator[None]:
-    """Every test begins and ends outside."""
-    assert scopes_become(0)
-    yield
-    assert scopes_become(0)
-    assert both() == OUTSIDE
 
 
 def copied_inside(context: OptionContext) -> contextvars.Context:

@@ -9,21 +9,13 @@ from contextvars import copy_context
 
 import pytest
 from llvmlite import binding
-from support import COUNTED, UNROLLED_ONCE, X86, both, eight, four, in_threads, scopes_become
+from support import COUNTED, UNROLLED_ONCE, X86, both, eight, four, in_threads
 
 from optctx import OptionContext, ScopeError, _native, current, info
 from optctx.context import binding as judges
 
-pytestmark = pytest.mark.redirected
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("outside")]
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
-
-
-@pytest.fixture(autouse=True)
-def _outside() -> Iterator[None]:
-    assert scopes_become(0)
-    yield
-    assert scopes_become(0)
-    assert both() == OUTSIDE
 
 
 RunIn = Callable[[contextvars.Context, Callable[[], object]], object]

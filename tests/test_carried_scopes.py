@@ -6,26 +6,18 @@ import contextvars
 import gc
 import sys
 import threading
-from collections.abc import Iterator
 from contextvars import copy_context
 
 import pytest
 from llvmlite import binding
-from support import COUNTED, UNROLLED_ONCE, both, eight, four, in_threads, run_python, scopes_become, unrolled
+from support import COUNTED, UNROLLED_ONCE, both, eight, four, in_threads, run_python, unrolled
 
 from optctx import OptionContext, ScopeError, current, info
 
+pytestmark = pytest.mark.usefixtures("outside")
+
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
 follows = pytest.mark.skipif(sys.version_info >= (3, 14), reason="scopes follow the task there")
-
-
-@pytest.fixture(autouse=True)
-def _outside() -> Iterator[None]:
-    """Every test begins and ends outside."""
-    assert scopes_become(0)
-    yield
-    assert scopes_become(0)
-    assert both() == OUTSIDE
 
 
 def copied_inside(context: OptionContext) -> contextvars.Context:

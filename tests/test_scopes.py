@@ -12,14 +12,7 @@ from support import UNROLLED_ONCE, eight, four, in_threads, run_python, scopes_b
 import optctx
 from optctx import OptionContext, OptionTypeError, ScopeError, current
 
-
-@pytest.fixture(autouse=True)
-def _outside() -> Iterator[None]:
-    """Every test begins and ends outside."""
-    assert scopes_become(0)
-    yield
-    assert scopes_become(0)
-    assert unrolled() == UNROLLED_ONCE
+pytestmark = pytest.mark.usefixtures("outside")
 
 
 def test_nested_scopes_restore_what_was_before() -> None:
