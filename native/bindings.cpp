@@ -207,6 +207,13 @@ void bind_view(nb::module_& m) {
     m.attr("NO_SLOT") = view::no_slot;
     m.attr("MAX_IMAGES") = view::max_images;
     m.def("thread_offset", &view::thread_offset, "image"_a);
+    m.def(
+        "identity_view",
+        [](unsigned i) {
+            if (i >= view::max_images) throw std::out_of_range("no such image");
+            return reinterpret_cast<std::uintptr_t>(view::identity_view(i));
+        },
+        "image"_a, "Address of the words through which LLVM reads outside every scope.");
     // Python raises its own classes; these carry the text to it.
     nb::exception<view::ParseError>(m, "ParseError", PyExc_ValueError);
     nb::exception<view::ScopeError>(m, "NativeScopeError", PyExc_RuntimeError);
@@ -220,9 +227,16 @@ void bind_view(nb::module_& m) {
         .def("is_same", [](const native_calls::SharedSetting& a, const native_calls::SharedSetting& b) {
             return a.patches == b.patches;
         });
+    nb::class_<view::Reader>(m, "Reader", "The instructions of one function that refer to one region in one way.")
+        .def(
+            "__init__",
+            [](view::Reader* self, std::uint32_t slot, std::size_t offset, bool takes_address, bool reads) {
+                new (self) view::Reader{slot, offset, takes_address, reads};
+            },
+            "slot"_a, "offset"_a, "takes_address"_a, "reads"_a);
     nb::class_<view::Space>(m, "Space", "The regions of one image and what was registered for each.")
         .def_static("redirected", &native_calls::redirected_space, "image"_a, "regions"_a, "set_default"_a,
-                    "add_occurrence"_a, "reporting"_a, nb::rv_policy::reference,
+                    "add_occurrence"_a, "reporting"_a, "readers"_a, nb::rv_policy::reference,
                     "A space of an image whose reads go through views. It lives as long as the process: threads inside "
                     "contexts and LLVM itself may hold addresses. `reporting`: slots of what LLVM reports through.")
         .def_static("in_place", &native_calls::in_place_space, "image"_a, "regions"_a, "set_default"_a,

@@ -26,12 +26,14 @@ view::Setting merge(const std::vector<SharedSetting>& settings) {
 }
 
 view::Space* redirected_space(unsigned image, std::vector<view::Region> regions, std::vector<std::uint32_t> set_default,
-                              std::uintptr_t add_occurrence, const Reporting& reporting) {
+                              std::uintptr_t add_occurrence, const Reporting& reporting,
+                              std::vector<view::Reader> readers) {
     const auto [stream, handler, data] = reporting;
     const view::ReportingSlots slots{static_cast<std::uint32_t>(stream), regions.at(stream).size,
                                      static_cast<std::uint32_t>(handler), static_cast<std::uint32_t>(data)};
-    view::LlvmCalls calls{add_occurrence, view::view_reporter(image, regions.size(), slots)};
-    return new view::Space(image, std::move(regions), std::move(set_default), std::move(calls), true);
+    auto layout = std::make_shared<const view::Layout>(regions.size(), std::move(readers));
+    view::LlvmCalls calls{add_occurrence, view::view_reporter(image, layout, slots)};
+    return new view::Space(image, std::move(regions), std::move(set_default), std::move(calls), std::move(layout));
 }
 
 view::Space* in_place_space(unsigned image, std::vector<view::Region> regions, std::vector<std::uint32_t> set_default,
@@ -39,7 +41,7 @@ view::Space* in_place_space(unsigned image, std::vector<view::Region> regions, s
                             std::size_t write_index) {
     const auto [stream, handler, data] = reporting;
     view::LlvmCalls calls{add_occurrence, view::in_place_reporter({stream, handler, data, vtable_size, write_index})};
-    return new view::Space(image, std::move(regions), std::move(set_default), std::move(calls), false);
+    return new view::Space(image, std::move(regions), std::move(set_default), std::move(calls), nullptr);
 }
 
 bool python_is_ending() {

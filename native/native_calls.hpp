@@ -20,7 +20,8 @@ view::Setting merge(const std::vector<SharedSetting>& settings);
 // (stream, fatal error handler, its data): slots or addresses.
 using Reporting = std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>;
 view::Space* redirected_space(unsigned image, std::vector<view::Region> regions, std::vector<std::uint32_t> set_default,
-                              std::uintptr_t add_occurrence, const Reporting& reporting);
+                              std::uintptr_t add_occurrence, const Reporting& reporting,
+                              std::vector<view::Reader> readers);
 view::Space* in_place_space(unsigned image, std::vector<view::Region> regions, std::vector<std::uint32_t> set_default,
                             std::uintptr_t add_occurrence, const Reporting& reporting, std::size_t vtable_size,
                             std::size_t write_index);

@@ -293,6 +293,9 @@ MAX_IMAGES: int = 8
 
 def thread_offset(image: int) -> int: ...
 
+def identity_view(image: int) -> int:
+    """Address of the words through which LLVM reads outside every scope."""
+
 class ParseError(ValueError):
     pass
 
@@ -318,11 +321,16 @@ class Setting:
 
     def is_same(self, arg: Setting, /) -> bool: ...
 
+class Reader:
+    """The instructions of one function that refer to one region in one way."""
+
+    def __init__(self, slot: int, offset: int, takes_address: bool, reads: bool) -> None: ...
+
 class Space:
     """The regions of one image and what was registered for each."""
 
     @staticmethod
-    def redirected(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: tuple[int, int, int]) -> Space:
+    def redirected(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: tuple[int, int, int], readers: Sequence[Reader]) -> Space:
         """
         A space of an image whose reads go through views. It lives as long as the process: threads inside contexts and LLVM itself may hold addresses. `reporting`: slots of what LLVM reports through.
         """

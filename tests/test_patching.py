@@ -14,7 +14,7 @@ pytestmark = pytest.mark.redirected
 
 # `sites`: what attaching would redirect, as (address, bytes, new code); nothing is attached yet.
 PREPARE = """
-from optctx._native import Transaction, read_bytes, thread_offset
+from optctx._native import Transaction, identity_view, read_bytes, read_words, thread_offset
 from optctx.engine.redirecting import Redirecting, _trampolines
 from optctx.engine.way import IMAGE_INDEX, Clock
 from optctx.image.loaded import llvmlite_image
@@ -302,7 +302,8 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
                 and instruction.memory_displacement == displacement
             )
 
-        saved = 0
+        saved = addresses = 0
+        identity = identity_view(IMAGE_INDEX)
         for site in plan.code.sites:
             old = Decoder(64, site.code, ip=site.address).decode()
             *code, back = decode(transaction.trampoline_of(site.address))
@@ -323,18 +324,34 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
             assert view.segment_prefix == Register.FS and view.memory_base == Register.NONE
             assert view.memory_displacement == thread_offset(IMAGE_INDEX) % 2**64
             assert slot.op0_register == slot.memory_base == scratch
-            assert slot.memory_displacement == 8 * plan.slots[site.region]
+            word, loads_address = plan.word(site)
+            assert slot.memory_displacement == 8 * word
+            if loads_address:  # mov destination, [scratch]: the address is there
+                assert old.code == Code.LEA_R64_M and new.code == Code.MOV_R64_RM64
+                assert new.op0_register == old.op0_register
+                assert new.memory_base == scratch and new.memory_index == Register.NONE
+                assert new.memory_displacement == 0
+                continue
             # The same instruction, on the storage of this thread.
             through = old.flow_control != FlowControl.NEXT  # a call or jump through memory
-            assert new.code == old.code and new.op_count == old.op_count
-            assert new.len == old.len + through  # the prefix that r11 needs
-            assert new.has_lock_prefix == old.has_lock_prefix and new.has_rep_prefix == old.has_rep_prefix
             assert new.memory_base == scratch and new.memory_index == Register.NONE
-            assert new.memory_displacement == old.ip_rel_memory_address - site.region
-            for i in range(old.op_count):
-                assert new.op_kind(i) == old.op_kind(i) and new.op_register(i) == old.op_register(i)
-                if old.op_kind(i) in immediate:
-                    assert new.immediate(i) == old.immediate(i)
+            if loads_address:  # from where the word points
+                addresses += 1
+                assert old.code == Code.LEA_R64_M and new.code == Code.MOV_R64_RM64
+                assert new.op0_register == old.op0_register and new.memory_displacement == 0
+                (cell,) = read_words(identity + 8 * word, 1)
+                assert read_words(cell, 1) == [old.ip_rel_memory_address]
+            else:
+                assert read_words(identity + 8 * word, 1) == [site.region]
+                assert new.code == old.code and new.op_count == old.op_count
+                assert new.len == old.len + through  # the prefix that r11 needs
+                assert new.has_lock_prefix == old.has_lock_prefix
+                assert new.has_rep_prefix == old.has_rep_prefix
+                assert new.memory_displacement == old.ip_rel_memory_address - site.region
+                for i in range(old.op_count):
+                    assert new.op_kind(i) == old.op_kind(i) and new.op_register(i) == old.op_register(i)
+                    if old.op_kind(i) in immediate:
+                        assert new.immediate(i) == old.immediate(i)
             # Nobody loses a register: it was saved, or a call may change it, or it is overwritten whole.
             if through:
                 assert not kept and scratch == Register.R11 and scratch not in registers(old)
@@ -346,6 +363,6 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
                 assert old.mnemonic in (
                     Mnemonic.MOV, Mnemonic.MOVZX, Mnemonic.MOVSX, Mnemonic.MOVSXD, Mnemonic.LEA
                 )
-        assert 1000 < saved < len(sites) - 1000
+        assert 1000 < saved < len(sites) - 1000 and addresses > 500
         """)
     )

@@ -20,6 +20,10 @@ Activation::Activation(Space& space, std::vector<void*> values)
         const void* target = static_cast<const std::uint8_t*>(view_[pointer.slot]) + pointer.offset;
         std::memcpy(copies_->data() + pointer.at, &target, sizeof target);
     }
+    if (const Layout* layout = space.layout().get()) {
+        view_.resize(layout->size());
+        layout->spread(view_.data());
+    }
     for (const std::uint32_t word : space.hot_words()) {
         std::uint64_t value;
         std::memcpy(&value, copies_->data() + word, sizeof value);

@@ -1,7 +1,7 @@
 // Catches what LLVM reports on this thread while it parses: complaints, and errors that would end the process.
 #pragma once
 
-#include "view/slots.hpp"
+#include "view/layout.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -42,7 +42,9 @@ struct ReportingSlots {
     std::uint32_t fatal_handler;
     std::uint32_t fatal_data;
 };
-std::unique_ptr<Reporter> view_reporter(unsigned image, std::size_t slot_count, const ReportingSlots& slots);
+// Views read what is reported through by slot, without a reader.
+std::unique_ptr<Reporter> view_reporter(unsigned image, std::shared_ptr<const Layout> layout,
+                                        const ReportingSlots& slots);
 
 // Of a library that is left as it is. Addresses of the same objects, and the virtual functions of the stream: from
 // its vtable pointer on, in bytes, and which of them is raw_fd_ostream::write_impl.

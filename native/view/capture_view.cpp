@@ -4,6 +4,8 @@
 #include "image/option_layout.hpp"
 
 #include <cstring>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 namespace optctx::view {
@@ -12,13 +14,45 @@ namespace {
 // LLVM is built without exceptions but with unwind tables: its frames are passed over, nothing in them runs.
 [[noreturn]] void throw_fatal(void*, const char* reason, bool) { throw FatalError(reason); }
 
+// Copies of the identity view. Making one takes longer than what most captures are for.
+class Copies {
+public:
+    Copies(unsigned image, std::shared_ptr<const Layout> layout) : image_(image), layout_(std::move(layout)) {}
+    unsigned image() const noexcept { return image_; }
+
+    std::vector<void*> take() {
+        const std::lock_guard lock(mutex_);
+        if (idle_.empty()) {
+            const View identity = identity_view(image_);
+            std::vector<void*> copy(identity, identity + layout_->size());
+            layout_->spread(copy.data());
+            return copy;
+        }
+        std::vector<void*> copy = std::move(idle_.back());
+        idle_.pop_back();
+        return copy;
+    }
+
+    void give(std::vector<void*> copy) {
+        const std::lock_guard lock(mutex_);
+        idle_.push_back(std::move(copy));
+    }
+
+private:
+    unsigned image_;
+    std::shared_ptr<const Layout> layout_;
+    std::mutex mutex_;
+    std::vector<std::vector<void*>> idle_;
+};
+
 class ViewCapture final : public Capture {
 public:
     // More than `room` bytes would reach standard error.
-    ViewCapture(unsigned image, std::size_t slot_count, const ReportingSlots& slots, std::size_t room)
-        : image_(image),
-          previous_(current_view(image)),
-          view_(identity_view(image), identity_view(image) + slot_count),
+    ViewCapture(Copies& copies, const ReportingSlots& slots, std::size_t room)
+        : copies_(copies),
+          slots_(slots),
+          previous_(current_view(copies.image())),
+          view_(copies.take()),
           stream_((slots.stream_size + 7) / 8),
           buffer_(room) {
         std::memcpy(stream_.data(), view_.at(slots.stream), slots.stream_size);
@@ -30,9 +64,14 @@ public:
         static void* data = nullptr;
         view_.at(slots.fatal_handler) = &handler;
         view_.at(slots.fatal_data) = &data;
-        set_current_view(image_, view_.data());
+        set_current_view(copies.image(), view_.data());
     }
-    ~ViewCapture() override { set_current_view(image_, previous_); }
+    ~ViewCapture() override {
+        set_current_view(copies_.image(), previous_);
+        for (const std::uint32_t slot : {slots_.stream, slots_.fatal_handler, slots_.fatal_data})
+            view_[slot] = identity_view(copies_.image())[slot];
+        copies_.give(std::move(view_));
+    }
 
     std::string text() const override {
         const auto* raw = reinterpret_cast<const image::RawOstream*>(stream_.data());
@@ -40,7 +79,8 @@ public:
     }
 
 private:
-    unsigned image_;
+    Copies& copies_;
+    ReportingSlots slots_;
     View previous_;
     std::vector<void*> view_;
     std::vector<std::uint64_t> stream_;  // 8-byte aligned copy
@@ -49,22 +89,22 @@ private:
 
 class ViewReporter final : public Reporter {
 public:
-    ViewReporter(unsigned image, std::size_t slot_count, const ReportingSlots& slots)
-        : image_(image), slot_count_(slot_count), slots_(slots) {}
+    ViewReporter(unsigned image, std::shared_ptr<const Layout> layout, const ReportingSlots& slots)
+        : copies_(image, std::move(layout)), slots_(slots) {}
     std::unique_ptr<Capture> capture(std::size_t room) override {
-        return std::make_unique<ViewCapture>(image_, slot_count_, slots_, room);
+        return std::make_unique<ViewCapture>(copies_, slots_, room);
     }
 
 private:
-    unsigned image_;
-    std::size_t slot_count_;
+    Copies copies_;
     ReportingSlots slots_;
 };
 
 }  // namespace
 
-std::unique_ptr<Reporter> view_reporter(unsigned image, std::size_t slot_count, const ReportingSlots& slots) {
-    return std::make_unique<ViewReporter>(image, slot_count, slots);
+std::unique_ptr<Reporter> view_reporter(unsigned image, std::shared_ptr<const Layout> layout,
+                                        const ReportingSlots& slots) {
+    return std::make_unique<ViewReporter>(image, std::move(layout), slots);
 }
 
 }  // namespace optctx::view

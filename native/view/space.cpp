@@ -26,19 +26,21 @@ void call_set_default(void* option, std::uint32_t index) {
 }  // namespace
 
 Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls,
-             bool redirected)
-    : image_(image), regions_(std::move(regions)), calls_(std::move(calls)) {
+             std::shared_ptr<const Layout> layout)
+    : image_(image), regions_(std::move(regions)), calls_(std::move(calls)), layout_(std::move(layout)) {
     if (image >= max_images) throw std::runtime_error("too many LLVM images in one process");
-    if (regions_.size() > max_slots) throw std::runtime_error("more regions than a view has slots");
+    if (layout_ != nullptr && layout_->regions() != regions_.size())
+        throw std::runtime_error("a layout of another image");
     if (set_default_index.size() != regions_.size()) throw std::runtime_error("one setDefault index for each region");
     for (std::uint32_t slot = 0; slot < regions_.size(); ++slot) {
         const Region& region = regions_[slot];
         defaults_.push_back(reinterpret_cast<void*>(region.live));
-        if (redirected) identity_view(image_)[slot] = defaults_.back();
+        if (layout_ != nullptr) identity_view(image_)[slot] = defaults_.back();
         if (!region.scoped) continue;
         if (region.role == Role::option) options_.push_back(slot);
         if (region.written) add_copied(slot);
     }
+    if (layout_ != nullptr) layout_->spread(identity_view(image_));
     build_defaults(set_default_index);
     last_view_ = defaults_;
     last_drift_ = std::make_shared<const Setting>();
@@ -166,6 +168,7 @@ Setting Space::parse_locked(std::uint32_t slot, const std::string& name,
 void Space::add_occurrences(void* option, const std::string& name,
                             const std::vector<std::optional<std::string>>& values) {
     const std::lock_guard lock(parse_mutex_);
+    const LiveView setting;
     give_occurrences(option, name, values);
 }
 

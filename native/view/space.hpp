@@ -2,6 +2,7 @@
 #pragma once
 
 #include "view/capture.hpp"
+#include "view/layout.hpp"
 #include "view/region.hpp"
 #include "view/shadow.hpp"
 #include "view/slots.hpp"
@@ -59,15 +60,17 @@ class Overlay;
 
 class Space {
 public:
-    // `redirected`: threads read regions through views; otherwise all of them read LLVM's own storage.
+    // With a layout, threads read regions through views; without, all of them read LLVM's own storage.
     Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls,
-          bool redirected);
+          std::shared_ptr<const Layout> layout);
     Space(const Space&) = delete;
     Space& operator=(const Space&) = delete;
     ~Space();
 
     unsigned image() const noexcept { return image_; }
     const std::vector<Region>& regions() const noexcept { return regions_; }
+    // Null where nothing is redirected.
+    const std::shared_ptr<const Layout>& layout() const noexcept { return layout_; }
     // Slots whose regions every activation copies, because LLVM writes them or takes their address, and what
     // those copies take together, in bytes.
     const std::vector<std::uint32_t>& copied() const noexcept { return copied_; }
@@ -117,6 +120,7 @@ private:
     unsigned image_;
     std::vector<Region> regions_;
     LlvmCalls calls_;
+    std::shared_ptr<const Layout> layout_;
     std::vector<std::uint32_t> options_;  // scoped option slots
     std::vector<std::uint32_t> copied_;
     std::size_t copied_bytes_ = 0;

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from optctx._native import Image, Kind, Ownership, Region, Role
 from optctx.engine.code import Code, read_code
+from optctx.engine.readers import Readers
 from optctx.engine.refusals import PlannedOption, refuse
 from optctx.image.reporting import ReportingObject
 from optctx.image.state import State, find_state
 from optctx.image.survey import OptionRecord, Survey
+
+if TYPE_CHECKING:  # decoding needs iced-x86, which is not everywhere
+    from optctx.image.sites import Site
 
 __all__ = ["Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
 
 
 @dataclass
 class Plan:
-    """`options` by address of the Option; `regions` by slot; `slots` by address of the region."""
+    """`options` by address of the Option; `regions` by slot; `slots` by address of the region. `readers`:
+    empty where code is left as it is."""
 
     options: dict[int, PlannedOption]
     code: Code
     regions: list[Region] = field(default_factory=list)
     set_default: list[int] = field(default_factory=list)
     slots: dict[int, int] = field(default_factory=dict)
+    readers: Readers = field(default_factory=lambda: Readers((), {}))
+
+    def word(self, site: Site) -> tuple[int, bool]:
+        """(word of the view that the site goes through, whether that leads to an address that it takes)."""
+        slot = self.slots[site.region]
+        if self.regions[slot].role == Role.runtime:  # replaced while values are parsed, by slot
+            return slot, False
+        return len(self.regions) + self.readers.of(site), site.takes_address
 
     def add(self, region: Region, set_default: int = 0) -> int:
         """Gives the region a slot."""
@@ -51,6 +65,10 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
     _add_state(plan, state)
     _add_tables(plan)
     code.sites = [site for site in code.sites if site.region in plan.slots]
+    plan.readers = Readers(
+        (site for site in code.sites if plan.regions[plan.slots[site.region]].role != Role.runtime),
+        plan.slots,
+    )
     return plan
 
 

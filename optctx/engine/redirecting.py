@@ -62,6 +62,7 @@ class Redirecting(Way):
             self.plan.set_default,
             add_occurrence_of(image),
             (slots[0], slots[1], slots[2]),
+            [reader.native() for reader in self.plan.readers],
         )
         configure_bindings(IMAGE_INDEX, self.hooks.calls)
         clock.lap("views")
@@ -135,7 +136,4 @@ def _trampolines(plan: Plan) -> list[tuple[int, bytes, bytes]]:
     from optctx.image.trampolines import trampoline
 
     offset = thread_offset(IMAGE_INDEX)
-    return [
-        (site.address, site.code, trampoline(site, plan.slots[site.region], offset))
-        for site in plan.code.sites
-    ]
+    return [(site.address, site.code, trampoline(site, *plan.word(site), offset)) for site in plan.code.sites]

@@ -57,6 +57,7 @@ class Site:
     modrm_at: int  # index of the ModRM byte in `code`
     writes: bool
     takes_address: bool
+    reads: bool  # or takes the address, for whatever comes later
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,9 @@ def _judge(
     if instruction.flow_control != FlowControl.NEXT:
         if len(code) != len(_CALL_THROUGH_MEMORY) + 4 or code[:1] != _CALL_THROUGH_MEMORY[:1]:
             return refuse("a branch of another kind than call or jmp through memory")
-        return Site(instruction.ip, code, begin, offset, function, Tactic.CALL, _R11, modrm_at, False, False)
+        return Site(
+            instruction.ip, code, begin, offset, function, Tactic.CALL, _R11, modrm_at, False, False, True
+        )
     if len(code) < _JUMP_SIZE:
         return refuse("shorter than a jump")
     info = factory.info(instruction)
@@ -182,8 +185,9 @@ def _judge(
         tactic = Tactic.SAVED
         scratch = next(n for n in (0, 1, 2, 6, 7, 3, 5) if Register.RAX + n not in used)
     writes = not takes_address and memory[0].access in _WRITES
+    reads = takes_address or memory[0].access != OpAccess.WRITE
     return Site(
-        instruction.ip, code, begin, offset, function, tactic, scratch, modrm_at, writes, takes_address
+        instruction.ip, code, begin, offset, function, tactic, scratch, modrm_at, writes, takes_address, reads
     )
 
 

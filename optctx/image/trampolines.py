@@ -2,10 +2,13 @@
 
     [lea rsp, [rsp-128]; push r]        only where no register is free; 128 bytes: the red zone
     mov  r, fs:[thread's view]
-    mov  r, [r + slot * 8]              address of this thread's storage for the region
+    mov  r, [r + word * 8]              address of this thread's storage for the region
     <the instruction, reading [r + offset] instead of [rip + displacement]>
     [pop r; lea rsp, [rsp+128]]
     jmp  back
+
+An instruction that takes an address (lea) becomes a load of it, `mov destination, [r]`,
+where the word has readers: so that every use of such a word touches what it points at.
 
 None of the added instructions changes the flags or touches memory outside the stack and the view.
 """
@@ -14,29 +17,42 @@ from __future__ import annotations
 
 import struct
 
-from iced_x86 import Decoder, Register
+from iced_x86 import Decoder, Mnemonic, Register, RegisterExt
 
 from optctx.errors import UnsupportedImageError
 from optctx.image.sites import Site, Tactic
 
-__all__ = ["trampoline"]
+__all__ = ["access_at", "trampoline"]
 
-_WORD = 8  # bytes of a slot
+_WORD = 8  # bytes
 _SKIP_RED_ZONE = bytes.fromhex("488d642480")  # lea rsp, [rsp-128]
 _BACK_TO_STACK = bytes.fromhex("488da42480000000")  # lea rsp, [rsp+128]
 _REX_W, _REX_R, _REX_B = 0x48, 0x04, 0x01
 
 
-def trampoline(site: Site, slot: int, thread_offset: int) -> bytes:
-    """Code for `site`, without the jump back. `thread_offset`: of the view pointer from fs, in bytes."""
+def trampoline(site: Site, word: int, loads_address: bool, thread_offset: int) -> bytes:
+    """Code for `site`, without the jump back. `thread_offset`: of the view pointer from fs, in bytes.
+
+    `word`: of the view. It leads to the storage of the site's region, or with `loads_address`, for a site
+    that takes an address, to that address.
+    """
     scratch = site.scratch
-    code = _load_view(scratch, thread_offset) + _load_slot(scratch, slot)
+    code = _prologue(site) + _load_view(scratch, thread_offset) + _load_word(scratch, word)
     if site.tactic is Tactic.CALL:
         return code + _branch(site)
-    code += _rewrite(site)
+    code += _load_address(site) if loads_address else _rewrite(site)
     if site.tactic is Tactic.SAVED:
-        code = _SKIP_RED_ZONE + bytes([0x50 + scratch]) + code + bytes([0x58 + scratch]) + _BACK_TO_STACK
+        code += bytes([0x58 + scratch]) + _BACK_TO_STACK
     return code
+
+
+def access_at(site: Site) -> int:
+    """Bytes from the start of a trampoline to the instruction that follows the view's word."""
+    return len(_prologue(site) + _load_view(site.scratch, 0) + _load_word(site.scratch, 0))
+
+
+def _prologue(site: Site) -> bytes:
+    return _SKIP_RED_ZONE + bytes([0x50 + site.scratch]) if site.tactic is Tactic.SAVED else b""
 
 
 def _load_view(register: int, thread_offset: int) -> bytes:
@@ -45,11 +61,11 @@ def _load_view(register: int, thread_offset: int) -> bytes:
     return struct.pack("<BBBBBi", 0x64, rex, 0x8B, 0x04 | (register & 7) << 3, 0x25, thread_offset)
 
 
-def _load_slot(register: int, slot: int) -> bytes:
-    """mov register, [register + slot * 8]"""
+def _load_word(register: int, word: int) -> bytes:
+    """mov register, [register + word * 8]"""
     rex = _REX_W | (_REX_R | _REX_B if register >= 8 else 0)
     modrm = 0x80 | (register & 7) << 3 | (register & 7)
-    return struct.pack("<BBBi", rex, 0x8B, modrm, slot * _WORD)
+    return struct.pack("<BBBi", rex, 0x8B, modrm, word * _WORD)
 
 
 def _branch(site: Site) -> bytes:
@@ -61,6 +77,19 @@ def _branch(site: Site) -> bytes:
     code = struct.pack("<BBBi", 0x40 | _REX_B, site.code[0], modrm, site.offset)
     _check(site, code)
     return code
+
+
+def _load_address(site: Site) -> bytes:
+    """mov destination, [scratch], where the instruction was lea destination, [rip + displacement]."""
+    lea = Decoder(64, site.code, ip=site.address).decode()
+    destination = RegisterExt.number(lea.op0_register)
+    if lea.mnemonic != Mnemonic.LEA or RegisterExt.size(lea.op0_register) != _WORD:
+        raise UnsupportedImageError(f"expected lea of 64 bits at {site.address:#x}, found '{lea}'")
+    rex = _REX_W | (_REX_R if destination >= 8 else 0) | (_REX_B if site.scratch >= 8 else 0)
+    modrm = (
+        0x40 | (destination & 7) << 3 | (site.scratch & 7)
+    )  # with a displacement of 8 bits, which rbp needs
+    return bytes([rex, 0x8B, modrm, 0])
 
 
 def _rewrite(site: Site) -> bytes:

@@ -1,0 +1,53 @@
+"""Who reads options: the instructions of one function that refer to one region in one way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from optctx import _native
+
+if TYPE_CHECKING:  # decoding needs iced-x86, which is not everywhere
+    from optctx.image.sites import Site
+
+__all__ = ["Reader", "Readers"]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """`offset`: of the address that is taken, in bytes into the region in `slot`; 0 where none is."""
+
+    slot: int
+    function: str  # mangled
+    takes_address: bool
+    offset: int
+    reads: bool  # otherwise these instructions only write
+
+    def native(self) -> _native.Reader:
+        return _native.Reader(self.slot, self.offset, self.takes_address, self.reads)
+
+
+class Readers:
+    """Every reader of an image, in the order of the code: words of one function are close together."""
+
+    def __init__(self, sites: Iterable[Site], slots: dict[int, int]) -> None:
+        """`slots`: by the address of a region."""
+        self.index: dict[Reader, int] = {}
+        self._of: dict[int, int] = {}
+        for site in sorted(sites, key=lambda site: site.address):
+            reader = Reader(
+                slots[site.region],
+                site.function,
+                site.takes_address,
+                site.offset if site.takes_address else 0,
+                site.reads,
+            )
+            self._of[site.address] = self.index.setdefault(reader, len(self.index))
+
+    def __iter__(self) -> Iterator[Reader]:
+        return iter(self.index)
+
+    def of(self, site: Site) -> int:
+        """Index of the reader that the site belongs to."""
+        return self._of[site.address]
