@@ -326,12 +326,6 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
             assert slot.op0_register == slot.memory_base == scratch
             word, loads_address = plan.word(site)
             assert slot.memory_displacement == 8 * word
-            if loads_address:  # mov destination, [scratch]: the address is there
-                assert old.code == Code.LEA_R64_M and new.code == Code.MOV_R64_RM64
-                assert new.op0_register == old.op0_register
-                assert new.memory_base == scratch and new.memory_index == Register.NONE
-                assert new.memory_displacement == 0
-                continue
             # The same instruction, on the storage of this thread.
             through = old.flow_control != FlowControl.NEXT  # a call or jump through memory
             assert new.memory_base == scratch and new.memory_index == Register.NONE
