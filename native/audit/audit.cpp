@@ -1,10 +1,10 @@
 #include "audit/audit.hpp"
 
 #include "audit/loads.hpp"
-#include "audit/signals.hpp"
 #include "audit/stepping.hpp"
 #include "audit/watched.hpp"
 #include "os/os.hpp"
+#include "os/signals.hpp"
 
 #include <signal.h>
 #include <ucontext.h>
@@ -32,6 +32,8 @@ struct Session {
 };
 
 std::mutex mutex;  // of start and stop
+std::optional<os::FirstHandler> fault_handler;
+std::optional<os::FirstHandler> trap_handler;
 std::atomic<Session*> session{nullptr};
 std::atomic<bool> active{false};
 std::atomic<unsigned> busy{0};  // threads in a handler: for them the session and the protections must stay
@@ -103,6 +105,19 @@ bool on_trap(const siginfo_t& info, ucontext_t& context) noexcept {
     return true;
 }
 
+// They stay after an audit where a thread may still meet a page that was protected.
+void install() {
+    if (!trap_handler) trap_handler.emplace(SIGTRAP, on_trap);
+    trap_handler->check();
+    if (!fault_handler) fault_handler.emplace(SIGSEGV, on_fault);
+    fault_handler->check();
+}
+
+void uninstall() noexcept {
+    fault_handler.reset();
+    trap_handler.reset();
+}
+
 os::MappedRange own_code() {
     const auto here = reinterpret_cast<std::uintptr_t>(&on_fault);
     for (const os::MappedRange& range : os::address_space())
@@ -128,9 +143,9 @@ void start(const view::Space& space) {
     made->memory.emplace();
     const std::unique_ptr<Session> earlier(session.exchange(made.release()));
     wait_for_handlers();
-    install(on_fault, on_trap);
-    active = true;
     try {
+        install();
+        active = true;
         session.load()->watched.close();
     } catch (...) {
         active = false;
