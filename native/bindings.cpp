@@ -265,12 +265,23 @@ void bind_view(nb::module_& m) {
             "make",
             [](view::Space& space, const native_calls::SharedSetting& base,
                const std::vector<native_calls::SharedSetting>& overrides,
-               std::shared_ptr<view::ProcessWide> process_wide) {
+               std::shared_ptr<view::ProcessWide> process_wide, bool watches_reads) {
                 return std::make_shared<view::Context>(space, base.patches, native_calls::merge(overrides),
-                                                       process_wide);
+                                                       process_wide, watches_reads);
             },
-            "space"_a, "base"_a, "overrides"_a, "process_wide"_a.none(),
+            "space"_a, "base"_a, "overrides"_a, "process_wide"_a.none(), "watches_reads"_a,
             "Registered values, then `base`, then `overrides`; `process_wide` for everybody while it is entered.")
+        .def_prop_ro("changed", &view::Context::changed, "Slots whose regions are not as they were registered.")
+        .def(
+            "state",
+            [](const view::Context& c, std::uint32_t slot) {
+                std::string text;
+                view::append_state(c.space().regions().at(slot), c.address(slot), text);
+                return nb::bytes(text.data(), text.size());
+            },
+            "slot"_a, "The same for regions in the same state, and for no others, in this process.")
+        .def("take_reads", &view::Context::take_reads,
+             "With no thread inside: indexes of the readers that read since the last time; otherwise None.")
         .def(
             "address",
             [](const view::Context& c, std::uint32_t slot) {
@@ -313,4 +324,5 @@ NB_MODULE(_native, m) {
     add_audit(m);
     add_bind(m);
     add_interface(m);
+    add_record(m);
 }

@@ -13,3 +13,5 @@ void add_bind(nanobind::module_& m);
 void drop_orphans();
 // What Python says of each option so that lookups from C++ find it (bindings_interface.cpp).
 void add_interface(nanobind::module_& m);
+// Which options LLVM reads (bindings_record.cpp).
+void add_record(nanobind::module_& m);

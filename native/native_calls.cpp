@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -31,7 +32,9 @@ view::Space* redirected_space(unsigned image, std::vector<view::Region> regions,
     const auto [stream, handler, data] = reporting;
     const view::ReportingSlots slots{static_cast<std::uint32_t>(stream), regions.at(stream).size,
                                      static_cast<std::uint32_t>(handler), static_cast<std::uint32_t>(data)};
-    auto layout = std::make_shared<const view::Layout>(regions.size(), std::move(readers));
+    std::size_t reach = sizeof(void*);
+    for (const view::Region& region : regions) reach = std::max(reach, region.size);
+    auto layout = std::make_shared<const view::Layout>(regions.size(), std::move(readers), reach);
     view::LlvmCalls calls{add_occurrence, view::view_reporter(image, layout, slots)};
     return new view::Space(image, std::move(regions), std::move(set_default), std::move(calls), std::move(layout));
 }

@@ -356,9 +356,23 @@ class Context:
     """A full set of option values."""
 
     @staticmethod
-    def make(space: Space, base: Setting, overrides: Sequence[Setting], process_wide: ProcessWide | None) -> Context:
+    def make(space: Space, base: Setting, overrides: Sequence[Setting], process_wide: ProcessWide | None, watches_reads: bool) -> Context:
         """
         Registered values, then `base`, then `overrides`; `process_wide` for everybody while it is entered.
+        """
+
+    @property
+    def changed(self) -> list[int]:
+        """Slots whose regions are not as they were registered."""
+
+    def state(self, slot: int) -> bytes:
+        """
+        The same for regions in the same state, and for no others, in this process.
+        """
+
+    def take_reads(self) -> list[int] | None:
+        """
+        With no thread inside: indexes of the readers that read since the last time; otherwise None.
         """
 
     def address(self, slot: int) -> int: ...
@@ -586,3 +600,26 @@ class LookupTable:
 
     def publish(self) -> None:
         """From now on C++ finds these options; the table is empty afterwards."""
+
+class Recorder:
+    """What LLVM reads on one thread, from start to stop."""
+
+    @staticmethod
+    def start(space: Space) -> Recorder:
+        """On this thread."""
+
+    def stop(self) -> None: ...
+
+    @property
+    def complete(self) -> bool: ...
+
+    @property
+    def seen(self) -> list[tuple[Context, list[int]]]:
+        """
+        [(context, or None outside every scope, indexes of the readers that read)].
+        """
+
+def prepare_recording(space: Space, instructions: Sequence[tuple[int, int, int]]) -> None:
+    """
+    `instructions`: (address, number of the base register, reader) behind the words of readers.
+    """

@@ -58,6 +58,8 @@ private:
 
 // Maps `size` writable bytes so that every byte is within 2 GiB (rel32) of every byte of [begin, end).
 Mapping map_near(std::uintptr_t begin, std::uintptr_t end, std::size_t size);
+// Maps at least `size` bytes that can be neither read nor written.
+Mapping map_nothing(std::size_t size);
 
 // Owns a read-only mapping of a whole file.
 class MappedFile {

@@ -148,6 +148,13 @@ Mapping map_near(std::uintptr_t begin, std::uintptr_t end, std::size_t size) {
     throw OsError("mmap of trampolines within 2 GiB of the code", begin, ENOMEM);
 }
 
+Mapping map_nothing(std::size_t size) {
+    size = (size + page_size() - 1) / page_size() * page_size();
+    void* got = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (got == MAP_FAILED) throw OsError("mmap", 0, errno);
+    return Mapping(got, size);
+}
+
 MappedFile::MappedFile(const std::string& path) {
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) throw OsError("open " + path, 0, errno);

@@ -6,8 +6,8 @@
 
 namespace optctx::view {
 
-Activation::Activation(Space& space, std::vector<void*> values)
-    : space_(space), view_(std::move(values)), copies_(space.take_copies()) {
+Activation::Activation(Space& space, std::vector<void*> values, Context* owner, Reads* reads)
+    : space_(space), reads_(reads), view_(std::move(values)), copies_(space.take_copies()) {
     std::uint8_t* at = copies_->data();
     for (const std::uint32_t slot : space.copied()) {
         const Region& region = space.regions()[slot];
@@ -23,6 +23,9 @@ Activation::Activation(Space& space, std::vector<void*> values)
     if (const Layout* layout = space.layout().get()) {
         view_.resize(layout->size());
         layout->spread(view_.data());
+        layout->owner(view_.data()) = owner;
+        layout->reads(view_.data()) = reads;
+        if (reads != nullptr) layout->poison(view_.data(), reads, nullptr);
     }
     for (const std::uint32_t word : space.hot_words()) {
         std::uint64_t value;
@@ -44,6 +47,7 @@ void Activation::reset() {
     std::size_t index = 0;
     for (const std::uint32_t word : space_.hot_words())
         std::memcpy(copies + word, &pristine_[index++], sizeof(std::uint64_t));
+    if (reads_ != nullptr) space_.layout()->poison(view_.data(), reads_, nullptr);
 }
 
 ActivationPool::Node ActivationPool::take(const void* owner) {

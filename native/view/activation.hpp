@@ -14,18 +14,20 @@ namespace optctx::view {
 // A view, and its own copies of the regions that LLVM itself may write.
 class Activation {
 public:
-    // `values`: slot -> storage that holds the value, which must outlive this.
-    Activation(Space& space, std::vector<void*> values);
+    // `values`: slot -> storage that holds the value, which must outlive this, as must `owner` and `reads`, if not
+    // null: where readers are to be marked.
+    Activation(Space& space, std::vector<void*> values, Context* owner, Reads* reads);
     Activation(const Activation&) = delete;
     Activation& operator=(const Activation&) = delete;
     ~Activation();
 
-    // Forgets what LLVM wrote since the last reset.
+    // Forgets what LLVM wrote since the last reset, and waits again for readers that are not marked any more.
     void reset();
     View view() noexcept { return view_.data(); }
 
 private:
     Space& space_;
+    Reads* reads_;
     std::vector<void*> view_;
     std::unique_ptr<Block> copies_;
     std::vector<std::uint64_t> pristine_;  // of each hot word, as it was before LLVM ran

@@ -8,7 +8,7 @@ namespace optctx::view {
 
 namespace {
 
-// Idle activations kept in a process: about 70 KB each.
+// Idle activations kept in a process: about 115 KB each.
 constexpr std::size_t kept_activations = 128;
 
 ActivationPool& pool() {
@@ -19,8 +19,12 @@ ActivationPool& pool() {
 }  // namespace
 
 Context::Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides,
-                 std::shared_ptr<ProcessWide> process_wide)
-    : space_(space), base_(std::move(base)), overrides_(std::move(overrides)), process_wide_(std::move(process_wide)) {}
+                 std::shared_ptr<ProcessWide> process_wide, bool watches_reads)
+    : space_(space),
+      base_(std::move(base)),
+      overrides_(std::move(overrides)),
+      process_wide_(std::move(process_wide)),
+      reads_(watches_reads ? std::make_unique<Reads>(space.layout()->readers().size()) : nullptr) {}
 
 Context::~Context() { pool().forget(this); }
 
@@ -45,29 +49,62 @@ const std::string& Context::key() const {
     return key_;
 }
 
-std::string Context::find_key() const {
+std::vector<std::uint32_t> Context::changed() const {
     std::map<std::uint32_t, const void*> patched;
     for (const Patch& patch : *base_) patched[patch.slot] = patch.block->address();
     for (const Patch& patch : overrides_) patched[patch.slot] = patch.block->address();
+    std::vector<std::uint32_t> changed;
+    for (const auto& [slot, address] : patched)
+        if (!same_state(space_.regions()[slot], address, space_.defaults()[slot])) changed.push_back(slot);
+    return changed;
+}
+
+std::string Context::find_key() const {
     std::string key = "image " + std::to_string(space_.image()) + ":";
-    for (const auto& [slot, address] : patched) {
-        const Region& region = space_.regions()[slot];
-        if (same_state(region, address, space_.defaults()[slot])) continue;
+    for (const std::uint32_t slot : changed()) {
         key += std::to_string(slot) + ":";
-        append_state(region, address, key);
+        append_state(space_.regions()[slot], address(slot), key);
     }
     return key;
 }
 
 ActivationPool::Node Context::acquire() {
-    ActivationPool::Node node = pool().take(this);
-    if (node.empty())
-        node.push_back({this, std::make_unique<Activation>(space_, values())});
-    else
-        node.front().activation->reset();
-    return node;
+    if (reads_ != nullptr) come_in();
+    try {
+        ActivationPool::Node node = pool().take(this);
+        if (node.empty())
+            node.push_back({this, std::make_unique<Activation>(space_, values(), this, reads_.get())});
+        else
+            node.front().activation->reset();
+        return node;
+    } catch (...) {
+        if (reads_ != nullptr) go_out();
+        throw;
+    }
 }
 
-void Context::release(ActivationPool::Node activation) { pool().give(std::move(activation)); }
+void Context::release(ActivationPool::Node activation) {
+    pool().give(std::move(activation));
+    if (reads_ != nullptr) go_out();
+}
+
+void Context::come_in() {
+    const std::lock_guard lock(watch_mutex_);
+    if (inside_ == 0) handler_.emplace();
+    ++inside_;
+}
+
+void Context::go_out() {
+    const std::lock_guard lock(watch_mutex_);
+    if (--inside_ == 0) handler_.reset();
+}
+
+std::optional<std::vector<std::uint32_t>> Context::take_reads() {
+    const std::lock_guard lock(watch_mutex_);
+    if (reads_ == nullptr || inside_ > 0) return std::nullopt;
+    auto readers = reads_->readers();
+    reads_->clear();
+    return readers;
+}
 
 }  // namespace optctx::view

@@ -2,12 +2,14 @@
 #pragma once
 
 #include "view/activation.hpp"
+#include "view/poison.hpp"
 #include "view/process_wide.hpp"
 #include "view/space.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,9 +25,10 @@ struct ScopeError : std::runtime_error {
 class Context : public std::enable_shared_from_this<Context> {
 public:
     // The values that were registered, then `base`, then `overrides` on top. `process_wide`, if there is one, is
-    // in force for the whole process while any thread is inside.
+    // in force for the whole process while any thread is inside. With `watches_reads`, readers are marked while any
+    // thread is inside; the space must have a layout then.
     Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides,
-            std::shared_ptr<ProcessWide> process_wide);
+            std::shared_ptr<ProcessWide> process_wide, bool watches_reads);
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
     ~Context();
@@ -37,20 +40,32 @@ public:
 
     // Slot -> where its value is kept, for every slot.
     std::vector<void*> values() const;
+    // Slots whose regions are not as they were registered, in order.
+    std::vector<std::uint32_t> changed() const;
     // A text that is the same for contexts with the same values and for no others; never empty.
     const std::string& key() const;
 
     // An activation that LLVM has not written to, for one thread.
+    // Throws std::runtime_error if reads are watched and faults cannot be handled.
     ActivationPool::Node acquire();
     void release(ActivationPool::Node activation);
+    // With no thread inside: readers marked since the last time, which are forgotten. Nothing while some are inside, or
+    // where nobody wants to know.
+    std::optional<std::vector<std::uint32_t>> take_reads();
 
 private:
     std::string find_key() const;
+    void come_in();
+    void go_out();
 
     Space& space_;
     std::shared_ptr<const Setting> base_;
     Setting overrides_;
     std::shared_ptr<ProcessWide> process_wide_;
+    std::unique_ptr<Reads> reads_;
+    std::mutex watch_mutex_;  // of what follows
+    std::size_t inside_ = 0;
+    std::optional<PoisonHandler> handler_;  // while anybody is inside
     mutable std::once_flag key_found_;
     mutable std::string key_;
 };

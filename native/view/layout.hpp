@@ -2,6 +2,8 @@
 // and last, what the view belongs to.
 #pragma once
 
+#include "os/os.hpp"
+#include "view/reads.hpp"
 #include "view/slots.hpp"
 
 #include <cstddef>
@@ -20,11 +22,11 @@ struct Reader {
 };
 
 class Context;
-class Reads;
 
 class Layout {
 public:
-    Layout(std::size_t regions, std::vector<Reader> readers);
+    // `reach`: bytes from the start of a region, or of an address of one, to the end of what readers read there.
+    Layout(std::size_t regions, std::vector<Reader> readers, std::size_t reach);
 
     const std::vector<Reader>& readers() const noexcept { return readers_; }
     std::size_t regions() const noexcept { return regions_; }
@@ -35,8 +37,12 @@ public:
     void* target(View view, std::size_t reader) const noexcept;
     // Fills the words of the readers according to those of the regions.
     void spread(View view) const noexcept;
+    // Where nothing can be read: a word that holds this makes its reader fault.
+    void* nowhere() const noexcept { return nowhere_.data(); }
+    bool is_nowhere(std::uintptr_t address) const noexcept { return address - nowhere_.address() < nowhere_.size(); }
+    // Sends readers that read there, unless all the marks that are given have them.
+    void poison(View view, const Reads* one, const Reads* other) const noexcept;
     // Null in views that show what is process-wide, and in views whose reads nobody wants to know.
-    static_assert(sizeof(void*) == 8);
     Context*& owner(View view) const noexcept { return reinterpret_cast<Context*&>(view[size() - 2]); }
     Reads*& reads(View view) const noexcept { return reinterpret_cast<Reads*&>(view[size() - 1]); }
 
@@ -45,6 +51,7 @@ private:
     std::vector<Reader> readers_;
     std::vector<std::uint32_t> address_of_;  // reader -> index of its address, among those that are taken
     std::size_t addresses_ = 0;
+    os::Mapping nowhere_;
 };
 
 }  // namespace optctx::view

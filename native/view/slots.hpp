@@ -1,6 +1,7 @@
 // The thread-local pointers through which redirected instructions read.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace optctx::view {
@@ -25,6 +26,8 @@ public:
     explicit Substitute(unsigned image) : image_(image) {}
     virtual ~Substitute() = default;
     virtual View instead_of(View view) noexcept = 0;
+    // A reader has read, for the first time; called in a signal handler.
+    virtual void mark(std::size_t reader) noexcept = 0;
 
 private:
     friend View current_view(unsigned image) noexcept;

@@ -22,7 +22,8 @@ __all__ = ["Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
 @dataclass
 class Plan:
     """`options` by address of the Option; `regions` by slot; `slots` by address of the region. `readers`:
-    empty where code is left as it is."""
+    empty where code is left as it is. `served`: by slot of storage beside the options, those whose values it
+    leads to."""
 
     options: dict[int, PlannedOption]
     code: Code
@@ -30,13 +31,14 @@ class Plan:
     set_default: list[int] = field(default_factory=list)
     slots: dict[int, int] = field(default_factory=dict)
     readers: Readers = field(default_factory=lambda: Readers((), {}))
+    served: dict[int, list[PlannedOption]] = field(default_factory=dict)
 
     def word(self, site: Site) -> tuple[int, bool]:
         """(word of the view that the site goes through, whether that leads to an address that it takes)."""
-        slot = self.slots[site.region]
-        if self.regions[slot].role == Role.runtime:  # replaced while values are parsed, by slot
-            return slot, False
-        return len(self.regions) + self.readers.of(site), site.takes_address
+        reader = self.readers.of(site)
+        if reader is None:  # what LLVM reports through, which is replaced by slot while values are parsed
+            return self.slots[site.region], False
+        return len(self.regions) + reader, site.takes_address
 
     def add(self, region: Region, set_default: int = 0) -> int:
         """Gives the region a slot."""
@@ -93,7 +95,8 @@ def _add_state(plan: Plan, state: list[State]) -> None:
         if part.address not in plan.code.stuck:
             region = _state_region(part.address, part.size)
             region.set_initial(part.initial_at, part.initial)
-            plan.add(region)
+            by_name = [o for o in plan.options.values() if set(part.serves).intersection(o.record.names)]
+            plan.served[plan.add(region)] = by_name
 
 
 def _add_tables(plan: Plan) -> None:
@@ -102,11 +105,13 @@ def _add_tables(plan: Plan) -> None:
         if table.address in plan.code.stuck:
             continue
         region = _state_region(table.address, table.size)
+        served = []
         for at, target in table.pointers:
             owner = next((option for option in plan.options.values() if _holds(option, target)), None)
             if owner is not None and owner.slot is not None:
                 region.add_pointer(at, owner.slot, target - owner.record.address)
-        plan.add(region)
+                served.append(owner)
+        plan.served[plan.add(region)] = served
 
 
 def _state_region(address: int, size: int) -> Region:

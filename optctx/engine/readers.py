@@ -48,6 +48,6 @@ class Readers:
     def __iter__(self) -> Iterator[Reader]:
         return iter(self.index)
 
-    def of(self, site: Site) -> int:
-        """Index of the reader that the site belongs to."""
-        return self._of[site.address]
+    def of(self, site: Site) -> int | None:
+        """Index of the reader that the site belongs to, if any."""
+        return self._of.get(site.address)

@@ -97,6 +97,16 @@ class Redirecting(Way):
             self.transaction.undo()
             raise
 
+    def reading_instructions(self) -> list[tuple[int, int, int]]:
+        """(address, number of the base register, index of the reader) of each that reads by a reader's word."""
+        from optctx.image.trampolines import access_at
+
+        return [
+            (self.transaction.trampoline_of(site.address) + access_at(site), site.scratch, reader)
+            for site in self.plan.code.sites
+            if site.reads and (reader := self.plan.readers.of(site)) is not None
+        ]
+
     def process_wide(self) -> Context | None:
         return None
 

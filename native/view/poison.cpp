@@ -1,0 +1,77 @@
+#include "view/poison.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+namespace optctx::view {
+namespace {
+
+// Read in a signal handler. Lives as long as the process.
+struct Prepared {
+    std::shared_ptr<const Layout> layout;
+    std::vector<ReadingInstruction> instructions;  // by address
+};
+
+std::mutex mutex;
+std::array<std::atomic<const Prepared*>, max_images> prepared{};
+
+constexpr std::array<int, 16> registers{REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                                        REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+
+bool before(const ReadingInstruction& a, const ReadingInstruction& b) { return a.address < b.address; }
+
+const ReadingInstruction* find(const Prepared& of, std::uintptr_t address) noexcept {
+    const auto found =
+        std::lower_bound(of.instructions.begin(), of.instructions.end(), ReadingInstruction{address, 0, 0}, before);
+    return found != of.instructions.end() && found->address == address ? &*found : nullptr;
+}
+
+bool handle(unsigned image, const Prepared& of, std::uintptr_t address, ucontext_t& context) noexcept {
+    const Layout& layout = *of.layout;
+    if (!layout.is_nowhere(address)) return false;
+    auto& values = context.uc_mcontext.gregs;
+    const ReadingInstruction* instruction = find(of, static_cast<std::uintptr_t>(values[REG_RIP]));
+    if (instruction == nullptr) return false;
+    greg_t& base = values[registers[instruction->base]];
+    if (reinterpret_cast<void*>(base) != layout.nowhere()) return false;
+    const View view = view_read(image);
+    void* target = layout.target(view, instruction->reader);
+    layout.word_of(view, instruction->reader) = target;
+    base = reinterpret_cast<greg_t>(target);
+    if (Reads* reads = layout.reads(view)) reads->mark(instruction->reader);
+    if (Substitute* recording = substitute()) recording->mark(instruction->reader);
+    return true;
+}
+
+bool on_fault(const siginfo_t& info, ucontext_t& context) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
+    for (unsigned image = 0; image < max_images; ++image) {
+        const Prepared* of = prepared[image].load(std::memory_order_acquire);
+        if (of != nullptr && handle(image, *of, address, context)) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+void prepare_poison(unsigned image, std::shared_ptr<const Layout> layout,
+                    std::vector<ReadingInstruction> instructions) {
+    const std::lock_guard lock(mutex);
+    if (prepared.at(image).load() != nullptr) return;
+    for (const ReadingInstruction& each : instructions)
+        if (each.reader >= layout->readers().size() || each.base >= registers.size())
+            throw std::runtime_error("an instruction of no reader");
+    std::sort(instructions.begin(), instructions.end(), before);
+    prepared[image].store(new Prepared{std::move(layout), std::move(instructions)}, std::memory_order_release);
+}
+
+PoisonHandler::PoisonHandler() : first_(SIGSEGV, on_fault) {
+    if (os::is_blocked(SIGSEGV))
+        throw std::runtime_error("this thread blocks SIGSEGV, by which it is told that an option is read");
+}
+
+}  // namespace optctx::view

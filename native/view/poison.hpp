@@ -1,0 +1,37 @@
+// How a thread is told of the first instruction of each reader that runs: the reader's word leads nowhere
+// (Layout::poison). The fault is handled by marking the reader, and by giving the word, and the register that holds it
+// already, their true value. Later reads cost nothing, and neither do those of other threads.
+#pragma once
+
+#include "os/signals.hpp"
+#include "view/layout.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace optctx::view {
+
+// An instruction that goes where a reader's word leads.
+struct ReadingInstruction {
+    std::uintptr_t address;
+    std::uint8_t base;  // the register that holds what the word held, 0 (rax) to 15 (r15)
+    std::uint32_t reader;
+};
+
+// Once for an image, before anything is poisoned; later calls change nothing.
+void prepare_poison(unsigned image, std::shared_ptr<const Layout> layout, std::vector<ReadingInstruction> instructions);
+
+// Poison is handled, on every thread, while one of these lives.
+class PoisonHandler {
+public:
+    // Throws std::runtime_error if this thread blocks the signal, or where somebody else's handler comes first.
+    PoisonHandler();
+    PoisonHandler(const PoisonHandler&) = delete;
+    PoisonHandler& operator=(const PoisonHandler&) = delete;
+
+private:
+    os::FirstHandler first_;
+};
+
+}  // namespace optctx::view

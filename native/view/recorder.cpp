@@ -1,0 +1,73 @@
+#include "view/recorder.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace optctx::view {
+namespace {
+
+// The recorders of a thread. One that ends with its thread has nobody to give to.
+struct Recorders {
+    std::vector<std::shared_ptr<Recorder>> started;
+    ~Recorders() {
+        if (!started.empty()) set_substitute(nullptr);
+    }
+};
+
+thread_local Recorders recorders;
+
+}  // namespace
+
+Recorder::Recorder(const Space& space) : Substitute(space.image()), layout_(space.layout()), words_(layout_->size()) {
+    handler_.emplace();
+    seen_under(nullptr);
+}
+
+std::shared_ptr<Recorder> Recorder::start(const Space& space) {
+    auto made = std::make_shared<Recorder>(space);
+    recorders.started.push_back(made);
+    set_substitute(made.get());
+    return made;
+}
+
+void Recorder::stop() {
+    auto& started = recorders.started;
+    if (started.empty() || started.back().get() != this)
+        throw ScopeError(handler_ ? "it is not the innermost recording of this thread" : "it has ended already");
+    const std::shared_ptr<Recorder> self = std::move(started.back());
+    started.pop_back();
+    Recorder* outer = started.empty() ? nullptr : started.back().get();
+    if (outer != nullptr) {
+        outer->complete_ = outer->complete_ && complete_;
+        for (const auto& seen : seen_) outer->seen_under(seen->context.get()).reads.add(seen->reads);
+    }
+    set_substitute(outer);
+    handler_.reset();
+}
+
+SeenReads& Recorder::seen_under(Context* context) {
+    const auto found = std::find_if(seen_.rbegin(), seen_.rend(),
+                                    [context](const auto& seen) { return seen->context.get() == context; });
+    if (found != seen_.rend()) return **found;
+    auto shared = context == nullptr ? nullptr : context->shared_from_this();
+    seen_.push_back(std::make_unique<SeenReads>(SeenReads{std::move(shared), Reads(layout_->readers().size())}));
+    return *seen_.back();
+}
+
+View Recorder::instead_of(View view) noexcept {
+    try {
+        now_ = &seen_under(layout_->owner(view));
+    } catch (const std::bad_alloc&) {
+        complete_ = false;
+        return view;
+    }
+    std::copy(view, view + layout_->regions(), words_.begin());
+    layout_->owner(words_.data()) = layout_->owner(view);
+    layout_->reads(words_.data()) = layout_->reads(view);
+    layout_->spread(words_.data());
+    layout_->poison(words_.data(), &now_->reads, layout_->reads(view));
+    return words_.data();
+}
+
+}  // namespace optctx::view

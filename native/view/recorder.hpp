@@ -1,0 +1,48 @@
+// What LLVM reads on one thread, from start to stop.
+#pragma once
+
+#include "view/context.hpp"
+#include "view/poison.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace optctx::view {
+
+// Under one context; null: outside every scope.
+struct SeenReads {
+    std::shared_ptr<Context> context;
+    Reads reads;
+};
+
+// LLVM reads through words of the recorder's own, which are poisoned. Recorders nest.
+class Recorder final : public Substitute {
+public:
+    // On this thread. Throws std::runtime_error where faults cannot be handled.
+    static std::shared_ptr<Recorder> start(const Space& space);
+    // Ends it, and gives what was read to the one that it is in, if any. Throws ScopeError unless it is the innermost
+    // one of this thread. `seen` stays as it is then.
+    void stop();
+    const std::vector<std::unique_ptr<SeenReads>>& seen() const noexcept { return seen_; }
+    // False if there was no memory for some of it.
+    bool complete() const noexcept { return complete_; }
+
+    View instead_of(View view) noexcept override;
+    void mark(std::size_t reader) noexcept override { now_->reads.mark(reader); }
+
+    explicit Recorder(const Space& space);
+
+private:
+    SeenReads& seen_under(Context* context);
+
+    std::shared_ptr<const Layout> layout_;
+    std::optional<PoisonHandler> handler_;
+    std::vector<void*> words_;
+    std::vector<std::unique_ptr<SeenReads>> seen_;
+    SeenReads* now_ = nullptr;
+    bool complete_ = true;
+};
+
+}  // namespace optctx::view
