@@ -22,6 +22,9 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace optctx;
@@ -260,18 +263,40 @@ void bind_view(nb::module_& m) {
         .def("no_drift",
              [](view::Space&) { return native_calls::SharedSetting{std::make_shared<const view::Setting>()}; })
         .def("drift", [](view::Space& s) { return native_calls::SharedSetting{s.drift()}; });
+    nb::class_<view::Reads>(m, "Reads", "Which readers have read.")
+        .def_static(
+            "make", [](const view::Space& s) { return std::make_shared<view::Reads>(s.layout()->readers().size()); },
+            "space"_a)
+        .def_static(
+            "inherit",
+            [](const view::Space& s, std::shared_ptr<view::Reads> from, const std::vector<std::uint32_t>& hidden) {
+                const auto& readers = s.layout()->readers();
+                std::vector<bool> hides;
+                for (const view::Reader& reader : readers)
+                    hides.push_back(std::find(hidden.begin(), hidden.end(), reader.slot) != hidden.end());
+                return std::make_shared<view::Reads>(std::move(from), std::move(hides));
+            },
+            "space"_a, "outer"_a, "hidden"_a, "Marks in `outer`, too, what is not in the slots.");
     nb::class_<view::Context>(m, "Context", "A full set of option values.")
         .def_static(
             "make",
             [](view::Space& space, const native_calls::SharedSetting& base,
                const std::vector<native_calls::SharedSetting>& overrides,
-               std::shared_ptr<view::ProcessWide> process_wide, bool watches_reads) {
+               std::shared_ptr<view::ProcessWide> process_wide, std::shared_ptr<view::Reads> reads) {
                 return std::make_shared<view::Context>(space, base.patches, native_calls::merge(overrides),
-                                                       process_wide, watches_reads);
+                                                       std::move(process_wide), std::move(reads));
             },
-            "space"_a, "base"_a, "overrides"_a, "process_wide"_a.none(), "watches_reads"_a,
+            "space"_a, "base"_a, "overrides"_a, "process_wide"_a.none() = nb::none(), "reads"_a.none() = nb::none(),
             "Registered values, then `base`, then `overrides`; `process_wide` for everybody while it is entered.")
         .def_prop_ro("changed", &view::Context::changed, "Slots whose regions are not as they were registered.")
+        .def_prop_ro(
+            "overridden",
+            [](const view::Context& c) {
+                std::vector<std::uint32_t> slots;
+                for (const view::Patch& patch : c.overrides()) slots.push_back(patch.slot);
+                return slots;
+            },
+            "Slots of the overrides.")
         .def(
             "state",
             [](const view::Context& c, std::uint32_t slot) {
@@ -280,6 +305,13 @@ void bind_view(nb::module_& m) {
                 return nb::bytes(text.data(), text.size());
             },
             "slot"_a, "The same for regions in the same state, and for no others, in this process.")
+        .def_prop_ro(
+            "process_wide_key",
+            [](const view::Context& c) {
+                return c.process_wide() == nullptr ? std::string() : c.process_wide()->key();
+            },
+            "The same for the same changes to the whole process, and for no others; empty for none.")
+        .def_prop_ro("reads", &view::Context::reads, "Where readers are marked, or None.")
         .def("take_reads", &view::Context::take_reads,
              "With no thread inside: indexes of the readers that read since the last time; otherwise None.")
         .def(

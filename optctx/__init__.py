@@ -22,10 +22,13 @@ from optctx.errors import (
     ProcessWideOptionError,
     ScopeError,
     UnknownOptionError,
+    UnreadOptionError,
+    UnreadOptionWarning,
     UnsupportedImageError,
 )
 from optctx.headers import get_include
 from optctx.passes import emit_assembly, emit_object, run_passes
+from optctx.records import Log, Read, Unread, record
 from optctx.registry import Option, registry
 from optctx.tasks import propagating, wrap
 
@@ -33,6 +36,7 @@ __all__ = [
     "ContextMismatchError",
     "ContextMismatchWarning",
     "EngineWarning",
+    "Log",
     "OptctxError",
     "Option",
     "OptionContext",
@@ -40,8 +44,12 @@ __all__ = [
     "OptionValueError",
     "PassPipelineError",
     "ProcessWideOptionError",
+    "Read",
     "ScopeError",
     "UnknownOptionError",
+    "Unread",
+    "UnreadOptionError",
+    "UnreadOptionWarning",
     "UnsupportedImageError",
     "attach",
     "bound",
@@ -53,6 +61,7 @@ __all__ = [
     "info",
     "lookup",
     "propagating",
+    "record",
     "registry",
     "run_passes",
     "unbind",

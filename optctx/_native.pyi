@@ -352,11 +352,21 @@ class Space:
 
     def drift(self) -> Setting: ...
 
+class Reads:
+    """Which readers have read."""
+
+    @staticmethod
+    def make(space: Space) -> Reads: ...
+
+    @staticmethod
+    def inherit(space: Space, outer: Reads, hidden: Sequence[int]) -> Reads:
+        """Marks in `outer`, too, what is not in the slots."""
+
 class Context:
     """A full set of option values."""
 
     @staticmethod
-    def make(space: Space, base: Setting, overrides: Sequence[Setting], process_wide: ProcessWide | None, watches_reads: bool) -> Context:
+    def make(space: Space, base: Setting, overrides: Sequence[Setting], process_wide: ProcessWide | None = None, reads: Reads | None = None) -> Context:
         """
         Registered values, then `base`, then `overrides`; `process_wide` for everybody while it is entered.
         """
@@ -365,10 +375,24 @@ class Context:
     def changed(self) -> list[int]:
         """Slots whose regions are not as they were registered."""
 
+    @property
+    def overridden(self) -> list[int]:
+        """Slots of the overrides."""
+
     def state(self, slot: int) -> bytes:
         """
         The same for regions in the same state, and for no others, in this process.
         """
+
+    @property
+    def process_wide_key(self) -> str:
+        """
+        The same for the same changes to the whole process, and for no others; empty for none.
+        """
+
+    @property
+    def reads(self) -> Reads:
+        """Where readers are marked, or None."""
 
     def take_reads(self) -> list[int] | None:
         """

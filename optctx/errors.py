@@ -17,6 +17,8 @@ __all__ = [
     "ProcessWideOptionError",
     "ScopeError",
     "UnknownOptionError",
+    "UnreadOptionError",
+    "UnreadOptionWarning",
     "UnsupportedImageError",
     "shown",
 ]
@@ -76,6 +78,18 @@ class PassPipelineError(OptctxError, ValueError):
 
 class UnsupportedImageError(OptctxError):
     """No LLVM in the process, or one whose layout does not check out; nothing was changed."""
+
+
+class UnreadOptionError(OptctxError):
+    """LLVM read nothing of an override while its scope was entered; `names` holds the options."""
+
+    def __init__(self, message: str, names: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.names = names
+
+
+class UnreadOptionWarning(UserWarning):
+    """LLVM read nothing of an override while its scope was entered."""
 
 
 class AuditError(OptctxError, RuntimeError):

@@ -19,12 +19,12 @@ ActivationPool& pool() {
 }  // namespace
 
 Context::Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides,
-                 std::shared_ptr<ProcessWide> process_wide, bool watches_reads)
+                 std::shared_ptr<ProcessWide> process_wide, std::shared_ptr<Reads> reads)
     : space_(space),
       base_(std::move(base)),
       overrides_(std::move(overrides)),
       process_wide_(std::move(process_wide)),
-      reads_(watches_reads ? std::make_unique<Reads>(space.layout()->readers().size()) : nullptr) {}
+      reads_(std::move(reads)) {}
 
 Context::~Context() { pool().forget(this); }
 

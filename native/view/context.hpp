@@ -25,16 +25,18 @@ struct ScopeError : std::runtime_error {
 class Context : public std::enable_shared_from_this<Context> {
 public:
     // The values that were registered, then `base`, then `overrides` on top. `process_wide`, if there is one, is
-    // in force for the whole process while any thread is inside. With `watches_reads`, readers are marked while any
+    // in force for the whole process while any thread is inside. With `reads`, readers are marked there while any
     // thread is inside; the space must have a layout then.
     Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides,
-            std::shared_ptr<ProcessWide> process_wide, bool watches_reads);
+            std::shared_ptr<ProcessWide> process_wide, std::shared_ptr<Reads> reads);
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
     ~Context();
 
     Space& space() const noexcept { return space_; }
     const std::shared_ptr<ProcessWide>& process_wide() const noexcept { return process_wide_; }
+    const std::shared_ptr<Reads>& reads() const noexcept { return reads_; }
+    const Setting& overrides() const noexcept { return overrides_; }
     // Where the value of a slot is kept: a pristine copy, whatever LLVM wrote inside a scope.
     void* address(std::uint32_t slot) const;
 
@@ -62,7 +64,7 @@ private:
     std::shared_ptr<const Setting> base_;
     Setting overrides_;
     std::shared_ptr<ProcessWide> process_wide_;
-    std::unique_ptr<Reads> reads_;
+    std::shared_ptr<Reads> reads_;
     std::mutex watch_mutex_;  // of what follows
     std::size_t inside_ = 0;
     std::optional<PoisonHandler> handler_;  // while anybody is inside

@@ -17,7 +17,7 @@ Layout::Layout(std::size_t regions, std::vector<Reader> readers, std::size_t rea
 
 void Layout::poison(View view, const Reads* one, const Reads* other) const noexcept {
     for (std::size_t index = 0; index < readers_.size(); ++index) {
-        const bool known = (one == nullptr || one->has(index)) && (other == nullptr || other->has(index));
+        const bool known = (one == nullptr || one->knows(index)) && (other == nullptr || other->knows(index));
         if (readers_[index].reads && !known) word_of(view, index) = nowhere();
     }
 }

@@ -40,7 +40,7 @@ public:
     // Where nothing can be read: a word that holds this makes its reader fault.
     void* nowhere() const noexcept { return nowhere_.data(); }
     bool is_nowhere(std::uintptr_t address) const noexcept { return address - nowhere_.address() < nowhere_.size(); }
-    // Sends readers that read there, unless all the marks that are given have them.
+    // Sends readers that read there, unless all the marks that are given know them.
     void poison(View view, const Reads* one, const Reads* other) const noexcept;
     // Null in views that show what is process-wide, and in views whose reads nobody wants to know.
     Context*& owner(View view) const noexcept { return reinterpret_cast<Context*&>(view[size() - 2]); }

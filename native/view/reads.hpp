@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace optctx::view {
@@ -12,8 +14,25 @@ namespace optctx::view {
 class Reads {
 public:
     explicit Reads(std::size_t readers) : marks_(readers) {}
+    // Of a context that has from another what it does not hide: reads of that count for both.
+    Reads(std::shared_ptr<Reads> from, std::vector<bool> hides)
+        : marks_(hides.size()), from_(std::move(from)), hides_(std::move(hides)) {}
+
+    Reads(Reads&&) = default;
+    Reads& operator=(Reads&&) = default;
+    Reads(const Reads&) = delete;
+    Reads& operator=(const Reads&) = delete;
+    ~Reads() = default;
+
     bool has(std::size_t reader) const noexcept { return marks_[reader].load(std::memory_order_relaxed) != 0; }
-    void mark(std::size_t reader) noexcept { marks_[reader].store(1, std::memory_order_relaxed); }
+    // True if marking it would change nothing.
+    bool knows(std::size_t reader) const noexcept {
+        return has(reader) && (from_ == nullptr || hides_[reader] || from_->knows(reader));
+    }
+    void mark(std::size_t reader) noexcept {
+        marks_[reader].store(1, std::memory_order_relaxed);
+        if (from_ != nullptr && !hides_[reader]) from_->mark(reader);
+    }
     void clear() noexcept {
         for (auto& mark : marks_) mark.store(0, std::memory_order_relaxed);
     }
@@ -30,6 +49,8 @@ public:
 
 private:
     std::vector<std::atomic<std::uint8_t>> marks_;
+    std::shared_ptr<Reads> from_;
+    std::vector<bool> hides_;
 };
 
 }  // namespace optctx::view

@@ -16,6 +16,7 @@ from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.scope import cannot_enter, check_in_line, follow_tasks, innermost, leave_elsewhere
 from optctx.context.state import Base, Contents, drift_of, rebuild, resolve_base
 from optctx.context.text import Texts, texts_of
+from optctx.context.unread import UnreadMode, check_mode, judge, marks
 from optctx.engine.attach import Engine, attach, attached
 from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, ScopeError
@@ -59,6 +60,11 @@ class OptionContext(Mapping[str, Value]):
     Some options are read when an object is made (PipelineTuningOptions, TargetMachine), not when a pass
     runs: make such objects inside the scope.
 
+    `unread` says what happens to overrides that LLVM did not read at all when the last scope of this context
+    is left, on whichever thread: "ignore", "warn" (UnreadOptionWarning) or "error" (UnreadOptionError, unless
+    the block fails anyway), with the likely cause. Reads in scopes inside it count, too, as far as they see
+    the override; options that are set for the whole process are not judged.
+
     All of this is so where `info()["engine"]` is "thread". Where it is "exclusive" (LLVM's code cannot be
     changed, or OPTCTX_ENGINE says so) the same values reach LLVM, but entering waits while threads with other
     values are inside a context, or any thread inside a compilation of optctx: do not wait inside for a thread
@@ -71,7 +77,7 @@ class OptionContext(Mapping[str, Value]):
     changed; UnsupportedImageError where there is no LLVM that can be used.
     """
 
-    __slots__ = ("__weakref__", "_contents", "_engine", "_native")
+    __slots__ = ("__weakref__", "_contents", "_engine", "_native", "_parent", "_unread")
 
     def __init__(
         self,
@@ -80,6 +86,7 @@ class OptionContext(Mapping[str, Value]):
         *,
         base: Base = "inherit",
         process_wide: ProcessWideMode = "refuse",
+        unread: UnreadMode = "ignore",
         **named: object,
     ) -> None:
         engine = attach()
@@ -90,21 +97,38 @@ class OptionContext(Mapping[str, Value]):
         for name, value in given.items():
             texts = texts_of(scopable(engine, name, process_wide), name, value)
             made.append(make_override(engine, name, texts, process_wide))
-        self._set(engine, resolve_base(engine, base, _inherited(base)), made)
+        parent = _parent(base)
+        self._set(engine, resolve_base(engine, base, parent), made, parent, unread)
 
-    def _set(self, engine: Engine, base: Contents, made: Iterable[Override]) -> None:
-        """Fills a new object: `made` on top of everything that `base` has."""
+    def _set(
+        self,
+        engine: Engine,
+        base: Contents,
+        made: Iterable[Override],
+        parent: OptionContext | None = None,
+        unread: UnreadMode = "ignore",
+    ) -> None:
+        """Fills a new object: `made` on top of everything that `base` has, which is of `parent`, if any."""
+        check_mode(unread)
         self._engine = engine
+        self._unread = unread
         inherited = {**base.inherited, **base.own}
         self._contents = Contents(
             base.drift, inherited, {override.option.record.name: override for override in made}
         )
-        self._native = self._contents.native(engine)
+        own = self._contents.own.values()
+        self._native = self._contents.native(engine, marks(engine, unread, parent, own))
+        self._parent = parent if self._native.reads is not None else None
         follow_tasks(engine)
 
     @classmethod
     def from_args(
-        cls, args: Iterable[str] | str, *, base: Base = "inherit", process_wide: ProcessWideMode = "refuse"
+        cls,
+        args: Iterable[str] | str,
+        *,
+        base: Base = "inherit",
+        process_wide: ProcessWideMode = "refuse",
+        unread: UnreadMode = "ignore",
     ) -> OptionContext:
         """A context from a command line, such as ["-unroll-count=4", "-enable-gvn-hoist"] or one string.
 
@@ -114,12 +138,20 @@ class OptionContext(Mapping[str, Value]):
         engine = attach()
         parsed = parse_args(engine, args, process_wide)
         made = [make_override(engine, name, texts, process_wide) for name, texts in parsed.items()]
-        return cls._from(engine, resolve_base(engine, base, _inherited(base)), made)
+        parent = _parent(base)
+        return cls._from(engine, resolve_base(engine, base, parent), made, parent, unread)
 
     @classmethod
-    def _from(cls, engine: Engine, base: Contents, made: Iterable[Override]) -> OptionContext:
+    def _from(
+        cls,
+        engine: Engine,
+        base: Contents,
+        made: Iterable[Override],
+        parent: OptionContext | None = None,
+        unread: UnreadMode = "ignore",
+    ) -> OptionContext:
         context = cls.__new__(cls)
-        context._set(engine, base, made)
+        context._set(engine, base, made, parent, unread)
         return context
 
     def derive(
@@ -128,13 +160,18 @@ class OptionContext(Mapping[str, Value]):
         /,
         *,
         process_wide: ProcessWideMode = "refuse",
+        unread: UnreadMode | None = None,
         **named: object,
     ) -> OptionContext:
-        """A copy with changes: this context's overrides, and these on top. Raises as the constructor does."""
-        changed = OptionContext(overrides, base=self, process_wide=process_wide, **named)
+        """A copy with changes: this context's overrides, and these on top. Raises as the constructor does.
+
+        Unread overrides are treated as this context treats them, unless `unread` says otherwise.
+        """
+        changed = OptionContext(overrides, base=self, process_wide=process_wide, unread="ignore", **named)
         own = {**self._contents.own, **changed._contents.own}
         base = Contents(self._contents.drift, self._contents.inherited, {})
-        return self._from(self._engine, base, own.values())
+        mode = self._unread if unread is None else unread
+        return self._from(self._engine, base, own.values(), self._parent, mode)
 
     def diff(self, other: OptionContext) -> dict[str, tuple[Value, Value]]:
         """Name -> (value here, value there) for every option in which the two differ."""
@@ -244,7 +281,7 @@ class OptionContext(Mapping[str, Value]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         inherited, own = self._contents.portable(self._engine)
-        return _restore, (inherited, own)
+        return _restore, (inherited, own, self._unread)
 
     # Scopes
 
@@ -272,6 +309,8 @@ class OptionContext(Mapping[str, Value]):
             raise ScopeError(f"cannot leave {self!r}: {error}") from None
         if elsewhere is not None:
             leave_elsewhere(self, elsewhere)
+        if self._unread != "ignore":
+            judge(self, self._unread, failed=kind is not None)
 
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Calls the function inside this context, in this thread."""
@@ -321,16 +360,20 @@ def lookup(name: str, type: type[Any] | None = None, *, llvm_context: ContextRef
     return context.get(name) if type is None else context.get(name, type)
 
 
-def _inherited(base: Base) -> OptionContext | None:
-    """What the `base` of a new context may need."""
+def _parent(base: Base) -> OptionContext | None:
+    """The context that a new one has values from, if any."""
+    if isinstance(base, OptionContext):
+        return base
     return innermost("inherit from the current context") if base == "inherit" else None
 
 
-def _restore(inherited: dict[str, Texts], own: dict[str, Texts]) -> OptionContext:
+def _restore(
+    inherited: dict[str, Texts], own: dict[str, Texts], unread: UnreadMode = "ignore"
+) -> OptionContext:
     """What unpickling calls: the registered defaults, then what was inherited, then the overrides."""
     engine = attached() or attach()
     base, made = rebuild(engine, inherited, own)
-    return OptionContext._from(engine, base, made)
+    return OptionContext._from(engine, base, made, None, unread)
 
 
 def _checked_mapping(overrides: object) -> Mapping[str, object]:

@@ -32,12 +32,12 @@ class Contents:
     inherited: Mapping[str, Override]
     own: Mapping[str, Override]
 
-    def native(self, engine: Engine, *, watches_reads: bool = False) -> _native.Context:
-        """The context that threads can enter. With `watches_reads` it knows which options were read."""
+    def native(self, engine: Engine, reads: _native.Reads | None = None) -> _native.Context:
+        """The context that threads can enter, which marks in `reads` what is read."""
         effective = {**self.inherited, **self.own}.values()
         settings = [override.setting for override in effective if override.setting is not None]
         changes = changes_of(engine, effective)
-        return _native.Context.make(engine.space, self.drift, settings, changes, watches_reads)
+        return _native.Context.make(engine.space, self.drift, settings, changes, reads)
 
     def exclusive(self) -> list[str]:
         """Options that are changed for the whole process while the context is entered."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from optctx._native import prepare_recording
+from optctx._native import NO_SLOT, prepare_recording
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
 from optctx.engine.readers import Reader
@@ -18,33 +18,26 @@ __all__ = ["Reading", "reading"]
 class Reading:
     """The readers of an image by their index. One for each engine: see `reading`."""
 
-    def __init__(self, engine: Engine) -> None:
-        way = engine.way
-        if not isinstance(way, Redirecting):
-            raise UnsupportedImageError(
-                "cannot tell what LLVM reads: threads take turns at LLVM's own storage in this process "
-                f"({engine.choice.reason}), and no read is redirected"
-            )
+    def __init__(self, engine: Engine, way: Redirecting) -> None:
         self._engine = engine
         prepare_recording(engine.space, way.reading_instructions())
 
     @cached_property
     def options(self) -> list[list[PlannedOption]]:
         """By index: the options whose values the reader sees, none of them an alias."""
-        return [
-            [self._engine.resolve(option) for option in self.by_slot.get(r.slot, [])] for r in self._readers
-        ]
+        served = self._engine.plan.served
+        seen = {**served, **{slot: [option] for slot, option in self.owners.items()}}
+        return [[self._engine.resolve(option) for option in seen.get(r.slot, ())] for r in self._readers]
 
     @cached_property
-    def by_slot(self) -> dict[int, list[PlannedOption]]:
-        """By slot of a region: the options whose values are there, or pass through it."""
-        plan = self._engine.plan
-        found = {slot: list(served) for slot, served in plan.served.items()}
-        for option in plan.options.values():
-            for slot in (option.slot, option.variable_slot):
-                if slot is not None:
-                    found.setdefault(slot, []).append(option)
-        return found
+    def owners(self) -> dict[int, PlannedOption]:
+        """By slot of a region: the option that it belongs to."""
+        return {
+            slot: option
+            for option in self._engine.plan.options.values()
+            for slot in (option.slot, option.variable_slot)
+            if slot is not None and slot != NO_SLOT
+        }
 
     @cached_property
     def _readers(self) -> list[Reader]:
@@ -65,4 +58,11 @@ _readings: dict[int, Reading] = {}  # by the engine's id; engines live as long a
 def reading(engine: Engine) -> Reading:
     """The readers of an engine's image. Raises UnsupportedImageError where no read is redirected."""
     found = _readings.get(id(engine))
-    return found if found is not None else _readings.setdefault(id(engine), Reading(engine))
+    if found is not None:
+        return found
+    if not isinstance(engine.way, Redirecting):
+        raise UnsupportedImageError(
+            "cannot tell what LLVM reads: threads take turns at LLVM's own storage in this process "
+            f"({engine.choice.reason}), and no read is redirected"
+        )
+    return _readings.setdefault(id(engine), Reading(engine, engine.way))

@@ -35,6 +35,7 @@ class Redirecting(Way):
     name = "thread"
     intercepts = True
     follows_tasks = True
+    tells_reads = True
 
     def __init__(self, image: Image, survey: Survey, clock: Clock) -> None:
         """Everything but the change: sites, trampolines, views.
@@ -98,7 +99,7 @@ class Redirecting(Way):
             raise
 
     def reading_instructions(self) -> list[tuple[int, int, int]]:
-        """(address, number of the base register, index of the reader) of each that reads by a reader's word."""
+        """(address, number of the base register, index of the reader) of each behind a reader's word."""
         from optctx.image.trampolines import access_at
 
         return [

@@ -47,7 +47,7 @@ class TakingTurns(Way):
         self.attached = False
 
     def process_wide(self) -> Context | None:
-        return Context.make(self.space, self.space.drift(), [], None, False)
+        return Context.make(self.space, self.space.drift(), [])
 
     def report(self) -> dict[str, Any]:
         return {"sites": {"redirected": 0}, "sites_refused": {}}

@@ -1,0 +1,73 @@
+"""Overrides that LLVM did not read while their scope was entered: what is kept to know, and what is said."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+from optctx._native import Reads
+from optctx.engine.attach import Engine
+from optctx.engine.causes import cause
+from optctx.engine.reading import reading
+from optctx.errors import OptionTypeError, UnreadOptionError, UnreadOptionWarning, shown
+
+if TYPE_CHECKING:
+    from optctx.context.context import OptionContext
+    from optctx.context.override import Override
+
+__all__ = ["UnreadMode", "check_mode", "judge", "marks"]
+
+UnreadMode = Literal["ignore", "warn", "error"]
+
+# From `warnings.warn` to the `with` statement: here, `OptionContext.__exit__`.
+_LEVEL = 3
+
+
+def check_mode(mode: object) -> None:
+    """Raises OptionTypeError for what is no UnreadMode."""
+    if mode not in ("ignore", "warn", "error"):
+        raise OptionTypeError(f'unread is "ignore", "warn" or "error", found {shown(mode)}')
+
+
+def marks(
+    engine: Engine, mode: UnreadMode, parent: OptionContext | None, own: Iterable[Override]
+) -> Reads | None:
+    """Where the reads of a new context are marked; None if nobody wants to know.
+
+    What is read of the values that it has from `parent` counts there, too. Raises UnsupportedImageError where
+    it cannot be known what is read.
+    """
+    inherited = parent._native.reads if parent is not None else None
+    if inherited is None and mode == "ignore":
+        return None
+    reading(engine)  # from now on reads can be told
+    if inherited is None:
+        return Reads.make(engine.space)
+    slots = [(override.option.slot, override.option.variable_slot) for override in own]
+    return Reads.inherit(
+        engine.space, inherited, [slot for pair in slots for slot in pair if slot is not None]
+    )
+
+
+def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
+    """Of a context that was left: warns of its own overrides that nothing read since last time, or raises.
+
+    Says nothing while any thread is inside. If the block `failed`, nothing is raised on top of that.
+    """
+    readers = context._native.take_reads()
+    if readers is None or mode == "ignore":
+        return
+    engine = context._engine
+    read = reading(engine).functions(readers)
+    ran = {function for functions in read.values() for function in functions}
+    # What cannot be scoped cannot be judged: nobody sees LLVM read it.
+    unread = [o for name, o in context._contents.own.items() if name not in read and o.setting is not None]
+    if not unread:
+        return
+    said = "; ".join(f"{' '.join(override.args())}: {cause(override.option, ran)}" for override in unread)
+    text = f"LLVM did not read {len(unread)} of the options that {shown(context)} sets: {said}"
+    if mode == "warn" or failed:
+        warnings.warn(text, UnreadOptionWarning, stacklevel=_LEVEL)
+    else:
+        raise UnreadOptionError(text, tuple(override.name for override in unread))

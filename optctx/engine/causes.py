@@ -1,0 +1,71 @@
+"""Why LLVM did not read an option that was set: the likely cause, told from the functions that could have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+
+from optctx._native import demangle
+from optctx.engine.plan import PlannedOption
+
+__all__ = ["cause"]
+
+# How the names of a target's functions and classes begin.
+_TARGETS = {
+    "AArch64": "AArch64",
+    "AMDGPU": "AMDGPU|GCN|SI|R600|Amdgcn",
+    "ARC": "ARC",
+    "ARM": "ARM|Thumb",
+    "AVR": "AVR",
+    "BPF": "BPF",
+    "CSKY": "CSKY",
+    "DirectX": "DirectX|DXIL",
+    "Hexagon": "Hexagon",
+    "Lanai": "Lanai",
+    "LoongArch": "LoongArch",
+    "M68k": "M68k",
+    "Mips": "Mips",
+    "MSP430": "MSP430",
+    "NVPTX": "NVPTX",
+    "PowerPC": "PPC|PowerPC",
+    "RISC-V": "RISCV",
+    "Sparc": "Sparc",
+    "SPIR-V": "SPIRV",
+    "SystemZ": "SystemZ",
+    "VE": "VE",
+    "WebAssembly": "WebAssembly",
+    "X86": "X86",
+    "XCore": "XCore",
+    "Xtensa": "Xtensa",
+}
+_OF_TARGET = {
+    target: re.compile(rf"(?<![A-Za-z0-9_])(LLVMInitialize)?({prefixes})(?=[A-Z_:]|\b)")
+    for target, prefixes in _TARGETS.items()
+}
+_CONSTRUCTOR = re.compile(r"(\w+)(<[^()]*>)?::\1\(")
+_SHOWN = 3  # functions that a cause names
+
+
+def cause(option: PlannedOption, ran: Set[str]) -> str:
+    """In words. `ran`: mangled names of the functions that did read options meanwhile."""
+    if not option.readers:
+        return "nothing in this library reads it"
+    readers = [demangle(name) for name in option.readers]
+    names = ", ".join(readers[:_SHOWN]) + (" and others" if len(readers) > _SHOWN else "")
+    targets = [_target_of(reader) for reader in readers]
+    own = targets[0]
+    if own is not None and all(target == own for target in targets) and not _ran(own, ran):
+        return f"only {own} code reads it, and none of that ran: {names}"
+    if all(_CONSTRUCTOR.search(reader) for reader in readers):
+        return f"it is read when an object is made, and none was made meanwhile: {names}"
+    return (
+        f"what reads it did not run, such as a pass that is not in the pipeline or had nothing to do: {names}"
+    )
+
+
+def _ran(target: str, functions: Set[str]) -> bool:
+    return any(_target_of(demangle(name)) == target for name in functions)
+
+
+def _target_of(function: str) -> str | None:
+    return next((target for target, pattern in _OF_TARGET.items() if pattern.search(function)), None)

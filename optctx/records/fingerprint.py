@@ -1,0 +1,39 @@
+"""A key over what a compilation read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+
+from optctx._native import Context
+from optctx.engine.attach import Engine
+from optctx.engine.plan import PlannedOption
+from optctx.records.states import changed_options, state_under
+
+__all__ = ["fingerprint_of", "states_of"]
+
+_FORMAT = 1  # of what is hashed
+
+
+def fingerprint_of(
+    engine: Engine, scopes: Iterable[tuple[Context, Sequence[PlannedOption]]], process: Sequence[str]
+) -> str:
+    """`scopes`: contexts in the order in which they were first entered, each with the options read under it.
+    `process`: of the options that cannot be scoped.
+    """
+    parts = [
+        (sorted(o.record.name for o in read), states_of(engine, context, read)) for context, read in scopes
+    ]
+    text = json.dumps([_FORMAT, engine.image.build_id, parts, list(process)])
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+
+
+def states_of(engine: Engine, context: Context, read: Iterable[PlannedOption]) -> list[tuple[str, str]]:
+    """(name, state) of those options that the context does not have as they were registered, which the build
+    id stands for; and under no name, what it changes for the whole process."""
+    changed = changed_options(engine, context)
+    names = sorted(changed.keys() & {option.record.name for option in read})
+    states = [(name, state_under(engine, context, changed[name])) for name in names]
+    everybody = context.process_wide_key
+    return [*states, ("", everybody)] if everybody else states

@@ -1,0 +1,169 @@
+"""What LLVM read inside a `record()` block."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from optctx._native import Context, Recorder, demangle
+from optctx.context.state import drift_of
+from optctx.engine.attach import Engine
+from optctx.engine.causes import cause
+from optctx.engine.plan import PlannedOption
+from optctx.engine.reading import reading
+from optctx.errors import OptctxError, ScopeError
+from optctx.records.fingerprint import fingerprint_of
+from optctx.records.states import process_states, state_under, value_under
+from optctx.registry.values import Value
+
+__all__ = ["Log", "Read", "Unread"]
+
+
+@dataclass(frozen=True)
+class Read:
+    """One option that LLVM read.
+
+    `values`: what it saw, each once, in the order in which scopes were first entered. `functions`: those of
+    LLVM that read it, demangled, with everything that was inlined into them.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    functions: tuple[str, ...]
+
+    @property
+    def value(self) -> Value:
+        """What was seen, where that was the same throughout. Raises OptctxError where it was not."""
+        if len(self.values) != 1:
+            raise OptctxError(f"{self.name!r} was read with several values, {self.values!r}: see `values`")
+        return self.values[0]
+
+
+@dataclass(frozen=True)
+class Unread:
+    """An override of a scope, a bound context or a function's attribute that LLVM did not read.
+
+    `cause`: the likely one, in words.
+    """
+
+    name: str
+    value: Value
+    cause: str
+
+
+# What was read under one context: it, and the indexes of the readers.
+Scope = tuple[Context, list[int]]
+
+
+class Log:
+    """What LLVM read on one thread, from the beginning of a block to its end.
+
+    Before the end, only the thread that records may ask; it learns what was read so far.
+    """
+
+    def __init__(self, engine: Engine, recorder: Recorder) -> None:
+        """Of a recorder that was started just now, on this thread."""
+        self._engine = engine
+        self._recorder = recorder
+        self._thread = threading.get_ident()
+        self._drift = drift_of(engine)
+        self._process = process_states(engine)
+        self._ended: list[Scope] | None = None
+
+    def _end(self) -> None:
+        self._ended = self._scopes()
+
+    @property
+    def reads(self) -> Mapping[str, Read]:
+        """Every option that was read, by name.
+
+        Those that cannot be scoped (`Option.scope` "process") are not seen. A value that LLVM itself wrote
+        inside a scope is shown as the scope has it.
+        """
+        values: dict[str, list[Value]] = {}
+        readers: set[int] = set()
+        for context, own in self._scopes():
+            readers.update(own)
+            for option in self._options(own):
+                value = value_under(self._engine, context, option)
+                seen = values.setdefault(option.record.name, [])
+                if value not in seen:
+                    seen.append(value)
+        functions = reading(self._engine).functions(sorted(readers))
+        return MappingProxyType(
+            {
+                name: Read(name, tuple(values[name]), tuple(map(demangle, functions[name])))
+                for name in sorted(values)
+            }
+        )
+
+    @property
+    def unread(self) -> list[Unread]:
+        """Overrides of the contexts that were entered, which nothing read under any of them.
+
+        Of contexts that change options for the whole process, those changes are left out: nobody sees when
+        LLVM reads them.
+        """
+        read: set[tuple[str, str]] = set()
+        ran: set[str] = set()
+        given: dict[tuple[str, str], tuple[Context, PlannedOption]] = {}
+        for context, own in self._scopes():
+            for functions in reading(self._engine).functions(own).values():
+                ran.update(functions)
+            states = {option.record.name: option for option in self._options(own)}
+            read.update((name, state_under(self._engine, context, option)) for name, option in states.items())
+            for option in self._overridden(context):
+                given[option.record.name, state_under(self._engine, context, option)] = context, option
+        return [
+            Unread(name, value_under(self._engine, context, option), cause(option, ran))
+            for (name, state), (context, option) in sorted(given.items(), key=lambda item: item[0])
+            if (name, state) not in read
+        ]
+
+    def fingerprint(self) -> str:
+        """A key, 64 hexadecimal digits, over the library's build id and the options that were read.
+
+        Two compilations of the same input that have the same fingerprint have the same output: a cache of
+        compiled code stays valid when an option changes that was not read, and misses when one changes that
+        was. It is stable over processes with the same library, but where an option was read whose value has
+        no readable form. What the options name, such as the content of a profile, is not in it. Options that
+        cannot be scoped are in it as they were process-wide when the block began.
+
+        Raises OptctxError if there was not enough memory to record everything.
+        """
+        scopes = [(context, list(self._options(own))) for context, own in self._scopes() if own]
+        return fingerprint_of(self._engine, scopes, self._process)
+
+    def _options(self, readers: list[int]) -> list[PlannedOption]:
+        by_reader = reading(self._engine).options
+        options = {id(option): option for reader in readers for option in by_reader[reader]}
+        return [option for option in options.values() if option.slot is not None]
+
+    def _overridden(self, context: Context) -> list[PlannedOption]:
+        owners = reading(self._engine).owners
+        return [owners[slot] for slot in context.overridden if slot in owners]
+
+    def _scopes(self) -> list[Scope]:
+        if self._ended is not None:
+            return self._ended
+        if threading.get_ident() != self._thread:
+            raise ScopeError(
+                "another thread is recording: its log can be read there, or when its block has ended"
+            )
+        if not self._recorder.complete:
+            raise OptctxError("there was not enough memory to record everything that LLVM read")
+        return [
+            scope for context, readers in self._recorder.seen for scope in self._with_values(context, readers)
+        ]
+
+    def _with_values(self, context: Context | None, readers: list[int]) -> list[Scope]:
+        """Outside every scope values are process-wide, as they were at the beginning and as they are now."""
+        if context is not None:
+            return [(context, readers)]
+        if not readers:
+            return []
+        now = drift_of(self._engine)
+        drifts = [self._drift] if now.is_same(self._drift) else [self._drift, now]
+        return [(Context.make(self._engine.space, drift, []), readers) for drift in drifts]

@@ -1,0 +1,70 @@
+"""What an option is, as far as LLVM can tell: its value, and whether it was given."""
+
+from __future__ import annotations
+
+import os
+
+from optctx import _native
+from optctx._native import NO_SLOT, Context, Kind
+from optctx.engine.attach import Engine
+from optctx.engine.plan import PlannedOption
+from optctx.engine.reading import reading
+from optctx.registry.values import Value, read_value
+
+__all__ = ["changed_options", "process_states", "state_under", "value_under"]
+
+# Pointers of one process mean nothing in another.
+_THIS_PROCESS = os.urandom(16).hex()
+
+
+def value_under(engine: Engine, context: Context, option: PlannedOption) -> Value:
+    """The value that LLVM sees under the context. The option is one that can be scoped."""
+    assert option.slot is not None
+    if option.variable_slot != NO_SLOT:
+        return read_value(option, context.address(option.variable_slot))
+    return read_value(option, context.address(option.slot) + engine.survey.value_offset)
+
+
+def state_under(engine: Engine, context: Context, option: PlannedOption) -> str:
+    """A text that is the same for the same state of a scopable option, and for no other.
+
+    It is good in any process with the same library, but for types whose values have no readable form.
+    """
+    assert option.slot is not None
+    if option.record.type.kind == Kind.other:
+        slots = [slot for slot in (option.slot, option.variable_slot) if slot != NO_SLOT]
+        return f"{_THIS_PROCESS} {b''.join(context.state(slot) for slot in slots).hex()}"
+    given = _native.option_at(context.address(option.slot)).occurrences != 0
+    return f"{'given' if given else 'not given'} {_exact(value_under(engine, context, option))}"
+
+
+def changed_options(engine: Engine, context: Context) -> dict[str, PlannedOption]:
+    """Name -> option, for those that are not as they were registered, as far as they can be scoped."""
+    owners = reading(engine).owners
+    changed = [owners[slot] for slot in context.changed if slot in owners]
+    return {option.record.name: option for option in changed}
+
+
+def process_states(engine: Engine) -> list[str]:
+    """Name and state of each option that only the whole process can set: nobody sees LLVM read those."""
+    return [
+        f"{option.record.name}: {_process_state(engine, option)}"
+        for option in engine.plan.options.values()
+        if option.scope == "process" and not option.record.alias_of
+    ]
+
+
+def _process_state(engine: Engine, option: PlannedOption) -> str:
+    storage = engine.process_wide(option)
+    occurrences = _native.option_at(storage.option).occurrences
+    record = option.record
+    if not record.type.supported or record.type.kind == Kind.other or (record.callback and occurrences):
+        # What was given cannot be read back.
+        return f"{_THIS_PROCESS} {occurrences}" if occurrences else "not given"
+    return f"{'given' if occurrences else 'not given'} {_exact(read_value(option, storage.value))}"
+
+
+def _exact(value: Value) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_exact, value))}]"
+    return value.hex() if isinstance(value, float) else repr(value)
