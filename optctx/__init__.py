@@ -15,6 +15,7 @@ from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
     EngineWarning,
+    LinkMismatchError,
     OptctxError,
     OptionTypeError,
     OptionValueError,
@@ -25,6 +26,7 @@ from optctx.errors import (
     UnsupportedImageError,
 )
 from optctx.headers import get_include
+from optctx.links import stamp
 from optctx.passes import emit_assembly, emit_object, run_passes
 from optctx.registry import Option, registry
 from optctx.tasks import propagating, wrap
@@ -33,6 +35,7 @@ __all__ = [
     "ContextMismatchError",
     "ContextMismatchWarning",
     "EngineWarning",
+    "LinkMismatchError",
     "OptctxError",
     "Option",
     "OptionContext",
@@ -55,6 +58,7 @@ __all__ = [
     "propagating",
     "registry",
     "run_passes",
+    "stamp",
     "unbind",
     "wrap",
 ]

@@ -53,6 +53,14 @@ class Contents:
         inherited.update((override.name, override.texts) for override in self.inherited.values())
         return inherited, {override.name: override.texts for override in self.own.values()}
 
+    def flat(self, engine: Engine) -> dict[str, Texts]:
+        """Everything on top of what was registered, as one set of texts; raises as `portable` does."""
+        effective = {**self.inherited, **self.own}.values()
+        return {
+            **self._drifted_texts(engine),
+            **{override.name: override.texts for override in effective},
+        }
+
     def _drifted_texts(self, engine: Engine) -> dict[str, Texts]:
         """Options that differ process-wide and that nothing here overrides."""
         found = {}
@@ -63,7 +71,7 @@ class Contents:
             value = read_value(option, address)
             if option.record.type.kind == Kind.other or value is None:
                 raise OptionValueError(
-                    f"cannot pickle a context that inherits a process-wide value of {name!r}, "
+                    f"cannot pickle or stamp a context that inherits a process-wide value of {name!r}, "
                     "which has no text form"
                 )
             # A choice that is an option itself is given by its own name.
