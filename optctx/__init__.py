@@ -26,7 +26,7 @@ from optctx.errors import (
     UnsupportedImageError,
 )
 from optctx.headers import get_include
-from optctx.links import stamp
+from optctx.links import check_link, stamp
 from optctx.passes import emit_assembly, emit_object, run_passes
 from optctx.registry import Option, registry
 from optctx.tasks import propagating, wrap
@@ -48,6 +48,7 @@ __all__ = [
     "UnsupportedImageError",
     "attach",
     "bound",
+    "check_link",
     "current",
     "detach",
     "emit_assembly",
