@@ -15,6 +15,7 @@ from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
     EngineWarning,
+    LinkMismatchError,
     OptctxError,
     OptionTypeError,
     OptionValueError,
@@ -27,6 +28,7 @@ from optctx.errors import (
     UnsupportedImageError,
 )
 from optctx.headers import get_include
+from optctx.links import check_link, stamp
 from optctx.passes import emit_assembly, emit_object, run_passes
 from optctx.records import Log, Read, Unread, record
 from optctx.registry import Option, registry
@@ -36,6 +38,7 @@ __all__ = [
     "ContextMismatchError",
     "ContextMismatchWarning",
     "EngineWarning",
+    "LinkMismatchError",
     "Log",
     "OptctxError",
     "Option",
@@ -53,6 +56,7 @@ __all__ = [
     "UnsupportedImageError",
     "attach",
     "bound",
+    "check_link",
     "current",
     "detach",
     "emit_assembly",
@@ -64,6 +68,7 @@ __all__ = [
     "record",
     "registry",
     "run_passes",
+    "stamp",
     "unbind",
     "wrap",
 ]

@@ -10,6 +10,7 @@ __all__ = [
     "ContextMismatchError",
     "ContextMismatchWarning",
     "EngineWarning",
+    "LinkMismatchError",
     "OptctxError",
     "OptionTypeError",
     "OptionValueError",
@@ -61,6 +62,10 @@ class ContextMismatchError(ScopeError):
 
 class ContextMismatchWarning(UserWarning):
     """LLVM ran on a module of a bound LLVMContext under other option values, those of its thread."""
+
+
+class LinkMismatchError(OptctxError):
+    """Modules that are to be linked, or were, were compiled with different options."""
 
 
 class ProcessWideOptionError(OptctxError):

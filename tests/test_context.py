@@ -293,10 +293,14 @@ def test_process_wide_values_are_inherited_and_travel() -> None:
         binding.set_option("", "-unroll-count=3")
         binding.set_option("", "-asan-memory-access-callback-prefix=_a")
         binding.set_option("", "-print-after=x")
+        binding.set_option("", "-regbankselect-greedy")
         inherited, defaults = OptionContext(inline_threshold=9), OptionContext(base="defaults")
-        names = ("unroll-count", "asan-memory-access-callback-prefix", "print-after")
-        assert [inherited[name] for name in names] == [3, "_a", ["x"]] == [current()[name] for name in names]
-        assert [defaults[name] for name in names] == [0, "__asan_", []] == [before[name] for name in names]
+        names = (
+            "unroll-count", "asan-memory-access-callback-prefix", "print-after", "regbankselect-fast"
+        )
+        now, registered = [3, "_a", ["x"], "regbankselect-greedy"], [0, "__asan_", [], "regbankselect-fast"]
+        assert [inherited[name] for name in names] == now == [current()[name] for name in names]
+        assert [defaults[name] for name in names] == registered == [before[name] for name in names]
         assert defaults == before != inherited
         assert set(defaults.diff(current())) == set(names)
         again = pickle.loads(pickle.dumps(inherited))

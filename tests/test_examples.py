@@ -27,3 +27,11 @@ def test_host_and_devices_in_one_process_give_what_separate_processes_give() -> 
     lines = run_example("host_and_device.py")
     assert [line.split(":")[0] for line in lines] == ["host", "nvidia", "amd"]
     assert all(line.endswith("lines, as in a process of its own") for line in lines)
+
+
+def test_what_optimises_after_linking_runs_with_the_options_of_the_compile_step() -> None:
+    assert run_example("lto.py") == [
+        "the linked module says: -force-vector-interleave=4",
+        "options kept: 10 vector multiplications, as in a process with -force-vector-interleave=4",
+        "options dropped: 2 vector multiplications, as in a process with no options",
+    ]

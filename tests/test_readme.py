@@ -5,19 +5,27 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 
 
-def test_the_example_prints_exactly_what_the_readme_says() -> None:
-    readme = (ROOT / "README.md").read_text()
-    found = re.search(r"```python\n(?P<code>.*?)```\n\n```\n(?P<output>.*?)```", readme, re.DOTALL)
-    assert found is not None
-    run = subprocess.run(
-        [sys.executable, "-c", found["code"]], cwd=ROOT, capture_output=True, text=True, timeout=120
-    )
+EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+def printed(code: str) -> str:
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert run.stderr == ""
-    assert run.stdout == found["output"]
-    assert len({line.split(": ")[1] for line in run.stdout.splitlines()}) == 4, "the values must matter"
+    return run.stdout
+
+
+@pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=["threads", "links"])
+def test_an_example_prints_exactly_what_the_readme_says(code: str, output: str) -> None:
+    assert printed(code) == output
+
+
+def test_the_values_in_the_first_example_matter() -> None:
+    assert len({line.split(": ")[1] for line in EXAMPLES[0][1].splitlines()}) == 4
 
 
 def test_the_number_of_refused_options_is_the_one_in_the_readme() -> None:

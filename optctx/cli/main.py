@@ -7,19 +7,19 @@ import os
 import sys
 from collections.abc import Sequence
 
-from optctx.cli import info_command, list_command, show_command, sweep_command
+from optctx.cli import check_link_command, info_command, list_command, show_command, sweep_command
 from optctx.errors import OptctxError
 
 __all__ = ["main"]
 
-_COMMANDS = (sweep_command, list_command, show_command, info_command)
+_COMMANDS = (sweep_command, list_command, show_command, check_link_command, info_command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; `argv` without the program's name, by default the process's own.
 
-    Returns the exit status: 0, 1 where `sweep --verify` found a difference, 2 for bad input. Raises
-    SystemExit as argparse does for arguments it cannot read and for --help.
+    Returns the exit status: 0, 1 where `sweep --verify` or `check-link` found a difference, 2 for bad input.
+    Raises SystemExit as argparse does for arguments it cannot read and for --help.
     """
     arguments = _parser().parse_args(argv)
     try:

@@ -14,6 +14,7 @@ from optctx.context.deferred import refuse_deferred
 from optctx.context.override import Override, make_override
 from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.scope import cannot_enter, check_in_line, follow_tasks, innermost, leave_elsewhere
+from optctx.context.stamped import agreed, stamped_overrides
 from optctx.context.state import Base, Contents, drift_of, rebuild, resolve_base
 from optctx.context.text import Texts, texts_of
 from optctx.context.unread import UnreadMode, check_mode, judge, marks
@@ -25,6 +26,7 @@ from optctx.registry.registry import find
 from optctx.registry.values import Value, python_types, read_value
 
 if TYPE_CHECKING:
+    from llvmlite.binding import ModuleRef
     from llvmlite.binding.context import ContextRef
 
 __all__ = ["OptionContext", "current", "lookup", "process_wide_values"]
@@ -153,6 +155,23 @@ class OptionContext(Mapping[str, Value]):
         context = cls.__new__(cls)
         context._set(engine, base, made, parent, unread)
         return context
+
+    @classmethod
+    def from_module(cls, module: ModuleRef, *, process_wide: ProcessWideMode = "refuse") -> OptionContext:
+        """The options that a module was compiled with, as `optctx.stamp` wrote them into it.
+
+        Everything that it does not name is as registered. A linked module has the stamps of all the modules
+        that it was made of, which must agree. Changes nothing.
+
+        Raises OptctxError for a module that is closed, unstamped or stamped by others, TypeError for what is
+        none, LinkMismatchError where stamps contradict each other; UnknownOptionError and OptionValueError,
+        with the module's name, for what this LLVM does not take; ProcessWideOptionError for options that
+        cannot be set per thread, unless `process_wide` is "exclusive", as in the constructor.
+        """
+        engine = attach()
+        base = resolve_base(engine, "defaults", None)
+        found = stamped_overrides(engine, module, process_wide)
+        return agreed([(stamp, cls._from(engine, base, made)) for stamp, made in found])
 
     def derive(
         self,

@@ -50,20 +50,35 @@ class Contents:
 
     def portable(self, engine: Engine) -> tuple[dict[str, Texts], dict[str, Texts]]:
         """(inherited, own) as text, for another process; raises OptionValueError for a value without."""
-        inherited = {}
+        inherited = self._drifted_texts(engine)
+        inherited.update((override.name, override.texts) for override in self.inherited.values())
+        return inherited, {override.name: override.texts for override in self.own.values()}
+
+    def flat(self, engine: Engine) -> dict[str, Texts]:
+        """Everything on top of what was registered, as one set of texts; raises as `portable` does."""
+        effective = {**self.inherited, **self.own}.values()
+        return {
+            **self._drifted_texts(engine),
+            **{override.name: override.texts for override in effective},
+        }
+
+    def _drifted_texts(self, engine: Engine) -> dict[str, Texts]:
+        """Options that differ process-wide and that nothing here overrides."""
+        found = {}
         for name, address in _drifted(engine, self.drift).items():
-            option = find(engine, name)
             if name in self.inherited or name in self.own:
                 continue
+            option = find(engine, name)
             value = read_value(option, address)
             if option.record.type.kind == Kind.other or value is None:
                 raise OptionValueError(
-                    f"cannot pickle a context that inherits a process-wide value of {name!r}, "
+                    f"cannot pickle or stamp a context that inherits a process-wide value of {name!r}, "
                     "which has no text form"
                 )
-            inherited[name] = texts_of(option, name, value)
-        inherited.update((override.name, override.texts) for override in self.inherited.values())
-        return inherited, {override.name: override.texts for override in self.own.values()}
+            # A choice that is an option itself is given by its own name.
+            given = value if isinstance(value, str) and value in option.record.names else name
+            found[given] = texts_of(option, given, value)
+        return found
 
 
 def resolve_base(engine: Engine, base: Base, current: OptionContext | None) -> Contents:

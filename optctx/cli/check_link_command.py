@@ -1,0 +1,95 @@
+"""`optctx check-link`: whether modules that are to be linked were compiled with the same options."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from typing import TYPE_CHECKING
+
+from llvmlite import binding
+from rich.table import Table
+from rich.text import Text
+
+from optctx.cli.console import output
+from optctx.context import OptionContext
+from optctx.errors import OptctxError
+from optctx.links import LinkReport, check_link
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    from llvmlite.binding import ModuleRef
+
+__all__ = ["add", "run"]
+
+_BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
+
+
+def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Enter the command among `commands`."""
+    parser = commands.add_parser(
+        "check-link",
+        help="compare the options that modules were compiled with",
+        description="Compare the options that optctx.stamp wrote into modules, before or after they are "
+        "linked. Exit status 1 if any option differs, 2 for bad input.",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="bitcode or LLVM IR as text")
+    parser.add_argument(
+        "--link-options",
+        metavar="ARGS",
+        help="options of the link step, which take part then: --link-options='-unroll-count=4 -stats'",
+    )
+    parser.add_argument(
+        "--require-stamps", action="store_true", help="exit status 1 for a file without a stamp, too"
+    )
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what differs, and say if anything does. Raises OptctxError and OSError."""
+    context = None
+    if arguments.link_options is not None:
+        context = OptionContext.from_args(arguments.link_options, base="defaults", process_wide="exclusive")
+    modules = [_read(path) for path in arguments.files]
+    report = check_link(modules, context, require_stamps=arguments.require_stamps)
+    if arguments.format == "json":
+        print(json.dumps(_plain(report), indent=2))
+    else:
+        _print(report)
+    return 1 if report else 0
+
+
+def _read(path: str) -> ModuleRef:
+    """The module in a file, named after the file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        if data.startswith(_BITCODE):
+            module = binding.parse_bitcode(data)
+        else:
+            module = binding.parse_assembly(data.decode())
+    except UnicodeDecodeError:
+        raise OptctxError(f"cannot read {path}: expected LLVM bitcode or IR as text, found neither") from None
+    except RuntimeError as error:
+        raise OptctxError(f"cannot read {path}: {error}") from None
+    module.name = path
+    return module
+
+
+def _print(report: LinkReport) -> None:
+    if report.mismatches:
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for heading in ("option", "value", "in"):
+            table.add_column(heading)
+        for row in report.rows():
+            table.add_row(*(Text(cell) for cell in row))  # no markup in names and values
+        output().print(table)
+    for module in report.unstamped:
+        print(f"{module}: no stamp")
+    print(report.summary())
+
+
+def _plain(report: LinkReport) -> dict[str, object]:
+    return {"consistent": not report, **dataclasses.asdict(report)}

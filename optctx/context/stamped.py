@@ -1,0 +1,111 @@
+"""The options that a module carries in its stamps, as overrides, and whether its stamps agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from optctx._native import Kind
+from optctx.context.override import Override, make_override
+from optctx.context.scopable import ProcessWideMode
+from optctx.context.stamps import Stamp, called, module_label, read_stamps
+from optctx.context.state import resolve_base
+from optctx.context.text import Texts
+from optctx.engine.attach import Engine
+from optctx.errors import (
+    LinkMismatchError,
+    OptctxError,
+    OptionValueError,
+    ProcessWideOptionError,
+    UnknownOptionError,
+)
+from optctx.registry.registry import find
+from optctx.registry.values import Value
+
+if TYPE_CHECKING:
+    from optctx.context.context import OptionContext
+
+__all__ = ["agreed", "in_words", "stamped_overrides", "taken"]
+
+_SHOWN = 5  # options that a message lists
+
+
+def stamped_overrides(
+    engine: Engine, module: object, mode: ProcessWideMode
+) -> list[tuple[Stamp, list[Override]]]:
+    """Every stamp of a module, with what LLVM's parsers make of it here.
+
+    Raises what `read_stamps` raises, OptctxError for a module without a stamp, and what `make_override`
+    raises, with the name of the module that said so.
+    """
+    stamps = read_stamps(module)
+    if not stamps:
+        raise OptctxError(
+            f"cannot take the options of {called(module_label(module))}: it carries no stamp; call "
+            "optctx.stamp(module, context) in the step that compiles it"
+        )
+    different = {tuple(sorted(stamp.options.items())): stamp for stamp in reversed(stamps)}
+    return [(stamp, _overrides(engine, stamp, mode)) for stamp in reversed(different.values())]
+
+
+def taken(engine: Engine, stamp: Stamp) -> tuple[OptionContext, dict[str, Texts]]:
+    """The context of what this LLVM takes of a stamp, and the texts of the rest by the option's own name."""
+    from optctx.context.context import OptionContext
+
+    made, refused = [], {}
+    for name, texts in stamp.options.items():
+        try:
+            made.append(_override(engine, name, texts, "exclusive"))
+        except OptctxError:
+            known = engine.options.get(name)
+            refused[engine.resolve(known).record.name if known else name] = texts
+    return OptionContext._from(engine, resolve_base(engine, "defaults", None), made), refused
+
+
+def _override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode) -> Override:
+    """One option of a stamp. Raises what `make_override` raises."""
+    if not texts and find(engine, name).record.type.kind not in (Kind.list, Kind.bits):
+        raise OptionValueError(f"cannot set {name!r} without an occurrence: it is no list")
+    return make_override(engine, name, texts, mode)
+
+
+def agreed(found: Sequence[tuple[Stamp, OptionContext]]) -> OptionContext:
+    """The context that all stamps of a module give; raises LinkMismatchError if they give several."""
+    (first, context), *others = found
+    for stamp, other in others:
+        if other != context:
+            raise LinkMismatchError(
+                f"cannot take the options of a linked module: {called(first.producer)} and "
+                f"{called(stamp.producer)} in it were compiled with different ones, "
+                f"{_differences(context, other)}; compile them with the same options, or make a context by "
+                "hand (`optctx check-link` shows every difference)"
+            )
+    return context
+
+
+def in_words(value: Value, given: bool) -> str:
+    """What a context says of an option, for a message: LLVM can tell a default that was given from none."""
+    return repr(value) if given else f"not given ({value!r})"
+
+
+def _overrides(engine: Engine, stamp: Stamp, mode: ProcessWideMode) -> list[Override]:
+    where = f"cannot take the options of {called(stamp.producer)}"
+    try:
+        return [_override(engine, name, texts, mode) for name, texts in stamp.options.items()]
+    except UnknownOptionError as error:
+        raise UnknownOptionError(f"{where}: {error}", error.name, error.suggestions) from None
+    except ProcessWideOptionError as error:
+        raise ProcessWideOptionError(f"{where}: {error}", error.name, error.reason) from None
+    except OptionValueError as error:
+        raise OptionValueError(f"{where}: {error}") from None
+
+
+def _differences(one: OptionContext, other: OptionContext) -> str:
+    names = list(one.diff(other))
+    words = [f"{name!r} ({_said(one, name)} and {_said(other, name)})" for name in names[:_SHOWN]]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(words) + more
+
+
+def _said(context: OptionContext, name: str) -> str:
+    return in_words(context[name], context._state(name)[1])

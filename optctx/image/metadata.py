@@ -1,0 +1,149 @@
+"""Named metadata of a module, as strings and tuples.
+
+llvmlite reads and writes none. The functions of LLVM's C API that do are in its library, which does not
+export them: they are called at the addresses that its symbol table gives. llvmlite's lock is held around
+them, so that threads that share an LLVMContext through llvmlite do not meet in it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from ctypes import POINTER, byref, c_char_p, c_size_t, c_uint, c_void_p
+from functools import cache
+from typing import Any, Final, TypeAlias, Union
+
+from optctx.errors import UnsupportedImageError
+from optctx.image.loaded import llvmlite_image
+
+__all__ = ["OTHER", "Node", "module_names", "read_named", "write_named"]
+
+# An operand is text, null or another node; what is read may also hold OTHER.
+Node: TypeAlias = tuple[Union[bytes, "Node", None], ...]
+OTHER: Final = object()  # an operand that is none of these, or is nested too deep to be looked at
+
+_CLEAR = "_ZN4llvm11NamedMDNode13clearOperandsEv"
+Function = Callable[..., Any]
+
+
+class _Api:
+    """Typed functions of llvmlite's library; pointers are plain integers."""
+
+    def __init__(self) -> None:
+        self._image = llvmlite_image()
+        # (module, length out) -> text
+        self.identifier = self._function("LLVMGetModuleIdentifier", c_void_p, c_void_p, POINTER(c_size_t))
+        self.source_file = self._function("LLVMGetSourceFileName", c_void_p, c_void_p, POINTER(c_size_t))
+        self.llvm_context = self._function("LLVMGetModuleContext", c_void_p, c_void_p)
+
+        # (module, name, length) -> named node or NULL
+        self.find = self._function("LLVMGetNamedMetadata", c_void_p, c_void_p, c_char_p, c_size_t)
+        self.count_named = self._function("LLVMGetNamedMetadataNumOperands", c_uint, c_void_p, c_char_p)
+        self.named = self._function("LLVMGetNamedMetadataOperands", None, c_void_p, c_char_p, c_void_p)
+        self.clear = self._function(_CLEAR, None, c_void_p)
+        self.append = self._function("LLVMAddNamedMetadataOperand", None, c_void_p, c_char_p, c_void_p)
+
+        # Of a value: itself, or NULL if it is no such thing
+        self.as_node = self._function("LLVMIsAMDNode", c_void_p, c_void_p)
+        self.as_string = self._function("LLVMIsAMDString", c_void_p, c_void_p)
+        self.count = self._function("LLVMGetMDNodeNumOperands", c_uint, c_void_p)
+        self.operands = self._function("LLVMGetMDNodeOperands", None, c_void_p, c_void_p)
+        self.string = self._function("LLVMGetMDString", c_void_p, c_void_p, POINTER(c_uint))
+
+        # (LLVMContext, text or operands, how many) -> metadata
+        self.make_string = self._function("LLVMMDStringInContext2", c_void_p, c_void_p, c_char_p, c_size_t)
+        self.make_node = self._function("LLVMMDNodeInContext2", c_void_p, c_void_p, c_void_p, c_size_t)
+        self.as_value = self._function("LLVMMetadataAsValue", c_void_p, c_void_p, c_void_p)
+
+    def _function(self, name: str, result: type[Any] | None, *arguments: type[Any]) -> Function:
+        address = self._image.symbol(name)
+        if address is None:
+            raise UnsupportedImageError(
+                f"metadata needs the function {name}, which {self._image.path} does not have; "
+                "install an llvmlite release that optctx supports, with its symbol table"
+            )
+        return ctypes.CFUNCTYPE(result, *arguments)(address)
+
+
+@cache
+def _api() -> _Api:
+    return _Api()
+
+
+def module_names(module: int) -> tuple[str, str]:
+    """(identifier, name of the source file) of the module at an address; what is no UTF-8 is replaced.
+
+    Here and below: raises UnsupportedImageError if the library lacks a function. No other thread may use the
+    module's LLVMContext meanwhile but through llvmlite.
+    """
+    api = _api()
+    length = c_size_t()
+    names = []
+    with _lock():
+        for read in (api.identifier, api.source_file):
+            at = read(module, byref(length))
+            names.append(ctypes.string_at(at, length.value).decode(errors="replace"))
+    return names[0], names[1]
+
+
+def read_named(module: int, name: str, depth: int) -> list[tuple[object, ...]] | None:
+    """The nodes under a name, in the module's order; None if it has nothing of that name.
+
+    An operand is bytes, None, a tuple of operands, or OTHER: a constant, for instance, or a node inside more
+    than `depth` nodes. Changes nothing that LLVM writes out.
+    """
+    api = _api()
+    raw = name.encode()
+    with _lock():
+        if not api.find(module, raw, len(raw)):
+            return None
+        found = (c_void_p * api.count_named(module, raw))()
+        api.named(module, raw, found)
+        return [_operands(api, node, depth) for node in found]
+
+
+def write_named(module: int, name: str, nodes: Sequence[Node]) -> None:
+    """Makes `nodes` all that the module has under a name."""
+    api = _api()
+    raw = name.encode()
+    with _lock():
+        context = api.llvm_context(module)
+        values = [api.as_value(context, _make(api, context, node)) for node in nodes]
+        existing = api.find(module, raw, len(raw))
+        if existing:
+            api.clear(existing)
+        for value in values:
+            api.append(module, raw, value)
+
+
+def _operands(api: _Api, node: int, depth: int) -> tuple[object, ...]:
+    found = (c_void_p * api.count(node))()
+    api.operands(node, found)
+    return tuple(_operand(api, value, depth - 1) for value in found)
+
+
+def _operand(api: _Api, value: int | None, depth: int) -> object:
+    if value is None:
+        return None
+    if api.as_string(value):
+        length = c_uint()
+        return ctypes.string_at(api.string(value, byref(length)), length.value)
+    if depth > 0 and api.as_node(value):
+        return _operands(api, value, depth)
+    return OTHER
+
+
+def _make(api: _Api, context: int, operand: bytes | Node | None) -> int | None:
+    """The metadata for an operand, by address; LLVM keeps it with the LLVMContext."""
+    if operand is None:
+        return None
+    if isinstance(operand, bytes):
+        return int(api.make_string(context, operand, len(operand)))
+    made = (c_void_p * len(operand))(*(_make(api, context, each) for each in operand))
+    return int(api.make_node(context, made, len(operand)))
+
+
+def _lock() -> Any:
+    from llvmlite.binding import ffi  # importing optctx works without llvmlite
+
+    return ffi.lib._lock

@@ -1,0 +1,132 @@
+"""`check_link`: whether modules that are to be linked were compiled with the same options."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from optctx.context import OptionContext
+from optctx.context.stamped import taken
+from optctx.context.stamps import module_identifier, module_label, read_stamps
+from optctx.context.text import Texts
+from optctx.engine.attach import Engine, attach
+from optctx.errors import LinkMismatchError, OptionTypeError, shown
+from optctx.links.report import LinkReport, Mismatch, Said
+
+if TYPE_CHECKING:
+    from llvmlite.binding import ModuleRef
+
+__all__ = ["OnLinkMismatch", "check_link"]
+
+OnLinkMismatch = Literal["report", "error"]
+_LINK_STEP = "the link step"
+
+
+@dataclass(frozen=True)
+class _Source:
+    """One that says something of options: a stamp, or the link step."""
+
+    label: str
+    context: OptionContext  # of what this LLVM takes
+    refused: Mapping[str, Texts]  # the rest, by the name under which this LLVM knows the option, if it does
+
+
+def check_link(
+    modules: Iterable[ModuleRef],
+    ctx: OptionContext | None = None,
+    *,
+    on_mismatch: OnLinkMismatch = "report",
+    require_stamps: bool = False,
+) -> LinkReport:
+    """Compares what modules were compiled with, and the context of the link step if there is one.
+
+    Two modules differ in an option if LLVM could tell: by its value, or because one gave the option and the
+    other did not, as for the equality of contexts. A linked module takes part with all its stamps. A module
+    without a stamp cannot be judged: the report names it, and counts it as a mismatch with `require_stamps`.
+    Options, and values, that this LLVM does not take are compared as text. Changes nothing.
+
+    With `on_mismatch` "error" a mismatch raises LinkMismatchError. Raises TypeError for what is no module,
+    OptctxError for a closed one or one that others stamped, OptionTypeError for anything else that is wrong.
+    """
+    engine = attach()
+    if on_mismatch not in ("report", "error"):
+        raise OptionTypeError(f'on_mismatch is "report" or "error", found {shown(on_mismatch)}')
+    if ctx is not None and not isinstance(ctx, OptionContext):
+        raise OptionTypeError(f"the link step has an OptionContext or None, found {shown(ctx)}")
+    if isinstance(modules, str) or not isinstance(modules, Iterable):
+        raise OptionTypeError(f"check_link takes modules in a list or the like, found {shown(modules)}")
+    sources, unstamped = _sources(engine, modules)
+    stamped = tuple(source.label for source in sources)
+    if ctx is not None:
+        sources.append(_Source(_LINK_STEP, ctx, {}))
+    report = LinkReport(tuple(_mismatches(engine, sources)), tuple(unstamped), stamped, require_stamps)
+    if report and on_mismatch == "error":
+        raise LinkMismatchError(
+            f"cannot link with the same options everywhere: {report.words()}; compile the modules, and run "
+            "the link step, with the same options"
+        )
+    return report
+
+
+def _sources(engine: Engine, modules: Iterable[ModuleRef]) -> tuple[list[_Source], list[str]]:
+    """(what says something, labels of modules that carry no stamp)"""
+    sources, unstamped = [], []
+    labels: set[str] = set()
+    read: dict[Hashable, tuple[OptionContext, dict[str, Texts]]] = {}  # many modules say the same
+    for number, module in enumerate(modules, 1):
+        name = module_identifier(module)
+        stamps = {(stamp.producer, tuple(stamp.options.items())): stamp for stamp in read_stamps(module)}
+        if not stamps:
+            unstamped.append(_unused(labels, module_label(module) or f"module {number}", f"module {number}"))
+        for place, ((producer, options), stamp) in enumerate(stamps.items(), 1):
+            if options not in read:
+                read[options] = taken(engine, stamp)
+            apart = f"module {number}" if len(stamps) == 1 else f"module {number}, stamp {place}"
+            sources.append(_Source(_unused(labels, _label(name, producer) or apart, apart), *read[options]))
+    return sources, unstamped
+
+
+def _label(name: str, producer: str) -> str:
+    """Who says so, in a report: the module, and its part where that has another name."""
+    return f"{name} ({producer})" if name and producer and name != producer else name or producer
+
+
+def _unused(labels: set[str], label: str, apart: str) -> str:
+    """A label that no other has, by what tells it apart from them."""
+    if label in labels:
+        label = f"{label} ({apart})"
+    labels.add(label)
+    return label
+
+
+def _mismatches(engine: Engine, sources: Sequence[_Source]) -> Iterator[Mismatch]:
+    names: set[str] = set()
+    for source in sources:
+        names |= source.context._contents.names(engine) | source.refused.keys()
+    for name in sorted(names):
+        groups: dict[Hashable, list[_Source]] = {}
+        for source in sources:
+            groups.setdefault(_state(engine, source, name), []).append(source)
+        if len(groups) > 1:
+            said = (_said(engine, group, name) for group in groups.values())
+            yield Mismatch(name, name in engine.options, tuple(said))
+
+
+def _state(engine: Engine, source: _Source, name: str) -> Hashable:
+    """What is equal where nothing differs."""
+    if name in source.refused:
+        return "text", source.refused[name]
+    return source.context._state(name) if name in engine.options else None
+
+
+def _said(engine: Engine, group: Sequence[_Source], name: str) -> Said:
+    """What sources say that agree."""
+    source = group[0]
+    labels = tuple(each.label for each in group)
+    if name in source.refused:
+        texts = source.refused[name]
+        return Said(list(texts) if len(texts) > 1 else next(iter(texts), None), True, labels)
+    if name not in engine.options:
+        return Said(None, False, labels)
+    return Said(source.context[name], source.context._state(name)[1], labels)

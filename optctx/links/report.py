@@ -1,0 +1,104 @@
+"""What a check found: options, and which module says what of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from optctx.context.stamped import in_words
+from optctx.registry.values import Value
+
+__all__ = ["LinkReport", "Mismatch", "Said"]
+
+_SHOWN = 5  # mismatches, or modules, that a message lists
+
+
+@dataclass(frozen=True)
+class Said:
+    """What some of the modules say of an option."""
+
+    value: Value  # as command-line text where this LLVM does not take it; None for what it does not know
+    given: bool  # LLVM can tell a default that was given from none
+    modules: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "given" if self.given else "not given"
+        return in_words(self.value, self.given)
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """An option of which modules say different things; the first of `said` is what the first module says."""
+
+    option: str
+    known: bool  # to the LLVM of this process
+    said: tuple[Said, ...]
+
+    def __str__(self) -> str:
+        words = (f"{each} in {_several(each.modules)}" for each in self.said)
+        return f"{self.option!r} is {' but '.join(words)}"
+
+
+@dataclass(frozen=True)
+class LinkReport:
+    """The mismatches of a link, in order of option. True if there are any; as text, a table.
+
+    `unstamped` names the modules that carry no stamp, which nothing can be said of. They make the report
+    true only if `stamps_required`.
+    """
+
+    mismatches: tuple[Mismatch, ...]
+    unstamped: tuple[str, ...]
+    stamped: tuple[str, ...]
+    stamps_required: bool = False
+
+    def __iter__(self) -> Iterator[Mismatch]:
+        return iter(self.mismatches)
+
+    def __bool__(self) -> bool:
+        return bool(self.mismatches) or (self.stamps_required and bool(self.unstamped))
+
+    def __str__(self) -> str:
+        lines = _columns(self.rows()) if self.mismatches else [self.summary()]
+        if self.unstamped:
+            lines.append(f"unstamped: {', '.join(self.unstamped)}")
+        return "\n".join(lines)
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """(option, what is said of it, by which modules), the option's name in the first row of each only."""
+        rows = []
+        for mismatch in self.mismatches:
+            name = mismatch.option if mismatch.known else f"{mismatch.option} (unknown here)"
+            for number, said in enumerate(mismatch.said):
+                rows.append(("" if number else name, str(said), ", ".join(said.modules)))
+        return rows
+
+    def summary(self) -> str:
+        """How many options differ among how many modules, in a line."""
+        count = len(self.mismatches)
+        options = (
+            "no option differs" if not count else f"{count} option{'s differ' if count > 1 else ' differs'}"
+        )
+        return f"{options} among {len(self.stamped)} stamped"
+
+    def words(self) -> str:
+        """What is wrong, for an error: the first mismatches, and unstamped modules if they count."""
+        found = [str(mismatch) for mismatch in self.mismatches[:_SHOWN]]
+        if len(self.mismatches) > _SHOWN:
+            found.append(f"{len(self.mismatches) - _SHOWN} more options differ")
+        if self.stamps_required and self.unstamped:
+            found.append(f"no stamp in {_several(self.unstamped)}")
+        return "; ".join(found)
+
+
+def _several(modules: Sequence[str]) -> str:
+    more = f" and {len(modules) - _SHOWN} more" if len(modules) > _SHOWN else ""
+    return ", ".join(modules[:_SHOWN]) + more
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]

@@ -1,0 +1,206 @@
+"""Stamps: what a module was compiled with stays with it, through files, the linker and passes."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from links_modules import context_of, linked, module_of, stamped, through_bitcode, through_text
+from llvmlite import binding
+from support import CALLS, SCALE, X86, in_threads, run_python
+from test_process_wide import VALUES
+from test_properties import context_name, one
+
+from optctx import Option, OptionContext, ProcessWideOptionError, current, registry, run_passes, stamp
+from optctx.errors import LinkMismatchError, OptctxError
+from optctx.fresh import FreshProcess, Job
+
+WAYS: dict[str, Callable[[binding.ModuleRef], binding.ModuleRef]] = {
+    "as it is": lambda module: module,
+    "bitcode": through_bitcode,
+    "text": through_text,
+    "clone": lambda module: module.clone(),
+    "linked": linked,
+    "linked into another": lambda module: linked(module_of("main.c"), module),
+    "linked twice": lambda module: linked(stamped("main.c", unroll_count=4), module),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_options_come_back(way: str) -> None:
+    module = stamped("a.c", unroll_count=4)
+    there = WAYS[way](module)
+    there.verify()
+    found = OptionContext.from_module(there)
+    assert found == context_of({"unroll-count": 4})
+    assert found.args() == ["-unroll-count=4"]
+
+
+@settings(max_examples=100)
+@given(st.lists(st.deferred(one), max_size=6), st.sampled_from([through_bitcode, through_text]))
+def test_options_of_every_kind_come_back(
+    drawn: list[tuple[Option, object]], through: Callable[[binding.ModuleRef], binding.ModuleRef]
+) -> None:
+    context = context_of(
+        dict({context_name(option): (option.name, value) for option, value in drawn}.values())
+    )
+    module = module_of("a.c")
+    stamp(module, context)
+    module.verify()
+    found = OptionContext.from_module(through(module))
+    assert found == context
+    assert found.diff(context) == {}
+    assert found.overrides == context.overrides
+
+
+def test_options_that_cannot_be_scoped_come_back_if_asked_for() -> None:
+    tried = 0
+    for name, option in registry().items():
+        if option.scope != "process":
+            continue
+        try:
+            value = VALUES.get(option.type, "x")
+            context = OptionContext({name: value}, base="defaults", process_wide="exclusive")
+        except ProcessWideOptionError:
+            continue
+        module = module_of("a.c")
+        stamp(module, context)
+        there = through_bitcode(module)
+        assert OptionContext.from_module(there, process_wide="exclusive") == context, name
+        with pytest.raises(ProcessWideOptionError, match=rf"module 'a\.c'.*'{name}'") as raised:
+            OptionContext.from_module(there)
+        assert raised.value.name == name
+        tried += 1
+    assert tried == 17
+
+
+def test_the_base_of_a_context_is_stamped_too() -> None:
+    base = OptionContext({"unroll-count": 4, "regbankselect-greedy": True}, base="defaults")
+    context = OptionContext({"inline-threshold": 9, "regbankselect-fast": True}, base=base)
+    module = module_of("a.c")
+    with context:
+        stamp(module, current())
+    found = OptionContext.from_module(module)
+    assert found == context
+    assert sorted(found.overrides) == ["inline-threshold", "regbankselect-fast", "unroll-count"]
+
+
+def test_process_wide_values_of_the_compile_step_are_stamped_too() -> None:
+    run_python("""
+        from llvmlite import binding
+        from links_modules import module_of
+        from optctx import OptionContext, current, stamp
+        binding.set_option("", "-unroll-count=3")
+        binding.set_option("", "-regbankselect-greedy")
+        module = module_of("a.c")
+        stamp(module, current())
+        found = OptionContext.from_module(module)
+        assert found == current()
+        assert sorted(found.args()) == ["-regbankselect-greedy", "-unroll-count=3"]
+    """)
+
+
+def test_a_stamp_is_text_that_anybody_can_read() -> None:
+    module = stamped("a.c", unroll_count=4, print_after=["x", "y"], arm_restrict_it=True)
+    text = str(module)
+    assert "!optctx.options = !{!0}" in text
+    assert '!0 = !{!"1", !"a.c", !1, !2, !3}' in text
+    assert '!1 = !{!"arm-restrict-it", null}' in text
+    assert '!2 = !{!"print-after", !"x", !"y"}' in text
+    assert '!3 = !{!"unroll-count", !"4"}' in text
+
+
+def test_the_last_stamp_counts_and_replaces_those_of_the_linker() -> None:
+    both = linked(stamped("a.c", unroll_count=4), stamped("b.c", unroll_count=8))
+    with pytest.raises(LinkMismatchError):
+        OptionContext.from_module(both)
+    stamp(both, context_of({"unroll-count": 2}))
+    stamp(both, context_of({"unroll-count": 3}))
+    assert OptionContext.from_module(through_bitcode(both)) == context_of({"unroll-count": 3})
+    assert str(both).count('!"unroll-count"') == 1
+
+
+def test_a_context_that_changes_nothing_leaves_a_stamp() -> None:
+    module = module_of("a.c")
+    with pytest.raises(OptctxError, match="carries no stamp"):
+        OptionContext.from_module(module)
+    stamp(module, context_of({}))
+    assert OptionContext.from_module(through_bitcode(module)) == context_of({})
+
+
+def test_stamps_that_contradict_each_other_are_an_error_that_names_module_and_option() -> None:
+    both = linked(stamped("a.c", unroll_count=0), module_of("b.c"), stamped("c.c", inline_threshold=3))
+    words = r"'a\.c' and module 'c\.c'.*'inline-threshold' \(not given \(225\) and 3\), "
+    with pytest.raises(LinkMismatchError, match=words + r"'unroll-count' \(0 and not given \(0\)\)"):
+        OptionContext.from_module(both)
+
+
+def test_the_same_options_in_other_words_agree() -> None:
+    one, other = stamped("a.c", unroll_count="4"), stamped("b.c", unroll_count="0x4")
+    assert OptionContext.from_module(linked(one, other)) == context_of({"unroll-count": 4})
+
+
+@pytest.mark.parametrize(
+    "passes",
+    [
+        "strip,strip-nondebug,strip-dead-debug-info,strip-debug-declare",
+        "strip-dead-prototypes,globaldce,constmerge,deadargelim,mergefunc",
+        "internalize,globaldce,metarenamer,name-anon-globals",
+        "default<O3>",
+        "lto-pre-link<O2>,lto<O2>",
+        "thinlto-pre-link<O2>,thinlto<O2>",
+    ],
+)
+def test_passes_keep_a_stamp(passes: str) -> None:
+    module = module_of("a.c", body=CALLS)
+    stamp(module, context_of({"unroll-count": 4}))
+    run_passes(module, passes)
+    assert OptionContext.from_module(module) == context_of({"unroll-count": 4})
+
+
+def test_a_stamp_changes_no_code(fresh: FreshProcess) -> None:
+    module = module_of("a.c", body=SCALE)
+    plain = fresh.compile(Job(str(module), triple=X86))
+    stamp(module, context_of({"unroll-count": 4}))
+    assert fresh.compile(Job(str(module), triple=X86)) == plain
+    assert plain.error is None
+
+
+def test_a_step_in_another_process_runs_with_what_the_first_one_meant(
+    fresh: FreshProcess, tmp_path: pathlib.Path
+) -> None:
+    module = module_of("a.c", body=SCALE)
+    stamp(module, context_of({"unroll-count": 4, "force-vector-interleave": 2}))
+    (tmp_path / "a.bc").write_bytes(module.as_bitcode())
+    script = """
+        import sys
+        from llvmlite import binding
+        from optctx import OptionContext
+        from optctx.fresh import Job, compile_job
+        with open(sys.argv[1], "rb") as file:
+            module = binding.parse_bitcode(file.read())
+        with OptionContext.from_module(module):
+            result = compile_job(Job(str(module), triple="x86_64-unknown-linux-gnu", emit="ir"))
+        print(result.ir, end="")
+    """
+    printed = run_python(script, str(tmp_path / "a.bc"))
+    text = str(through_bitcode(module))
+    options = ("-force-vector-interleave=2", "-unroll-count=4")
+    expected, dropped = (fresh.compile(Job(text, "default<O3>", o, X86, emit="ir")) for o in (options, ()))
+    assert expected.error is dropped.error is None
+    assert printed == expected.ir != dropped.ir
+
+
+def test_threads_stamp_and_read_in_one_llvm_context(llvm_context: binding.ContextRef) -> None:
+    modules = [module_of(f"m{number}.c", llvm_context) for number in range(4)]
+
+    def work(module: binding.ModuleRef, number: int) -> None:
+        for turn in range(50):
+            context = context_of({"unroll-count": number * 1000 + turn})
+            stamp(module, context)
+            assert OptionContext.from_module(module) == context
+
+    in_threads([lambda m=m, n=n: work(m, n) for n, m in enumerate(modules)])  # type: ignore[misc]

@@ -1,0 +1,146 @@
+"""`check_link`: every option on which modules, or modules and the link step, differ; and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from links_modules import context_of, linked, module_of, noted, stamped
+from llvmlite import binding
+from test_properties import context_name, one
+
+from optctx import LinkMismatchError, Option, OptionContext, check_link, stamp
+from optctx.links import Said
+
+
+def test_modules_that_agree_are_consistent() -> None:
+    modules = [stamped("a.c", unroll_count=4), stamped("b.c", unroll_count="0x4")]
+    report = check_link(modules, context_of({"unroll-count": 4}), on_mismatch="error", require_stamps=True)
+    assert not report
+    assert list(report) == []
+    assert str(report) == "no option differs among 2 stamped"
+    assert not check_link([])
+    assert not check_link(iter(modules))
+
+
+def test_every_option_that_differs_is_named_with_who_says_what() -> None:
+    modules = [
+        stamped("a.c", unroll_count=4, inline_threshold=9),
+        stamped("b.c", unroll_count=8, inline_threshold=9),
+        stamped("c.c", unroll_count=4, inline_threshold=9, print_after=["x", "y"]),
+    ]
+    report = check_link(modules)
+    assert report
+    count, after = sorted(report, key=lambda mismatch: mismatch.option, reverse=True)
+    assert (count.option, count.known) == ("unroll-count", True)
+    assert count.said == (Said(4, True, ("a.c", "c.c")), Said(8, True, ("b.c",)))
+    assert after.said == (Said([], False, ("a.c", "b.c")), Said(["x", "y"], True, ("c.c",)))
+    assert str(report).splitlines() == [
+        "print-after   not given ([])  a.c, b.c",
+        "              ['x', 'y']      c.c",
+        "unroll-count  4               a.c, c.c",
+        "              8               b.c",
+    ]
+
+
+def test_an_option_that_is_given_differs_from_one_that_is_not() -> None:
+    [mismatch] = check_link([stamped("a.c", unroll_count=0), stamped("b.c")])
+    assert str(mismatch) == "'unroll-count' is 0 in a.c but not given (0) in b.c"
+
+
+def test_the_link_step_takes_part() -> None:
+    modules = [stamped("a.c", unroll_count=4), stamped("b.c", unroll_count=4)]
+    assert not check_link(modules)
+    [mismatch] = check_link(modules, context_of({}))
+    assert str(mismatch) == "'unroll-count' is 4 in a.c, b.c but not given (0) in the link step"
+
+
+def test_options_of_the_whole_process_take_part() -> None:
+    modules = [module_of("a.c"), module_of("b.c")]
+    for module, limit in zip(modules, (3, 5), strict=True):
+        options = {"opt-bisect-limit": limit, "unroll-count": 4}
+        stamp(module, OptionContext(options, base="defaults", process_wide="exclusive"))
+    [mismatch] = check_link(modules)
+    assert str(mismatch) == "'opt-bisect-limit' is '3' in a.c but '5' in b.c"
+
+
+def test_a_linked_module_takes_part_with_all_its_parts() -> None:
+    both = linked(stamped("a.c", unroll_count=4), stamped("b.c", unroll_count=8))
+    [mismatch] = check_link([both])
+    assert [said.modules for said in mismatch.said] == [("a.c",), ("b.c",)]
+    both.name = "both.bc"
+    [mismatch] = check_link([both, stamped("c.c", unroll_count=8)])
+    assert [said.modules for said in mismatch.said] == [("both.bc (a.c)",), ("both.bc (b.c)", "c.c")]
+
+
+def test_modules_of_the_same_name_or_none_are_told_apart() -> None:
+    modules = [stamped("<string>", unroll_count=count) for count in (1, 2)]
+    modules += [stamped("a.c", unroll_count=count) for count in (3, 4)]
+    both = linked(stamped("b.c", unroll_count=5), stamped("b.c", unroll_count=6))
+    same = linked(stamped("c.c", unroll_count=7), stamped("c.c", unroll_count=7))
+    report = check_link([*modules, both, same, module_of("<string>")])
+    assert report.stamped == (
+        "module 1",
+        "module 2",
+        "a.c",
+        "a.c (module 4)",
+        "b.c",
+        "b.c (module 5, stamp 2)",
+        "c.c",
+    )
+    assert report.unstamped == ("module 7",)
+
+
+def test_an_unstamped_module_counts_only_on_request() -> None:
+    modules = [stamped("a.c", unroll_count=4), module_of("b.c")]
+    report = check_link(modules, on_mismatch="error")
+    assert not report
+    assert report.unstamped == ("b.c",)
+    assert str(report).splitlines() == ["no option differs among 1 stamped", "unstamped: b.c"]
+    assert check_link(modules, require_stamps=True)
+    with pytest.raises(LinkMismatchError, match=r"no stamp in b\.c"):
+        check_link(modules, on_mismatch="error", require_stamps=True)
+
+
+def test_on_request_a_mismatch_is_an_error_that_says_what_differs() -> None:
+    names = ["a.c", "b.c"]
+    modules = [stamped(name, unroll_count=count) for count, name in enumerate(names)]
+    with pytest.raises(LinkMismatchError, match=r"'unroll-count' is 0 in a\.c but 1 in b\.c") as raised:
+        check_link(modules, on_mismatch="error")
+    assert "compile the modules" in str(raised.value)
+    many = ["inline-threshold", "slp-threshold", "unroll-threshold", "unroll-count", "cold-branch-ratio"]
+    module = module_of("c.c")
+    stamp(module, context_of({**dict.fromkeys(many, 1), "vectorize-loops": True, "print-after": "x"}))
+    with pytest.raises(LinkMismatchError, match="2 more options differ"):
+        check_link([module, stamped("d.c")], on_mismatch="error")
+
+
+def test_options_of_another_llvm_are_compared_as_text() -> None:
+    nodes = '!0 = !{!"1", !"new.c", !1, !2, !3}\n!1 = !{!"no-such", !"5"}\n!2 = !{!"unroll-count", !"auto"}\n'
+    new = noted(nodes + '!3 = !{!"version"}')
+    assert not check_link([new, new])
+    report = {mismatch.option: mismatch for mismatch in check_link([new, stamped("a.c", unroll_count=4)])}
+    assert sorted(report) == ["no-such", "unroll-count", "version"]
+    assert not report["no-such"].known
+    assert str(report["no-such"]) == "'no-such' is '5' in new.c but not given in a.c"
+    assert str(report["unroll-count"]) == "'unroll-count' is 'auto' in new.c but 4 in a.c"
+    assert str(report["version"]) == "'version' is given in new.c but not given in a.c"
+
+
+@settings(max_examples=100)
+@given(st.lists(st.deferred(one), max_size=3), st.lists(st.deferred(one), max_size=3))
+def test_it_reports_exactly_what_tells_contexts_apart(
+    first: list[tuple[Option, object]], second: list[tuple[Option, object]]
+) -> None:
+    contexts = []
+    modules: list[binding.ModuleRef] = []
+    for name, drawn in (("a.c", first), ("b.c", second)):
+        given_as = {context_name(option): (option.name, value) for option, value in drawn}
+        contexts.append(context_of(dict(given_as.values())))
+        modules.append(module_of(name))
+        stamp(modules[-1], contexts[-1])
+    a, b = contexts
+    for report in (check_link(modules), check_link(modules[:1], b)):
+        assert {mismatch.option for mismatch in report} == set(a.diff(b))
+        assert bool(report) == (a != b)
+        assert all(mismatch.said[0].value == a[mismatch.option] for mismatch in report)

@@ -1,0 +1,134 @@
+"""`optctx check-link`: what it prints, its exit status, and one line for everything that is wrong."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+import pytest
+from links_modules import linked, module_of, noted, stamped
+from llvmlite import binding
+
+from optctx.cli.main import main
+
+
+def written(module: binding.ModuleRef, path: pathlib.Path) -> str:
+    """Its path, as bitcode or text as the name says."""
+    path.write_bytes(module.as_bitcode() if path.suffix == ".bc" else str(module).encode())
+    return str(path)
+
+
+@pytest.fixture
+def four(tmp_path: pathlib.Path) -> str:
+    return written(stamped("four.c", unroll_count=4), tmp_path / "four.bc")
+
+
+@pytest.fixture
+def eight(tmp_path: pathlib.Path) -> str:
+    return written(stamped("eight.c", unroll_count=8), tmp_path / "eight.ll")
+
+
+@pytest.fixture
+def plain(tmp_path: pathlib.Path) -> str:
+    return written(module_of("plain.c"), tmp_path / "plain.ll")
+
+
+def test_files_that_agree_are_exit_status_0(four: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-link", four, four, "--link-options=-unroll-count 4"]) == 0
+    assert capfd.readouterr() == ("no option differs among 2 stamped\n", "")
+
+
+def test_a_difference_is_a_table_and_exit_status_1(
+    four: str, eight: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check-link", four, eight]) == 1
+    out, err = capfd.readouterr()
+    assert err == ""
+    assert [line.split() for line in out.splitlines()] == [
+        ["option", "value", "in"],
+        ["unroll-count", "4", four, "(four.c)"],
+        ["8", eight, "(eight.c)"],
+        ["1", "option", "differs", "among", "2", "stamped"],
+    ]
+
+
+def test_the_link_steps_options_take_part(four: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-link", four]) == 0
+    assert main(["check-link", four, "--link-options="]) == 1
+    out = capfd.readouterr().out
+    assert "not given (0)  the link step" in out
+    assert main(["check-link", four, "--link-options=-unroll-count=4 -stats"]) == 1
+    assert "stats" in capfd.readouterr().out
+
+
+def test_a_linked_file_is_checked_alone(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+    both = linked(stamped("a.c", unroll_count=4), stamped("b.c", unroll_count=8))
+    path = written(both, tmp_path / "both.bc")
+    assert main(["check-link", path]) == 1
+    out = capfd.readouterr().out
+    assert f"{path} (a.c)" in out
+    assert f"{path} (b.c)" in out
+
+
+def test_a_file_without_a_stamp_is_named_and_counts_on_request(
+    four: str, plain: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check-link", four, plain]) == 0
+    assert capfd.readouterr().out == f"{plain}: no stamp\nno option differs among 1 stamped\n"
+    assert main(["check-link", four, plain, "--require-stamps"]) == 1
+
+
+def test_json_says_the_same(four: str, eight: str, plain: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-link", four, eight, plain, "--format", "json"]) == 1
+    data = json.loads(capfd.readouterr().out)
+    assert data["consistent"] is False
+    assert data["unstamped"] == [plain]
+    [mismatch] = data["mismatches"]
+    assert (mismatch["option"], mismatch["known"]) == ("unroll-count", True)
+    assert [(said["value"], said["given"]) for said in mismatch["said"]] == [(4, True), (8, True)]
+    assert [said["modules"] for said in mismatch["said"]] == [[f"{four} (four.c)"], [f"{eight} (eight.c)"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("none.bc", None, "No such file or directory"),
+        ("bad.ll", b"not IR\n", "expected top-level entity"),
+        ("bad.bc", b"BC\xc0\xde\xff", "Invalid bitcode signature"),
+        ("cut.bc", b"", "parsing error"),
+        ("object.o", b"\x7fELF\xff\xff", "expected LLVM bitcode or IR as text"),
+        ("odd.ll", str(noted('!0 = !{!"7", i32 1}')).encode(), "expected !optctx.options to hold format 1"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line_and_exit_status_2(
+    four: str,
+    name: str,
+    content: bytes | None,
+    words: str,
+    tmp_path: pathlib.Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    if name == "cut.bc":
+        path.write_bytes(pathlib.Path(four).read_bytes()[:200])
+    assert main(["check-link", four, str(path)]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    [line] = err.splitlines()
+    assert line.startswith("optctx: ")
+    assert name in line
+    assert words in line
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [("-unroll-cuont=4", "did you mean"), ("-unroll-count=x", "invalid")]
+)
+def test_bad_options_of_the_link_step_are_one_line(
+    options: str, words: str, four: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check-link", four, f"--link-options={options}"]) == 2
+    out, err = capfd.readouterr()
+    assert (out, len(err.splitlines())) == ("", 1)
+    assert words in err
