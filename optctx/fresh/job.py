@@ -29,7 +29,7 @@ class Job:
     fresh process sets them process-wide, a thread enters an OptionContext.
     """
 
-    ir: str
+    ir: str | bytes  # text, or bitcode
     passes: str = "default<O3>"
     options: tuple[str, ...] = ()
     triple: str = ""  # "" takes the module's own, or this machine's where it has none
@@ -85,8 +85,10 @@ def compile_job(job: Job) -> Result:
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
 
 
-def _parse(ir: str, context: binding.ContextRef) -> ModuleRef:
+def _parse(ir: str | bytes, context: binding.ContextRef) -> ModuleRef:
     try:
+        if isinstance(ir, bytes):
+            return binding.parse_bitcode(ir, context)
         return binding.parse_assembly(ir, context)
     except RuntimeError as error:
         raise OptctxError(f"cannot read the module: {' '.join(str(error).split())}") from None

@@ -76,6 +76,12 @@ class Log:
         self._ended = self._scopes()
 
     @property
+    def names(self) -> frozenset[str]:
+        """Names of the options that were read; `reads` says more, and takes longer."""
+        readers = {reader for _, own in self._scopes() for reader in own}
+        return frozenset(option.record.name for option in self._options(sorted(readers)))
+
+    @property
     def reads(self) -> Mapping[str, Read]:
         """Every option that was read, by name.
 

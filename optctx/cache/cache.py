@@ -1,0 +1,153 @@
+"""`CompileCache`: compiles each input once for every set of values that matters to it."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from optctx._native import Context
+from optctx.cache.entry import pack_reads, pack_result, unpack_reads, unpack_result
+from optctx.cache.key import input_key, output_key
+from optctx.cache.store import MemoryStore, Store, open_folder
+from optctx.context import OptionContext, current
+from optctx.engine.attach import Engine, attach
+from optctx.engine.plan import PlannedOption
+from optctx.errors import OptctxError
+from optctx.fresh import Emit, Job, Result, compile_job, initialise_targets
+from optctx.image.handles import module_address
+from optctx.records import record
+
+if TYPE_CHECKING:
+    from llvmlite.binding import ModuleRef
+
+__all__ = ["CompileCache"]
+
+
+class CompileCache:
+    """Compiled code under the input's bitcode, pipeline and target, and the options that the compilation read.
+
+    Option sets that differ only in options that nothing reads share an entry; a change of one that is read
+    is a miss. What the options say is taken from the scope of the calling thread.
+
+    In memory, or in a folder that any number of processes and threads may share; entries of another
+    library, by its build id, are never found. A context manager; `hits` and `misses` count the calls of
+    `compile`, over all threads.
+
+    Options whose value is the path of a file stand for its content. What else LLVM may look at on its own,
+    such as files that inline assembly includes, is not known here.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str] | None = None, *, size_limit: int = 1 << 30) -> None:
+        """`directory` None: in memory. `size_limit`: bytes; the least recently used go first.
+
+        A folder needs diskcache (`pip install optctx[cache]`). Raises OptctxError where that is missing or
+        the folder cannot be used.
+        """
+        self._store: Store = (
+            MemoryStore(size_limit) if directory is None else open_folder(directory, size_limit)
+        )
+        self._lock = threading.Lock()
+        self.hits = 0
+        self.misses = 0
+
+    def __enter__(self) -> CompileCache:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Gives up memory and files; what is in a folder stays there."""
+        self._store.close()
+
+    def clear(self) -> None:
+        """Drops every entry, in a folder for everybody."""
+        self._store.clear()
+
+    def compile(
+        self,
+        module: ModuleRef | str | bytes,
+        passes: str = "default<O3>",
+        *,
+        triple: str = "",
+        cpu: str = "",
+        features: str = "",
+        opt_level: int = 2,
+        emit: Emit = "object",
+    ) -> Result:
+        """The module compiled under the option values of this thread; it is not changed itself.
+
+        `module`: one of llvmlite's, or IR as text or bitcode. It is parsed into an LLVMContext of its own, so
+        contexts that are bound do not count; attributes of functions do. `passes` as for `run_passes`;
+        `triple`, `cpu`, `features`, `opt_level` and `emit` as in the fields of `Result`: "object" and
+        "assembly" give `code`, "ir" gives `ir`. Any number of threads may call at once.
+
+        Raises OptctxError for IR, a pipeline or a target that LLVM refuses, TypeError for anything else.
+        """
+        job = Job(_source(module), passes, (), triple, cpu, features, opt_level, emit)
+        initialise_targets()
+        started = time.perf_counter()
+        engine = attach()
+        context = current()
+        under = input_key(engine, job)
+        for names in unpack_reads(self._store.get(under)):
+            entry = self._store.get(_key(engine, under, context, names))
+            if entry is not None:
+                self._count(hit=True)
+                return unpack_result(entry, time.perf_counter() - started)
+        self._count(hit=False)
+        return self._compile(engine, under, context, job)
+
+    def _compile(self, engine: Engine, under: str, context: OptionContext, job: Job) -> Result:
+        # Inside a scope of its own: whatever others set process-wide meanwhile does not count.
+        with context:
+            result, names = _compile_and_tell(engine, job)
+        if result.error is not None:
+            raise OptctxError(result.error)
+        if input_key(engine, job) != under:
+            return result  # somebody set an option that has to be process-wide
+        self._store.set(_key(engine, under, context, names), pack_result(result))
+        with self._store.changing():
+            known = unpack_reads(self._store.get(under))
+            if names not in known:
+                self._store.set(under, pack_reads([*known, names]))
+        return result
+
+    def _count(self, *, hit: bool) -> None:
+        with self._lock:
+            self.hits += hit
+            self.misses += not hit
+
+
+def _compile_and_tell(engine: Engine, job: Job) -> tuple[Result, list[str]]:
+    """The result, and the names of the options that can have mattered."""
+    if not engine.way.tells_reads:
+        return compile_job(job), sorted(engine.options)
+    with record() as log:
+        result = compile_job(job)
+    return result, sorted(log.names)
+
+
+def _source(module: ModuleRef | str | bytes) -> str | bytes:
+    if isinstance(module, str | bytes):
+        return module
+    module_address(module)  # raises for what is no module, or closed
+    bitcode: bytes = module.as_bitcode()
+    return bitcode
+
+
+def _key(engine: Engine, under: str, context: OptionContext, names: Iterable[str]) -> str:
+    native: Context = context._native
+    read: list[PlannedOption] = [engine.options[name] for name in names if name in engine.options]
+    return output_key(
+        engine, under, native, [o for o in read if o.slot is not None and not o.record.alias_of]
+    )

@@ -1,0 +1,125 @@
+"""Where entries are kept: in memory, or in a folder that processes share."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import threading
+from collections import OrderedDict
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+from optctx.errors import OptctxError
+
+__all__ = ["MemoryStore", "Store", "open_folder"]
+
+_DIGEST = 32  # bytes of SHA-256
+
+
+class Store(Protocol):
+    """Bytes by key, the least recently used ones dropped when there are too many.
+
+    Everything may be called by any number of threads at once.
+    """
+
+    def get(self, key: str) -> bytes | None: ...
+    def set(self, key: str, value: bytes) -> None: ...
+    def changing(self) -> AbstractContextManager[object]:
+        """For as long as nobody else may change anything."""
+
+    def clear(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class MemoryStore:
+    """Of this process."""
+
+    def __init__(self, size_limit: int) -> None:
+        """`size_limit`: bytes of values."""
+        self._limit = size_limit
+        self._size = 0
+        self._values: OrderedDict[str, bytes] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def get(self, key: str) -> bytes | None:
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def set(self, key: str, value: bytes) -> None:
+        with self._lock:
+            self._size += len(value) - len(self._values.pop(key, b""))
+            self._values[key] = value
+            while self._size > self._limit:
+                self._size -= len(self._values.popitem(last=False)[1])
+
+    def changing(self) -> AbstractContextManager[object]:
+        return self._lock
+
+    def clear(self) -> None:
+        with self._lock:
+            self._values.clear()
+            self._size = 0
+
+    def close(self) -> None:
+        self.clear()
+
+
+class _FolderStore:
+    """A folder, by diskcache. Each value follows its digest: a damaged one counts as none."""
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def get(self, key: str) -> bytes | None:
+        value = self._cache.get(key)
+        if not isinstance(value, bytes) or hashlib.sha256(value[_DIGEST:]).digest() != value[:_DIGEST]:
+            return None
+        return value[_DIGEST:]
+
+    def set(self, key: str, value: bytes) -> None:
+        self._cache.set(key, hashlib.sha256(value).digest() + value)
+
+    def changing(self) -> AbstractContextManager[object]:
+        transaction: AbstractContextManager[object] = self._cache.transact(retry=True)
+        return transaction
+
+    def clear(self) -> None:
+        self._cache.clear()
+
+    def close(self) -> None:
+        self._cache.close()
+
+
+def open_folder(directory: str | os.PathLike[str], size_limit: int) -> Store:
+    """A store in a folder, which is made if need be.
+
+    Raises OptctxError where diskcache is missing or the folder cannot be used.
+    """
+    try:
+        import diskcache
+    except ImportError as error:
+        raise OptctxError(
+            f"cannot keep compiled code in a folder: {error}; install optctx[cache], or give no folder"
+        ) from error
+
+    class PlainBytes(diskcache.Disk):  # type: ignore[misc]
+        """Whoever can write to the folder must not be able to have anything unpickled here."""
+
+        def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> Any:
+            return None if mode == diskcache.core.MODE_PICKLE else super().fetch(mode, filename, value, read)
+
+    try:
+        return _FolderStore(
+            diskcache.Cache(
+                os.fspath(Path(directory)),
+                disk=PlainBytes,
+                size_limit=size_limit,
+                eviction_policy="least-recently-used",
+            )
+        )
+    except (OSError, sqlite3.Error, diskcache.Timeout) as error:
+        raise OptctxError(f"cannot keep compiled code in {os.fspath(directory)!r}: {error}") from error
