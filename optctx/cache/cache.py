@@ -28,7 +28,7 @@ __all__ = ["CompileCache"]
 
 
 class CompileCache:
-    """Compiled code under the input's bitcode, pipeline and target, and the options that the compilation read.
+    """Compiled code under the input, pipeline and target, and the options that the compilation read.
 
     Option sets that differ only in options that nothing reads share an entry; a change of one that is read
     is a miss. What the options say is taken from the scope of the calling thread.
