@@ -42,6 +42,9 @@ public:
     // closed: other threads must not be reading them.
     void apply();
     void undo() noexcept;
+    const std::vector<Change>& changes() const noexcept { return changes_; }
+    // What was there before, one for each change while they are in force.
+    const std::vector<Saved>& saved() const noexcept { return saved_; }
 
 private:
     void undo_from(std::size_t count) noexcept;
@@ -53,5 +56,17 @@ private:
     std::uintptr_t set_debug_types_;
     std::vector<Saved> saved_;
 };
+
+// An option that changes in force cover, as it was before.
+struct Covered {
+    std::uintptr_t option;
+    Saved saved;
+};
+// Copies: the changes may be undone by another thread at any moment. There is one set of changes in force at a time.
+std::vector<Covered> covered_options();
+// Counts what was applied and undone: odd from the moment when a change is begun until it is undone.
+std::uint64_t process_wide_epoch() noexcept;
+// In the child of a fork, where a thread that was making changes is gone.
+void forget_who_changes();
 
 }  // namespace optctx::view
