@@ -299,4 +299,5 @@ NB_MODULE(_native, m) {
     add_audit(m);
     add_bind(m);
     add_interface(m);
+    add_drift(m);
 }

@@ -13,3 +13,8 @@ void add_bind(nanobind::module_& m);
 void drop_orphans();
 // What Python says of each option so that lookups from C++ find it (bindings_interface.cpp).
 void add_interface(nanobind::module_& m);
+// What tells when somebody changes LLVM's own options (bindings_drift.cpp).
+void add_drift(nanobind::module_& m);
+// Called at the beginning and the end of every call that llvmlite makes, while somebody listens. Never throw.
+void tell_call_begins() noexcept;
+void tell_call_ends() noexcept;

@@ -578,3 +578,55 @@ class LookupTable:
 
     def publish(self) -> None:
         """From now on C++ finds these options; the table is empty afterwards."""
+
+def observe_occurrences(add_occurrence: int, begin: object, end: object) -> int:
+    """
+    The function that takes the place of LLVM's `add_occurrence` in tables of virtual functions. It calls begin(option), LLVM's, and end(option, name, value or None for a flag), on whatever thread; once in a process.
+    """
+
+def set_call_listeners(begins: object, ends: object) -> None:
+    """
+    What hears of llvmlite's calls while `listen_to_calls` says so; once in a process.
+    """
+
+def listen_to_calls(on: bool) -> None: ...
+
+def native_stack() -> list[int]:
+    """Addresses in the functions that this thread is in, innermost first."""
+
+def symbol_near(address: int) -> tuple[str, str]:
+    """(name of an exported symbol or '', path of the library or '')."""
+
+class Spans:
+    """Pieces of memory that are read together."""
+
+    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
+        """(address, size in bytes) each; they must stay readable."""
+
+    def read(self) -> bytes: ...
+
+class Covered:
+    """
+    An option that optctx itself has changed process-wide, as it was before.
+    """
+
+    @property
+    def option(self) -> int: ...
+
+    @property
+    def occurrences(self) -> int: ...
+
+    @property
+    def value(self) -> int:
+        """Address of a copy."""
+
+    @property
+    def variable(self) -> int:
+        """Address of a copy of what cl::location points at, 0 if there is none."""
+
+def covered_options() -> list[Covered]: ...
+
+def process_wide_epoch() -> int:
+    """
+    Odd while changes of contexts with process_wide="exclusive" are in force; grows with each.
+    """
