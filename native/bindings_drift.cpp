@@ -44,23 +44,24 @@ bool begin(std::uintptr_t option) {
     return true;
 }
 
-nb::bytes to_bytes(const image::RawStringRef& text) { return nb::bytes(text.data, text.size); }
-
-void end(std::uintptr_t option, image::RawStringRef name, image::RawStringRef value) {
+void end(std::uintptr_t option, image::RawStringRef value, bool refused) {
     if (!python_lives()) return;
     const nb::gil_scoped_acquire gil;
-    const nb::object given = value.data == nullptr ? nb::object(nb::none()) : nb::object(to_bytes(value));
-    call(*end_occurrence, "optctx: after an option was set", option, to_bytes(name), given);
+    const nb::object given =
+        value.data == nullptr ? nb::object(nb::none()) : nb::object(nb::bytes(value.data, value.size));
+    call(*end_occurrence, "optctx: after an option was set", option, given, refused);
 }
 
-// A copy of what changes in force cover, at addresses that stay good as long as it lives.
-std::uintptr_t address_of(const std::vector<std::uint8_t>& bytes) {
-    return bytes.empty() ? 0 : reinterpret_cast<std::uintptr_t>(bytes.data());
-}
+// Copies of what changes in force cover, at addresses that stay good as long as it lives.
+struct CoveredStorage {
+    std::vector<view::Covered> pieces;
+};
 
-std::uint16_t occurrences(const view::Saved& saved) {
-    // The saved head begins with the count.
-    return static_cast<std::uint16_t>(saved.head.at(0) | saved.head.at(1) << 8);
+std::uintptr_t place(const CoveredStorage& storage, std::uintptr_t address) {
+    for (const view::Covered& piece : storage.pieces)
+        if (address - piece.address < piece.bytes.size())
+            return reinterpret_cast<std::uintptr_t>(piece.bytes.data()) + (address - piece.address);
+    return address;
 }
 
 std::pair<std::string, std::string> symbol_near(std::uintptr_t address) {
@@ -90,7 +91,8 @@ void add_drift(nb::module_& m) {
         },
         "add_occurrence"_a, "begin"_a, "end"_a,
         "The function that takes the place of LLVM's `add_occurrence` in tables of virtual functions. It calls "
-        "begin(option), LLVM's, and end(option, name, value or None for a flag), on whatever thread; once in a "
+        "begin(option), LLVM's, and end(option, value or None for a flag, whether LLVM refused it), on whatever "
+        "thread; once in a "
         "process.");
     m.def(
         "set_call_listeners",
@@ -100,6 +102,13 @@ void add_drift(nb::module_& m) {
         },
         "begins"_a, "ends"_a, "What hears of llvmlite's calls while `listen_to_calls` says so; once in a process.");
     m.def("listen_to_calls", [](bool on) { listening = on; }, "on"_a);
+    m.def(
+        "report_unraisable",
+        [](nb::handle error, nb::handle where) {
+            PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+            PyErr_WriteUnraisable(where.ptr());
+        },
+        "error"_a, "where"_a, "Tells sys.unraisablehook of an exception.");
     m.def("native_stack", &drift::native_stack, "Addresses in the functions that this thread is in, innermost first.");
     m.def("symbol_near", &symbol_near, "address"_a, "(name of an exported symbol or '', path of the library or '').");
     nb::class_<drift::Spans>(m, "Spans", "Pieces of memory that are read together.")
@@ -113,15 +122,11 @@ void add_drift(nb::module_& m) {
             const std::string bytes = drift::read(self);
             return nb::bytes(bytes.data(), bytes.size());
         });
-    nb::class_<view::Covered>(m, "Covered", "An option that optctx itself has changed process-wide, as it was before.")
-        .def_ro("option", &view::Covered::option)
-        .def_prop_ro("occurrences", [](const view::Covered& c) { return occurrences(c.saved); })
-        .def_prop_ro(
-            "value", [](const view::Covered& c) { return address_of(c.saved.value); }, "Address of a copy.")
-        .def_prop_ro(
-            "variable", [](const view::Covered& c) { return address_of(c.saved.variable); },
-            "Address of a copy of what cl::location points at, 0 if there is none.");
-    m.def("covered_options", &view::covered_options);
+    nb::class_<CoveredStorage>(m, "CoveredStorage",
+                               "LLVM's storage that optctx itself has changed at this moment, as it was before.")
+        .def("__init__", [](CoveredStorage* self) { new (self) CoveredStorage{view::covered_storage()}; })
+        .def("place", &place, "address"_a,
+             "Where to read what is at an address: in a copy, good as long as this object lives, or there.");
     m.def("process_wide_epoch", &view::process_wide_epoch,
           "Odd while changes of contexts with process_wide=\"exclusive\" are in force; grows with each.");
 }

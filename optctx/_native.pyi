@@ -581,7 +581,7 @@ class LookupTable:
 
 def observe_occurrences(add_occurrence: int, begin: object, end: object) -> int:
     """
-    The function that takes the place of LLVM's `add_occurrence` in tables of virtual functions. It calls begin(option), LLVM's, and end(option, name, value or None for a flag), on whatever thread; once in a process.
+    The function that takes the place of LLVM's `add_occurrence` in tables of virtual functions. It calls begin(option), LLVM's, and end(option, value or None for a flag, whether LLVM refused it), on whatever thread; once in a process.
     """
 
 def set_call_listeners(begins: object, ends: object) -> None:
@@ -590,6 +590,9 @@ def set_call_listeners(begins: object, ends: object) -> None:
     """
 
 def listen_to_calls(on: bool) -> None: ...
+
+def report_unraisable(error: object, where: object) -> None:
+    """Tells sys.unraisablehook of an exception."""
 
 def native_stack() -> list[int]:
     """Addresses in the functions that this thread is in, innermost first."""
@@ -605,26 +608,17 @@ class Spans:
 
     def read(self) -> bytes: ...
 
-class Covered:
+class CoveredStorage:
     """
-    An option that optctx itself has changed process-wide, as it was before.
+    LLVM's storage that optctx itself has changed at this moment, as it was before.
     """
 
-    @property
-    def option(self) -> int: ...
+    def __init__(self) -> None: ...
 
-    @property
-    def occurrences(self) -> int: ...
-
-    @property
-    def value(self) -> int:
-        """Address of a copy."""
-
-    @property
-    def variable(self) -> int:
-        """Address of a copy of what cl::location points at, 0 if there is none."""
-
-def covered_options() -> list[Covered]: ...
+    def place(self, address: int) -> int:
+        """
+        Where to read what is at an address: in a copy, good as long as this object lives, or there.
+        """
 
 def process_wide_epoch() -> int:
     """

@@ -18,7 +18,7 @@ bool add_occurrence(void* option, unsigned position, RawStringRef name, RawStrin
     const auto address = reinterpret_cast<std::uintptr_t>(option);
     const bool watched = watching.begin(address);
     const bool refused = original(option, position, name, value, multi);
-    if (watched) watching.end(address, name, value);
+    if (watched) watching.end(address, value, refused);
     return refused;
 }
 

@@ -13,7 +13,7 @@ struct Observer {
     // False: `end` is not to be called.
     bool (*begin)(std::uintptr_t option);
     // `value` without data: the option was given as a flag.
-    void (*end)(std::uintptr_t option, image::RawStringRef name, image::RawStringRef value);
+    void (*end)(std::uintptr_t option, image::RawStringRef value, bool refused);
 };
 
 // `add_occurrence`: LLVM's own bool Option::addOccurrence(unsigned, StringRef, StringRef, bool), which goes on doing

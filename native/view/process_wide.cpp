@@ -104,13 +104,21 @@ void ProcessWide::undo_one(const Change& change, const Saved& saved) noexcept {
     if (change.state_size != 0) restore(change.state, saved.state);
 }
 
-std::vector<Covered> covered_options() {
+std::vector<Covered> ProcessWide::covered() const {
+    std::vector<Covered> found;
+    for (std::size_t i = 0; i < saved_.size(); ++i) {
+        const Change& change = changes_[i];
+        found.push_back({change.option + head_at, saved_[i].head});
+        found.push_back({change.option + change.value_offset, saved_[i].value});
+        found.push_back({change.variable, saved_[i].variable});
+        found.push_back({change.state, saved_[i].state});
+    }
+    return found;
+}
+
+std::vector<Covered> covered_storage() {
     const std::lock_guard lock(*changing);
-    std::vector<Covered> covered;
-    if (in_force == nullptr) return covered;
-    for (std::size_t i = 0; i < in_force->saved().size(); ++i)
-        covered.push_back({in_force->changes()[i].option, in_force->saved()[i]});
-    return covered;
+    return in_force == nullptr ? std::vector<Covered>{} : in_force->covered();
 }
 
 std::uint64_t process_wide_epoch() noexcept { return epoch.load(); }
