@@ -8,12 +8,14 @@ Importing changes nothing; the first use attaches to the LLVM in this process.
 """
 
 from optctx.context import OptionContext, bound, current, lookup, unbind
+from optctx.drifting import Drift, DriftEvent, Drifts, Watcher, drift, watch
 from optctx.engine.attach import attach_now as attach
 from optctx.engine.attach import detach
 from optctx.engine.report import info
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
+    DriftWarning,
     EngineWarning,
     OptctxError,
     OptionTypeError,
@@ -32,6 +34,10 @@ from optctx.tasks import propagating, wrap
 __all__ = [
     "ContextMismatchError",
     "ContextMismatchWarning",
+    "Drift",
+    "DriftEvent",
+    "DriftWarning",
+    "Drifts",
     "EngineWarning",
     "OptctxError",
     "Option",
@@ -43,10 +49,12 @@ __all__ = [
     "ScopeError",
     "UnknownOptionError",
     "UnsupportedImageError",
+    "Watcher",
     "attach",
     "bound",
     "current",
     "detach",
+    "drift",
     "emit_assembly",
     "emit_object",
     "get_include",
@@ -56,5 +64,6 @@ __all__ = [
     "registry",
     "run_passes",
     "unbind",
+    "watch",
     "wrap",
 ]

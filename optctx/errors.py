@@ -9,6 +9,7 @@ __all__ = [
     "AuditError",
     "ContextMismatchError",
     "ContextMismatchWarning",
+    "DriftWarning",
     "EngineWarning",
     "OptctxError",
     "OptionTypeError",
@@ -59,6 +60,14 @@ class ContextMismatchError(ScopeError):
 
 class ContextMismatchWarning(UserWarning):
     """LLVM ran on a module of a bound LLVMContext under other option values, those of its thread."""
+
+
+class DriftWarning(UserWarning):
+    """Somebody changed the process-wide value of an LLVM option; `event` is the record of it."""
+
+    def __init__(self, event: object) -> None:
+        super().__init__(str(event))
+        self.event = event
 
 
 class ProcessWideOptionError(OptctxError):
