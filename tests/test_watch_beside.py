@@ -67,6 +67,28 @@ def test_contexts_are_not_heard_of() -> None:
     in_child(child)
 
 
+def test_contexts_that_come_and_go_on_other_threads_are_not_taken_for_drift() -> None:
+    def child() -> None:
+        done = threading.Event()
+
+        def enter_and_leave() -> None:
+            for seed in range(1, 150):
+                with OptionContext({"rng-seed": seed, "debug-only": "x"}, process_wide="exclusive"):
+                    parse_module()
+            done.set()
+
+        def look() -> None:
+            while not done.is_set():
+                assert dict(drift()) == {}
+                parse_module()
+
+        with watch(ignore) as watcher:
+            in_threads([enter_and_leave, look])
+        assert watcher.events == []
+
+    in_child(child)
+
+
 def test_what_others_set_while_a_thread_is_inside_is_heard_of() -> None:
     def child() -> None:
         with watch(ignore) as watcher:

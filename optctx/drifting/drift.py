@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from optctx._native import CoveredStorage
+from optctx._native import CoveredStorage, process_wide_epoch
 from optctx.drifting.state import State, drifted_states, outside_contexts, registered_state
 from optctx.engine.attach import Engine, attach
 from optctx.engine.plan import PlannedOption
@@ -77,8 +77,7 @@ def drift() -> Drifts:
     """
     engine = attach()
     states = drifted_states(engine, engine.space.drift())
-    ours = CoveredStorage()
-    states.update((each.record.address, outside_contexts(engine, each, ours)) for each in refused(engine))
+    states.update(_outside_contexts(engine))
     found = []
     for address, state in states.items():
         option = engine.plan.options[address]
@@ -103,6 +102,16 @@ def times(count: int) -> str:
     if count == 0:
         return "not given"
     return "given once" if count == 1 else f"given {count} times"
+
+
+def _outside_contexts(engine: Engine) -> dict[int, State]:
+    """Address of the option -> state, where no context has storage of its own."""
+    while True:
+        epoch = process_wide_epoch()
+        ours = CoveredStorage()
+        states = {each.record.address: outside_contexts(engine, each, ours) for each in refused(engine)}
+        if process_wide_epoch() == epoch:  # else a context changed them meanwhile, or put them back
+            return states
 
 
 def _drift(name: str, registered: State, now: State) -> Drift:

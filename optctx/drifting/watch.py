@@ -157,9 +157,9 @@ class _Watching:
         with self._changing:
             if self._interception is None:
                 listeners = Listeners(self._begins, self._ends, self.look, self._call_ends)
-                self._interception = Interception(engine, listeners, self._returning)
                 self._comparison = Comparison(engine)
                 self._engine = engine
+                self._interception = Interception(engine, listeners, self._returning)
             if not self._watchers:
                 assert self._comparison is not None  # made with the interception
                 self._parsing.clear()
