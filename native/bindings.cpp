@@ -357,4 +357,5 @@ NB_MODULE(_native, m) {
     add_bind(m);
     add_interface(m);
     add_record(m);
+    add_drift(m);
 }

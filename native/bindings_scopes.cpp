@@ -82,6 +82,11 @@ void begin_call(const May& may) {
 
 void end_call() { drop(view::end_call()); }
 
+void end_library_call() {
+    end_call();
+    tell_call_ends();
+}
+
 void report(const char* problem) {
     PyErr_SetString(PyExc_RuntimeError, problem);
     PyErr_WriteUnraisable(nullptr);
@@ -113,6 +118,7 @@ void begin_library_call() {
     } catch (const std::exception& error) {
         report(error.what());
     }
+    tell_call_begins();
 }
 
 void begin_compilation() {
@@ -198,7 +204,7 @@ void add_scopes(nb::module_& m) {
         "(mark, token) of the innermost scope entered on this thread, or None.");
     m.def("begin_library_call", &begin_library_call,
           "LLVM sees what the running task is inside of until `end_library_call`; never raises.");
-    m.def("end_library_call", &end_call);
+    m.def("end_library_call", &end_library_call);
     m.def("begin_compilation", &begin_compilation,
           "The same, for calls without llvmlite's lock; waits while options are changed process-wide, and counts this "
           "thread among those inside LLVM.");

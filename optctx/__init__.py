@@ -8,12 +8,14 @@ Importing changes nothing; the first use attaches to the LLVM in this process.
 """
 
 from optctx.context import OptionContext, bound, current, lookup, unbind
+from optctx.drifting import Drift, DriftEvent, Drifts, Watcher, drift, watch
 from optctx.engine.attach import attach_now as attach
 from optctx.engine.attach import detach
 from optctx.engine.report import info
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
+    DriftWarning,
     EngineWarning,
     LinkMismatchError,
     OptctxError,
@@ -37,6 +39,10 @@ from optctx.tasks import propagating, wrap
 __all__ = [
     "ContextMismatchError",
     "ContextMismatchWarning",
+    "Drift",
+    "DriftEvent",
+    "DriftWarning",
+    "Drifts",
     "EngineWarning",
     "LinkMismatchError",
     "Log",
@@ -54,11 +60,13 @@ __all__ = [
     "UnreadOptionError",
     "UnreadOptionWarning",
     "UnsupportedImageError",
+    "Watcher",
     "attach",
     "bound",
     "check_link",
     "current",
     "detach",
+    "drift",
     "emit_assembly",
     "emit_object",
     "get_include",
@@ -70,5 +78,6 @@ __all__ = [
     "run_passes",
     "stamp",
     "unbind",
+    "watch",
     "wrap",
 ]

@@ -647,3 +647,49 @@ def prepare_recording(space: Space, instructions: Sequence[tuple[int, int, int]]
     """
     `instructions`: (address, number of the base register, reader) behind the words of readers.
     """
+
+def observe_occurrences(add_occurrence: int, begin: object, end: object) -> int:
+    """
+    The function that takes the place of LLVM's `add_occurrence` in tables of virtual functions. It calls begin(option), LLVM's, and end(option, value or None for a flag, whether LLVM refused it), on whatever thread; once in a process.
+    """
+
+def set_call_listeners(begins: object, ends: object) -> None:
+    """
+    What hears of llvmlite's calls while `listen_to_calls` says so; once in a process.
+    """
+
+def listen_to_calls(on: bool) -> None: ...
+
+def report_unraisable(error: object, where: object) -> None:
+    """Tells sys.unraisablehook of an exception."""
+
+def native_stack() -> list[int]:
+    """Addresses in the functions that this thread is in, innermost first."""
+
+def symbol_near(address: int) -> tuple[str, str]:
+    """(name of an exported symbol or '', path of the library or '')."""
+
+class Spans:
+    """Pieces of memory that are read together."""
+
+    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
+        """(address, size in bytes) each; they must stay readable."""
+
+    def read(self) -> bytes: ...
+
+class CoveredStorage:
+    """
+    LLVM's storage that optctx itself has changed at this moment, as it was before.
+    """
+
+    def __init__(self) -> None: ...
+
+    def place(self, address: int) -> int:
+        """
+        Where to read what is at an address: in a copy, good as long as this object lives, or there.
+        """
+
+def process_wide_epoch() -> int:
+    """
+    Odd while changes of contexts with process_wide="exclusive" are in force; grows with each.
+    """

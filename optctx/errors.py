@@ -9,6 +9,7 @@ __all__ = [
     "AuditError",
     "ContextMismatchError",
     "ContextMismatchWarning",
+    "DriftWarning",
     "EngineWarning",
     "LinkMismatchError",
     "OptctxError",
@@ -66,6 +67,14 @@ class ContextMismatchWarning(UserWarning):
 
 class LinkMismatchError(OptctxError):
     """Modules that are to be linked, or were, were compiled with different options."""
+
+
+class DriftWarning(UserWarning):
+    """Somebody changed the process-wide value of an LLVM option; `event` is the record of it."""
+
+    def __init__(self, event: object) -> None:
+        super().__init__(str(event))
+        self.event = event
 
 
 class ProcessWideOptionError(OptctxError):

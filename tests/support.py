@@ -11,12 +11,14 @@ import sys
 import textwrap
 import threading
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Sequence
 
 from llvmlite import binding
 
 from optctx import OptionContext, info, registry
+from optctx.engine.attach import attach
 from optctx.fresh import Job, Result, compile_job
 
 X86 = "x86_64-unknown-linux-gnu"
@@ -168,7 +170,10 @@ def in_child(work: Callable[[], object]) -> None:
         try:
             work()
             code = 0
+        except BaseException:  # nobody else would say what went wrong
+            traceback.print_exc()
         finally:
+            sys.stderr.flush()
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
@@ -187,6 +192,31 @@ def scopes_become(count: int) -> bool:
     while (entered := info()["active_scopes"]) != count and time.monotonic() < deadline:
         time.sleep(0.001)
     return bool(entered == count)
+
+
+def set_option(name: str, text: str | None = None) -> None:
+    """Sets an option for the whole process, as users of llvmlite do; None gives it as a flag."""
+    binding.set_option("", f"-{name}" if text is None else f"-{name}={text}")
+
+
+def write(name: str, value: int) -> None:
+    """Writes a 32-bit option's variable for the whole process, past LLVM's parsers."""
+    engine = attach()
+    address = engine.options[name].record.address + engine.survey.value_offset
+    ctypes.c_uint.from_address(address).value = value
+
+
+def reset_all() -> None:
+    """What LLVM offers to programs that parse several command lines; nothing in llvmlite calls it."""
+    address = attach().image.symbol("_ZN4llvm2cl25ResetAllOptionOccurrencesEv")
+    assert address is not None
+    ctypes.CFUNCTYPE(None)(address)()
+
+
+def parse_module() -> None:
+    """A call through llvmlite, which raises nothing."""
+    with binding.create_context() as context:
+        binding.parse_assembly(COUNTED, context).close()
 
 
 def process_state() -> dict[str, tuple[object, int]]:

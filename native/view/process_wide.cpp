@@ -2,8 +2,10 @@
 
 #include "image/option_layout.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 namespace optctx::view {
@@ -12,6 +14,10 @@ namespace {
 using image::RawBits;
 using image::RawList;
 using image::RawOption;
+
+std::mutex* changing = new std::mutex;  // held while changes are made or undone; outlives every thread
+const ProcessWide* in_force = nullptr;  // guarded by it
+std::atomic<std::uint64_t> epoch{0};
 
 constexpr std::size_t head_at = offsetof(RawOption, occurrences);
 constexpr std::size_t head_size = offsetof(RawOption, arg) - head_at;
@@ -53,6 +59,8 @@ ProcessWide::ProcessWide(Space& space, std::vector<Change> changes, std::string 
     : space_(space), changes_(std::move(changes)), key_(std::move(key)), set_debug_types_(set_debug_types) {}
 
 void ProcessWide::apply() {
+    const std::lock_guard lock(*changing);
+    ++epoch;
     saved_.clear();
     for (const Change& change : changes_) {
         auto* option = reinterpret_cast<void*>(change.option);
@@ -69,12 +77,19 @@ void ProcessWide::apply() {
             space_.add_occurrences(option, change.name, change.texts);
         } catch (...) {
             undo_from(saved_.size());
+            ++epoch;
             throw;
         }
     }
+    in_force = this;
 }
 
-void ProcessWide::undo() noexcept { undo_from(saved_.size()); }
+void ProcessWide::undo() noexcept {
+    const std::lock_guard lock(*changing);
+    in_force = nullptr;
+    undo_from(saved_.size());
+    ++epoch;
+}
 
 void ProcessWide::undo_from(std::size_t count) noexcept {
     while (count-- > 0) undo_one(changes_[count], saved_[count]);
@@ -88,5 +103,27 @@ void ProcessWide::undo_one(const Change& change, const Saved& saved) noexcept {
     if (change.variable_size != 0) restore(change.variable, saved.variable);
     if (change.state_size != 0) restore(change.state, saved.state);
 }
+
+std::vector<Covered> ProcessWide::covered() const {
+    std::vector<Covered> found;
+    for (std::size_t i = 0; i < saved_.size(); ++i) {
+        const Change& change = changes_[i];
+        found.push_back({change.option + head_at, saved_[i].head});
+        found.push_back({change.option + change.value_offset, saved_[i].value});
+        found.push_back({change.variable, saved_[i].variable});
+        found.push_back({change.state, saved_[i].state});
+    }
+    return found;
+}
+
+std::vector<Covered> covered_storage() {
+    const std::lock_guard lock(*changing);
+    return in_force == nullptr ? std::vector<Covered>{} : in_force->covered();
+}
+
+std::uint64_t process_wide_epoch() noexcept { return epoch.load(); }
+
+// The mutex may be held by a thread that is gone: it is left behind.
+void forget_who_changes() { changing = new std::mutex; }
 
 }  // namespace optctx::view

@@ -32,6 +32,12 @@ struct Saved {
     std::vector<std::uint8_t> state;
 };
 
+// LLVM's storage at an address, as it was before.
+struct Covered {
+    std::uintptr_t address;
+    std::vector<std::uint8_t> bytes;
+};
+
 // A set of changes that is in force or not. `key` is the same for the same changes and for no others. Always owned
 // by a C++ shared_ptr, as Context is.
 class ProcessWide : public std::enable_shared_from_this<ProcessWide> {
@@ -42,6 +48,9 @@ public:
     // closed: other threads must not be reading them.
     void apply();
     void undo() noexcept;
+    // What was there before, while the changes are in force: copies, with the addresses that they were taken from.
+    // Where two are of the same storage, the first is what was there before all changes.
+    std::vector<Covered> covered() const;
 
 private:
     void undo_from(std::size_t count) noexcept;
@@ -53,5 +62,12 @@ private:
     std::uintptr_t set_debug_types_;
     std::vector<Saved> saved_;
 };
+
+// What the changes in force cover; the changes may be undone by another thread at any moment.
+std::vector<Covered> covered_storage();
+// Counts what was applied and undone: odd from the moment when a change is begun until it is undone.
+std::uint64_t process_wide_epoch() noexcept;
+// In the child of a fork, where a thread that was making changes is gone.
+void forget_who_changes();
 
 }  // namespace optctx::view

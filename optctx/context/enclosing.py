@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from optctx.engine.attach import when_attached
 from optctx.errors import OptctxError
 
-__all__ = ["raise_problems", "tell"]
+__all__ = ["raise_problems", "tell", "when_returning"]
 
-# llvmlite's functions that run passes, emit, or compile.
+# llvmlite's functions that run passes, emit, or compile, and the one that sets options.
 _FUNCTIONS = (
+    "LLVMPY_SetCommandLine",
     "LLVMPY_RunNewModulePassManager",
     "LLVMPY_RunNewFunctionPassManager",
     "LLVMPY_TargetMachineEmitToMemory",
@@ -36,6 +38,7 @@ class _Problems(threading.local):
 
 
 _problems = _Problems()
+_listeners: list[Callable[[], None]] = []
 
 
 def tell(problem: OptctxError | Warning) -> None:
@@ -52,6 +55,13 @@ def raise_problems(stacklevel: int = 3) -> None:
     for problem in found:
         if isinstance(problem, OptctxError):
             raise problem
+    for listener in _listeners:
+        listener()
+
+
+def when_returning(listener: Callable[[], None]) -> None:
+    """Has the listener called, from now on, where such a call returns; it may raise for its caller."""
+    _listeners.append(listener)
 
 
 def _arm() -> None:
@@ -62,7 +72,7 @@ def _arm() -> None:
 
 
 def _check(result: Any, _function: object, _arguments: object) -> Any:
-    if _problems.found:
+    if _problems.found or _listeners:
         raise_problems(_LLVMLITE_LEVEL)
     return result
 

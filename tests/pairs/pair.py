@@ -63,7 +63,9 @@ def pairs(draw: st.DrawFn) -> Pair:
     """The second set differs from the first in one argument more, less or changed, or in several."""
     inputs, own, everything = _sample()
     job = draw(st.sampled_from(inputs))
-    argument = st.sampled_from(own[job]) | st.sampled_from(everything) if own[job] else st.sampled_from(everything)
+    argument = (
+        st.sampled_from(own[job]) | st.sampled_from(everything) if own[job] else st.sampled_from(everything)
+    )
     arguments = st.lists(argument, max_size=_MOST, unique_by=lambda text: text.split("=")[0])
     first = draw(arguments)
     second = list(first)

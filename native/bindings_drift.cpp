@@ -1,0 +1,132 @@
+// Python bindings of drift/, and the way from a thread that changes an option back into Python.
+#include "bindings.hpp"
+#include "drift/occurrences.hpp"
+#include "drift/spans.hpp"
+#include "native_calls.hpp"
+#include "view/process_wide.hpp"
+
+#include <dlfcn.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+namespace {
+
+// Set once each, kept for ever: LLVM may run while Python shuts down.
+nb::object* begin_occurrence = nullptr;
+nb::object* end_occurrence = nullptr;
+nb::object* call_begins = nullptr;
+nb::object* call_ends = nullptr;
+std::atomic<bool> listening{false};
+
+template <class... Arguments>
+void call(nb::object& function, const char* where, Arguments&&... arguments) noexcept {
+    const nb::error_scope pending;  // one may be set, and has to be there afterwards
+    try {
+        function(std::forward<Arguments>(arguments)...);
+    } catch (nb::python_error& error) {
+        error.discard_as_unraisable(where);
+    }
+}
+
+bool python_lives() { return nb::is_alive() && !native_calls::python_is_ending(); }
+
+bool begin(std::uintptr_t option) {
+    if (!python_lives()) return false;
+    const nb::gil_scoped_acquire gil;
+    call(*begin_occurrence, "optctx: before an option is set", option);
+    return true;
+}
+
+void end(std::uintptr_t option, image::RawStringRef value, bool refused) {
+    if (!python_lives()) return;
+    const nb::gil_scoped_acquire gil;
+    const nb::object given =
+        value.data == nullptr ? nb::object(nb::none()) : nb::object(nb::bytes(value.data, value.size));
+    call(*end_occurrence, "optctx: after an option was set", option, given, refused);
+}
+
+// Copies of what changes in force cover, at addresses that stay good as long as it lives.
+struct CoveredStorage {
+    std::vector<view::Covered> pieces;
+};
+
+std::uintptr_t place(const CoveredStorage& storage, std::uintptr_t address) {
+    for (const view::Covered& piece : storage.pieces)
+        if (address - piece.address < piece.bytes.size())
+            return reinterpret_cast<std::uintptr_t>(piece.bytes.data()) + (address - piece.address);
+    return address;
+}
+
+std::pair<std::string, std::string> symbol_near(std::uintptr_t address) {
+    Dl_info found{};
+    if (dladdr(reinterpret_cast<const void*>(address), &found) == 0) return {};
+    return {found.dli_sname == nullptr ? "" : found.dli_sname, found.dli_fname == nullptr ? "" : found.dli_fname};
+}
+
+}  // namespace
+
+void tell_call_begins() noexcept {
+    if (listening.load(std::memory_order_relaxed)) call(*call_begins, "optctx: at a call of llvmlite's");
+}
+
+void tell_call_ends() noexcept {
+    if (listening.load(std::memory_order_relaxed)) call(*call_ends, "optctx: after a call of llvmlite's");
+}
+
+void add_drift(nb::module_& m) {
+    m.def(
+        "observe_occurrences",
+        [](std::uintptr_t add_occurrence, nb::object before, nb::object after) {
+            begin_occurrence = new nb::object(std::move(before));
+            end_occurrence = new nb::object(std::move(after));
+            drift::observe(add_occurrence, {begin, end});
+            return drift::watched_add_occurrence();
+        },
+        "add_occurrence"_a, "begin"_a, "end"_a,
+        "The function that takes the place of LLVM's `add_occurrence` in tables of virtual functions. It calls "
+        "begin(option), LLVM's, and end(option, value or None for a flag, whether LLVM refused it), on whatever "
+        "thread; once in a "
+        "process.");
+    m.def(
+        "set_call_listeners",
+        [](nb::object begins, nb::object ends) {
+            call_begins = new nb::object(std::move(begins));
+            call_ends = new nb::object(std::move(ends));
+        },
+        "begins"_a, "ends"_a, "What hears of llvmlite's calls while `listen_to_calls` says so; once in a process.");
+    m.def("listen_to_calls", [](bool on) { listening = on; }, "on"_a);
+    m.def(
+        "report_unraisable",
+        [](nb::handle error, nb::handle where) {
+            PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+            PyErr_WriteUnraisable(where.ptr());
+        },
+        "error"_a, "where"_a, "Tells sys.unraisablehook of an exception.");
+    m.def("native_stack", &drift::native_stack, "Addresses in the functions that this thread is in, innermost first.");
+    m.def("symbol_near", &symbol_near, "address"_a, "(name of an exported symbol or '', path of the library or '').");
+    nb::class_<drift::Spans>(m, "Spans", "Pieces of memory that are read together.")
+        .def(
+            "__init__",
+            [](drift::Spans* self, const std::vector<std::pair<std::uintptr_t, std::size_t>>& spans) {
+                new (self) drift::Spans{spans};
+            },
+            "spans"_a, "(address, size in bytes) each; they must stay readable.")
+        .def("read", [](const drift::Spans& self) {
+            const std::string bytes = drift::read(self);
+            return nb::bytes(bytes.data(), bytes.size());
+        });
+    nb::class_<CoveredStorage>(m, "CoveredStorage",
+                               "LLVM's storage that optctx itself has changed at this moment, as it was before.")
+        .def("__init__", [](CoveredStorage* self) { new (self) CoveredStorage{view::covered_storage()}; })
+        .def("place", &place, "address"_a,
+             "Where to read what is at an address: in a copy, good as long as this object lives, or there.");
+    m.def("process_wide_epoch", &view::process_wide_epoch,
+          "Odd while changes of contexts with process_wide=\"exclusive\" are in force; grows with each.");
+}

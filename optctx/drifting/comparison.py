@@ -1,0 +1,111 @@
+"""Finds changes of process-wide values that nobody told of, by comparing with what was there before."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from optctx._native import Kind, Spans, process_wide_epoch
+from optctx.drifting.drift import refused
+from optctx.drifting.state import State, drifted_states, live_state, registered_state
+from optctx.engine.attach import Engine
+from optctx.engine.plan import PlannedOption
+
+__all__ = ["Comparison", "Difference"]
+
+_HEAD = (8, 8)  # (bytes from the start of an Option, size): how often it was given, flags, position
+_VALUE_SIZES = {Kind.boolean: 1, Kind.character: 1, Kind.list: 24}  # bytes; of others a word says enough
+_WORD = 8
+
+
+@dataclass(frozen=True)
+class Difference:
+    option: PlannedOption
+    before: State
+    after: State
+
+
+class Comparison:
+    """What the options were when somebody looked last, for the whole process.
+
+    Nobody waits here: while another thread is comparing, or this one further out, nothing is found.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._busy = threading.Lock()
+        self._explained: dict[int, tuple[str, object]] = {}  # states that were reported by other means
+        self._refused = refused(engine)
+        self._spans = Spans([span for option in self._refused for span in _spans(engine, option)])
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """What happened until now is not found any more."""
+        self._explained.clear()
+        self._drift = self._engine.space.drift()
+        self._drifted = drifted_states(self._engine, self._drift)
+        self._bytes = self._spans.read()
+        self._states = {each.record.address: live_state(self._engine, each) for each in self._refused}
+
+    def forked(self) -> None:
+        """In a child of fork a thread that is gone may have been comparing."""
+        self._busy = threading.Lock()
+
+    def explain(self, option: PlannedOption, state: State) -> None:
+        """This state of the option was told of: `differences` leaves it out."""
+        self._explained[option.record.address] = state.key
+
+    def differences(self) -> list[Difference]:
+        """What changed since the last time, in the order of the registry."""
+        if not self._busy.acquire(blocking=False):
+            return []
+        try:
+            found = [*self._of_scoped(), *self._of_refused()]
+        finally:
+            self._busy.release()
+        return [each for each in found if not self._was_explained(each)]
+
+    def _of_scoped(self) -> list[Difference]:
+        """Where threads take turns, the values of whoever is inside are not in the way."""
+        drift = self._engine.space.drift()
+        if drift.is_same(self._drift):
+            return []
+        before, after = self._drifted, drifted_states(self._engine, drift)
+        self._drift, self._drifted = drift, after
+        found = []
+        for address in {**before, **after}:
+            option = self._engine.plan.options[address]
+            registered = registered_state(self._engine, option)
+            found.append(Difference(option, before.get(address, registered), after.get(address, registered)))
+        return [each for each in found if each.before.key != each.after.key]
+
+    def _of_refused(self) -> list[Difference]:
+        """While a context with `process_wide="exclusive"` changes such options, nothing is compared."""
+        epoch = process_wide_epoch()
+        if epoch % 2:
+            return []
+        now = self._spans.read()
+        if now == self._bytes:
+            return []
+        states = {each.record.address: live_state(self._engine, each) for each in self._refused}
+        if process_wide_epoch() != epoch:
+            return []
+        before, self._states, self._bytes = self._states, states, now
+        return [
+            Difference(each, before[each.record.address], states[each.record.address])
+            for each in self._refused
+            if before[each.record.address].key != states[each.record.address].key
+        ]
+
+    def _was_explained(self, found: Difference) -> bool:
+        return self._explained.pop(found.option.record.address, None) == found.after.key
+
+
+def _spans(engine: Engine, option: PlannedOption) -> list[tuple[int, int]]:
+    """(address, bytes) of what tells that the option may have changed."""
+    record = option.record
+    size = _VALUE_SIZES.get(record.type.kind, _WORD)
+    if record.variable:
+        size = min(size, record.variable_size or size)
+    value = record.variable or record.address + engine.survey.value_offset
+    return [(record.address + _HEAD[0], _HEAD[1]), (value, size)]

@@ -1,0 +1,135 @@
+"""One change of a process-wide value, with the thread and the stacks of the moment when it was seen."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import traceback
+from dataclasses import dataclass, field
+from types import FrameType
+
+from optctx._native import Image, demangle, native_stack, symbol_near
+from optctx.drifting.drift import times
+from optctx.registry.values import Value
+
+__all__ = ["DriftEvent", "Moment", "here"]
+
+_OWN = __name__.rpartition(".")[0]
+_BETWEEN = ("optctx", "llvmlite")  # packages that a warning points past
+
+
+@dataclass(frozen=True)
+class DriftEvent:
+    """An option whose process-wide value somebody changed.
+
+    `exact`: seen in the act, so `thread`, `stack` and `native_stack` are those of whoever did it, and `text`
+    is what LLVM was given (None: a flag), `refused` whether it took that badly: the option counts as given
+    all the same. Otherwise it was noticed later, by comparing, and they belong to
+    the call that was made then.
+
+    `before` and `after` are None for a type without a readable form; `occurrences`: how often the option was
+    given by then. `stack` is Python's, innermost call last; `native_stack` names the functions of LLVM, and
+    the code that called them, innermost first; it is empty if the change was only noticed. `thread` is "" for
+    a thread that Python did not start.
+    """
+
+    name: str
+    before: Value
+    after: Value
+    occurrences: int
+    exact: bool
+    text: str | None
+    refused: bool
+    thread: str
+    thread_id: int
+    stack: traceback.StackSummary = field(repr=False)
+    native_stack: tuple[str, ...] = field(repr=False)
+    readable: bool = True
+
+    def __str__(self) -> str:
+        """One line, for reports."""
+        change = f" from {self.before!r} to {self.after!r}" if self.readable else self._given()
+        refused = f"; LLVM refused {self.text!r}" if self.refused else ""
+        change += f" ({times(self.occurrences)}{refused})"
+        thread = self.thread or f"{self.thread_id}, which is not Python's"
+        how = f"was set process-wide{change} by thread {thread}"
+        if not self.exact:
+            how = f"has been changed process-wide{change}; this was noticed in thread {thread}"
+        return f"LLVM option {self.name!r} {how}"
+
+    def _given(self) -> str:
+        """For a type without a readable form."""
+        return f" to what {self.text!r} says" if self.text is not None else ""
+
+    def report(self) -> str:
+        """The same, and both stacks: several lines."""
+        native = "".join(f"  {each}\n" for each in self.native_stack)
+        parts = [f"{self}\n"]
+        if self.stack:
+            parts += ["Python, innermost call last:\n", *self.stack.format()]
+        if native:
+            parts += ["LLVM, innermost call first:\n", native]
+        return "".join(parts)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Who is at work on this thread. `place`: file, line and module that a warning points at."""
+
+    thread: str
+    thread_id: int
+    stack: traceback.StackSummary
+    native_stack: tuple[str, ...]
+    place: tuple[str, int, str]
+
+
+def here(image: Image | None = None) -> Moment:
+    """This moment of this thread; LLVM's functions are told for code that runs under them, of `image`."""
+    ident = threading.get_ident()
+    name = next((each.name for each in threading.enumerate() if each.ident == ident), "")
+    frames = _frames()
+    outside = (each for each in frames if _package(each) not in _BETWEEN)
+    user = next(outside, frames[0] if frames else None)
+    place = ("<native code>", 1, "")
+    if user is not None:
+        place = (user.f_code.co_filename, user.f_lineno or 1, user.f_globals.get("__name__", ""))
+    stack = traceback.StackSummary.from_list(
+        [
+            traceback.FrameSummary(
+                each.f_code.co_filename, each.f_lineno or 1, each.f_code.co_name, lookup_line=False
+            )
+            for each in reversed(frames)
+        ]
+    )
+    return Moment(name, ident, stack, () if image is None else _native_stack(image), place)
+
+
+def _frames() -> list[FrameType]:
+    """Innermost first; without those of this package, which are in the way."""
+    frames: list[FrameType] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frames or not str(frame.f_globals.get("__name__", "")).startswith(_OWN):
+            frames.append(frame)
+        frame = frame.f_back
+    return frames
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _native_stack(image: Image) -> tuple[str, ...]:
+    """Functions of LLVM from the innermost on, and the one outside that called them."""
+    found: list[str] = []
+    for address in native_stack():
+        function = image.function_at(address) if image.contains(address) else None
+        if function is not None:
+            found.append(demangle(function.name))
+        elif found:
+            name, library = symbol_near(address)
+            file = os.path.basename(library) or "unknown code"
+            found.append(f"{demangle(name)} ({file})" if name else file)
+            break
+    return tuple(found)

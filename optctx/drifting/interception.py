@@ -1,0 +1,88 @@
+"""Has LLVM tell when it gives a value to an option: pointers in its tables of virtual functions.
+
+`Option::addOccurrence` is virtual, and nothing calls it but through a table. While somebody watches, the
+tables lead to a function of optctx's that calls it. No code is changed, so this works in both ways of
+running, and under running threads: every pointer is one aligned word. optctx's own parses call LLVM's
+function by its address and are not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from optctx._native import (
+    PointerTransaction,
+    Span,
+    find_data_pointers,
+    listen_to_calls,
+    observe_occurrences,
+    set_call_listeners,
+)
+from optctx.context.enclosing import when_returning
+from optctx.context.scope import follow_tasks
+from optctx.engine.attach import Engine
+from optctx.engine.way import add_occurrence_of
+from optctx.errors import UnsupportedImageError
+
+__all__ = ["Interception", "Listeners"]
+
+
+class Listeners:
+    """What is called while somebody watches, on any thread; nothing in it may raise.
+
+    `begins(option)` and `ends(option, text, refused)` around LLVM's parse of one value, in the middle of its
+    work; `call_begins` and `call_ends` around every call that llvmlite makes, with its lock held.
+    """
+
+    def __init__(
+        self,
+        begins: Callable[[int], None],
+        ends: Callable[[int, bytes | None, bool], None],
+        call_begins: Callable[[], None],
+        call_ends: Callable[[], None],
+    ) -> None:
+        self.begins = begins
+        self.ends = ends
+        self.call_begins = call_begins
+        self.call_ends = call_ends
+
+
+class Interception:
+    """Made once in a process, off. `returning` is called where the enclosing call can still raise."""
+
+    def __init__(self, engine: Engine, listeners: Listeners, returning: Callable[[], None]) -> None:
+        """Changes nothing yet. Raises UnsupportedImageError if LLVM's tables are not as expected."""
+        function = add_occurrence_of(engine.image)
+        places = find_data_pointers(engine.image, [Span(function, 1)])
+        if not places:
+            raise UnsupportedImageError(
+                f"{engine.image.path}: expected pointers to Option::addOccurrence in tables of virtual "
+                "functions, found none"
+            )
+        self._engine = engine
+        replacement = observe_occurrences(function, listeners.begins, listeners.ends)
+        try:
+            self._tables = PointerTransaction([(at, target, replacement) for at, target in places])
+        except RuntimeError as error:
+            raise UnsupportedImageError(f"{engine.image.path}: {error}; nothing was changed") from error
+        set_call_listeners(listeners.call_begins, listeners.call_ends)
+        when_returning(returning)
+
+    def start(self) -> None:
+        """Reaches the whole process. Raises UnsupportedImageError with nothing changed."""
+        follow_tasks(self._engine)  # llvmlite tells of its calls from then on
+        try:
+            self._tables.commit()
+        except RuntimeError as error:
+            raise UnsupportedImageError(
+                f"cannot watch LLVM's options: {error}; nothing was changed"
+            ) from error
+        listen_to_calls(True)
+
+    def stop(self) -> None:
+        """LLVM's tables are as before. If they cannot be written any more they stay, and nobody listens."""
+        listen_to_calls(False)
+        try:
+            self._tables.undo()
+        except RuntimeError:
+            return

@@ -1,0 +1,94 @@
+"""What LLVM can tell of an option, apart from its storage: the value, and how often it was given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optctx._native import CoveredStorage, Kind, Setting, option_at, read_bytes, read_words
+from optctx.engine.attach import Engine
+from optctx.engine.plan import PlannedOption
+from optctx.registry.values import Value, read_default, read_value
+
+__all__ = ["State", "drifted_states", "live_state", "outside_contexts", "registered_state"]
+
+_OCCURRENCES = (8, 2)  # (bytes from the start of an Option, size)
+_LIST_DEFAULTS = 24  # bytes from a cl::list's values to the vector of what cl::list_init gave
+
+
+@dataclass(frozen=True)
+class State:
+    """`value` is None for types without a readable form: there only `occurrences` tells of a change."""
+
+    value: Value
+    occurrences: int
+    readable: bool = True
+
+    @property
+    def key(self) -> tuple[str, object]:
+        """The same for states that LLVM treats alike: it asks for the value, and whether it was given."""
+        return repr(self.value), self.occurrences != 0 if self.readable else self.occurrences
+
+
+def live_state(engine: Engine, option: PlannedOption) -> State:
+    """As LLVM's own storage has it at this moment, whoever put it there."""
+    record = option.record
+    address = record.variable or record.address + engine.survey.value_offset
+    return _state(option, address, option_at(record.address).occurrences)
+
+
+def outside_contexts(engine: Engine, option: PlannedOption, ours: CoveredStorage) -> State:
+    """The same without what contexts with `process_wide="exclusive"` have changed at this moment, `ours`."""
+    record = option.record
+    address = record.variable or record.address + engine.survey.value_offset
+    at, size = _OCCURRENCES
+    occurrences = read_bytes(ours.place(record.address + at), size)
+    return _state(option, ours.place(address), int.from_bytes(occurrences, "little"))
+
+
+def registered_state(engine: Engine, option: PlannedOption) -> State:
+    """What cl::init said, whatever anybody set since, before optctx was there or after.
+
+    A list of an option that contexts refuse is read from LLVM's own copy, where cl::list_init gave nothing;
+    None stands for one that cannot be told.
+    """
+    record, space = option.record, engine.space
+    offset = engine.survey.value_offset
+    if _has_storage(option):
+        assert option.slot is not None
+        if record.type.external:
+            return _state(option, space.default_address(option.variable_slot), 0)
+        return _state(option, space.default_address(option.slot) + offset, 0)
+    if record.type.kind == Kind.list:
+        begin, end = read_words(record.address + offset + _LIST_DEFAULTS, 2)
+        return State([], 0) if begin == end else State(None, 0, False)
+    if record.type.kind == Kind.bits:
+        return State([], 0)
+    return State(read_default(option, offset), 0, _is_readable(option))
+
+
+def drifted_states(engine: Engine, drift: Setting) -> dict[int, State]:
+    """Address of the option -> state, for all that a drift of the space holds."""
+    addresses = {patch.slot: patch.address for patch in drift.patches}
+    found = {}
+    for option in engine.plan.options.values():
+        if option.slot is None or option.slot not in addresses:
+            continue
+        at = addresses[option.slot]
+        value = at + engine.survey.value_offset
+        if option.record.type.external:
+            value = addresses[option.variable_slot]
+        found[option.record.address] = _state(option, value, option_at(at).occurrences)
+    return found
+
+
+def _has_storage(option: PlannedOption) -> bool:
+    return option.scope != "process" and option.slot is not None
+
+
+def _state(option: PlannedOption, address: int, occurrences: int) -> State:
+    readable = _is_readable(option)
+    return State(read_value(option, address) if readable else None, occurrences, readable)
+
+
+def _is_readable(option: PlannedOption) -> bool:
+    return bool(option.record.type.kind != Kind.other)

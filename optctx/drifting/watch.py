@@ -1,0 +1,314 @@
+"""Watchers: each hears of every change of a process-wide value, on whatever thread."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import warnings
+from collections.abc import Callable
+from types import TracebackType
+from typing import NamedTuple
+
+from optctx._native import report_unraisable
+from optctx.drifting.comparison import Comparison, Difference
+from optctx.drifting.event import DriftEvent, Moment, here
+from optctx.drifting.interception import Interception, Listeners
+from optctx.drifting.state import State, live_state
+from optctx.engine.attach import Engine, attach
+from optctx.engine.plan import PlannedOption
+from optctx.errors import DriftWarning, OptionTypeError, shown
+
+__all__ = ["Watcher", "watch"]
+
+Callback = Callable[[DriftEvent], object]
+
+
+class Watcher:
+    """Hears of changes from the moment when `watch` made it until `close`, or until its `with` block ends.
+
+    `events` are the records, in the order in which they were seen. Any thread may close it.
+    """
+
+    def __init__(self, callback: Callback | None) -> None:
+        self.events: list[DriftEvent] = []
+        self._callback = callback
+        self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        """Whether it hears of nothing any more."""
+        return self._closed
+
+    def close(self) -> None:
+        """Ends the watch, after a last comparison; a second call does nothing.
+
+        Raises what the callback, or a warning that is an error, raises for what was not told yet.
+        """
+        if self._closed:
+            return
+        _watching.look()
+        self._closed = True
+        _watching.leave(self)
+        _raise_first(_watching.tell(lambda each: each.watcher is self))
+
+    def __enter__(self) -> Watcher:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        try:
+            self.close()
+        except Exception as error:
+            if value is None:
+                raise
+            _unraisable(error)  # the block's own error is the one to see
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "open"
+        return f"<Watcher: {state}, {len(self.events)} event(s)>"
+
+    def _tell(self, event: DriftEvent, moment: Moment) -> None:
+        if self._callback is not None:
+            self._callback(event)
+            return
+        file, line, module = moment.place
+        warnings.warn_explicit(DriftWarning(event), DriftWarning, file, line, module or None)
+
+
+def watch(callback: Callback | None = None) -> Watcher:
+    """Has every change of an option's process-wide value reported, from now on and on all threads.
+
+    Reports go to `callback`, with a DriftEvent, or are DriftWarnings that point at the line that made the
+    change. What LLVM parses, as for llvmlite's `set_option`, is seen in the act: the record has the stacks of
+    that moment. The report comes when LLVM is done, from the call that set the option, so an exception of the
+    callback and a warning that is an error are raised there; the option stays set. What something writes
+    past LLVM's parsers is noticed at the next call through llvmlite, at the end of a compilation, or on
+    closing, and reported from there (to `sys.unraisablehook` where that is a call that could not raise).
+
+    The callback runs on the thread that made the change, or noticed it, with llvmlite's lock held: it may use
+    LLVM, and must not wait for a thread that does. What contexts change is not reported. A child of fork goes
+    on watching by itself.
+
+    Reaches the whole process: calls through llvmlite take longer until the last watcher is closed. Attaches
+    at first use. Raises OptionTypeError for a callback that cannot be called, UnsupportedImageError with
+    nothing changed where LLVM cannot be watched.
+    """
+    if callback is not None and not callable(callback):
+        raise OptionTypeError(f"watch takes a function of one DriftEvent, found {shown(callback)}")
+    watcher = Watcher(callback)
+    _watching.join(watcher, attach())
+    return watcher
+
+
+class _Report:
+    """What a watcher was not told yet, and the thread that is to tell it."""
+
+    def __init__(self, watcher: Watcher, event: DriftEvent, moment: Moment) -> None:
+        self.watcher = watcher
+        self.event = event
+        self.moment = moment
+        self.thread = threading.get_ident()
+
+    def tell(self) -> None:
+        self.watcher._tell(self.event, self.moment)
+
+
+class _Inside(threading.local):
+    """Whether this thread is in the middle of LLVM's work: `with` it, it is."""
+
+    llvm = 0
+
+    def __enter__(self) -> None:
+        self.llvm += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.llvm -= 1
+
+
+class _Act(NamedTuple):
+    """What LLVM was given, where it was seen in the act."""
+
+    text: str | None
+    refused: bool
+
+
+class _Watching:
+    """The watchers of this process.
+
+    What runs inside LLVM's and llvmlite's calls waits for nobody: lists are changed in single steps.
+    """
+
+    def __init__(self) -> None:
+        self._changing = threading.RLock()  # of `_watchers`
+        self._watchers: tuple[Watcher, ...] = ()
+        self._reports: list[_Report] = []
+        self._parsing: list[tuple[int, int, State]] = []  # (thread, address of the option, before)
+        self._inside = _Inside()
+        self._engine: Engine | None = None
+        self._interception: Interception | None = None
+        self._comparison: Comparison | None = None
+
+    def join(self, watcher: Watcher, engine: Engine) -> None:
+        with self._changing:
+            if self._interception is None:
+                listeners = Listeners(self._begins, self._ends, self.look, self._call_ends)
+                self._comparison = Comparison(engine)
+                self._engine = engine
+                self._interception = Interception(engine, listeners, self._returning)
+            if not self._watchers:
+                assert self._comparison is not None  # made with the interception
+                self._parsing.clear()
+                self._comparison.begin_again()
+                self._interception.start()
+            else:
+                self.look()  # what changed before is not for the new one
+            self._watchers = (*self._watchers, watcher)
+
+    def leave(self, watcher: Watcher) -> None:
+        with self._changing:
+            left = tuple(each for each in self._watchers if each is not watcher)
+            if len(left) == len(self._watchers):
+                return
+            self._watchers = left
+            if not left and self._interception is not None:
+                self._interception.stop()
+
+    def look(self) -> None:
+        """Compares, and reports what nobody told of."""
+        if self._comparison is None or not self._watchers:
+            return
+        at_work = {address for _, address, _ in self._parsing}
+        found = [each for each in self._comparison.differences() if each.option.record.address not in at_work]
+        if found:
+            moment = here()
+            for each in found:
+                self._report(each, moment)
+
+    def tell(self, wanted: Callable[[_Report], bool]) -> list[Exception]:
+        """Tells the watchers what they were not told yet; returns what they raise.
+
+        Not in the middle of LLVM's work: the collector may run code there that calls llvmlite, or closes.
+        """
+        raised: list[Exception] = []
+        if self._inside.llvm:
+            return raised
+        for report in [each for each in self._reports if wanted(each)]:
+            try:
+                self._reports.remove(report)
+            except ValueError:
+                continue  # told by a call inside another
+            try:
+                report.tell()
+            except Exception as error:  # for the enclosing call
+                raised.append(error)
+        return raised
+
+    def process_ends(self) -> None:
+        """Python's functions are not called by LLVM any more."""
+        with self._changing:
+            self._watchers = ()
+            if self._interception is not None:
+                self._interception.stop()
+
+    def forked(self) -> None:
+        """In the child only this thread lives on."""
+        self._changing = threading.RLock()
+        me = threading.get_ident()
+        self._parsing = [each for each in self._parsing if each[0] == me]
+        self._reports = [each for each in self._reports if each.thread == me]
+        if self._comparison is not None:
+            self._comparison.forked()
+
+    # Inside LLVM
+
+    def _begins(self, address: int) -> None:
+        option = self._option(address)
+        if option is None or self._engine is None:
+            return
+        with self._inside:
+            self.look()
+            self._parsing.append((threading.get_ident(), address, live_state(self._engine, option)))
+
+    def _ends(self, address: int, text: bytes | None, refused: bool) -> None:
+        option = self._option(address)
+        begun = self._take_begun(address)
+        if option is None or begun is None or self._engine is None or self._comparison is None:
+            return
+        with self._inside:
+            found = Difference(option, begun, live_state(self._engine, option))
+            if found.before.key != found.after.key:
+                self._comparison.explain(option, found.after)
+                given = None if text is None else text.decode(errors="backslashreplace")
+                self._report(found, here(self._engine.image), _Act(given, refused))
+            self.look()
+
+    def _option(self, address: int) -> PlannedOption | None:
+        return None if self._engine is None else self._engine.plan.options.get(address)
+
+    def _take_begun(self, address: int) -> State | None:
+        """What the option was when this thread's innermost parse of it began."""
+        me = threading.get_ident()
+        for at in range(len(self._parsing) - 1, -1, -1):
+            thread, option, before = self._parsing[at]
+            if (thread, option) == (me, address):
+                del self._parsing[at]
+                return before
+        return None
+
+    # Around calls
+
+    def _call_ends(self) -> None:
+        """llvmlite would keep its lock if this raised."""
+        if self._reports:
+            for error in self.tell(_is_of_this_thread):
+                _unraisable(error)
+
+    def _returning(self) -> None:
+        self.look()
+        if self._reports:
+            _raise_first(self.tell(_is_of_this_thread))
+
+    def _report(self, found: Difference, moment: Moment, act: _Act | None = None) -> None:
+        event = DriftEvent(
+            found.option.record.name,
+            found.before.value,
+            found.after.value,
+            found.after.occurrences,
+            act is not None,
+            None if act is None else act.text,
+            act is not None and act.refused,
+            moment.thread,
+            moment.thread_id,
+            moment.stack,
+            moment.native_stack,
+            found.after.readable,
+        )
+        for watcher in self._watchers:
+            watcher.events.append(event)
+            self._reports.append(_Report(watcher, event, moment))
+
+
+def _is_of_this_thread(report: _Report) -> bool:
+    return report.thread == threading.get_ident()
+
+
+def _raise_first(errors: list[Exception]) -> None:
+    for error in errors[1:]:
+        _unraisable(error)
+    if errors:
+        raise errors[0]
+
+
+def _unraisable(error: Exception) -> None:
+    """As Python does for what is raised where nobody could catch it."""
+    report_unraisable(error, watch)
+
+
+_watching = _Watching()
+os.register_at_fork(after_in_child=_watching.forked)
+atexit.register(_watching.process_ends)

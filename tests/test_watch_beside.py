@@ -1,0 +1,280 @@
+"""Watchers beside contexts, threads, forks, the collector and the end of the process."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+
+import pytest
+from llvmlite import binding
+from support import (
+    in_child,
+    in_threads,
+    parse_module,
+    run_python,
+    set_option,
+    unrolled_by_llvmlite,
+)
+from test_watch import ignore, told
+
+import optctx
+from optctx import DriftEvent, OptionContext, drift, watch
+from optctx._native import Span, find_data_pointers, read_words
+from optctx.drifting.watch import _watching
+from optctx.engine.attach import attach
+from optctx.engine.way import add_occurrence_of
+
+pytestmark = pytest.mark.usefixtures("attached")
+
+
+def test_calls_past_llvmlite_are_seen_in_the_act_and_told_of_when_python_calls_llvm_again() -> None:
+    def child() -> None:
+        from llvmlite.binding import ffi
+
+        library = ctypes.CDLL(ffi.lib._name)
+        seen: list[DriftEvent] = []
+        with watch(seen.append) as watcher:
+            library.LLVMPY_SetCommandLine(b"", b"-unroll-count=4")
+            assert [told(each) for each in watcher.events] == [("unroll-count", 0, 4, True)]
+            assert watcher.events[0].stack[-1].name == "child"
+            assert seen == []
+            parse_module()
+            assert seen == watcher.events
+            in_threads([lambda: library.LLVMPY_SetCommandLine(b"", b"-unroll-count=5")])
+            parse_module()
+            assert len(seen) == 1  # for the thread that did it, which is gone
+        assert [each.after for each in seen] == [4, 5]
+
+    in_child(child)
+
+
+def test_contexts_are_not_heard_of() -> None:
+    def child() -> None:
+        with watch(ignore) as watcher:
+            with OptionContext({"unroll-count": 4}), binding.create_context() as llvm_context:
+                assert unrolled_by_llvmlite() == 4
+                with OptionContext(stats=True, rng_seed=4, process_wide="exclusive"):
+                    parse_module()
+                    set_option("stats", "true")  # given already, and put back on leaving
+                if attach().way.intercepts:
+                    OptionContext(unroll_count=8).bind(llvm_context)
+                parse_module()
+            optctx.current()
+            parse_module()
+        assert watcher.events == []
+
+    in_child(child)
+
+
+def test_contexts_that_come_and_go_on_other_threads_are_not_taken_for_drift() -> None:
+    def child() -> None:
+        done = threading.Event()
+
+        def enter_and_leave() -> None:
+            for seed in range(1, 150):
+                with OptionContext({"rng-seed": seed, "debug-only": "x"}, process_wide="exclusive"):
+                    parse_module()
+            done.set()
+
+        def look() -> None:
+            while not done.is_set():
+                assert dict(drift()) == {}
+                parse_module()
+
+        with watch(ignore) as watcher:
+            in_threads([enter_and_leave, look])
+        assert watcher.events == []
+
+    in_child(child)
+
+
+def test_what_others_set_while_a_thread_is_inside_is_heard_of() -> None:
+    def child() -> None:
+        with watch(ignore) as watcher:
+            with OptionContext({"unroll-count": 4}):
+                set_option("unroll-count", "8")
+                assert unrolled_by_llvmlite() == (4 if attach().way.intercepts else 8)
+            parse_module()
+        [event] = watcher.events
+        assert (event.after, event.exact) == (8, True)
+        assert ("unroll-count" in drift()) == attach().way.intercepts  # else it is undone with the scope
+
+    in_child(child)
+
+
+def test_after_the_last_watcher_nothing_is_left() -> None:
+    places = [at for at, *_ in tables()]
+    before = [read_words(at, 1) for at in places]
+    with watch(ignore):
+        assert [read_words(at, 1) for at in places] != before
+        with watch(ignore):
+            pass
+        assert [read_words(at, 1) for at in places] != before
+    assert [read_words(at, 1) for at in places] == before
+
+    def child() -> None:
+        watcher = watch(ignore)
+        watcher.close()
+        set_option("unroll-count", "4")
+        parse_module()
+        assert watcher.events == []
+        with watch(ignore) as again:  # what was set before is not for it
+            parse_module()
+        assert again.events == []
+
+    in_child(child)
+
+
+def tables() -> list[tuple[int, int]]:
+    image = attach().image
+    return find_data_pointers(image, [Span(add_occurrence_of(image), 1)])
+
+
+def test_any_thread_may_close_a_watcher_and_many_may_watch_at_once() -> None:
+    def child() -> None:
+        watchers: list[optctx.Watcher] = []
+        heard: list[DriftEvent] = []
+
+        def open_and_close() -> None:
+            for _ in range(50):
+                watchers.append(watch(heard.append))
+                parse_module()
+                watchers.pop().close()
+
+        def set_options() -> None:
+            for value in range(1, 100):
+                set_option("unroll-count", str(value))
+
+        with watch(ignore) as throughout:
+            in_threads([open_and_close, open_and_close, set_options])
+            assert not watchers
+        changes = [(each.before, each.after) for each in throughout.events]
+        assert changes == [(value - 1, value) for value in range(1, 100)]
+        assert all(each.exact for each in throughout.events)
+
+    in_child(child)
+
+
+def test_options_set_on_several_threads_are_each_heard_of_once() -> None:
+    names = ["unroll-count", "slp-threshold", "inline-threshold"]
+
+    def child() -> None:
+        with watch(ignore) as watcher:
+
+            def work(name: str) -> None:
+                threading.current_thread().name = name
+                for value in range(1, 50):
+                    set_option(name, str(value))
+
+            in_threads([lambda name=name: work(name) for name in names])  # type: ignore[misc]
+        for name in names:
+            events = [each for each in watcher.events if each.name == name]
+            assert [each.after for each in events] == list(range(1, 50))
+            assert {(each.exact, each.thread) for each in events} == {(True, name)}
+
+    in_child(child)
+
+
+def test_a_child_of_fork_goes_on_watching_by_itself() -> None:
+    def child() -> None:
+        with watch(ignore) as watcher:
+
+            def grandchild() -> None:
+                set_option("unroll-count", "4")
+                assert [told(each) for each in watcher.events] == [("unroll-count", 0, 4, True)]
+                watcher.close()
+
+            in_child(grandchild)
+            assert watcher.events == []
+            set_option("unroll-count", "5")
+            assert [told(each) for each in watcher.events] == [("unroll-count", 0, 5, True)]
+
+    in_child(child)
+
+
+def test_watching_goes_on_after_detach() -> None:
+    def child() -> None:
+        with watch(ignore) as watcher:
+            optctx.detach()
+            set_option("unroll-count", "4")
+        assert len(watcher.events) == 1
+
+    in_child(child)
+
+
+def test_what_the_collector_closes_in_the_middle_of_a_parse_tells_nobody() -> None:
+    class Closes:
+        """Calls LLVM when it is collected, as llvmlite's objects do."""
+
+        def __del__(self) -> None:
+            parse_module()
+            collected.append(len(heard))
+
+    collected: list[int] = []
+    heard: list[DriftEvent] = []
+
+    def at_work(*_: object) -> None:
+        if len(_watching._reports) == 1 and not collected:
+            Closes()
+
+    watcher = watch(heard.append)
+
+    def child() -> None:
+        sys.setprofile(at_work)
+        set_option("filter-print-funcs", "a,b")
+        sys.setprofile(None)
+        assert collected == [0]  # between the two values, with the first not told yet
+        assert [each.after for each in heard] == [["a"], ["a", "b"]]
+
+    in_child(child)
+    watcher.close()
+
+
+def test_a_process_ends_well_with_watchers_and_threads_at_work() -> None:
+    run_python("""
+        import itertools, threading, warnings
+        import llvmlite.binding as llvm
+        import optctx
+        from support import COUNTED
+
+        def work():
+            for value in itertools.count():
+                llvm.set_option("", f"-unroll-count={value % 9}")
+
+        watcher = optctx.watch(lambda event: started.set())
+        module = llvm.parse_assembly(COUNTED)
+        started = threading.Event()
+        for _ in range(2):
+            threading.Thread(target=work, daemon=True).start()
+        started.wait(60)
+    """)
+
+
+@pytest.mark.parametrize("forbidden", [False, True])
+def test_it_works_where_threads_take_turns_and_where_code_cannot_be_changed(forbidden: bool) -> None:
+    said = run_python(
+        """
+        import ctypes, os, sys, warnings
+        import llvmlite.binding as llvm
+        import optctx
+        PR_SET_MDWE, REFUSE_EXEC_GAIN = 65, 1  # linux/prctl.h: no page becomes executable from now on
+        if sys.argv[1] == "True":
+            os.environ["OPTCTX_ENGINE"] = ""
+            if ctypes.CDLL(None).prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0):
+                sys.exit()
+        else:
+            os.environ["OPTCTX_ENGINE"] = "exclusive"
+        warnings.simplefilter("ignore", optctx.EngineWarning)
+        with optctx.watch(print):
+            llvm.set_option("", "-unroll-count=4")
+        print(optctx.info()["engine"], optctx.drift())
+        """,
+        str(forbidden),
+    )
+    if not said:
+        pytest.skip("the kernel cannot be asked to forbid it")
+    assert said == (
+        "LLVM option 'unroll-count' was set process-wide from 0 to 4 (given once) by thread MainThread\n"
+        "exclusive unroll-count: 0 was registered, 4 now (given once)\n"
+    )
