@@ -6,18 +6,19 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from hypothesis import HealthCheck, Phase, assume, given, seed, settings
 from hypothesis import strategies as st
 
 import optctx
 from optctx import OptionContext
 from optctx.errors import OptctxError
-from tests.conformance.job import Job, Outcome, compile_job, initialise
+from tests.conformance.job import Job, compile_job, initialise
 from tests.conformance.runlines import read_jobs
 
-__all__ = ["Compiled", "Pair", "compile_pair", "pairs"]
+__all__ = ["Pair", "Verdict", "judge", "make_pairs"]
 
 _TESTS = Path(__file__).parent.parent
-_MOST = 4  # options of one set
+_MOST = 4  # options of one set, before the second one gets more
 
 
 @dataclass(frozen=True)
@@ -30,24 +31,54 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Compiled:
-    """What came out, and the fingerprint of what was read; `read`: names."""
+class Verdict:
+    """Whether the fingerprints are equal, and whether the outputs are."""
 
-    outcome: Outcome
-    fingerprint: str
-    read: frozenset[str]
+    same_fingerprint: bool
+    same_output: bool
+
+
+def make_pairs(number: int, count: int) -> list[Pair]:
+    """`count` pairs from seed `number`: the second set has an argument less, or others more, or both."""
+    made: list[Pair] = []
+
+    @seed(number)
+    @settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(_pairs())
+    def collect(pair: Pair) -> None:
+        made.append(pair)
+
+    collect()
+    return made
+
+
+def judge(pair: Pair) -> Verdict:
+    """Compiles both on this thread, one after the other, each inside a context and a recording of its own."""
+    first, second = _compile(pair.job, pair.first), _compile(pair.job, pair.second)
+    return Verdict(first[1] == second[1], first[0] == second[0])
+
+
+def _compile(job: Job, options: tuple[str, ...]) -> tuple[object, str]:
+    with OptionContext.from_args(options, base="defaults"), optctx.record() as log:
+        outcome = compile_job(replace(job, options=options))
+    return outcome, log.fingerprint()
 
 
 @cache
-def _sample() -> tuple[tuple[Job, ...], dict[Job, tuple[str, ...]], tuple[str, ...]]:
-    """(inputs, arguments that matter to each, all arguments): what tests/sample holds, as far as it is scoped."""
+def _sample() -> tuple[dict[Job, list[str]], list[str]]:
+    """(inputs of tests/sample, each with arguments that matter to it; all arguments), as far as scoped."""
     initialise()
     jobs, _ = read_jobs(_TESTS, ["sample"], lambda name: name in optctx.registry())
     own: dict[Job, list[str]] = {}
     for job in jobs:
         own.setdefault(job.bare(), []).extend(option for option in job.options if _is_scoped(option))
-    everything = sorted({option for options in own.values() for option in options})
-    return tuple(own), {job: tuple(options) for job, options in own.items()}, tuple(everything)
+    return own, sorted({option for options in own.values() for option in options})
 
 
 def _is_scoped(option: str) -> bool:
@@ -59,29 +90,22 @@ def _is_scoped(option: str) -> bool:
 
 
 @st.composite
-def pairs(draw: st.DrawFn) -> Pair:
-    """The second set differs from the first in one argument more, less or changed, or in several."""
-    inputs, own, everything = _sample()
-    job = draw(st.sampled_from(inputs))
-    argument = (
-        st.sampled_from(own[job]) | st.sampled_from(everything) if own[job] else st.sampled_from(everything)
-    )
-    arguments = st.lists(argument, max_size=_MOST, unique_by=lambda text: text.split("=")[0])
+def _pairs(draw: st.DrawFn) -> Pair:
+    own, everything = _sample()
+    job = draw(st.sampled_from(list(own)))
+    argument = st.sampled_from(everything)
+    if own[job]:
+        argument = st.sampled_from(own[job]) | argument
+    arguments = st.lists(argument, max_size=_MOST, unique_by=_name)
     first = draw(arguments)
     second = list(first)
     if first and draw(st.booleans()):
         second.pop(draw(st.integers(0, len(first) - 1)))
-    names = {text.split("=")[0] for text in second}
-    second += [text for text in draw(arguments) if text.split("=")[0] not in names]
+    taken = {_name(text) for text in second}
+    second += [text for text in draw(arguments) if _name(text) not in taken]
+    assume(set(first) != set(second))
     return Pair(job, tuple(first), tuple(second))
 
 
-def compile_pair(pair: Pair) -> tuple[Compiled, Compiled]:
-    """Both sets on this thread, one after the other."""
-    return _compile(replace(pair.job, options=pair.first)), _compile(replace(pair.job, options=pair.second))
-
-
-def _compile(job: Job) -> Compiled:
-    with OptionContext.from_args(job.options, base="defaults"), optctx.record() as log:
-        outcome = compile_job(job)
-    return Compiled(outcome, log.fingerprint(), log.names)
+def _name(argument: str) -> str:
+    return argument.split("=")[0]

@@ -1,0 +1,7 @@
+"""python -m tests.pairs"""
+
+import sys
+
+from tests.pairs.main import main
+
+sys.exit(main())
