@@ -7,6 +7,7 @@
 Importing changes nothing; the first use attaches to the LLVM in this process.
 """
 
+from optctx.cache import CompileCache
 from optctx.context import OptionContext, bound, current, lookup, unbind
 from optctx.drifting import Drift, DriftEvent, Drifts, Watcher, drift, watch
 from optctx.engine.attach import attach_now as attach
@@ -37,6 +38,7 @@ from optctx.registry import Option, registry
 from optctx.tasks import propagating, wrap
 
 __all__ = [
+    "CompileCache",
     "ContextMismatchError",
     "ContextMismatchWarning",
     "Drift",

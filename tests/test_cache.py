@@ -1,0 +1,279 @@
+"""The compile cache: never wrong, and no miss for options that nothing reads."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from llvmlite import binding
+from support import CALLS, COUNTED, SCALE, X86, run_python
+
+from optctx import CompileCache, OptctxError, OptionContext
+from optctx.fresh import FreshProcess, Job, Result, compile_job
+
+UNROLL = "function(loop-unroll)"
+# Read by nothing that works on these modules.
+IRRELEVANT = {"amdgpu-enable-delay-alu": False, "hexagon-vector-combine": False, "asan-stack": False}
+
+
+@pytest.fixture(params=["memory", "folder"])
+def cache(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CompileCache]:
+    with CompileCache(tmp_path / "cache" if request.param == "folder" else None) as made:
+        yield made
+
+
+def unrolled(cache: CompileCache, source: Any = COUNTED) -> int:
+    return (cache.compile(source, UNROLL, triple=X86, emit="ir").ir or "").count("store volatile")
+
+
+def counts(cache: CompileCache) -> tuple[int, int]:
+    return cache.hits, cache.misses
+
+
+@pytest.mark.redirected
+def test_options_that_nothing_reads_share_an_entry_and_others_miss(cache: CompileCache) -> None:
+    assert [unrolled(cache), counts(cache)] == [1, (0, 1)]
+    with OptionContext(IRRELEVANT):
+        assert [unrolled(cache), counts(cache)] == [1, (1, 1)]
+    with OptionContext({"unroll-count": 4}):
+        assert [unrolled(cache), counts(cache)] == [4, (1, 2)]
+        with OptionContext(IRRELEVANT):
+            assert [unrolled(cache), counts(cache)] == [4, (2, 2)]
+    with OptionContext({"unroll-count": 2}):
+        assert [unrolled(cache), counts(cache)] == [2, (2, 3)]
+    assert [unrolled(cache), counts(cache)] == [1, (3, 3)]
+
+
+def test_what_is_found_is_what_a_fresh_process_gives(cache: CompileCache, fresh: FreshProcess) -> None:
+    sets = [{}, {"unroll-count": 4}, {"force-vector-width": 4}, {"inline-threshold": 0}]
+    for source in (SCALE, CALLS):
+        for overrides in [*sets, *({**IRRELEVANT, **each} for each in sets)]:
+            context = OptionContext(overrides)
+            reference = fresh.compile(Job(source, options=tuple(context.args()), triple=X86))
+            for _ in range(2):
+                with context:
+                    assert cache.compile(source, triple=X86) == reference
+    assert cache.hits >= 16
+
+
+def test_text_bitcode_and_modules_are_taken_and_left_as_they_are(cache: CompileCache) -> None:
+    with binding.create_context() as context, binding.parse_assembly(COUNTED, context) as module:
+        before = str(module)
+        with OptionContext({"unroll-count": 4}):
+            assert unrolled(cache, module) == unrolled(cache, module.as_bitcode()) == unrolled(cache) == 4
+        assert str(module) == before
+    assert counts(cache) == (1, 2)  # a module is its bitcode; text is another input
+
+
+def test_pipeline_target_and_emission_are_part_of_the_input(cache: CompileCache) -> None:
+    inputs: list[dict[str, Any]] = [
+        {},
+        {"passes": "default<O1>"},
+        {"cpu": "skylake-avx512"},
+        {"features": "+avx2"},
+        {"triple": "aarch64-unknown-linux-gnu"},
+        {"emit": "assembly"},
+        {"opt_level": 0},
+    ]
+    for fields in inputs:
+        fields = {"triple": X86, **fields}
+        assert cache.compile(SCALE, **fields) == compile_job(Job(SCALE, **fields))
+    assert counts(cache) == (0, len(inputs))
+
+
+def test_a_result_comes_back_whole(cache: CompileCache) -> None:
+    for emit in ("object", "assembly", "ir", "none"):
+        made = cache.compile(SCALE, triple=X86, emit=emit)  # type: ignore[arg-type]
+        found = cache.compile(SCALE, triple=X86, emit=emit)  # type: ignore[arg-type]
+        assert made == found == compile_job(Job(SCALE, triple=X86, emit=emit))  # type: ignore[arg-type]
+    assert counts(cache) == (4, 4)
+
+
+@pytest.mark.redirected
+def test_a_function_attribute_counts_with_what_it_inherits(cache: CompileCache) -> None:
+    attributed = COUNTED.replace("@count(ptr %out) {", '@count(ptr %out) "optctx"="-unroll-count=4" {')
+    for overrides in ({}, {"unroll-count": 2}, IRRELEVANT):
+        with OptionContext(overrides):
+            assert unrolled(cache, attributed) == 4
+    assert cache.hits >= 1
+    with OptionContext({"unroll-threshold": 1}):  # set outside, read inside the attribute's scope: to the end
+        before = cache.misses
+        assert unrolled(cache, attributed) == 4
+        assert cache.misses == before + 1
+
+
+def test_the_content_of_a_file_that_an_option_names_counts(cache: CompileCache, tmp_path: Path) -> None:
+    names = tmp_path / "public"
+    seen = []
+    for content in ("callee\n", "caller\n", "callee\n"):
+        names.write_text(content)
+        source = CALLS.replace("internal ", "")
+        with OptionContext({"internalize-public-api-file": str(names)}):
+            seen.append(cache.compile(source, "internalize", triple=X86, emit="ir").ir)
+    assert seen[0] == seen[2] != seen[1]
+    assert counts(cache) == (1, 2)
+
+
+def test_what_llvm_refuses_is_an_error_every_time_and_is_not_kept(cache: CompileCache) -> None:
+    for _ in range(2):
+        with pytest.raises(OptctxError, match="cannot read the module"):
+            cache.compile("no module")
+        with pytest.raises(OptctxError, match="no-such-pass"):
+            cache.compile(COUNTED, "no-such-pass")
+        with pytest.raises(OptctxError, match="no target machine"):
+            cache.compile(COUNTED, triple="no-such-target")
+        with pytest.raises(OptctxError, match="cannot read the module"):
+            cache.compile(b"no bitcode")
+    with pytest.raises(TypeError, match="module"):
+        cache.compile(7)  # type: ignore[arg-type]
+    assert cache.hits == 0
+    assert unrolled(cache) == 1
+
+
+def test_any_number_of_threads_may_use_it(cache: CompileCache, fresh: FreshProcess) -> None:
+    contexts = [OptionContext({"unroll-count": count}) for count in range(1, 5)]
+
+    def work(number: int) -> Result:
+        with contexts[number % 4]:
+            return cache.compile(COUNTED, triple=X86)
+
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(work, range(80)))
+    for number, context in enumerate(contexts):
+        reference = fresh.compile(Job(COUNTED, options=tuple(context.args()), triple=X86))
+        assert len(results[number::4]) == 20
+        assert all(result == reference for result in results[number::4])
+    assert sum(counts(cache)) == 80
+    assert cache.hits >= 80 - 4 * 4  # each may be compiled by every thread at once, but no more
+
+
+# Values that LLVM survives, of options that matter here and of others.
+VALUES: dict[str, list[object]] = {
+    "unroll-count": [0, 2, 3, 4],
+    "unroll-threshold": [0, 150, 1000],
+    "force-vector-width": [1, 2, 4],
+    "force-vector-interleave": [1, 2],
+    "inline-threshold": [0, 225, 500],
+    "enable-gvn-hoist": [True, False],
+    "memdep-block-scan-limit": [1, 100],
+    "x86-early-ifcvt": [True, False],
+    "align-all-blocks": [0, 4],
+    "amdgpu-enable-delay-alu": [True, False],
+    "hexagon-vector-combine": [True, False],
+    "asan-stack": [True, False],
+    "aarch64-enable-ccmp": [True, False],
+    "max-sched-reorder": [1, 6],
+}
+overrides = st.fixed_dictionaries({}, optional={name: st.sampled_from(v) for name, v in VALUES.items()})
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(source=st.sampled_from([SCALE, CALLS, COUNTED]), first=overrides, second=overrides)
+def test_it_is_never_wrong(
+    source: str, first: dict[str, object], second: dict[str, object], shared: CompileCache
+) -> None:
+    for values in (first, {**first, **second}):
+        with OptionContext(values):
+            assert shared.compile(source, triple=X86) == compile_job(Job(source, triple=X86))
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[CompileCache]:
+    with CompileCache() as made:
+        yield made
+        assert made.hits > 50
+
+
+USE = """
+import sys
+from optctx import CompileCache, OptionContext
+from support import COUNTED, X86
+with CompileCache(sys.argv[1]) as cache, OptionContext({"unroll-count": int(sys.argv[2])}):
+    text = cache.compile(COUNTED, "function(loop-unroll)", triple=X86, emit="ir").ir
+    print(text.count("store volatile"), cache.hits)
+"""
+
+
+def test_processes_share_a_folder(tmp_path: Path) -> None:
+    folder = str(tmp_path / "cache")
+    assert [run_python(USE, folder, count) for count in "4242"] == ["4 0\n", "2 0\n", "4 1\n", "2 1\n"]
+
+
+def damage(folder: Path, change: Callable[[sqlite3.Connection], object]) -> None:
+    with sqlite3.connect(folder / "cache.db") as database:
+        change(database)
+    database.close()
+
+
+def test_a_damaged_entry_counts_as_none(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    assert run_python(USE, str(folder), "4") == "4 0\n"
+    damage(
+        folder, lambda d: d.execute("UPDATE Cache SET value = zeroblob(length(value)) WHERE value NOT NULL")
+    )
+    for file in folder.rglob("*.val"):
+        file.write_bytes(b"\0" * file.stat().st_size)
+    assert run_python(USE, str(folder), "4") == "4 0\n"
+    assert run_python(USE, str(folder), "4") == "4 1\n"
+
+
+def test_nothing_in_the_folder_is_unpickled(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    assert run_python(USE, str(folder), "4") == "4 0\n"
+    planted = b"cbuiltins\nexec\n(Vraise SystemExit(7)\ntR."
+    damage(folder, lambda d: d.execute("UPDATE Cache SET mode = 4, filename = NULL, value = ?", (planted,)))
+    assert run_python(USE, str(folder), "4") == "4 0\n"
+
+
+def test_what_others_set_process_wide_counts() -> None:
+    run_python("""
+        from llvmlite import binding
+        from optctx import CompileCache, OptionContext
+        from support import COUNTED, X86
+        cache = CompileCache()
+        def unrolled():
+            text = cache.compile(COUNTED, "function(loop-unroll)", triple=X86, emit="ir").ir
+            return text.count("store volatile")
+        assert unrolled() == 1
+        binding.set_option("", "-unroll-count=3")
+        assert unrolled() == 3 and cache.hits == 0
+        with OptionContext(base="defaults"):
+            assert unrolled() == 1 and cache.hits == 1
+        binding.set_option("", "-hexagon-vector-combine=false")
+        assert unrolled() == 3 and cache.hits == 2
+        binding.set_option("", "-stats=false")  # nobody sees whether that is read
+        assert unrolled() == 3 and cache.hits == 2
+    """)
+
+
+def test_an_exclusive_context_has_entries_of_its_own() -> None:
+    with CompileCache() as cache:
+        assert unrolled(cache) == 1
+        with OptionContext({"rng-seed": 7, "unroll-count": 4}, process_wide="exclusive"):
+            assert [unrolled(cache), unrolled(cache)] == [4, 4]
+        with OptionContext({"unroll-count": 4}):
+            assert unrolled(cache) == 4
+        assert counts(cache) == (1, 3)
+
+
+def test_the_oldest_entries_go_where_there_are_too_many_bytes() -> None:
+    with CompileCache(size_limit=60_000) as cache:
+        for count in range(1, 40):
+            with OptionContext({"unroll-count": count}):
+                assert cache.compile(COUNTED, triple=X86) == compile_job(Job(COUNTED, triple=X86))
+        assert counts(cache) == (0, 39)
+        cache.clear()
+        assert unrolled(cache) == 1
+        assert cache.hits == 0
+
+
+def test_a_folder_that_cannot_be_one_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OptctxError, match=r"cannot keep compiled code in .*file"):
+        CompileCache(tmp_path / "file")
