@@ -51,6 +51,7 @@ def run_counted(module: str, *arguments: str) -> tuple[int, str]:
             "--tool=callgrind",
             "--instr-atstart=no",
             "--smc-check=all",  # attaching changes code
+            "--vex-iropt-register-updates=allregs-at-mem-access",  # recording looks at registers in a handler
             f"--callgrind-out-file={profile}",
             sys.executable,
             "-m",

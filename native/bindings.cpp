@@ -298,13 +298,12 @@ void bind_view(nb::module_& m) {
             },
             "Slots of the overrides.")
         .def(
-            "state",
+            "text",
             [](const view::Context& c, std::uint32_t slot) {
-                std::string text;
-                view::append_state(c.space().regions().at(slot), c.address(slot), text);
+                const std::string text = c.text(slot);
                 return nb::bytes(text.data(), text.size());
             },
-            "slot"_a, "The same for regions in the same state, and for no others, in this process.")
+            "slot"_a, "What LLVM was given for the value, the same for the same occurrences; empty if not known.")
         .def_prop_ro(
             "process_wide_key",
             [](const view::Context& c) {

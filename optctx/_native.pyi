@@ -379,9 +379,9 @@ class Context:
     def overridden(self) -> list[int]:
         """Slots of the overrides."""
 
-    def state(self, slot: int) -> bytes:
+    def text(self, slot: int) -> bytes:
         """
-        The same for regions in the same state, and for no others, in this process.
+        What LLVM was given for the value, the same for the same occurrences; empty if not known.
         """
 
     @property

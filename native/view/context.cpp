@@ -28,13 +28,23 @@ Context::Context(Space& space, std::shared_ptr<const Setting> base, Setting over
 
 Context::~Context() { pool().forget(this); }
 
-void* Context::address(std::uint32_t slot) const {
+const Block* Context::block(std::uint32_t slot) const {
     const auto find = [slot](const Setting& setting) {
         return std::find_if(setting.rbegin(), setting.rend(), [slot](const Patch& p) { return p.slot == slot; });
     };
-    if (const auto found = find(overrides_); found != overrides_.rend()) return found->block->address();
-    if (const auto found = find(*base_); found != base_->rend()) return found->block->address();
-    return space_.defaults()[slot];
+    if (const auto found = find(overrides_); found != overrides_.rend()) return found->block.get();
+    if (const auto found = find(*base_); found != base_->rend()) return found->block.get();
+    return nullptr;
+}
+
+void* Context::address(std::uint32_t slot) const {
+    const Block* own = block(slot);
+    return own != nullptr ? own->address() : space_.defaults()[slot];
+}
+
+std::string Context::text(std::uint32_t slot) const {
+    const Block* own = block(slot);
+    return own != nullptr ? own->text : std::string();
 }
 
 std::vector<void*> Context::values() const {

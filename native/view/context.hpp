@@ -39,6 +39,8 @@ public:
     const Setting& overrides() const noexcept { return overrides_; }
     // Where the value of a slot is kept: a pristine copy, whatever LLVM wrote inside a scope.
     void* address(std::uint32_t slot) const;
+    // What LLVM was given for that value (Block::text); empty where that is not known.
+    std::string text(std::uint32_t slot) const;
 
     // Slot -> where its value is kept, for every slot.
     std::vector<void*> values() const;
@@ -56,6 +58,7 @@ public:
     std::optional<std::vector<std::uint32_t>> take_reads();
 
 private:
+    const Block* block(std::uint32_t slot) const;
     std::string find_key() const;
     void come_in();
     void go_out();

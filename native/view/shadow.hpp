@@ -13,6 +13,8 @@ public:
     explicit Block(std::size_t size);
     std::uint8_t* data() const noexcept { return bytes_.get(); }
     void* address() const noexcept { return bytes_.get(); }
+    // Of an option whose value LLVM parsed: what it was given, the same for the same occurrences and for no others.
+    std::string text;
 
 private:
     std::unique_ptr<std::uint8_t[]> bytes_;

@@ -23,6 +23,12 @@ void call_set_default(void* option, std::uint32_t index) {
     reinterpret_cast<SetDefault>(const_cast<void*>(static_cast<RawOption*>(option)->vtable[index]))(option);
 }
 
+std::string text_of(const std::string& name, const std::vector<std::optional<std::string>>& values) {
+    std::string text = std::to_string(name.size()) + ":" + name;
+    for (const auto& value : values) text += value ? std::to_string(value->size()) + "=" + *value : "-";
+    return text;
+}
+
 }  // namespace
 
 Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls,
@@ -162,6 +168,7 @@ Setting Space::parse_locked(std::uint32_t slot, const std::string& name,
     clear_value(region, object);
     if (region.variable != no_slot) clear_value(regions_[region.variable], setting.back().block->address());
     give_occurrences(object, name, values);
+    setting.front().block->text = text_of(name, values);
     return setting;
 }
 

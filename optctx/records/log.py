@@ -133,9 +133,10 @@ class Log:
 
         Two compilations of the same input that have the same fingerprint have the same output: a cache of
         compiled code stays valid when an option changes that was not read, and misses when one changes that
-        was. It is stable over processes with the same library, but where an option was read whose value has
-        no readable form. What the options name, such as the content of a profile, is not in it. Options that
-        cannot be scoped are in it as they were process-wide when the block began.
+        was. It is the same in every process with the same library, but a new one each time where an option
+        was set process-wide whose value has no readable form. What the options name, such as the content of a
+        profile, is not in it. Options that cannot be scoped are in it as they were process-wide when the
+        block began.
 
         Raises OptctxError if there was not enough memory to record everything.
         """

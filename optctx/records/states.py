@@ -13,9 +13,6 @@ from optctx.registry.values import Value, read_value
 
 __all__ = ["changed_options", "process_states", "state_under", "value_under"]
 
-# Pointers of one process mean nothing in another.
-_THIS_PROCESS = os.urandom(16).hex()
-
 
 def value_under(engine: Engine, context: Context, option: PlannedOption) -> Value:
     """The value that LLVM sees under the context. The option is one that can be scoped."""
@@ -26,14 +23,15 @@ def value_under(engine: Engine, context: Context, option: PlannedOption) -> Valu
 
 
 def state_under(engine: Engine, context: Context, option: PlannedOption) -> str:
-    """A text that is the same for the same state of a scopable option, and for no other.
+    """A text that is the same for the same state of a scopable option, and for no other, in every process.
 
-    It is good in any process with the same library, but for types whose values have no readable form.
+    A value without a readable form stands for what LLVM was given. Where that is not known, because somebody
+    set it process-wide, the text is a new one each time.
     """
     assert option.slot is not None
     if option.record.type.kind == Kind.other:
-        slots = [slot for slot in (option.slot, option.variable_slot) if slot != NO_SLOT]
-        return f"{_THIS_PROCESS} {b''.join(context.state(slot) for slot in slots).hex()}"
+        text = context.text(option.slot)
+        return f"given {text!r}" if text else os.urandom(16).hex()
     given = _native.option_at(context.address(option.slot)).occurrences != 0
     return f"{'given' if given else 'not given'} {_exact(value_under(engine, context, option))}"
 
@@ -60,7 +58,7 @@ def _process_state(engine: Engine, option: PlannedOption) -> str:
     record = option.record
     if not record.type.supported or record.type.kind == Kind.other or (record.callback and occurrences):
         # What was given cannot be read back.
-        return f"{_THIS_PROCESS} {occurrences}" if occurrences else "not given"
+        return os.urandom(16).hex() if occurrences else "not given"
     return f"{'given' if occurrences else 'not given'} {_exact(read_value(option, storage.value))}"
 
 
