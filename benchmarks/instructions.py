@@ -1,7 +1,7 @@
 """Instructions executed by an -O3 compile and object emission, counted by callgrind.
 
 The untouched library is the baseline; the same work runs attached, outside and inside a context whose
-overrides do not change the code; while it is recorded what is read; and while another thread records.
+overrides do not change the code; while it is recorded what is read; and beside a thread that records.
 Every run is a fresh process.
 """
 
@@ -12,7 +12,7 @@ import hashlib
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 from llvmlite import binding
@@ -22,13 +22,13 @@ from benchmarks._module import module_text
 from benchmarks._report import Report, Spread, spread
 from optctx import OptionContext, attach, emit_object, record, run_passes
 
-_STATES = ("untouched", "outside", "inside", "recording", "beside a recording")
+_STATES = ("untouched", "outside", "inside", "recording", "beside a thread", "beside a recording")
 # State, what it is held against, and the highest ratio.
 _LIMITS = (
     ("outside", "untouched", 1.005),
     ("inside", "untouched", 1.01),
     ("recording", "outside", 1.03),
-    ("beside a recording", "outside", 1.0001),
+    ("beside a recording", "beside a thread", 1.0002),
 )
 _REPEATS = 3
 # Values that LLVM has anyway, of options that this compile reads.
@@ -74,8 +74,8 @@ def run(state: str) -> None:
         attach()
     if state == "inside":
         context = OptionContext(_OVERRIDES)
-    if state == "beside a recording":
-        context = _another_thread_records()
+    if state.startswith("beside"):
+        context = _another_thread(record if state == "beside a recording" else contextlib.nullcontext)
     with context:
         _compile(module_text(1), contextlib.nullcontext())  # what LLVM and Python do once in a process
         with record() if state == "recording" else contextlib.nullcontext():
@@ -84,15 +84,14 @@ def run(state: str) -> None:
 
 
 @contextlib.contextmanager
-def _another_thread_records() -> Iterator[None]:
+def _another_thread(inside: Callable[[], AbstractContextManager[object]]) -> Iterator[None]:
     begun, done = threading.Event(), threading.Event()
 
     def work() -> None:
-        with record() as log:
+        with inside():
             _compile(module_text(1), contextlib.nullcontext())
             begun.set()
             done.wait()
-            assert log.names
 
     thread = threading.Thread(target=work)
     thread.start()

@@ -173,7 +173,7 @@ VALUES: dict[str, list[object]] = {
 overrides = st.fixed_dictionaries({}, optional={name: st.sampled_from(v) for name, v in VALUES.items()})
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(source=st.sampled_from([SCALE, CALLS, COUNTED]), first=overrides, second=overrides)
 def test_it_is_never_wrong(
     source: str, first: dict[str, object], second: dict[str, object], shared: CompileCache
@@ -231,6 +231,7 @@ def test_nothing_in_the_folder_is_unpickled(tmp_path: Path) -> None:
     assert run_python(USE, str(folder), "4") == "4 0\n"
 
 
+@pytest.mark.redirected
 def test_what_others_set_process_wide_counts() -> None:
     run_python("""
         from llvmlite import binding

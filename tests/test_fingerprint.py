@@ -18,7 +18,7 @@ from optctx.fresh import Job, compile_job
 pytestmark = pytest.mark.redirected
 
 ROOT = Path(__file__).parent.parent
-PAIRS = 250
+PAIRS = 150
 
 
 def fingerprint(source: str = SCALE, **overrides: object) -> str:

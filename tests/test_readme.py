@@ -19,7 +19,7 @@ def printed(code: str) -> str:
     return run.stdout
 
 
-@pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=["threads", "links", "drift"])
+@pytest.mark.parametrize(("code", "output"), EXAMPLES, ids=["threads", "drift", "records", "cache", "links"])
 def test_an_example_prints_exactly_what_the_readme_says(code: str, output: str) -> None:
     assert printed(code) == output
 

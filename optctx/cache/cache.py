@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from optctx._native import Context
 from optctx.cache.entry import pack_reads, pack_result, unpack_reads, unpack_result
-from optctx.cache.key import input_key, output_key
+from optctx.cache.key import Situation, input_key
 from optctx.cache.store import MemoryStore, Store, open_folder
-from optctx.context import OptionContext, current
+from optctx.context import current
 from optctx.engine.attach import Engine, attach
-from optctx.engine.plan import PlannedOption
 from optctx.errors import OptctxError
 from optctx.fresh import Emit, Job, Result, compile_job, initialise_targets
 from optctx.image.handles import module_address
@@ -99,28 +96,30 @@ class CompileCache:
         engine = attach()
         context = current()
         under = input_key(engine, job)
+        situation = Situation(engine, context._native)
         for names in unpack_reads(self._store.get(under)):
-            entry = self._store.get(_key(engine, under, context, names))
+            entry = self._store.get(situation.key(under, names))
             if entry is not None:
                 self._count(hit=True)
                 return unpack_result(entry, time.perf_counter() - started)
         self._count(hit=False)
-        return self._compile(engine, under, context, job)
-
-    def _compile(self, engine: Engine, under: str, context: OptionContext, job: Job) -> Result:
         # Inside a scope of its own: whatever others set process-wide meanwhile does not count.
         with context:
             result, names = _compile_and_tell(engine, job)
         if result.error is not None:
             raise OptctxError(result.error)
-        if input_key(engine, job) != under:
-            return result  # somebody set an option that has to be process-wide
-        self._store.set(_key(engine, under, context, names), pack_result(result))
+        key = situation.key(under, names)
+        # Unless somebody has meanwhile changed a file, or an option that has to be process-wide:
+        if Situation(engine, context._native).key(input_key(engine, job), names) == key:
+            self._keep(under, key, names, result)
+        return result
+
+    def _keep(self, under: str, key: str, names: list[str], result: Result) -> None:
+        self._store.set(key, pack_result(result))
         with self._store.changing():
             known = unpack_reads(self._store.get(under))
             if names not in known:
                 self._store.set(under, pack_reads([*known, names]))
-        return result
 
     def _count(self, *, hit: bool) -> None:
         with self._lock:
@@ -143,11 +142,3 @@ def _source(module: ModuleRef | str | bytes) -> str | bytes:
     module_address(module)  # raises for what is no module, or closed
     bitcode: bytes = module.as_bitcode()
     return bitcode
-
-
-def _key(engine: Engine, under: str, context: OptionContext, names: Iterable[str]) -> str:
-    native: Context = context._native
-    read: list[PlannedOption] = [engine.options[name] for name in names if name in engine.options]
-    return output_key(
-        engine, under, native, [o for o in read if o.slot is not None and not o.record.alias_of]
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,10 @@ from llvmlite import binding
 
 from optctx._native import Context
 from optctx.engine.attach import Engine
-from optctx.engine.plan import PlannedOption
 from optctx.fresh import Job
-from optctx.records.fingerprint import states_of
-from optctx.records.states import process_states, value_under
+from optctx.records.states import changed_options, process_states, state_under, value_under
 
-__all__ = ["input_key", "output_key"]
+__all__ = ["Situation", "input_key"]
 
 _FORMAT = 1  # of keys and of entries
 
@@ -34,22 +32,29 @@ def input_key(engine: Engine, job: Job) -> str:
     return _digest([*parts, type(source).__name__, hashlib.sha256(text).hexdigest()])
 
 
-def output_key(engine: Engine, under: str, context: Context, read: Iterable[PlannedOption]) -> str:
-    """Of an input key, and of what a compilation of that input sees that reads those options.
+class Situation:
+    """The options of a context, as far as they are not as they were registered."""
 
-    An option that is not as it was registered, and whose value is the path of a file, stands for the file's
-    content, too.
-    """
-    options = list(read)
-    states = states_of(engine, context, options)
-    changed = {name for name, _ in states}
-    files = [
-        [option.record.name, path, _content(path)]
-        for option in options
-        if option.record.name in changed
-        for path in _paths(value_under(engine, context, option))
-    ]
-    return _digest([under, sorted(option.record.name for option in options), states, files])
+    def __init__(self, engine: Engine, context: Context) -> None:
+        self._process_wide = context.process_wide_key
+        self._states = {}
+        self._files = {}
+        for name, option in changed_options(engine, context).items():
+            self._states[name] = state_under(engine, context, option)
+            self._files[name] = [
+                (path, _content(path)) for path in _paths(value_under(engine, context, option))
+            ]
+
+    def key(self, under: str, read: Collection[str]) -> str:
+        """Of an input key, and of what a compilation of that input sees that reads those options.
+
+        `read`: names in order. An option whose value is the path of a file stands for its content, too.
+        """
+        # The build id, which is in the input key, stands for those that are as they were registered.
+        changed = sorted(self._states.keys() & set(read))
+        states = [(name, self._states[name]) for name in changed]
+        files = [self._files[name] for name in changed]
+        return _digest([under, "\n".join(read), self._process_wide, states, files])
 
 
 def _paths(value: object) -> list[str]:

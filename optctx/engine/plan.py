@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from optctx._native import Image, Kind, Ownership, Region, Role
+from optctx._native import NO_SLOT, Image, Kind, Ownership, Region, Role
 from optctx.engine.code import Code, read_code
 from optctx.engine.readers import Readers
 from optctx.engine.refusals import PlannedOption, refuse
@@ -32,6 +33,16 @@ class Plan:
     slots: dict[int, int] = field(default_factory=dict)
     readers: Readers = field(default_factory=lambda: Readers((), {}))
     served: dict[int, list[PlannedOption]] = field(default_factory=dict)
+
+    @cached_property
+    def owners(self) -> dict[int, PlannedOption]:
+        """By slot of a region: the option that it belongs to. For a plan that is complete."""
+        return {
+            slot: option
+            for option in self.options.values()
+            for slot in (option.slot, option.variable_slot)
+            if slot is not None and slot != NO_SLOT
+        }
 
     def word(self, site: Site) -> tuple[int, bool]:
         """(word of the view that the site goes through, whether that leads to an address that it takes)."""

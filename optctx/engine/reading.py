@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from optctx._native import NO_SLOT, prepare_recording
+from optctx._native import prepare_recording
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
 from optctx.engine.readers import Reader
@@ -26,18 +26,8 @@ class Reading:
     def options(self) -> list[list[PlannedOption]]:
         """By index: the options whose values the reader sees, none of them an alias."""
         served = self._engine.plan.served
-        seen = {**served, **{slot: [option] for slot, option in self.owners.items()}}
+        seen = {**served, **{slot: [option] for slot, option in self._engine.plan.owners.items()}}
         return [[self._engine.resolve(option) for option in seen.get(r.slot, ())] for r in self._readers]
-
-    @cached_property
-    def owners(self) -> dict[int, PlannedOption]:
-        """By slot of a region: the option that it belongs to."""
-        return {
-            slot: option
-            for option in self._engine.plan.options.values()
-            for slot in (option.slot, option.variable_slot)
-            if slot is not None and slot != NO_SLOT
-        }
 
     @cached_property
     def _readers(self) -> list[Reader]:

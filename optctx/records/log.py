@@ -149,7 +149,7 @@ class Log:
         return [option for option in options.values() if option.slot is not None]
 
     def _overridden(self, context: Context) -> list[PlannedOption]:
-        owners = reading(self._engine).owners
+        owners = self._engine.plan.owners
         return [owners[slot] for slot in context.overridden if slot in owners]
 
     def _scopes(self) -> list[Scope]:

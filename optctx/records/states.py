@@ -8,7 +8,6 @@ from optctx import _native
 from optctx._native import NO_SLOT, Context, Kind
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
-from optctx.engine.reading import reading
 from optctx.registry.values import Value, read_value
 
 __all__ = ["changed_options", "process_states", "state_under", "value_under"]
@@ -38,7 +37,7 @@ def state_under(engine: Engine, context: Context, option: PlannedOption) -> str:
 
 def changed_options(engine: Engine, context: Context) -> dict[str, PlannedOption]:
     """Name -> option, for those that are not as they were registered, as far as they can be scoped."""
-    owners = reading(engine).owners
+    owners = engine.plan.owners
     changed = [owners[slot] for slot in context.changed if slot in owners]
     return {option.record.name: option for option in changed}
 
