@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import signal
 import threading
 from collections.abc import Iterator
@@ -31,13 +32,14 @@ def test_a_job_without_options_is_what_a_thread_compiles(fresh: FreshProcess) ->
     assert fresh.compile(JOB) == here
 
 
-@pytest.mark.parametrize("emit", ["assembly", "ir", "none"])
+@pytest.mark.parametrize("emit", ["assembly", "ir", "both", "none"])
 def test_every_kind_of_output_is_the_same_on_both_sides(fresh: FreshProcess, emit: str) -> None:
     job = replace(JOB, emit=emit)  # type: ignore[arg-type]
     there = fresh.compile(job)
     assert there == compile_job(job)
     assert (b"scale:" in there.code) == (emit == "assembly")
-    assert ("define void @scale" in (there.ir or "")) == (emit == "ir")
+    assert ("define void @scale" in (there.ir or "")) == (emit in ("ir", "both"))
+    assert there.code.startswith(b"\x7fELF") == (emit == "both")
     assert there.instructions > 0
 
 
@@ -91,7 +93,31 @@ def test_what_a_child_prints_comes_back(fresh: FreshProcess) -> None:
 
 def test_a_job_that_takes_too_long_is_stopped() -> None:
     with FreshProcess(timeout=1e-6) as impatient:
-        assert "took longer than 1e-06 s" in (impatient.compile(JOB).error or "")
+        late = impatient.compile(JOB)
+        assert "took longer than 1e-06 s" in (late.error or "")
+        assert late.died == "timeout"
+        assert impatient.compile(JOB, timeout=60).error is None
+
+
+def test_a_job_that_takes_too_much_memory_ends(fresh: FreshProcess) -> None:
+    large = replace(JOB, options=("-unroll-peel-count=256",))
+    with FreshProcess(memory=1 << 20) as poor:
+        assert poor.compile(large).died == "signal"
+        assert poor.compile(JOB) == fresh.compile(JOB)
+    assert fresh.compile(large).error is None
+
+
+def test_a_job_leaves_its_files_in_the_folder_that_it_is_given(tmp_path: pathlib.Path) -> None:
+    with FreshProcess(directory=str(tmp_path)) as fresh:
+        assert fresh.compile(replace(JOB, options=("-print-changed=dot-cfg-quiet",))).error is None
+    assert [path.name for path in tmp_path.iterdir()] == ["passes.html"]
+
+
+def test_how_a_fresh_process_ended_is_told(fresh: FreshProcess) -> None:
+    assert fresh.compile(JOB).died is None
+    assert fresh.compile(replace(JOB, ir="not IR")).died is None
+    assert fresh.compile(replace(JOB, options=("-help",))).died == "exit"
+    assert fresh.compile(replace(JOB, passes="trigger-crash-module")).died == "signal"
 
 
 def test_several_threads_get_their_own_answers(fresh: FreshProcess) -> None:

@@ -7,12 +7,26 @@ import os
 import sys
 from collections.abc import Sequence
 
-from optctx.cli import check_link_command, info_command, list_command, show_command, sweep_command
+from optctx.cli import (
+    check_link_command,
+    info_command,
+    list_command,
+    sensitivity_command,
+    show_command,
+    sweep_command,
+)
 from optctx.errors import OptctxError
 
 __all__ = ["main"]
 
-_COMMANDS = (sweep_command, list_command, show_command, check_link_command, info_command)
+_COMMANDS = (
+    sweep_command,
+    sensitivity_command,
+    list_command,
+    show_command,
+    check_link_command,
+    info_command,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

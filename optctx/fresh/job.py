@@ -16,9 +16,10 @@ from optctx.passes.locks import counted
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine
 
-__all__ = ["Emit", "Job", "Result", "compile_job", "initialise_targets"]
+__all__ = ["Death", "Emit", "Job", "Result", "compile_job", "initialise_targets"]
 
-Emit = Literal["object", "assembly", "ir", "none"]
+Emit = Literal["object", "assembly", "ir", "both", "none"]  # both: the IR after the passes, and the object
+Death = Literal["timeout", "signal", "exit"]
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,17 @@ class Job:
 class Result:
     """What came out. Two results are equal if the compilations agree: time and messages do not count.
 
-    `error` is None after success; otherwise it says what went wrong and nothing else is filled in.
+    `error` is None after success; otherwise it says what went wrong and nothing else is filled in, but for
+    `died`, where a fresh process came to its end without an answer.
     """
 
-    ir: str | None = None  # the module's text, for emit="ir"
+    ir: str | None = None  # the module's text, for emit="ir" and "both"
     code: bytes = b""  # the object, or the assembly in UTF-8
     instructions: int = 0  # of IR, after the passes
     error: str | None = None
     seconds: float = field(default=0.0, compare=False)  # wall time of parsing, passes and emission
     stderr: str = field(default="", compare=False)  # what a fresh process printed; always "" in a thread
+    died: Death | None = field(default=None, compare=False)  # how a fresh process ended; None in a thread
 
 
 @cache
@@ -110,8 +113,9 @@ def _target_machine(job: Job, module: ModuleRef) -> TargetMachine:
 
 
 def _emit(emit: Emit, module: ModuleRef, machine: TargetMachine) -> tuple[str | None, bytes]:
-    if emit == "object":
-        return None, emit_object(module, machine)
+    ir = str(module) if emit in ("ir", "both") else None  # before emission, which changes the module
+    if emit in ("object", "both"):
+        return ir, emit_object(module, machine)
     if emit == "assembly":
         return None, emit_assembly(module, machine).encode()
-    return (str(module) if emit == "ir" else None), b""
+    return ir, b""

@@ -31,9 +31,16 @@ class FreshProcess:
     jobs run at once.
     """
 
-    def __init__(self, *, timeout: float = 120.0) -> None:
-        """`timeout`: seconds that one job may take."""
+    def __init__(
+        self, *, timeout: float = 120.0, memory: int | None = None, directory: str | None = None
+    ) -> None:
+        """`timeout`: seconds that one job may take. `memory`: bytes of address space that it may take beyond
+        those of the helper; LLVM ends the process where it gets no more. `directory`: where jobs run and put
+        temporary files; by default where this process does.
+        """
         self._timeout = timeout
+        self._memory = memory
+        self._directory = directory
         self._state = threading.Lock()  # never held while writing: the reader needs it
         self._writing = threading.Lock()
         self._waiting: dict[int, Future[Result]] = {}
@@ -47,7 +54,11 @@ class FreshProcess:
             raise OptctxError("this FreshProcess is running already; make another one")
         path = [os.path.abspath(entry) for entry in sys.path]
         self._helper = subprocess.Popen(
-            [sys.executable, "-c", _START.format(path=path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-c", _START.format(path=path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=self._directory,
+            env=None if self._directory is None else {**os.environ, "TMPDIR": self._directory},
         )
         self._ended = False
         self._reader = threading.Thread(target=self._read, args=(self._helper,), daemon=True)
@@ -74,13 +85,14 @@ class FreshProcess:
             helper.wait()
         reader.join()
 
-    def compile(self, job: Job) -> Result:
-        """Compile one job in a fresh process and wait for it.
+    def compile(self, job: Job, *, timeout: float | None = None) -> Result:
+        """Compile one job in a fresh process and wait for it; `timeout` (seconds) replaces the usual one.
 
         Raises OptctxError if the helper is not running (outside the `with` block); everything that goes wrong
         with the job itself comes back as `Result.error`.
         """
         answer: Future[Result] = Future()
+        seconds = self._timeout if timeout is None else timeout
         with self._writing:
             helper = self._helper
             if helper is None or helper.stdin is None:
@@ -89,13 +101,13 @@ class FreshProcess:
             if number is None:
                 return _helper_died(helper)
             try:
-                write_all(helper.stdin.fileno(), encode(Request(number, job, self._timeout)))
+                write_all(helper.stdin.fileno(), encode(Request(number, job, seconds, self._memory)))
             except OSError:
                 return _helper_died(helper)
         try:
-            return answer.result(self._timeout + _GRACE)
+            return answer.result(seconds + _GRACE)
         except FutureTimeoutError:
-            return Result(error=f"the helper process did not answer within {self._timeout + _GRACE:g} s")
+            return Result(error=f"the helper process did not answer within {seconds + _GRACE:g} s")
 
     def _expect(self, answer: Future[Result]) -> int | None:
         """Enter a job among those that wait; None if the helper has ended and nobody would answer."""

@@ -22,6 +22,7 @@ class Request:
     number: int
     job: Job
     timeout: float  # seconds that the job may take, counted from its start
+    memory: int | None = None  # bytes of address space that it may take; None is no limit
 
 
 def encode(value: object) -> bytes:

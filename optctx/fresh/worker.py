@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from optctx.fresh.job import Result, compile_job, initialise_targets
+from optctx.fresh.job import Death, Result, compile_job, initialise_targets
 from optctx.fresh.options import set_process_options
 from optctx.fresh.protocol import Decoder, Request, encode, write_all
 from optctx.passes.native_api import native_api
@@ -107,7 +107,7 @@ class Worker:
         printed = _tail(child.stderr)
         os.close(child.result)
         os.close(child.stderr)
-        answer = child.answer or Result(error=_epitaph(child, status, printed))
+        answer = child.answer or Result(error=_epitaph(child, status, printed), died=_death(child, status))
         write_all(self._answers, encode((child.request.number, replace(answer, stderr=printed))))
 
 
@@ -117,6 +117,9 @@ def _child(request: Request, writing: int, stderr: int) -> NoReturn:
         # Should the helper die first, nobody is left to stop a job that never ends.
         seconds = int(request.timeout) + 2
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        if request.memory is not None:
+            most = _address_space() + request.memory
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(stderr, 1)
         os.dup2(stderr, 2)
@@ -128,10 +131,22 @@ def _child(request: Request, writing: int, stderr: int) -> NoReturn:
         os._exit(0)
 
 
+def _address_space() -> int:
+    """Bytes that this process has mapped."""
+    with open("/proc/self/statm", encoding="ascii") as statm:
+        return int(statm.read().split()[0]) * resource.getpagesize()
+
+
 def _tail(descriptor: int) -> str:
     size = os.fstat(descriptor).st_size
     kept = os.pread(descriptor, _STDERR_KEPT, max(0, size - _STDERR_KEPT))
     return kept.decode(errors="replace")
+
+
+def _death(child: _Child, status: int) -> Death:
+    if child.timed_out:
+        return "timeout"
+    return "signal" if os.WIFSIGNALED(status) else "exit"
 
 
 def _epitaph(child: _Child, status: int, printed: str) -> str:

@@ -1,0 +1,96 @@
+"""What the commands that compile a file share: its arguments, the job that they make, a progress bar."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from llvmlite import binding
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from optctx.errors import OptctxError
+from optctx.fresh import FreshProcess, Job
+
+__all__ = ["add_job_arguments", "job_of", "positive", "progress_bar"]
+
+
+def add_job_arguments(parser: argparse.ArgumentParser) -> None:
+    """Enter the file and what to do with it."""
+    parser.add_argument("file", help="LLVM IR as text; '-' for standard input")
+    parser.add_argument("--passes", default="default<O3>", help="pipeline as for `opt -passes` (%(default)s)")
+    parser.add_argument("--triple", default="", help="target (the file's own, or this machine's)")
+    parser.add_argument("--cpu", default="", help="processor, or 'native' for this one (a generic one)")
+    parser.add_argument("--features", default="", help="such as +avx2,-fma")
+    parser.add_argument("--opt-level", type=int, choices=range(4), default=2, help="of the code generator")
+
+
+def job_of(arguments: argparse.Namespace) -> Job:
+    """The job that the arguments describe.
+
+    Raises OSError and OptctxError for a file that cannot be read, OptctxError with LLVM's words for a target
+    that it does not know.
+    """
+    cpu, features = arguments.cpu, arguments.features
+    if cpu == "native":
+        cpu = binding.get_host_cpu_name()
+        features = features or binding.get_host_cpu_features().flatten()
+    job = Job(
+        ir=_read(arguments.file),
+        passes=arguments.passes,
+        triple=arguments.triple,
+        cpu=cpu,
+        features=features,
+        opt_level=arguments.opt_level,
+    )
+    if job.triple or job.cpu or job.features:
+        _check_target(job)
+    return job
+
+
+def positive(text: str) -> int:
+    """An argument that is 1 or more, for argparse."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected 1 or more, found {number}")
+    return number
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[int], None]]:
+    """A bar on standard error while the block lasts, where that is a terminal.
+
+    Gives what to call, on any thread, after each compilation, with the number of all of them.
+    """
+    columns = (TextColumn("compiling"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda total: bar.update(task, total=total, advance=1)
+
+
+def _read(path: str) -> str:
+    try:
+        if path == "-":
+            return sys.stdin.read()
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except UnicodeDecodeError:
+        raise OptctxError(f"{path} is not text; expected LLVM IR in text form (see llvm-dis)") from None
+
+
+def _check_target(job: Job) -> None:
+    """LLVM prints about a processor or feature it does not know, or ends the process: let a fresh one try."""
+    with FreshProcess() as fresh:
+        trial = fresh.compile(
+            Job(_TRIAL, "verify", triple=job.triple, cpu=job.cpu, features=job.features, emit="assembly")
+        )
+    if trial.error is not None:
+        raise OptctxError(trial.error)
+    if trial.stderr:
+        raise OptctxError(trial.stderr.splitlines()[0])
+
+
+_TRIAL = "define void @trial() { ret void }"

@@ -1,0 +1,127 @@
+"""`optctx sensitivity`: which of the options that LLVM reads for a file change what comes out."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from optctx.cli.compiling import add_job_arguments, job_of, positive, progress_bar
+from optctx.cli.console import output
+from optctx.context import OptionContext
+from optctx.errors import OptctxError
+from optctx.sensitivity import Limits, Report, as_csv, as_json, as_table, save_plot, sensitivity
+from optctx.sensitivity.plot import check_plot
+from optctx.sensitivity.table import dead_table, not_tried_lines
+from optctx.sweep import Axis, parse_axes
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+__all__ = ["add", "run"]
+
+
+def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Enter the command among `commands`."""
+    parser = commands.add_parser(
+        "sensitivity",
+        help="rank the options that LLVM reads for a file by what they change",
+        description="Compile a file of LLVM IR once to see which options LLVM reads, then once for each "
+        "other value of each of them, in fresh processes, and rank the options by effect. Exit status 2 for "
+        "bad input.",
+    )
+    add_job_arguments(parser)
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        dest="settings",
+        help="an option of the base; repeat for more",
+    )
+    parser.add_argument(
+        "--try",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE[,VALUE...]",
+        dest="tries",
+        help="the values to try for an option, in place of others within its type; repeat for more",
+    )
+    parser.add_argument(
+        "--options", nargs="+", default=[], metavar="GLOB", help="try these only (all that are read)"
+    )
+    parser.add_argument("--exclude", nargs="+", default=[], metavar="GLOB", help="do not try these")
+    parser.add_argument(
+        "--by", choices=("instructions", "size"), default="size", help="what to rank by (%(default)s)"
+    )
+    _add_limits(parser)
+    parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
+    parser.add_argument("--top", type=positive, metavar="N", help="options in the table (all) and plot (30)")
+    parser.add_argument("--plot", metavar="FILE", help="draw them: .png, .svg or .pdf; needs matplotlib")
+    parser.set_defaults(run=run)
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--max-trials", type=positive, metavar="N", help="compile at most so often")
+    parser.add_argument(
+        "--timeout", type=_seconds, metavar="S", help="seconds for a trial (20 times the base, 10 or more)"
+    )
+    parser.add_argument(
+        "--memory", type=positive, default=4096, metavar="MIB", help="for a trial, in MiB (%(default)s)"
+    )
+    parser.add_argument("--jobs", type=positive, metavar="N", help="trials at once (one per processor)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compile, print the ranking on standard output, draw it. Raises OptctxError and OSError."""
+    base = {axis.name: _only(axis) for axis in parse_axes(arguments.settings)}
+    tries = {axis.name: axis.values for axis in parse_axes(arguments.tries)}
+    if arguments.plot:
+        check_plot(arguments.plot)  # now rather than after minutes of work
+    job = job_of(arguments)
+    limits = Limits(arguments.timeout, arguments.memory << 20, arguments.max_trials, arguments.jobs)
+    with OptionContext(base, process_wide="exclusive"), progress_bar() as step:
+        report = sensitivity(
+            job,
+            options=arguments.options,
+            exclude=arguments.exclude,
+            values=tries,
+            by=arguments.by,
+            limits=limits,
+            progress=step,
+        )
+    _print(report, arguments.format, arguments.top)
+    if arguments.plot:
+        name = os.path.basename(arguments.file)
+        save_plot(report, arguments.plot, title=f"{name}, {arguments.passes}", top=arguments.top)
+    return 0
+
+
+def _only(axis: Axis) -> str:
+    if len(axis.values) != 1:
+        raise OptctxError(
+            f"the base has one value for {axis.name!r}, found {', '.join(axis.values)}; use --try for others"
+        )
+    return axis.values[0]
+
+
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected seconds above 0, found {text}")
+    return number
+
+
+def _print(report: Report, form: str, top: int | None) -> None:
+    match form:
+        case "json":
+            print(as_json(report))
+        case "csv":
+            print(as_csv(report), end="")
+        case _:
+            console = output()
+            if report.changing:
+                console.print(as_table(report, top), "")
+            if report.dead:
+                console.print(dead_table(report), "")
+            print(*not_tried_lines(report), report.summary(), sep="\n")

@@ -1,0 +1,194 @@
+"""Which of the options that were read are tried, and with which values."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from optctx import Option, OptionContext, Read, registry
+from optctx.context.text import Texts
+from optctx.engine.attach import attach
+from optctx.errors import OptctxError
+from optctx.registry.registry import find
+from optctx.registry.values import Value
+from optctx.sensitivity.report import NotTried
+from optctx.sensitivity.values import UNSET, values_within_type, why_no_values
+
+__all__ = ["Candidate", "Chosen", "Planned", "choose", "command_line", "targets_of"]
+
+_GLOB = "*?["
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A value to try, and the whole command line that a fresh process is given for it."""
+
+    value: Value
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An option to try."""
+
+    option: str
+    type: str
+    base: Value
+    functions: tuple[str, ...]
+    planned: tuple[Planned, ...]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """`refused`: (option, value, LLVM's words) of values that its parsers do not take."""
+
+    candidates: tuple[Candidate, ...]
+    not_tried: tuple[NotTried, ...]
+    refused: tuple[tuple[str, Value, str], ...]
+
+
+def choose(
+    reads: Mapping[str, Read],
+    context: OptionContext,
+    *,
+    options: Sequence[str],
+    exclude: Sequence[str],
+    values: Mapping[str, Sequence[str]],
+    max_trials: int | None,
+) -> Chosen:
+    """The options among `reads` that the patterns choose, each with values that LLVM's parsers take.
+
+    Raises OptctxError for a pattern of `options` that matches no option at all.
+    """
+    texts = context._contents.flat(attach())
+    wanted = _wanted(reads, options, exclude, values)
+    not_tried = [NotTried(name, registry()[name].type, _why_unread(name)) for name in wanted.unread]
+    refused: list[tuple[str, Value, str]] = []
+    candidates = []
+    for name in wanted.read:
+        option, read = registry()[name], reads[name]
+        found, reason = _values(option, read, values.get(name))
+        planned = []
+        for value in found:
+            try:
+                planned.append(Planned(value, _with(context, texts, option, value)))
+            except OptctxError as error:
+                refused.append((name, value, str(error)))
+                reason = "LLVM takes none of the values"
+        if planned:
+            base = read.values[0]
+            candidates.append(Candidate(name, option.type, base, read.functions, tuple(planned)))
+        else:
+            not_tried.append(NotTried(name, option.type, reason))
+    kept, left = _first(candidates, max_trials)
+    not_tried.extend(NotTried(each.option, each.type, f"beyond {max_trials} trials") for each in left)
+    return Chosen(
+        tuple(kept), tuple(sorted(not_tried, key=lambda each: (each.reason, each.option))), tuple(refused)
+    )
+
+
+def command_line(texts: Mapping[str, Texts]) -> tuple[str, ...]:
+    """Arguments for a fresh process."""
+    return tuple(
+        f"-{name}" if text is None else f"-{name}={text}" for name, given in texts.items() for text in given
+    )
+
+
+def targets_of(names: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """The same under the names that reads are known by: not those of aliases and choices.
+
+    Raises UnknownOptionError, with the nearest names.
+    """
+    return {_target(name): values for name, values in names.items()}
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    read: list[str]
+    unread: list[str]  # named, but not read
+
+
+def _wanted(
+    reads: Mapping[str, Read],
+    options: Sequence[str],
+    exclude: Sequence[str],
+    values: Mapping[str, Sequence[str]],
+) -> _Wanted:
+    named = [*values]
+    patterns = []
+    for pattern in (pattern.lstrip("-") for pattern in options):
+        if any(character in pattern for character in _GLOB):
+            if not fnmatch.filter(registry(), pattern):
+                raise OptctxError(f"no option matches {pattern!r}; `optctx list` shows them all")
+            patterns.append(pattern)
+        else:
+            named.append(_target(pattern))
+    left_out = [pattern.lstrip("-") for pattern in exclude]
+
+    def is_wanted(name: str) -> bool:
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in left_out):
+            return False
+        return not options or name in named or any(fnmatch.fnmatchcase(name, each) for each in patterns)
+
+    unread = dict.fromkeys(name for name in named if name not in reads and is_wanted(name))
+    return _Wanted([name for name in reads if is_wanted(name)], list(unread))
+
+
+def _target(name: str) -> str:
+    engine = attach()
+    return engine.resolve(find(engine, name.lstrip("-"))).record.name
+
+
+def _why_unread(name: str) -> str:
+    unseen = registry()[name].scope == "process"
+    return "it cannot be scoped, so that nobody sees LLVM read it" if unseen else "LLVM did not read it"
+
+
+def _values(option: Option, read: Read, given: Sequence[str] | None) -> tuple[list[Value], str]:
+    """(what to try, why nothing is)."""
+    if given is not None:
+        return [*given], ""
+    if len(read.values) != 1:
+        return [], "LLVM read several values of it"
+    if _opens_windows(option):
+        return [], "it opens windows"
+    return values_within_type(option, read.value), why_no_values(option)
+
+
+def _opens_windows(option: Option) -> bool:
+    """Whether LLVM draws graphs and starts a program to show them, such as -view-isel-dags."""
+    parts = option.name.split("-")
+    return option.type in ("bool", "enum") and any(part.startswith("view") for part in parts)
+
+
+def _with(
+    context: OptionContext, texts: Mapping[str, Texts], option: Option, value: Value
+) -> tuple[str, ...]:
+    """The command line with one option changed. Raises what OptionContext does, LLVM's parsers as judges."""
+    own = (option.name, *option.aliases)
+    if value is UNSET:
+        return command_line({name: given for name, given in texts.items() if name not in own})
+    named: dict[str, object] = {option.name: value}
+    if isinstance(value, str) and value in own:
+        named = {value: True}  # a choice that is an option itself, such as -regbankselect-fast
+    changed = OptionContext(named, base=context, process_wide="exclusive")
+    return command_line(changed._contents.flat(attach()))
+
+
+def _first(candidates: Sequence[Candidate], most: int | None) -> tuple[list[Candidate], list[Candidate]]:
+    """At most so many trials: the first value of every option before the second of any. (kept, left out)"""
+    if most is None:
+        return list(candidates), []
+    turns = sorted(
+        (turn, number) for number, each in enumerate(candidates) for turn in range(len(each.planned))
+    )
+    allowed = [0] * len(candidates)
+    for _, number in turns[:most]:
+        allowed[number] += 1
+    kept = [
+        Candidate(each.option, each.type, each.base, each.functions, each.planned[:count])
+        for each, count in zip(candidates, allowed, strict=True)
+        if count
+    ]
+    return kept, [each for each, count in zip(candidates, allowed, strict=True) if not count]

@@ -1,0 +1,103 @@
+"""The ranked options as a picture. Needs matplotlib, which is optional."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from optctx.errors import OptctxError
+from optctx.sensitivity.report import Effect, Report
+from optctx.sensitivity.table import value_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["FORMATS", "check_plot", "save_plot"]
+
+FORMATS = ("png", "svg", "pdf")
+_SHOWN = 30  # options
+_LONGEST = 60  # characters of a label
+_BAR = 0.38  # of the height that an option has
+# The same report gives the same file: no dates in it, no random names.
+_METADATA: dict[str, dict[str, str | None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+# A font that matplotlib brings itself; text as text in SVG. Any: each release types its settings otherwise.
+_STYLE: Any = {"svg.hashsalt": "optctx", "svg.fonttype": "none", "font.family": "DejaVu Sans"}
+
+
+def check_plot(path: str) -> str:
+    """The format that a file's name stands for. Raises OptctxError for another one, or without matplotlib."""
+    form = os.path.splitext(path)[1].lstrip(".").lower()
+    if form not in FORMATS:
+        raise OptctxError(f"cannot plot to {path!r}: expected a name that ends with .{', .'.join(FORMATS)}")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise OptctxError("cannot plot without matplotlib: pip install 'optctx[plot]'") from None
+    return form
+
+
+def save_plot(report: Report, path: str, *, title: str = "", top: int | None = None) -> None:
+    """Write a bar chart of the options that change the output, the largest effect on top.
+
+    png, svg or pdf, by the name's end. `title`: what was compiled. `top`: how many options, by default 30.
+    The same report gives the same file. Raises OptctxError as `check_plot` does, OSError for a file that
+    cannot be written.
+    """
+    form = check_plot(path)
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    shown = report.changing[: top or _SHOWN]
+    with rc_context(_STYLE):  # a Figure of its own: pyplot would keep state, and look for a window system
+        figure = Figure(figsize=(10, 1.8 + 0.3 * max(len(shown), 1)), layout="constrained")
+        _draw(figure, report, shown, title)
+        figure.savefig(path, format=form, dpi=120, metadata=_METADATA[form])
+
+
+def _draw(figure: Figure, report: Report, shown: list[Effect], title: str) -> None:
+    axes = figure.add_subplot()
+    figure.suptitle("\n".join(line for line in (title, _counts(report, shown)) if line))
+    rows = range(len(shown))
+    for change, offset, label, colour in _series(report):
+        widths = [100 * getattr(effect.best, change) for effect in shown]
+        axes.barh([row + offset for row in rows], widths, _BAR, label=label, color=colour)
+    axes.set_yticks(list(rows), [_label(effect) for effect in shown])
+    axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)  # the largest on top
+    _percent_axis(axes)
+    axes.set_ylabel("option = value (value of the base)")
+    axes.grid(axis="x", alpha=0.3)
+    axes.axvline(0, color="black", linewidth=0.8)
+    if shown:
+        figure.legend(loc="outside lower center", ncols=2)
+    else:
+        axes.text(0, 0, "no option changes the output", ha="center", va="center")
+
+
+def _counts(report: Report, shown: list[Effect]) -> str:
+    first = f", the first {len(shown)}" if len(shown) < len(report.changing) else ""
+    return f"{len(report.changing)} of {len(report.effects)} options tried change the output{first}"
+
+
+def _series(report: Report) -> list[tuple[str, float, str, str]]:
+    """(field of the trial, offset, label, colour) for each bar of an option."""
+    return [
+        ("instructions_change", -_BAR / 2, f"IR instructions (base {report.instructions})", "tab:blue"),
+        ("size_change", _BAR / 2, f"object size (base {report.object_size} bytes)", "tab:orange"),
+    ]
+
+
+def _percent_axis(axes: Axes) -> None:
+    """Even near 0, logarithmic beyond 10 %: one option may multiply what others change by a little."""
+    axes.set_xscale("symlog", linthresh=10)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:+g}" if value else "0")
+    axes.set_xlabel("change against the base, in % (logarithmic beyond 10 %)")
+
+
+def _label(effect: Effect) -> str:
+    text = f"{effect.option} = {value_text(effect.best.value)} ({value_text(effect.base)})"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

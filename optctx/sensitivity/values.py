@@ -1,0 +1,73 @@
+"""The values that are tried in place of the one that LLVM read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from optctx.registry.values import Value
+
+if TYPE_CHECKING:
+    from optctx.registry import Option
+
+__all__ = ["UNSET", "values_within_type", "why_no_values"]
+
+# As a trial value: the option is not given at all. A boolOrDefault has no text for it.
+UNSET = None
+
+# type -> (least, most) that LLVM's parsers take
+_RANGES = {
+    "int": (-(2**31), 2**31 - 1),
+    "uint": (0, 2**32 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+    "uint64": (0, 2**64 - 1),
+}
+_FLOATS = ("float", "double")
+_MANY = 1024  # the least that counts as large; a power of two, since numbers of vector lanes have to be
+_FACTOR = 16  # what makes a number large beside its base
+
+
+def values_within_type(option: Option, base: Value) -> list[Value]:
+    """What to try for an option whose value is `base`, the most ordinary first; never `base` itself.
+
+    The other one of a bool, every other choice, and a few numbers on both sides. Empty for types whose
+    values cannot be guessed; see `why_no_values`.
+    """
+    kind = option.type
+    if kind == "bool":
+        return [not base]
+    if kind == "boolOrDefault":
+        return [value for value in (True, False, UNSET) if value is not base]
+    if kind == "enum":
+        return [choice for choice in option.choices if choice != base]
+    if kind == "bits":
+        return [[choice] for choice in option.choices if [choice] != base]
+    if kind in _RANGES and isinstance(base, int):
+        least, most = _RANGES[kind]
+        return _others((value for value in _integers(base, least < 0) if least <= value <= most), base)
+    if kind in _FLOATS and isinstance(base, float):
+        return _others(_floats(base), base)
+    return []
+
+
+def why_no_values(option: Option) -> str:
+    """The reason to report where `values_within_type` has nothing."""
+    if option.type in ("enum", "bits"):
+        return "there is no other choice"
+    return f"no values can be guessed for type {option.type}"
+
+
+def _integers(base: int, signed: bool) -> list[int]:
+    """Both ends of what is useful, and both sides of the base; half and double say nothing around 0 and 1."""
+    near = [2, 4] if base in (0, 1) else [base * 2, base // 2]
+    large = max(_MANY, abs(base) * _FACTOR)
+    return [*near, 0, 1, large, *([-large] if signed else [])]
+
+
+def _floats(base: float) -> list[float]:
+    near = [0.5, 2.0] if base == 0 else [base * 2, base / 2]
+    return [*near, 0.0, 1.0, max(float(_MANY), abs(base) * _FACTOR)]
+
+
+def _others(values: Iterable[int | float], base: int | float) -> list[Value]:
+    return [value for value in dict.fromkeys(values) if value != base]
