@@ -39,6 +39,7 @@ void prepare(const view::Space& space,
 }  // namespace
 
 void add_record(nb::module_& m) {
+    nb::exception<view::UnwatchedError>(m, "UnwatchedError", PyExc_RuntimeError);
     nb::class_<view::Recorder>(m, "Recorder", "What LLVM reads on one thread, from start to stop.")
         .def_static("start", &view::Recorder::start, "space"_a, "On this thread.")
         .def("stop", &view::Recorder::stop)

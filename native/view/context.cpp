@@ -90,7 +90,10 @@ void Context::release(ActivationPool::Node activation) {
 
 void Context::come_in() {
     const std::lock_guard lock(watch_mutex_);
-    if (inside_ == 0) handler_.emplace();
+    if (inside_ == 0)
+        handler_.emplace();
+    else
+        handler_->check();  // for this thread
     ++inside_;
 }
 

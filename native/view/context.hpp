@@ -48,7 +48,7 @@ public:
     const std::string& key() const;
 
     // An activation that LLVM has not written to, for one thread.
-    // Throws std::runtime_error if reads are watched and faults cannot be handled.
+    // Throws UnwatchedError if reads are watched and this thread's faults cannot be handled.
     ActivationPool::Node acquire();
     void release(ActivationPool::Node activation);
     // With no thread inside: readers marked since the last time, which are forgotten. Nothing while some are inside, or

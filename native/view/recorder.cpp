@@ -38,12 +38,18 @@ void Recorder::stop() {
     const std::shared_ptr<Recorder> self = std::move(started.back());
     started.pop_back();
     Recorder* outer = started.empty() ? nullptr : started.back().get();
-    if (outer != nullptr) {
-        outer->complete_ = outer->complete_ && complete_;
-        for (const auto& seen : seen_) outer->seen_under(seen->context.get()).reads.add(seen->reads);
-    }
+    if (outer != nullptr) outer->add(*this);
     set_substitute(outer);
     handler_.reset();
+}
+
+void Recorder::add(const Recorder& inner) noexcept {
+    complete_ = complete_ && inner.complete_;
+    try {
+        for (const auto& seen : inner.seen_) seen_under(seen->context.get()).reads.add(seen->reads);
+    } catch (const std::bad_alloc&) {
+        complete_ = false;
+    }
 }
 
 SeenReads& Recorder::seen_under(Context* context) {
@@ -59,6 +65,7 @@ View Recorder::instead_of(View view) noexcept {
     try {
         now_ = &seen_under(layout_->owner(view));
     } catch (const std::bad_alloc&) {
+        now_ = nullptr;
         complete_ = false;
         return view;
     }

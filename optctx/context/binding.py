@@ -137,4 +137,9 @@ def _resolve(text: bytes, here: OptionContext | None) -> OptionContext | None:
         return None
 
 
-_native.set_judges(_may_run, _resolve)
+def _cannot_enter(context: OptionContext, why: str) -> None:
+    """On the thread that runs LLVM: the enclosing call is to say so."""
+    tell(UnsupportedImageError(f"not everything has been run: cannot enter {context!r}: {why}"))
+
+
+_native.set_judges(_may_run, _resolve, _cannot_enter)

@@ -311,7 +311,7 @@ class OptionContext(Mapping[str, Value]):
             if not _native.enter(self._native, self):
                 check_in_line(f"enter {self!r}")
                 _native.enter_beside(self._native, self)
-        except (_native.GateError, _native.ParseError) as error:
+        except (_native.GateError, _native.ParseError, _native.UnwatchedError) as error:
             raise cannot_enter(self, error) from None
         return self
 
@@ -321,6 +321,11 @@ class OptionContext(Mapping[str, Value]):
         value: BaseException | None = None,
         traceback: TracebackType | None = None,
     ) -> None:
+        self._leave()
+        if self._unread != "ignore":
+            judge(self, self._unread, failed=kind is not None)
+
+    def _leave(self) -> None:
         try:
             elsewhere = _native.leave(self._native)
         except _native.NativeScopeError as error:
@@ -328,8 +333,6 @@ class OptionContext(Mapping[str, Value]):
             raise ScopeError(f"cannot leave {self!r}: {error}") from None
         if elsewhere is not None:
             leave_elsewhere(self, elsewhere)
-        if self._unread != "ignore":
-            judge(self, self._unread, failed=kind is not None)
 
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Calls the function inside this context, in this thread."""

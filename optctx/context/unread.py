@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterable
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Literal
 
 from optctx._native import Reads
@@ -20,8 +22,7 @@ __all__ = ["UnreadMode", "check_mode", "judge", "marks"]
 
 UnreadMode = Literal["ignore", "warn", "error"]
 
-# From `warnings.warn` to the `with` statement: here, `OptionContext.__exit__`.
-_LEVEL = 3
+_PACKAGE = __name__.partition(".")[0] + "."
 
 
 def check_mode(mode: object) -> None:
@@ -67,7 +68,18 @@ def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
         return
     said = "; ".join(f"{' '.join(override.args())}: {cause(override.option, ran)}" for override in unread)
     text = f"LLVM did not read {len(unread)} of the options that {shown(context)} sets: {said}"
-    if mode == "warn" or failed:
-        warnings.warn(text, UnreadOptionWarning, stacklevel=_LEVEL)
-    else:
+    if mode == "error" and not failed:
         raise UnreadOptionError(text, tuple(override.name for override in unread))
+    with suppress(UnreadOptionWarning) if failed else nullcontext():  # where warnings are errors
+        warnings.warn(text, UnreadOptionWarning, stacklevel=_callers_level())
+
+
+def _callers_level() -> int:
+    """For a warning of `judge`: the `with` statement, or the call of what is run in a context."""
+    level = 2
+    frame = inspect.currentframe()
+    frame = frame and frame.f_back
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    return level - 1
