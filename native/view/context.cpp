@@ -102,9 +102,19 @@ void Context::go_out() {
     if (--inside_ == 0) handler_.reset();
 }
 
+void Context::hold() noexcept {
+    const std::lock_guard lock(watch_mutex_);
+    ++held_;
+}
+
+void Context::let_go() noexcept {
+    const std::lock_guard lock(watch_mutex_);
+    --held_;
+}
+
 std::optional<std::vector<std::uint32_t>> Context::take_reads() {
     const std::lock_guard lock(watch_mutex_);
-    if (reads_ == nullptr || inside_ > 0) return std::nullopt;
+    if (reads_ == nullptr || inside_ > 0 || held_ > 0) return std::nullopt;
     auto readers = reads_->readers();
     reads_->clear();
     return readers;

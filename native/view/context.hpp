@@ -51,8 +51,11 @@ public:
     // Throws UnwatchedError if reads are watched and this thread's faults cannot be handled.
     ActivationPool::Node acquire();
     void release(ActivationPool::Node activation);
+    // Until it is let go, LLVM may come to read here although no thread is inside.
+    void hold() noexcept;
+    void let_go() noexcept;
     // With no thread inside: readers marked since the last time, which are forgotten. Nothing while some are inside, or
-    // where nobody wants to know.
+    // while it is held, or where nobody wants to know.
     std::optional<std::vector<std::uint32_t>> take_reads();
 
 private:
@@ -67,6 +70,7 @@ private:
     std::shared_ptr<Reads> reads_;
     std::mutex watch_mutex_;  // of what follows
     std::size_t inside_ = 0;
+    std::size_t held_ = 0;
     std::optional<PoisonHandler> handler_;  // while anybody is inside
     mutable std::once_flag key_found_;
     mutable std::string key_;

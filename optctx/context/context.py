@@ -63,9 +63,10 @@ class OptionContext(Mapping[str, Value]):
     runs: make such objects inside the scope.
 
     `unread` says what happens to overrides that LLVM did not read at all when the last scope of this context
-    is left, on whichever thread: "ignore", "warn" (UnreadOptionWarning) or "error" (UnreadOptionError, unless
-    the block fails anyway), with the likely cause. Reads in scopes inside it count, too, as far as they see
-    the override; options that are set for the whole process are not judged.
+    is left, on whichever thread, and its last binding is ended (`unbind`): "ignore", "warn"
+    (UnreadOptionWarning) or "error" (UnreadOptionError, unless the block fails anyway), with the likely
+    cause. Reads in scopes inside it count, too, as far as they see the override; options that are set for the
+    whole process are not judged.
 
     All of this is so where `info()["engine"]` is "thread". Where it is "exclusive" (LLVM's code cannot be
     changed, or OPTCTX_ENGINE says so) the same values reach LLVM, but entering waits while threads with other

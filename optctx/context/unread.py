@@ -45,19 +45,25 @@ def marks(
     reading(engine)  # from now on reads can be told
     if inherited is None:
         return Reads.make(engine.space)
-    slots = [(override.option.slot, override.option.variable_slot) for override in own]
-    return Reads.inherit(
-        engine.space, inherited, [slot for pair in slots for slot in pair if slot is not None]
-    )
+    options = [override.option for override in own]
+    hidden = [slot for option in options for slot in (option.slot, option.variable_slot) if slot is not None]
+    names = {option.record.name for option in options}
+    for slot, served in engine.plan.served.items():  # which they have read through storage of their own
+        if served and all(engine.resolve(option).record.name in names for option in served):
+            hidden.append(slot)
+    return Reads.inherit(engine.space, inherited, hidden)
 
 
 def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
     """Of a context that was left: warns of its own overrides that nothing read since last time, or raises.
 
-    Says nothing while any thread is inside. If the block `failed`, nothing is raised on top of that.
+    Says nothing while any thread is inside, or it is bound. If the block `failed`, nothing is raised on top
+    of that.
     """
+    if mode == "ignore":
+        return
     readers = context._native.take_reads()
-    if readers is None or mode == "ignore":
+    if readers is None:
         return
     engine = context._engine
     read = reading(engine).functions(readers)
