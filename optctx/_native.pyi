@@ -641,6 +641,10 @@ class Recorder:
     def complete(self) -> bool: ...
 
     @property
+    def lost(self) -> bool:
+        """Whether somebody else took the faults of the thread over."""
+
+    @property
     def seen(self) -> list[tuple[Context, list[int]]]:
         """
         [(context, or None outside every scope, indexes of the readers that read)].

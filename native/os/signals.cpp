@@ -130,6 +130,11 @@ void FirstHandler::check() const {
     check_first(hook_of(signal_));
 }
 
+bool is_asked_first(int signal) {
+    const std::lock_guard lock(mutex);
+    return stands_first(hook_of(signal));
+}
+
 bool is_blocked(int signal) {
     sigset_t blocked;
     if (const int failed = pthread_sigmask(SIG_BLOCK, nullptr, &blocked); failed != 0)

@@ -27,6 +27,9 @@ private:
     SignalHandler handler_;
 };
 
+// False if somebody else's handler was put before those that are asked first, or none of them lives.
+bool is_asked_first(int signal);
+
 // True if this thread would be killed by the signal, handler or not.
 bool is_blocked(int signal);
 

@@ -115,8 +115,10 @@ void Context::let_go() noexcept {
 std::optional<std::vector<std::uint32_t>> Context::take_reads() {
     const std::lock_guard lock(watch_mutex_);
     if (reads_ == nullptr || inside_ > 0 || held_ > 0) return std::nullopt;
+    const bool lost = reads_->lost();
     auto readers = reads_->readers();
     reads_->clear();
+    if (lost) return std::nullopt;
     return readers;
 }
 

@@ -55,7 +55,7 @@ public:
     void hold() noexcept;
     void let_go() noexcept;
     // With no thread inside: readers marked since the last time, which are forgotten. Nothing while some are inside, or
-    // while it is held, or where nobody wants to know.
+    // while it is held, or where nobody wants to know or some were lost.
     std::optional<std::vector<std::uint32_t>> take_reads();
 
 private:

@@ -47,6 +47,14 @@ bool handle(unsigned image, const Prepared& of, std::uintptr_t address, ucontext
     return true;
 }
 
+bool is_handled() noexcept {
+    try {
+        return !os::is_blocked(SIGSEGV) && os::is_asked_first(SIGSEGV);
+    } catch (const os::OsError&) {
+        return false;
+    }
+}
+
 void check_unblocked() {
     if (os::is_blocked(SIGSEGV))
         throw UnwatchedError("this thread blocks SIGSEGV, by which it is told that an option is read");
@@ -72,6 +80,21 @@ void prepare_poison(unsigned image, std::shared_ptr<const Layout> layout,
             throw std::runtime_error("an instruction of no reader");
     std::sort(instructions.begin(), instructions.end(), before);
     prepared[image].store(new Prepared{std::move(layout), std::move(instructions)}, std::memory_order_release);
+}
+
+void give_up_unhandled_poison() noexcept {
+    for (unsigned image = 0; image < max_images; ++image) {
+        const Prepared* of = prepared[image].load(std::memory_order_acquire);
+        if (of == nullptr) continue;
+        const View view = view_read(image);
+        Substitute* recording = substitute();
+        Reads* reads = of->layout->reads(view);
+        if (recording == nullptr && reads == nullptr) continue;
+        if (is_handled()) return;
+        of->layout->spread(view);
+        if (reads != nullptr) reads->lose();
+        if (recording != nullptr) recording->lose();
+    }
 }
 
 PoisonHandler::PoisonHandler() try : first_(SIGSEGV, on_fault) {

@@ -41,4 +41,8 @@ private:
     os::FirstHandler first_;
 };
 
+// Before this thread calls into LLVM: if its faults are not handled any more, because somebody put a handler over the
+// one here or the thread blocks the signal now, poison is taken away and what it was for is told so.
+void give_up_unhandled_poison() noexcept;
+
 }  // namespace optctx::view

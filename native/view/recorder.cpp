@@ -45,6 +45,7 @@ void Recorder::stop() {
 
 void Recorder::add(const Recorder& inner) noexcept {
     complete_ = complete_ && inner.complete_;
+    lost_ = lost_ || inner.lost_;
     try {
         for (const auto& seen : inner.seen_) seen_under(seen->context.get()).reads.add(seen->reads);
     } catch (const std::bad_alloc&) {
@@ -73,7 +74,7 @@ View Recorder::instead_of(View view) noexcept {
     layout_->owner(words_.data()) = layout_->owner(view);
     layout_->reads(words_.data()) = layout_->reads(view);
     layout_->spread(words_.data());
-    layout_->poison(words_.data(), &now_->reads, layout_->reads(view));
+    layout_->poison(words_.data(), lost_ ? nullptr : &now_->reads, layout_->reads(view));
     return words_.data();
 }
 

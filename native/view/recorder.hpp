@@ -36,6 +36,10 @@ public:
 
     explicit Recorder(const Space& space);
 
+    void lose() noexcept override { lost_ = true; }
+    // True if somebody took the faults of this thread over, so that reads after that were not seen.
+    bool lost() const noexcept { return lost_; }
+
 private:
     SeenReads& seen_under(Context* context);
     void add(const Recorder& inner) noexcept;
@@ -46,6 +50,7 @@ private:
     std::vector<std::unique_ptr<SeenReads>> seen_;
     SeenReads* now_ = nullptr;  // null if there was no memory for it
     bool complete_ = true;
+    bool lost_ = false;
 };
 
 }  // namespace optctx::view
