@@ -14,7 +14,8 @@ using SignalHandler = bool (*)(const siginfo_t&, ucontext_t&) noexcept;
 // somebody else's stands before it by then, which may pass signals on.
 class FirstHandler {
 public:
-    // Throws std::runtime_error where somebody else's handler was put before ones that are asked first already.
+    // Throws std::runtime_error where somebody else's handler was put before ones that are asked first already. Where
+    // those were removed, they are put back.
     FirstHandler(int signal, SignalHandler handler);
     FirstHandler(const FirstHandler&) = delete;
     FirstHandler& operator=(const FirstHandler&) = delete;

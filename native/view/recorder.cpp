@@ -21,7 +21,6 @@ thread_local Recorders recorders;
 
 Recorder::Recorder(const Space& space) : Substitute(space.image()), layout_(space.layout()), words_(layout_->size()) {
     handler_.emplace();
-    seen_under(nullptr);
 }
 
 std::shared_ptr<Recorder> Recorder::start(const Space& space) {
