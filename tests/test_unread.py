@@ -114,13 +114,13 @@ def test_the_cause_is_that_the_object_which_reads_it_was_made_before(llvm_contex
         assert log.unread == []
 
 
-def test_so_it_is_if_only_passes_read_it_that_were_not_made() -> None:
-    with record() as log, OptionContext({"chr-function-list": "x"}):
+def test_so_it_is_if_nothing_else_reads_it() -> None:
+    with record() as log, OptionContext({"dwarf-inlined-strings": "Enable"}):
         unrolled()
     [unread] = log.unread
     assert unread.cause == (
         "it is read when an object is made, and none was made meanwhile: "
-        "llvm::ControlHeightReductionPass::ControlHeightReductionPass()"
+        "llvm::DwarfDebug::DwarfDebug(llvm::AsmPrinter*)"
     )
 
 
