@@ -141,6 +141,9 @@ void FirstHandler::check() const {
     check_first(hook_of(signal_));
 }
 
+void hold_handlers() { mutex.lock(); }
+void release_handlers() { mutex.unlock(); }
+
 bool is_asked_first(int signal) {
     const std::lock_guard lock(mutex);
     return stands_first(hook_of(signal));

@@ -68,12 +68,16 @@ private:
     Setting overrides_;
     std::shared_ptr<ProcessWide> process_wide_;
     std::shared_ptr<Reads> reads_;
-    std::mutex watch_mutex_;  // of what follows
+    // Guarded, as what follows, by one mutex of all contexts, which can be held around a fork.
     std::size_t inside_ = 0;
     std::size_t held_ = 0;
     std::optional<PoisonHandler> handler_;  // while anybody is inside
     mutable std::once_flag key_found_;
     mutable std::string key_;
 };
+
+// Around a fork: no other thread is in the middle of entering or leaving a context.
+void hold_contexts();
+void release_contexts();
 
 }  // namespace optctx::view
