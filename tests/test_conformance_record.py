@@ -16,7 +16,7 @@ from tests.conformance.recorded import removals
 pytestmark = pytest.mark.redirected
 
 ROOT = pathlib.Path(__file__).parent.parent
-OPTIONS = ("unroll-count", "inline-threshold", "regalloc", "pre-RA-sched", "debug-only")
+OPTIONS = ("unroll-count", "regalloc", "debug-only")
 
 # Runs the suite; in it, records do not see the options that are named.
 BLIND = """
