@@ -637,6 +637,9 @@ class Recorder:
 
     def stop(self) -> None: ...
 
+    def gather(self) -> None:
+        """Takes over what recorders inside it have seen so far."""
+
     @property
     def complete(self) -> bool: ...
 

@@ -147,6 +147,8 @@ def test_blocks_nest_and_what_the_inner_one_read_counts_for_the_outer_one() -> N
             unrolled()
             with record() as innermost:
                 compiled(Job(SCALE, "default<O1>", triple=X86))
+                assert values(outer, "align-all-blocks") == values(inner, "align-all-blocks") == (0,)
+            assert values(outer, "unroll-count") == (0, 4)
         with record() as nothing:
             pass
         assert unrolled() == 1

@@ -52,6 +52,13 @@ void Recorder::add(const Recorder& inner) noexcept {
     }
 }
 
+void Recorder::gather() noexcept {
+    const auto& started = recorders.started;
+    auto inner = std::find_if(started.begin(), started.end(), [this](const auto& each) { return each.get() == this; });
+    if (inner == started.end()) return;
+    while (++inner != started.end()) add(**inner);
+}
+
 SeenReads& Recorder::seen_under(Context* context) {
     const auto found = std::find_if(seen_.rbegin(), seen_.rend(),
                                     [context](const auto& seen) { return seen->context.get() == context; });

@@ -26,6 +26,8 @@ public:
     // one of this thread. `seen` stays as it is then.
     void stop();
     const std::vector<std::unique_ptr<SeenReads>>& seen() const noexcept { return seen_; }
+    // On its own thread, before its end: takes over what those inside it have seen so far.
+    void gather() noexcept;
     // False if there was no memory for some of it.
     bool complete() const noexcept { return complete_; }
 

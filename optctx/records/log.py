@@ -158,6 +158,7 @@ class Log:
             raise ScopeError(
                 "another thread is recording: its log can be read there, or when its block has ended"
             )
+        self._recorder.gather()
         if self._recorder.lost:
             raise OptctxError(
                 "not everything that LLVM read was recorded: inside the block another handler of SIGSEGV was "
