@@ -20,6 +20,7 @@ namespace {
 // See `set_judges`; set once, kept for ever: LLVM may run while Python shuts down.
 nb::object* may_run_function = nullptr;
 nb::object* resolve_function = nullptr;
+nb::object* cannot_enter_function = nullptr;
 
 const void* pointer(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
 
@@ -51,6 +52,15 @@ bind::Resolved resolve(std::string_view text, void* here) {
     }
 }
 
+void cannot_enter(void* owner, const char* why) {
+    const nb::gil_scoped_acquire gil;
+    try {
+        (*cannot_enter_function)(object_or_none(owner), why);
+    } catch (nb::python_error& error) {
+        error.discard_as_unraisable("optctx: entering a context");
+    }
+}
+
 template <class Function>
 void set(Function& to, std::uintptr_t address) {
     to = reinterpret_cast<Function>(address);
@@ -65,7 +75,7 @@ void configure(unsigned image, const std::vector<std::uintptr_t>& calls) {
     set(llvm.function_module, calls[3]);
     set(llvm.string_attribute, calls[4]);
     set(llvm.string_attribute_value, calls[5]);
-    bind::configure(image, llvm, {may_run, resolve});
+    bind::configure(image, llvm, {may_run, resolve, cannot_enter});
 }
 
 }  // namespace
@@ -108,13 +118,15 @@ void add_bind(nb::module_& m) {
           "-StringAttributeValue, by address.");
     m.def(
         "set_judges",
-        [](nb::object judge_run, nb::object judge_text) {
+        [](nb::object judge_run, nb::object judge_text, nb::object tell) {
             may_run_function = new nb::object(std::move(judge_run));
             resolve_function = new nb::object(std::move(judge_text));
+            cannot_enter_function = new nb::object(std::move(tell));
         },
-        "may_run"_a, "resolve"_a,
+        "may_run"_a, "resolve"_a, "cannot_enter"_a,
         "What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and "
-        "(text of an attribute, owner of the scope or None) -> context or None.");
+        "(text of an attribute, owner of the scope or None) -> context or None; and what is told of a context that "
+        "could not be entered: (it, why).");
     m.def(
         "bind",
         [](std::uintptr_t llvm_context, std::shared_ptr<view::Context> context, nb::object owner,

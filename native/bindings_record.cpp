@@ -39,10 +39,13 @@ void prepare(const view::Space& space,
 }  // namespace
 
 void add_record(nb::module_& m) {
+    nb::exception<view::UnwatchedError>(m, "UnwatchedError", PyExc_RuntimeError);
     nb::class_<view::Recorder>(m, "Recorder", "What LLVM reads on one thread, from start to stop.")
         .def_static("start", &view::Recorder::start, "space"_a, "On this thread.")
         .def("stop", &view::Recorder::stop)
+        .def("gather", &view::Recorder::gather, "Takes over what recorders inside it have seen so far.")
         .def_prop_ro("complete", &view::Recorder::complete)
+        .def_prop_ro("lost", &view::Recorder::lost, "Whether somebody else took the faults of the thread over.")
         .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope, indexes of the readers that read)].");
     m.def("prepare_recording", &prepare, "space"_a, "instructions"_a,
           "`instructions`: (address, number of the base register, reader) behind the words of readers.");

@@ -4,6 +4,7 @@
 #include "os/os.hpp"
 #include "task_scope.hpp"
 #include "view/per_thread.hpp"
+#include "view/poison.hpp"
 #include "view/scope.hpp"
 #include "view/turns.hpp"
 
@@ -109,6 +110,7 @@ void report_not_in_force(view::Carried how, const void* mark) {
 
 // Around every call that llvmlite makes, with its lock held: nothing may be thrown, nobody may wait.
 void begin_library_call() {
+    view::give_up_unhandled_poison();
     try {
         begin_call([](view::Frame& frame) {
             const view::Carried how = view::carry(frame);
@@ -122,6 +124,7 @@ void begin_library_call() {
 }
 
 void begin_compilation() {
+    view::give_up_unhandled_poison();
     try {
         begin_call([](view::Frame& frame) {
             let_in(frame);

@@ -574,9 +574,9 @@ def configure_bindings(image: int, calls: Sequence[int]) -> None:
     `calls`: LLVMGetModuleContext, -FirstFunction, -NextFunction, -GlobalParent, -StringAttributeAtIndex, -StringAttributeValue, by address.
     """
 
-def set_judges(may_run: object, resolve: object) -> None:
+def set_judges(may_run: object, resolve: object, cannot_enter: object) -> None:
     """
-    What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and (text of an attribute, owner of the scope or None) -> context or None.
+    What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and (text of an attribute, owner of the scope or None) -> context or None; and what is told of a context that could not be entered: (it, why).
     """
 
 def bind(llvm_context: int, context: Context, owner: object, on_mismatch: OnMismatch) -> bool:
@@ -625,6 +625,9 @@ class LookupTable:
     def publish(self) -> None:
         """From now on C++ finds these options; the table is empty afterwards."""
 
+class UnwatchedError(RuntimeError):
+    pass
+
 class Recorder:
     """What LLVM reads on one thread, from start to stop."""
 
@@ -634,8 +637,15 @@ class Recorder:
 
     def stop(self) -> None: ...
 
+    def gather(self) -> None:
+        """Takes over what recorders inside it have seen so far."""
+
     @property
     def complete(self) -> bool: ...
+
+    @property
+    def lost(self) -> bool:
+        """Whether somebody else took the faults of the thread over."""
 
     @property
     def seen(self) -> list[tuple[Context, list[int]]]:

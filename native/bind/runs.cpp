@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,6 +79,17 @@ bool add_attributes(Run& run, Subject kind, void* subject) {
     return true;
 }
 
+// False if it cannot be entered: nothing may be thrown here, with LLVM and the thunk below.
+bool enter(const std::shared_ptr<view::Context>& context, void* owner) {
+    try {
+        view::enter_borrowed(context, owner);
+        return true;
+    } catch (const std::exception& error) {
+        judge.cannot_enter(owner, error.what());
+        return false;
+    }
+}
+
 void end(Run& run) {
     if (run.entered != nullptr) view::leave_borrowed();
     for (const Scoped& scoped : run.attributes) view::add_orphan(scoped.resolved.owner);
@@ -89,7 +101,7 @@ bool begin_run(State& now, const void* llvm_context, Subject kind, void* subject
     if (std::shared_ptr<const Binding> binding = bound(llvm_context);
         binding != nullptr && view::current_context(image) != binding->context.get()) {
         if (binding->on_mismatch == OnMismatch::switch_over) {
-            view::enter_borrowed(binding->context, binding->owner);
+            if (!enter(binding->context, binding->owner)) return false;
             run.entered = std::move(binding);
         } else if (!judge.may_run(binding->owner, view::current_owner(image),
                                   binding->on_mismatch == OnMismatch::error)) {
@@ -111,7 +123,7 @@ bool begin_function(State& now, void* function) {
     if (!now.functions.empty() && now.functions.back() == function) return false;  // a pass manager in another
     const Scoped* scoped = find(run, attribute_of(function));
     if (scoped == nullptr) return false;
-    view::enter_borrowed(scoped->resolved.context, scoped->resolved.owner);
+    if (!enter(scoped->resolved.context, scoped->resolved.owner)) return false;
     now.functions.push_back(function);
     now.steps.push_back(Step::function);
     return true;

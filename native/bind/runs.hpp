@@ -61,6 +61,8 @@ struct Judge {
     bool (*may_run)(void* owner, void* here, bool is_error);
     // The options in `text` on top of that scope.
     Resolved (*resolve)(std::string_view text, void* here);
+    // The enclosing call is to say that the context of `owner` could not be entered.
+    void (*cannot_enter)(void* owner, const char* why);
 };
 
 void configure(unsigned image, const LlvmCalls& calls, const Judge& judge);

@@ -13,10 +13,15 @@ enum class OnMismatch { switch_over, warn, error };
 // Always owned by a shared_ptr: a run that is under way keeps its binding, whoever unbinds it meanwhile.
 struct Binding {
     Binding(std::shared_ptr<view::Context> bound, OnMismatch mismatch, void* object)
-        : context(std::move(bound)), on_mismatch(mismatch), owner(object) {}
+        : context(std::move(bound)), on_mismatch(mismatch), owner(object) {
+        context->hold();
+    }
     Binding(const Binding&) = delete;
     Binding& operator=(const Binding&) = delete;
-    ~Binding() { view::add_orphan(owner); }
+    ~Binding() {
+        context->let_go();
+        view::add_orphan(owner);
+    }
 
     std::shared_ptr<view::Context> context;
     OnMismatch on_mismatch;

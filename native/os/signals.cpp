@@ -63,10 +63,21 @@ void on_signal(int signal, siginfo_t* info, void* context) {
     pass_on(hook, info, context);
 }
 
-bool stands_first(const Hook& hook) {
+struct sigaction action_of(const Hook& hook) {
     struct sigaction now{};
     if (sigaction(hook.signal, nullptr, &now) != 0) throw OsError("sigaction", 0, errno);
+    return now;
+}
+
+bool stands_first(const Hook& hook) {
+    const struct sigaction now = action_of(hook);
     return (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_signal;
+}
+
+// No handler at all, and so none that would pass signals on to the one here.
+bool was_removed(const Hook& hook) {
+    const struct sigaction now = action_of(hook);
+    return (now.sa_flags & SA_SIGINFO) == 0 && (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN);
 }
 
 void check_first(const Hook& hook) {
@@ -105,7 +116,7 @@ FirstHandler::FirstHandler(int signal, SignalHandler handler) : signal_(signal),
     const std::lock_guard lock(mutex);
     Hook& hook = hook_of(signal);
     Asked& asked = place_of(hook, handler);
-    if (hook.installed)
+    if (hook.installed && !was_removed(hook))
         check_first(hook);
     else
         install(hook);
@@ -128,6 +139,14 @@ FirstHandler::~FirstHandler() {
 void FirstHandler::check() const {
     const std::lock_guard lock(mutex);
     check_first(hook_of(signal_));
+}
+
+void hold_handlers() { mutex.lock(); }
+void release_handlers() { mutex.unlock(); }
+
+bool is_asked_first(int signal) {
+    const std::lock_guard lock(mutex);
+    return stands_first(hook_of(signal));
 }
 
 bool is_blocked(int signal) {

@@ -14,7 +14,8 @@ using SignalHandler = bool (*)(const siginfo_t&, ucontext_t&) noexcept;
 // somebody else's stands before it by then, which may pass signals on.
 class FirstHandler {
 public:
-    // Throws std::runtime_error where somebody else's handler was put before ones that are asked first already.
+    // Throws std::runtime_error where somebody else's handler was put before ones that are asked first already. Where
+    // those were removed, they are put back.
     FirstHandler(int signal, SignalHandler handler);
     FirstHandler(const FirstHandler&) = delete;
     FirstHandler& operator=(const FirstHandler&) = delete;
@@ -26,6 +27,13 @@ private:
     int signal_;
     SignalHandler handler_;
 };
+
+// False if somebody else's handler was put before those that are asked first, or none of them lives.
+bool is_asked_first(int signal);
+
+// Around a fork: no other thread is in the middle of a change of handlers, which the child would wait for in vain.
+void hold_handlers();
+void release_handlers();
 
 // True if this thread would be killed by the signal, handler or not.
 bool is_blocked(int signal);

@@ -49,6 +49,9 @@ public:
     void give(Node node);
     // Drops what is kept for an owner that is about to go.
     void forget(const void* owner);
+    // Around a fork.
+    void hold() { mutex_.lock(); }
+    void release() { mutex_.unlock(); }
 
 private:
     std::size_t capacity_;

@@ -16,7 +16,24 @@ ActivationPool& pool() {
     return *instance;
 }
 
+std::mutex& watch_mutex() {
+    static auto* instance = new std::mutex;  // outlives every thread
+    return *instance;
+}
+
 }  // namespace
+
+void hold_contexts() {
+    watch_mutex().lock();
+    os::hold_handlers();  // which are changed with that mutex held
+    pool().hold();
+}
+
+void release_contexts() {
+    pool().release();
+    os::release_handlers();
+    watch_mutex().unlock();
+}
 
 Context::Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides,
                  std::shared_ptr<ProcessWide> process_wide, std::shared_ptr<Reads> reads)
@@ -99,21 +116,36 @@ void Context::release(ActivationPool::Node activation) {
 }
 
 void Context::come_in() {
-    const std::lock_guard lock(watch_mutex_);
-    if (inside_ == 0) handler_.emplace();
+    const std::lock_guard lock(watch_mutex());
+    if (inside_ == 0)
+        handler_.emplace();
+    else
+        handler_->check();  // for this thread
     ++inside_;
 }
 
 void Context::go_out() {
-    const std::lock_guard lock(watch_mutex_);
+    const std::lock_guard lock(watch_mutex());
     if (--inside_ == 0) handler_.reset();
 }
 
+void Context::hold() noexcept {
+    const std::lock_guard lock(watch_mutex());
+    ++held_;
+}
+
+void Context::let_go() noexcept {
+    const std::lock_guard lock(watch_mutex());
+    --held_;
+}
+
 std::optional<std::vector<std::uint32_t>> Context::take_reads() {
-    const std::lock_guard lock(watch_mutex_);
-    if (reads_ == nullptr || inside_ > 0) return std::nullopt;
+    const std::lock_guard lock(watch_mutex());
+    if (reads_ == nullptr || inside_ > 0 || held_ > 0) return std::nullopt;
+    const bool lost = reads_->lost();
     auto readers = reads_->readers();
     reads_->clear();
+    if (lost) return std::nullopt;
     return readers;
 }
 

@@ -50,11 +50,14 @@ public:
     const std::string& key() const;
 
     // An activation that LLVM has not written to, for one thread.
-    // Throws std::runtime_error if reads are watched and faults cannot be handled.
+    // Throws UnwatchedError if reads are watched and this thread's faults cannot be handled.
     ActivationPool::Node acquire();
     void release(ActivationPool::Node activation);
+    // Until it is let go, LLVM may come to read here although no thread is inside.
+    void hold() noexcept;
+    void let_go() noexcept;
     // With no thread inside: readers marked since the last time, which are forgotten. Nothing while some are inside, or
-    // where nobody wants to know.
+    // while it is held, or where nobody wants to know or some were lost.
     std::optional<std::vector<std::uint32_t>> take_reads();
 
 private:
@@ -68,11 +71,16 @@ private:
     Setting overrides_;
     std::shared_ptr<ProcessWide> process_wide_;
     std::shared_ptr<Reads> reads_;
-    std::mutex watch_mutex_;  // of what follows
+    // Guarded, as what follows, by one mutex of all contexts, which can be held around a fork.
     std::size_t inside_ = 0;
+    std::size_t held_ = 0;
     std::optional<PoisonHandler> handler_;  // while anybody is inside
     mutable std::once_flag key_found_;
     mutable std::string key_;
 };
+
+// Around a fork: no other thread is in the middle of entering or leaving a context.
+void hold_contexts();
+void release_contexts();
 
 }  // namespace optctx::view

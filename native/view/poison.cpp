@@ -47,6 +47,19 @@ bool handle(unsigned image, const Prepared& of, std::uintptr_t address, ucontext
     return true;
 }
 
+bool is_handled() noexcept {
+    try {
+        return !os::is_blocked(SIGSEGV) && os::is_asked_first(SIGSEGV);
+    } catch (const os::OsError&) {
+        return false;
+    }
+}
+
+void check_unblocked() {
+    if (os::is_blocked(SIGSEGV))
+        throw UnwatchedError("this thread blocks SIGSEGV, by which it is told that an option is read");
+}
+
 bool on_fault(const siginfo_t& info, ucontext_t& context) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
     for (unsigned image = 0; image < max_images; ++image) {
@@ -69,9 +82,34 @@ void prepare_poison(unsigned image, std::shared_ptr<const Layout> layout,
     prepared[image].store(new Prepared{std::move(layout), std::move(instructions)}, std::memory_order_release);
 }
 
-PoisonHandler::PoisonHandler() : first_(SIGSEGV, on_fault) {
-    if (os::is_blocked(SIGSEGV))
-        throw std::runtime_error("this thread blocks SIGSEGV, by which it is told that an option is read");
+void give_up_unhandled_poison() noexcept {
+    for (unsigned image = 0; image < max_images; ++image) {
+        const Prepared* of = prepared[image].load(std::memory_order_acquire);
+        if (of == nullptr) continue;
+        const View view = view_read(image);
+        Substitute* recording = substitute();
+        Reads* reads = of->layout->reads(view);
+        if (recording == nullptr && reads == nullptr) continue;
+        if (is_handled()) return;
+        of->layout->spread(view);
+        if (reads != nullptr) reads->lose();
+        if (recording != nullptr) recording->lose();
+    }
+}
+
+PoisonHandler::PoisonHandler() try : first_(SIGSEGV, on_fault) {
+    check_unblocked();
+} catch (const std::runtime_error& error) {
+    throw UnwatchedError(error.what());
+}
+
+void PoisonHandler::check() const {
+    check_unblocked();
+    try {
+        first_.check();
+    } catch (const std::runtime_error& error) {
+        throw UnwatchedError(error.what());
+    }
 }
 
 }  // namespace optctx::view

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 namespace optctx::view {
@@ -22,16 +23,26 @@ struct ReadingInstruction {
 // Once for an image, before anything is poisoned; later calls change nothing.
 void prepare_poison(unsigned image, std::shared_ptr<const Layout> layout, std::vector<ReadingInstruction> instructions);
 
-// Poison is handled, on every thread, while one of these lives.
+// Nobody would handle poison on this thread.
+struct UnwatchedError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Poison is handled while one of these lives, on every thread that passed `check`.
 class PoisonHandler {
 public:
-    // Throws std::runtime_error if this thread blocks the signal, or where somebody else's handler comes first.
+    // Throws UnwatchedError if this thread blocks the signal, or where somebody else's handler comes first.
     PoisonHandler();
+    void check() const;
     PoisonHandler(const PoisonHandler&) = delete;
     PoisonHandler& operator=(const PoisonHandler&) = delete;
 
 private:
     os::FirstHandler first_;
 };
+
+// Before this thread calls into LLVM: if its faults are not handled any more, because somebody put a handler over the
+// one here or the thread blocks the signal now, poison is taken away and what it was for is told so.
+void give_up_unhandled_poison() noexcept;
 
 }  // namespace optctx::view

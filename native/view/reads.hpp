@@ -27,7 +27,7 @@ public:
     bool has(std::size_t reader) const noexcept { return marks_[reader].load(std::memory_order_relaxed) != 0; }
     // True if marking it would change nothing.
     bool knows(std::size_t reader) const noexcept {
-        return has(reader) && (from_ == nullptr || hides_[reader] || from_->knows(reader));
+        return (has(reader) || lost()) && (from_ == nullptr || hides_[reader] || from_->knows(reader));
     }
     void mark(std::size_t reader) noexcept {
         marks_[reader].store(1, std::memory_order_relaxed);
@@ -35,7 +35,14 @@ public:
     }
     void clear() noexcept {
         for (auto& mark : marks_) mark.store(0, std::memory_order_relaxed);
+        lost_.value.store(false, std::memory_order_relaxed);
     }
+    // From now on some reads are not marked; nobody has to wait for any until `clear`.
+    void lose() noexcept {
+        lost_.value.store(true, std::memory_order_relaxed);
+        if (from_ != nullptr) from_->lose();
+    }
+    bool lost() const noexcept { return lost_.value.load(std::memory_order_relaxed); }
     void add(const Reads& other) noexcept {
         for (std::size_t reader = 0; reader < marks_.size(); ++reader)
             if (other.has(reader)) mark(reader);
@@ -48,7 +55,18 @@ public:
     }
 
 private:
+    struct Flag {
+        Flag() = default;
+        Flag(Flag&& other) noexcept : value(other.value.load()) {}
+        Flag& operator=(Flag&& other) noexcept {
+            value = other.value.load();
+            return *this;
+        }
+        std::atomic<bool> value{false};
+    };
+
     std::vector<std::atomic<std::uint8_t>> marks_;
+    Flag lost_;
     std::shared_ptr<Reads> from_;
     std::vector<bool> hides_;
 };

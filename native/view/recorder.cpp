@@ -21,7 +21,6 @@ thread_local Recorders recorders;
 
 Recorder::Recorder(const Space& space) : Substitute(space.image()), layout_(space.layout()), words_(layout_->size()) {
     handler_.emplace();
-    seen_under(nullptr);
 }
 
 std::shared_ptr<Recorder> Recorder::start(const Space& space) {
@@ -38,12 +37,26 @@ void Recorder::stop() {
     const std::shared_ptr<Recorder> self = std::move(started.back());
     started.pop_back();
     Recorder* outer = started.empty() ? nullptr : started.back().get();
-    if (outer != nullptr) {
-        outer->complete_ = outer->complete_ && complete_;
-        for (const auto& seen : seen_) outer->seen_under(seen->context.get()).reads.add(seen->reads);
-    }
+    if (outer != nullptr) outer->add(*this);
     set_substitute(outer);
     handler_.reset();
+}
+
+void Recorder::add(const Recorder& inner) noexcept {
+    complete_ = complete_ && inner.complete_;
+    lost_ = lost_ || inner.lost_;
+    try {
+        for (const auto& seen : inner.seen_) seen_under(seen->context.get()).reads.add(seen->reads);
+    } catch (const std::bad_alloc&) {
+        complete_ = false;
+    }
+}
+
+void Recorder::gather() noexcept {
+    const auto& started = recorders.started;
+    auto inner = std::find_if(started.begin(), started.end(), [this](const auto& each) { return each.get() == this; });
+    if (inner == started.end()) return;
+    while (++inner != started.end()) add(**inner);
 }
 
 SeenReads& Recorder::seen_under(Context* context) {
@@ -59,6 +72,7 @@ View Recorder::instead_of(View view) noexcept {
     try {
         now_ = &seen_under(layout_->owner(view));
     } catch (const std::bad_alloc&) {
+        now_ = nullptr;
         complete_ = false;
         return view;
     }
@@ -66,7 +80,7 @@ View Recorder::instead_of(View view) noexcept {
     layout_->owner(words_.data()) = layout_->owner(view);
     layout_->reads(words_.data()) = layout_->reads(view);
     layout_->spread(words_.data());
-    layout_->poison(words_.data(), &now_->reads, layout_->reads(view));
+    layout_->poison(words_.data(), lost_ ? nullptr : &now_->reads, layout_->reads(view));
     return words_.data();
 }
 

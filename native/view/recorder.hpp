@@ -20,29 +20,39 @@ struct SeenReads {
 // LLVM reads through words of the recorder's own, which are poisoned. Recorders nest.
 class Recorder final : public Substitute {
 public:
-    // On this thread. Throws std::runtime_error where faults cannot be handled.
+    // On this thread. Throws UnwatchedError where its faults cannot be handled.
     static std::shared_ptr<Recorder> start(const Space& space);
     // Ends it, and gives what was read to the one that it is in, if any. Throws ScopeError unless it is the innermost
     // one of this thread. `seen` stays as it is then.
     void stop();
     const std::vector<std::unique_ptr<SeenReads>>& seen() const noexcept { return seen_; }
+    // On its own thread, before its end: takes over what those inside it have seen so far.
+    void gather() noexcept;
     // False if there was no memory for some of it.
     bool complete() const noexcept { return complete_; }
 
     View instead_of(View view) noexcept override;
-    void mark(std::size_t reader) noexcept override { now_->reads.mark(reader); }
+    void mark(std::size_t reader) noexcept override {
+        if (now_ != nullptr) now_->reads.mark(reader);
+    }
 
     explicit Recorder(const Space& space);
 
+    void lose() noexcept override { lost_ = true; }
+    // True if somebody took the faults of this thread over, so that reads after that were not seen.
+    bool lost() const noexcept { return lost_; }
+
 private:
     SeenReads& seen_under(Context* context);
+    void add(const Recorder& inner) noexcept;
 
     std::shared_ptr<const Layout> layout_;
     std::optional<PoisonHandler> handler_;
     std::vector<void*> words_;
     std::vector<std::unique_ptr<SeenReads>> seen_;
-    SeenReads* now_ = nullptr;
+    SeenReads* now_ = nullptr;  // null if there was no memory for it
     bool complete_ = true;
+    bool lost_ = false;
 };
 
 }  // namespace optctx::view

@@ -175,11 +175,18 @@ bool began(Way& begun) noexcept {
     return true;
 }
 
-void before_fork() { way().before_fork(); }
+void before_fork() {
+    way().before_fork();
+    hold_contexts();
+}
 
-void after_fork_in_parent() { way().after_fork_in_parent(); }
+void after_fork_in_parent() {
+    release_contexts();
+    way().after_fork_in_parent();
+}
 
 void after_fork_in_child() {
+    release_contexts();
     const auto counted =
         std::count_if(stack.levels.begin(), stack.levels.end(), [](const Level& level) { return level.counts(); });
     active = static_cast<std::size_t>(counted) + (stack.carried ? 1 : 0);

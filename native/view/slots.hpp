@@ -28,6 +28,8 @@ public:
     virtual View instead_of(View view) noexcept = 0;
     // A reader has read, for the first time; called in a signal handler.
     virtual void mark(std::size_t reader) noexcept = 0;
+    // From now on readers cannot be marked on this thread.
+    virtual void lose() noexcept = 0;
 
 private:
     friend View current_view(unsigned image) noexcept;

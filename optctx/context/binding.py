@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from optctx import _native
 from optctx.context.enclosing import tell
+from optctx.context.unread import judge
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
@@ -87,11 +88,17 @@ def _bound(address: int) -> tuple[OptionContext | None, _native.OnMismatch]:
 def unbind(llvm_context: ContextRef) -> None:
     """Ends a binding, for all threads; what LLVM is doing under it at this moment goes on as it began.
 
+    If it was the last one of its context, and no thread is inside that, what LLVM did not read is told now
+    (`unread` of OptionContext).
+
     Raises ScopeError if nothing is bound to it, TypeError and OptctxError as `OptionContext.bind` does.
     """
     address = llvm_context_address(llvm_context)
+    context = _bound(address)[0]
     if not _native.unbind(address):
         raise ScopeError(f"cannot unbind the LLVMContext at {address:#x}: no context is bound to it")
+    if context is not None:
+        judge(context, context._unread, failed=False)
 
 
 def _mismatch(owner: OptionContext, here: OptionContext) -> str:
@@ -137,4 +144,9 @@ def _resolve(text: bytes, here: OptionContext | None) -> OptionContext | None:
         return None
 
 
-_native.set_judges(_may_run, _resolve)
+def _cannot_enter(context: OptionContext, why: str) -> None:
+    """On the thread that runs LLVM: the enclosing call is to say so."""
+    tell(UnsupportedImageError(f"not everything has been run: cannot enter {context!r}: {why}"))
+
+
+_native.set_judges(_may_run, _resolve, _cannot_enter)

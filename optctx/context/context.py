@@ -63,9 +63,10 @@ class OptionContext(Mapping[str, Value]):
     runs: make such objects inside the scope.
 
     `unread` says what happens to overrides that LLVM did not read at all when the last scope of this context
-    is left, on whichever thread: "ignore", "warn" (UnreadOptionWarning) or "error" (UnreadOptionError, unless
-    the block fails anyway), with the likely cause. Reads in scopes inside it count, too, as far as they see
-    the override; options that are set for the whole process are not judged.
+    is left, on whichever thread, and its last binding is ended (`unbind`): "ignore", "warn"
+    (UnreadOptionWarning) or "error" (UnreadOptionError, unless the block fails anyway), with the likely
+    cause. Reads in scopes inside it count, too, as far as they see the override; options that are set for the
+    whole process are not judged.
 
     All of this is so where `info()["engine"]` is "thread". Where it is "exclusive" (LLVM's code cannot be
     changed, or OPTCTX_ENGINE says so) the same values reach LLVM, but entering waits while threads with other
@@ -311,7 +312,7 @@ class OptionContext(Mapping[str, Value]):
             if not _native.enter(self._native, self):
                 check_in_line(f"enter {self!r}")
                 _native.enter_beside(self._native, self)
-        except (_native.GateError, _native.ParseError) as error:
+        except (_native.GateError, _native.ParseError, _native.UnwatchedError) as error:
             raise cannot_enter(self, error) from None
         return self
 
@@ -321,6 +322,11 @@ class OptionContext(Mapping[str, Value]):
         value: BaseException | None = None,
         traceback: TracebackType | None = None,
     ) -> None:
+        self._leave()
+        if self._unread != "ignore":
+            judge(self, self._unread, failed=kind is not None)
+
+    def _leave(self) -> None:
         try:
             elsewhere = _native.leave(self._native)
         except _native.NativeScopeError as error:
@@ -328,8 +334,6 @@ class OptionContext(Mapping[str, Value]):
             raise ScopeError(f"cannot leave {self!r}: {error}") from None
         if elsewhere is not None:
             leave_elsewhere(self, elsewhere)
-        if self._unread != "ignore":
-            judge(self, self._unread, failed=kind is not None)
 
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Calls the function inside this context, in this thread."""

@@ -14,7 +14,7 @@ import threading
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from optctx import _native
-from optctx.errors import OptctxError, OptionValueError, ScopeError
+from optctx.errors import OptctxError, OptionValueError, ScopeError, UnsupportedImageError
 
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
@@ -95,18 +95,20 @@ def cannot_enter(context: OptionContext, error: Exception) -> OptctxError:
     """The error for a context that the native module would not enter."""
     if isinstance(error, _native.GateError):
         return ScopeError(f"cannot enter {context!r}: {error}")
+    if isinstance(error, _native.UnwatchedError):
+        return UnsupportedImageError(f"cannot tell what LLVM reads inside {context!r}: {error}")
     return OptionValueError(f"cannot enter {context!r}: LLVM says: {str(error).strip(': ')}")
 
 
 def begin_compilation(what: str) -> None:
     """Lets this thread into LLVM with what its task is inside of, until `_native.end_compilation`.
 
-    Waits while options are changed process-wide. Raises ScopeError and OptionValueError as entering does.
+    Waits while options are changed process-wide. Raises what entering raises.
     """
     context = None if _native.in_line() else innermost(what)
     try:
         _native.begin_compilation()
-    except (_native.GateError, _native.ParseError) as error:
+    except (_native.GateError, _native.ParseError, _native.UnwatchedError) as error:
         assert context is not None  # nothing else is entered
         raise cannot_enter(context, error) from None
 

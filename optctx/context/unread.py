@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterable
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Literal
 
 from optctx._native import Reads
@@ -20,8 +22,7 @@ __all__ = ["UnreadMode", "check_mode", "judge", "marks"]
 
 UnreadMode = Literal["ignore", "warn", "error"]
 
-# From `warnings.warn` to the `with` statement: here, `OptionContext.__exit__`.
-_LEVEL = 3
+_PACKAGE = __name__.partition(".")[0] + "."
 
 
 def check_mode(mode: object) -> None:
@@ -44,19 +45,25 @@ def marks(
     reading(engine)  # from now on reads can be told
     if inherited is None:
         return Reads.make(engine.space)
-    slots = [(override.option.slot, override.option.variable_slot) for override in own]
-    return Reads.inherit(
-        engine.space, inherited, [slot for pair in slots for slot in pair if slot is not None]
-    )
+    options = [override.option for override in own]
+    hidden = [slot for option in options for slot in (option.slot, option.variable_slot) if slot is not None]
+    names = {option.record.name for option in options}
+    for slot, served in engine.plan.served.items():  # which they have read through storage of their own
+        if served and all(engine.resolve(option).record.name in names for option in served):
+            hidden.append(slot)
+    return Reads.inherit(engine.space, inherited, hidden)
 
 
 def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
     """Of a context that was left: warns of its own overrides that nothing read since last time, or raises.
 
-    Says nothing while any thread is inside. If the block `failed`, nothing is raised on top of that.
+    Says nothing while any thread is inside, or it is bound. If the block `failed`, nothing is raised on top
+    of that.
     """
+    if mode == "ignore":
+        return
     readers = context._native.take_reads()
-    if readers is None or mode == "ignore":
+    if readers is None:
         return
     engine = context._engine
     read = reading(engine).functions(readers)
@@ -67,7 +74,18 @@ def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
         return
     said = "; ".join(f"{' '.join(override.args())}: {cause(override.option, ran)}" for override in unread)
     text = f"LLVM did not read {len(unread)} of the options that {shown(context)} sets: {said}"
-    if mode == "warn" or failed:
-        warnings.warn(text, UnreadOptionWarning, stacklevel=_LEVEL)
-    else:
+    if mode == "error" and not failed:
         raise UnreadOptionError(text, tuple(override.name for override in unread))
+    with suppress(UnreadOptionWarning) if failed else nullcontext():  # where warnings are errors
+        warnings.warn(text, UnreadOptionWarning, stacklevel=_callers_level())
+
+
+def _callers_level() -> int:
+    """For a warning of `judge`: the `with` statement, or the call of what is run in a context."""
+    level = 2
+    frame = inspect.currentframe()
+    frame = frame and frame.f_back
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    return level - 1

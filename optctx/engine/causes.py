@@ -51,16 +51,22 @@ def cause(option: PlannedOption, ran: Set[str]) -> str:
     if not option.readers:
         return "nothing in this library reads it"
     readers = [demangle(name) for name in option.readers]
-    names = ", ".join(readers[:_SHOWN]) + (" and others" if len(readers) > _SHOWN else "")
+    names = _names(readers)
     targets = [_target_of(reader) for reader in readers]
     own = targets[0]
     if own is not None and all(target == own for target in targets) and not _ran(own, ran):
         return f"only {own} code reads it, and none of that ran: {names}"
-    if all(_CONSTRUCTOR.search(reader) for reader in readers):
-        return f"it is read when an object is made, and none was made meanwhile: {names}"
+    makers = [reader for reader in readers if _CONSTRUCTOR.search(reader)]
+    if makers:
+        others = "" if len(makers) == len(readers) else ", and nothing else that reads it ran"
+        return f"it is read when an object is made, and none was made meanwhile{others}: {_names(makers)}"
     return (
         f"what reads it did not run, such as a pass that is not in the pipeline or had nothing to do: {names}"
     )
+
+
+def _names(readers: list[str]) -> str:
+    return ", ".join(readers[:_SHOWN]) + (" and others" if len(readers) > _SHOWN else "")
 
 
 def _ran(target: str, functions: Set[str]) -> bool:

@@ -71,9 +71,13 @@ class Log:
         self._drift = drift_of(engine)
         self._process = process_states(engine)
         self._ended: list[Scope] | None = None
+        self._problem: OptctxError | None = None
 
     def _end(self) -> None:
-        self._ended = self._scopes()
+        try:
+            self._ended = self._scopes()
+        except OptctxError as error:  # for who asks; the block may have failed already
+            self._problem = error
 
     @property
     def names(self) -> frozenset[str]:
@@ -138,7 +142,7 @@ class Log:
         profile, is not in it. Options that cannot be scoped are in it as they were process-wide when the
         block began.
 
-        Raises OptctxError if there was not enough memory to record everything.
+        Raises OptctxError if not everything was recorded, as all of this does.
         """
         scopes = [(context, list(self._options(own))) for context, own in self._scopes() if own]
         return fingerprint_of(self._engine, scopes, self._process)
@@ -155,9 +159,17 @@ class Log:
     def _scopes(self) -> list[Scope]:
         if self._ended is not None:
             return self._ended
+        if self._problem is not None:
+            raise self._problem
         if threading.get_ident() != self._thread:
             raise ScopeError(
                 "another thread is recording: its log can be read there, or when its block has ended"
+            )
+        self._recorder.gather()
+        if self._recorder.lost:
+            raise OptctxError(
+                "not everything that LLVM read was recorded: inside the block another handler of SIGSEGV was "
+                "installed over that of optctx, or the signal was blocked; do so before"
             )
         if not self._recorder.complete:
             raise OptctxError("there was not enough memory to record everything that LLVM read")

@@ -65,6 +65,9 @@ class Outcome:
     text: str = field(default="", compare=False)  # message, or the output itself where it was asked for
     accesses: tuple[Access, ...] = field(default=(), compare=False)  # seen by the audit
     neighbours: int | None = field(default=None, compare=False)  # if audited: accesses beside options
+    # If recorded: options of the job that were not read, but for those of the whole process; and these.
+    unread: tuple[str, ...] | None = field(default=None, compare=False)
+    process: tuple[str, ...] = field(default=(), compare=False)
 
     def words(self) -> str:
         """Kind and digests, for evidence."""

@@ -15,7 +15,7 @@ from tests.conformance.scoped import run_scoped, shuffled
 from tests.conformance.stability import measure
 from tests.conformance.verdict import Verdict, judge
 
-__all__ = ["Settings", "judge_all"]
+__all__ = ["Settings", "compute_references", "judge_all"]
 
 _SCOPED = 3  # times the time of a fresh process that a job may take inside a context
 
@@ -34,7 +34,7 @@ def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) ->
     """A verdict for each job, in their order. In a process with one thread that never attached."""
     timeout, printed = settings.timeout, settings.printed
     wanted = [*jobs, *{job.bare(): None for job in jobs}]
-    _references(wanted, cache, timeout, printed=printed)
+    compute_references(wanted, cache, timeout, printed=printed)
     expected = [_known(cache, job) for job in jobs]
     usable = [i for i, outcome in enumerate(expected) if outcome.kind not in ("died", "late")]
     order = [usable[i] for i in shuffled(len(usable), settings.seed)]
@@ -67,7 +67,8 @@ def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) ->
     ]
 
 
-def _references(jobs: Sequence[Job], cache: ReferenceCache, timeout: float, *, printed: bool) -> None:
+def compute_references(jobs: Sequence[Job], cache: ReferenceCache, timeout: float, *, printed: bool) -> None:
+    """Puts into the cache what fresh processes give. In a process with one thread that never attached."""
     missing = [job for job in jobs if cache.get(job) is None]
     meter = _Meter("fresh processes", len(missing))
     tasks = ((job, partial(reference, job)) for job in missing)

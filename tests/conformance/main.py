@@ -15,7 +15,14 @@ from tests.conformance.audited import find_sightings, sightings_as_json, sightin
 from tests.conformance.cache import ReferenceCache
 from tests.conformance.forked import run_forked
 from tests.conformance.job import Job, Outcome, initialise
-from tests.conformance.judging import Settings, judge_all
+from tests.conformance.judging import Settings, compute_references, judge_all
+from tests.conformance.recorded import (
+    find_recorded,
+    recorded_as_json,
+    recorded_as_text,
+    removals,
+    sensitive_jobs,
+)
 from tests.conformance.report import as_json, as_text
 from tests.conformance.runlines import read_jobs
 from tests.conformance.scoped import Mode, shuffled
@@ -26,7 +33,8 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status: 0 if every stable job agrees or is refused by name, and the audit saw nothing; else 1.
+    """Exit status: 0 if every stable job agrees or is refused by name, the audit saw nothing, and every
+    option that changes the output was recorded as read; else 1.
 
     2 if there is no source.
     """
@@ -35,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Mode.process_wide = options.process_wide
     Mode.poison = options.poison
     Mode.audit = options.audit
+    Mode.record = options.record
     options.threads = 1 if options.audit else options.threads
     options.cache = options.cache.resolve()
     try:
@@ -50,24 +59,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     how = Settings(options.seed, options.threads, options.timeout, options.printed)
     with ReferenceCache(options.cache, build_id, printed=options.printed) as cache:
         verdicts = judge_all(jobs, cache, how)
+        recorded = None
+        if options.record:
+            without = {changed: None for job in sensitive_jobs(verdicts) for _, changed in removals(job)}
+            compute_references([*without], cache, options.timeout, printed=options.printed)
+            recorded = find_recorded(verdicts, cache)
     settings = {
         name: getattr(options, name)
         for name in (
             *("folders", "limit", "seed", "threads", "timeout"),
-            *("printed", "process_wide", "poison", "audit"),
+            *("printed", "process_wide", "poison", "audit", "record"),
         )
     }
     settings["library"] = build_id
     print(as_text(verdicts, left_out))
     if options.audit:
         print(*sightings_as_text(verdicts), "", sep="\n")
+    if recorded is not None:
+        print(*recorded_as_text(recorded), "", sep="\n")
     if options.json:
         told = as_json(verdicts, left_out, settings)
         if options.audit:
             told["audit"] = sightings_as_json(verdicts)
+        if recorded is not None:
+            told["record"] = recorded_as_json(recorded)
         (started_in / options.json).write_text(json.dumps(told, indent=1) + "\n")
     return int(
         bool(find_sightings(verdicts))
+        or bool(recorded is not None and recorded.missing)
         or any(verdict.verdict in ("differing", "crashed") for verdict in verdicts)
     )
 
@@ -87,6 +106,9 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--poison", action="store_true", help="spoil the process-wide values first")
     parser.add_argument(
         "--audit", action="store_true", help="report accesses to LLVM's own option storage; one thread"
+    )
+    parser.add_argument(
+        "--record", action="store_true", help="every option that changes the output must be recorded as read"
     )
     parser.add_argument("--printed", action="store_true", help="standard error counts, too; one thread")
     parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one job in a fresh process")

@@ -50,6 +50,7 @@ class Mode:
     process_wide: Literal["refuse", "exclusive"] = "refuse"
     poison: bool = False  # spoil the process-wide values first
     audit: bool = False  # watch LLVM's own option storage; one thread
+    record: bool = False  # note what LLVM reads
 
 
 def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
@@ -67,6 +68,10 @@ def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
         from tests.conformance.audited import compile_audited
 
         return compile_audited(job, context, keep_text=keep_text)
+    if Mode.record:
+        from tests.conformance.recorded import compile_recorded
+
+        return compile_recorded(job, context, keep_text=keep_text)
     with context:
         return compile_job(job, keep_text=keep_text)
 

@@ -1,0 +1,300 @@
+"""`record()` on several threads, in tasks, in processes, and used the wrong way."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import gc
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+
+import pytest
+from support import SCALE, X86, eight, four, in_threads, run_python, unrolled
+from test_staying_alive import GROWTH, peak_kilobytes
+
+from optctx import OptionContext, ScopeError, propagating, record, wrap
+from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.records import Log
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+
+
+def counts(log: Log) -> tuple[object, ...]:
+    """What was seen of unroll-count; () if it was not read."""
+    return log.reads["unroll-count"].values if "unroll-count" in log.reads else ()
+
+
+# Threads
+
+
+def test_a_thread_records_itself_alone() -> None:
+    done, others = threading.Event(), 0
+
+    def other() -> None:
+        nonlocal others
+        with eight():
+            while not done.is_set():
+                assert unrolled() == 8
+                others += 1
+
+    def recording() -> None:
+        try:
+            with record() as idle:
+                while others < 3:
+                    pass
+            assert dict(idle.reads) == {}
+            for _ in range(20):
+                with four(), record() as log:
+                    assert unrolled() == 4
+                assert counts(log) == (4,)
+        finally:
+            done.set()
+
+    in_threads([other, recording])
+    assert others > 3
+
+
+def test_threads_that_record_at_once_do_not_meet(fresh: FreshProcess) -> None:
+    plain = Job(SCALE, triple=X86)
+    jobs = {count: Job(SCALE, triple=X86, options=(f"-unroll-count={count}",)) for count in (1, 2, 3, 5)}
+    expected = {job: fresh.compile(job) for job in [plain, *jobs.values()]}
+
+    def work(job: Job, count: int) -> None:
+        context = OptionContext.from_args(job.options, base="defaults")
+        for _ in range(4):
+            with record() as outer:
+                with record() as log, context:
+                    assert compile_job(job) == expected[job]
+                assert counts(log) == (count,)
+                assert compile_job(plain) == expected[plain]
+            assert sorted(map(str, counts(outer))) == sorted({"0", str(count)})
+
+    in_threads([lambda job=job, count=count: work(job, count) for count, job in jobs.items()])
+
+
+def test_a_log_is_for_its_own_thread_until_the_block_ends() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with four(), record() as log:
+            unrolled()
+            for ask in (lambda: log.reads, lambda: log.unread, log.fingerprint):
+                with pytest.raises(ScopeError, match="another thread is recording"):
+                    pool.submit(ask).result()
+        assert pool.submit(counts, log).result() == (4,)
+        assert pool.submit(lambda: log.unread).result() == []
+        assert pool.submit(log.fingerprint).result() == log.fingerprint()
+
+
+def test_a_block_cannot_be_left_on_another_thread() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        block = record()
+        log = pool.submit(block.__enter__).result()
+        with pytest.raises(ScopeError, match="not the innermost recording of this thread"):
+            block.__exit__(None, None, None)
+        assert pool.submit(unrolled).result() == 1
+        with pytest.raises(ScopeError, match="another thread"):
+            _ = log.reads
+        with record() as own:
+            unrolled()
+        assert counts(own) == (0,)
+
+
+def test_blocks_end_innermost_first() -> None:
+    def work() -> None:
+        outer, inner = record(), record()
+        outer.__enter__()
+        log = inner.__enter__()
+        with pytest.raises(ScopeError, match="innermost"):
+            outer.__exit__(None, None, None)
+        assert unrolled() == 1
+        inner.__exit__(None, None, None)
+        assert counts(log) == (0,)
+
+    in_threads([work])  # whose end ends the outer one, too
+
+
+def test_a_failing_block_ends_and_is_not_masked() -> None:
+    logs = []
+
+    def fail() -> None:
+        with four(), record() as log:
+            logs.append(log)
+            unrolled()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert counts(logs[0]) == (4,)
+    assert unrolled() == 1
+    with record() as log:
+        unrolled()
+    assert counts(log) == (0,)
+
+
+def test_a_generator_that_is_dropped_ends_its_block() -> None:
+    logs = []
+
+    def generate() -> Iterator[int]:
+        with four(), record() as log:
+            logs.append(log)
+            while True:
+                yield unrolled()
+
+    generator = generate()
+    assert next(generator) == 4
+    del generator
+    gc.collect()
+    assert unrolled() == 1
+    assert counts(logs[0]) == (4,)
+    with record() as log:
+        unrolled()
+    assert counts(log) == (0,)
+
+
+def test_a_thread_may_end_inside() -> None:
+    blocks: list[AbstractContextManager[Log]] = []
+
+    def work() -> None:
+        four().__enter__()
+        blocks.append(record())
+        blocks[-1].__enter__()
+        eight().__enter__()
+        assert unrolled() == 8
+
+    def the_other_way_round() -> None:
+        blocks.append(record())
+        blocks[-1].__enter__()
+        four().__enter__()
+        assert unrolled() == 4
+
+    for _ in range(5):
+        in_threads([work, the_other_way_round])
+    assert unrolled() == 1
+    for block in blocks:
+        with pytest.raises(ScopeError):
+            block.__exit__(None, None, None)
+    blocks.clear()
+    with record() as log:
+        unrolled()
+    assert counts(log) == (0,)
+
+
+# Tasks
+
+
+def test_work_that_takes_its_scope_along_is_recorded_where_it_runs() -> None:
+    def work() -> tuple[object, ...]:
+        with record() as log:
+            unrolled()
+        return counts(log)
+
+    async def in_a_thread() -> tuple[object, ...]:
+        return await asyncio.to_thread(work)
+
+    with four(), record() as here:
+        assert asyncio.run(in_a_thread()) == (4,)
+        assert contextvars.copy_context().run(work) == (4,)
+        with propagating(ThreadPoolExecutor(1)) as pool:
+            assert pool.submit(work).result() == (4,)
+        wrapped = wrap(work)
+        copied = contextvars.copy_context()
+    assert counts(here) == (4,)
+    with record() as here:
+        assert wrapped() == (4,)
+        assert copied.run(work) == (4,)
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(copied.run, work).result() == (4,)
+    assert counts(here) == (4,)
+
+
+def test_a_block_around_an_event_loop_records_what_its_thread_runs() -> None:
+    async def compile_under(count: int) -> None:
+        for _ in range(3):
+            with OptionContext({"unroll-count": count}, base="defaults"):
+                assert unrolled() == count
+            await asyncio.sleep(0)
+
+    async def both() -> None:
+        await asyncio.gather(compile_under(2), compile_under(3))
+
+    with record() as log:
+        asyncio.run(both())
+    assert sorted(map(str, counts(log))) == ["2", "3"]
+
+
+# Processes
+
+START = """
+    import os, sys, threading
+    from optctx import OptionContext, record
+    from support import in_child, unrolled
+"""
+
+
+def test_a_child_of_fork_goes_on_recording() -> None:
+    run_python(
+        START
+        + """
+    def child():
+        assert unrolled() == 4
+        assert log.reads["unroll-count"].values == (4,)
+        with OptionContext({"unroll-count": 2}), record() as own:
+            assert unrolled() == 2
+        assert own.reads["unroll-count"].values == (2,)
+        assert log.reads["unroll-count"].values == (4, 2)
+
+    with OptionContext({"unroll-count": 4}), record() as log:
+        in_child(child)
+        assert dict(log.reads) == {}
+        assert unrolled() == 4
+    assert log.reads["unroll-count"].values == (4,)
+    in_child(lambda: unrolled() == 1 or sys.exit(1))
+    """
+    )
+
+
+@pytest.mark.parametrize("where", ["main", "daemon"])
+def test_the_process_may_end_inside(where: str) -> None:
+    run_python(
+        START
+        + f"""
+    ready = threading.Event()
+
+    def work():
+        keep.append(record())
+        keep.append(keep[-1].__enter__())
+        keep.append(OptionContext({{"unroll-count": 4}}, unread="warn"))
+        keep[-1].__enter__()
+        assert unrolled() == 4
+        ready.set()
+        if {where == "daemon"}:
+            while True:
+                unrolled()
+
+    keep = []
+    if {where == "daemon"}:
+        threading.Thread(target=work, daemon=True).start()
+        ready.wait()
+    else:
+        work()
+    """
+    )
+
+
+def test_ten_thousand_blocks_do_not_grow() -> None:
+    context = OptionContext({"unroll-count": 3}, base="defaults", unread="warn")
+
+    def blocks(times: int, compilations: int) -> None:
+        for number in range(times):
+            with record() as log, context, record():
+                if number < compilations:
+                    unrolled()
+            assert number >= compilations or len(log.reads) > 20
+
+    with context:
+        unrolled()
+        blocks(200, 200)
+        before = peak_kilobytes()
+        blocks(10_000, 500)
+        assert peak_kilobytes() - before < GROWTH

@@ -1,0 +1,343 @@
+"""Overrides that LLVM did not read: `log.unread`, and contexts with `unread`; the likely cause in words."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from llvmlite import binding
+from runs import machine
+from support import CALLS, COUNTED, SCALE, X86, in_threads, run_python, unrolled
+
+import optctx
+from optctx import (
+    OptionContext,
+    OptionTypeError,
+    UnreadOptionError,
+    UnreadOptionWarning,
+    propagating,
+    record,
+    registry,
+    wrap,
+)
+from optctx.fresh import Job, compile_job
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+
+# A pass reads it that does not run where a loop is unrolled.
+IDLE = {"slp-threshold": 7}
+
+
+def four(mode: Any = "error", **more: object) -> OptionContext:
+    return OptionContext({"unroll-count": 4, **more}, base="defaults", unread=mode)
+
+
+def told(work: Callable[[], object]) -> list[str]:
+    """Texts of the warnings that the work gives."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        work()
+    assert all(warning.category is UnreadOptionWarning for warning in seen)
+    return [str(warning.message) for warning in seen]
+
+
+def use(context: OptionContext, work: Callable[[], object] = unrolled) -> None:
+    with context:
+        work()
+
+
+def compiled(triple: str = X86) -> None:
+    assert compile_job(Job(SCALE + CALLS, "default<O1>", triple=triple)).error is None
+
+
+# What is said
+
+
+def nobody() -> str:
+    """An option that no instruction of this library reads."""
+    return next(
+        option.name for option in registry().values() if option.scope == "unread" and option.type == "bool"
+    )
+
+
+def test_the_cause_is_that_nothing_reads_the_option() -> None:
+    name = nobody()
+    assert registry()[name].read_by == ()
+    with record() as log, OptionContext({name: True}):
+        unrolled()
+    [unread] = log.unread
+    assert (unread.name, unread.value) == (name, True)
+    assert unread.cause == "nothing in this library reads it"
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "triple"),
+    [
+        ("aarch64-enable-ldst-opt", "AArch64", "aarch64"),
+        ("wasm-enable-eh", "WebAssembly", "wasm32"),
+        ("amdgpu-early-inline-all", "AMDGPU", "amdgcn-amd-amdhsa"),
+        ("x86-early-ifcvt", "X86", X86),
+        ("hexagon-initial-cfg-cleanup", "Hexagon", "hexagon"),
+        ("disable-ppc-cmp-opt", "PowerPC", "powerpc64le"),
+    ],
+)
+def test_the_cause_is_that_only_another_target_reads_it(name: str, target: str, triple: str) -> None:
+    assert registry()[name].type == "bool"
+    context = OptionContext({name: not registry()[name].default})
+    other = "riscv64" if triple != "riscv64" else X86
+    with record() as log, context:
+        compiled(other)
+    [unread] = log.unread
+    assert unread.cause.startswith(f"only {target} code reads it, and none of that ran: ")
+    assert any(reader.split("(")[0] in unread.cause for reader in registry()[name].read_by)
+
+
+def test_the_cause_is_that_the_object_which_reads_it_was_made_before(llvm_context: Any) -> None:
+    name = "licm-mssa-max-acc-promotion"
+    context = OptionContext({name: 3})
+    with (
+        binding.parse_assembly(COUNTED, llvm_context) as module,
+        binding.create_pipeline_tuning_options() as t,
+    ):
+        with record() as log, context:
+            optctx.run_passes(module, "default<O1>", tuning=t)
+        [unread] = log.unread
+        assert unread.cause.startswith("it is read when an object is made, and none was made meanwhile")
+        assert "PipelineTuningOptions::PipelineTuningOptions()" in unread.cause
+        with record() as log, context, binding.create_pipeline_tuning_options() as made_inside:
+            optctx.run_passes(module, "default<O1>", tuning=made_inside)
+        assert log.unread == []
+
+
+def test_so_it_is_if_nothing_else_reads_it() -> None:
+    with record() as log, OptionContext({"dwarf-inlined-strings": "Enable"}):
+        unrolled()
+    [unread] = log.unread
+    assert unread.cause == (
+        "it is read when an object is made, and none was made meanwhile: "
+        "llvm::DwarfDebug::DwarfDebug(llvm::AsmPrinter*)"
+    )
+
+
+def test_the_cause_is_that_the_pass_did_not_run() -> None:
+    with record() as log, OptionContext(IDLE):
+        unrolled()
+    [unread] = log.unread
+    assert unread.cause.startswith("what reads it did not run")
+    assert "slpvectorizer::BoUpSLP" in unread.cause
+
+
+# Modes
+
+
+def test_what_was_read_is_not_told() -> None:
+    for mode in ("ignore", "warn", "error"):
+        assert told(lambda mode=mode: use(four(mode))) == []  # type: ignore[misc]
+
+
+def test_what_was_not_read_is_told_when_the_scope_ends() -> None:
+    with pytest.raises(UnreadOptionError, match="did not read 1 of the options") as caught:
+        use(four(**IDLE))
+    assert caught.value.names == ("slp-threshold",)
+    [text] = told(lambda: use(four("warn", **IDLE)))
+    assert text == str(caught.value)
+    assert "-slp-threshold=7: what reads it did not run" in text
+    assert "-unroll-count" not in text
+    assert told(lambda: use(four("ignore", **IDLE))) == []
+
+
+def test_every_use_is_judged_by_itself() -> None:
+    context = four()
+    use(context)
+    with pytest.raises(UnreadOptionError):
+        use(context, int)
+    use(context)
+    with pytest.raises(UnreadOptionError):
+        use(context, lambda: use(OptionContext({"unroll-count": 2}, base="defaults")))
+    use(context)
+
+
+def test_it_is_judged_when_the_last_scope_is_left() -> None:
+    context = four()
+    with context:
+        with context:
+            pass
+        unrolled()
+    entered, left = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with context:
+            entered.set()
+            left.wait()
+            unrolled()
+
+    def second() -> None:
+        entered.wait()
+        with context:
+            pass
+        left.set()
+
+    in_threads([first, second])
+    with pytest.raises(UnreadOptionError), context, context:
+        pass
+
+
+def test_reads_on_other_threads_inside_it_count() -> None:
+    with four(), propagating(ThreadPoolExecutor(1)) as pool:
+        assert pool.submit(unrolled).result() == 4
+    with pytest.raises(UnreadOptionError), four(), ThreadPoolExecutor(1) as outside:
+        assert outside.submit(unrolled).result() == 1
+
+
+def test_reads_in_scopes_inside_it_count_as_far_as_they_see_the_override() -> None:
+    with four():
+        use(OptionContext(IDLE))
+    with four(), OptionContext(IDLE), OptionContext({"inline-threshold": 3}):
+        unrolled()
+    outer = four("warn", **{"regalloc": "basic"})
+    inside = OptionContext({"unroll-count": 2, "regalloc": "fast"}, base=outer)
+    [text] = told(lambda: use(outer, lambda: use(inside, compiled)))
+    assert "-unroll-count=4: " in text
+    assert "-regalloc=basic: " in text  # LLVM reads a copy of it that it made inside
+    assert told(lambda: use(outer, compiled)) == []
+    apart = OptionContext({"inline-threshold": 3}, base="defaults")
+    with pytest.raises(UnreadOptionError):
+        use(four(), lambda: use(apart))
+
+
+def test_each_of_several_scopes_is_judged() -> None:
+    inner = OptionContext({"inline-threshold": 3}, base=four("warn", **IDLE), unread="warn")
+    outer_text = "-slp-threshold=7"
+    assert [("-inline-threshold=3" in text, outer_text in text) for text in told(lambda: use(inner))] == [
+        (True, False)
+    ]
+
+
+def test_a_failing_block_is_not_masked() -> None:
+    def fail() -> None:
+        raise KeyError
+
+    for mode in ("warn", "error"):
+        with pytest.raises(KeyError):  # warnings are errors here
+            use(four(mode), fail)
+
+    def caught() -> None:
+        with pytest.raises(KeyError):
+            use(four(), fail)
+
+    [text] = told(caught)
+    assert "-unroll-count=4" in text
+
+
+def test_a_warning_points_at_the_callers_line() -> None:
+    context = four("warn")
+    wrapped = context(int)
+    with context:
+        unrolled()
+        handed_over = wrap(int)
+    for work in (lambda: use(context, int), lambda: context.run(int), wrapped, handed_over):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            work()
+        assert [warning.filename for warning in seen] == [__file__]
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with context:  # this line
+            pass
+    with open(__file__) as file:
+        assert "# this line" in file.read().splitlines()[seen[0].lineno - 1]
+
+
+@pytest.mark.parametrize("mode", ["Warn", "", None, True, 3, []])
+def test_another_mode_is_refused(mode: Any) -> None:
+    for make in (
+        lambda: OptionContext({"unroll-count": 4}, unread=mode),
+        lambda: OptionContext.from_args("-unroll-count=4", unread=mode),
+    ):
+        with pytest.raises(OptionTypeError, match='unread is "ignore", "warn" or "error", found '):
+            make()
+    if mode is not None:  # as it is
+        with pytest.raises(OptionTypeError):
+            four().derive(unread=mode)
+
+
+# The mode goes along
+
+
+def test_contexts_made_from_one_another_keep_the_mode() -> None:
+    from_args = OptionContext.from_args("-unroll-count=4 -slp-threshold=7", base="defaults", unread="error")
+    derived = four().derive(IDLE)
+    copied = pickle.loads(pickle.dumps(four(**IDLE)))
+    for context in (from_args, derived, copied, four("ignore").derive(IDLE, unread="error")):
+        with pytest.raises(UnreadOptionError) as caught:
+            use(context)
+        assert caught.value.names == ("slp-threshold",)
+    assert told(lambda: use(derived.derive(unread="ignore"))) == []
+    assert told(lambda: use(OptionContext(IDLE, base=four("warn")))) == []  # its own mode is "ignore"
+    assert four() == four("ignore")
+    assert hash(four()) == hash(four("ignore"))
+
+
+def test_in_another_process_it_is_told_there() -> None:
+    run_python("""
+        import pickle, subprocess, sys, warnings
+        from optctx import OptionContext
+        context = OptionContext({"unroll-count": 4}, base="defaults", unread="error")
+        code = "import pickle, sys\\nwith pickle.load(sys.stdin.buffer): pass"
+        done = subprocess.run(
+            [sys.executable, "-c", code], input=pickle.dumps(context), capture_output=True
+        )
+        assert done.returncode == 1 and b"UnreadOptionError" in done.stderr
+    """)
+
+
+# Bound to LLVMContexts
+
+
+def test_a_bound_context_is_judged_when_it_is_unbound(llvm_context: Any) -> None:
+    context = four("warn", **{"align-all-blocks": 5}, **IDLE)
+    context.bind(llvm_context)
+
+    def work() -> None:
+        with binding.parse_assembly(COUNTED, llvm_context) as module, machine() as target:
+            optctx.run_passes(module, "function(loop-unroll)")
+            optctx.emit_object(module, target)
+        use(context, int)
+
+    assert told(work) == []
+    [text] = told(lambda: optctx.unbind(llvm_context))
+    assert "read 1 of the options" in text
+    assert "-slp-threshold=7: " in text
+
+
+def test_bound_to_several_it_is_judged_with_the_last(llvm_context: Any) -> None:
+    context = four()
+    context.bind(llvm_context)
+    with binding.create_context() as other:
+        context.bind(other)
+        optctx.unbind(llvm_context)
+        with binding.parse_assembly(COUNTED, other) as module:
+            optctx.run_passes(module, "function(loop-unroll)")
+        optctx.unbind(other)
+        context.bind(other)
+        with pytest.raises(UnreadOptionError):
+            optctx.unbind(other)
+        assert optctx.bound(other) is None
+
+
+def test_function_attributes_count_for_what_they_leave_as_it_is(llvm_context: Any) -> None:
+    text = COUNTED.replace("(ptr %out)", '(ptr %out) "optctx"="{}"')
+    for attribute, names in (("-inline-threshold=3", ()), ("-unroll-count=2", ("unroll-count",))):
+        with binding.parse_assembly(text.replace("{}", attribute), llvm_context) as module:
+            context = four()
+            try:
+                use(context, lambda module=module: optctx.run_passes(module, "function(loop-unroll)"))  # type: ignore[misc]
+                found: tuple[str, ...] = ()
+            except UnreadOptionError as error:
+                found = error.names
+            assert found == names

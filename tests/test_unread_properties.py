@@ -1,0 +1,104 @@
+"""No false alarm: contexts tell of exactly those overrides that `record()` did not see read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import CALLS, COUNTED, SCALE, X86, in_threads
+
+from optctx import OptionContext, UnreadOptionError, record, registry
+from optctx.fresh import Job, compile_job
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+
+JOBS = (
+    Job(COUNTED, "function(loop-unroll)", triple=X86, emit="ir"),
+    Job(CALLS, "cgscc(inline)", triple=X86, emit="ir"),
+    Job(SCALE, "default<O1>", triple="aarch64", emit="object"),
+    Job(SCALE, "default<O3>", triple=X86, emit="object"),
+)
+
+
+@cache
+def values() -> dict[str, object]:
+    """Every plain option that can be set per thread, with the value that it has anyway: LLVM does as ever."""
+    return {
+        name: option.default
+        for name, option in sorted(registry().items())
+        if option.scope in ("thread", "unread")
+        and option.type in ("bool", "uint", "int")
+        and not option.alias_of
+    }
+
+
+def names_of(indexes: set[tuple[bool, int]]) -> set[str]:
+    """Those at the indexes: among options that are read often, or among all."""
+    everything, read = sorted(values()), often_read()
+    return {
+        (read if likely else everything)[at % len(read if likely else everything)] for likely, at in indexes
+    }
+
+
+@cache
+def often_read() -> list[str]:
+    """What the largest job reads."""
+    with record() as log:
+        compile_job(JOBS[-1])
+    return sorted(log.reads.keys() & values().keys())
+
+
+def told(context: OptionContext, work: Callable[[], object]) -> set[str]:
+    """The options of which the context says that nothing read them."""
+    try:
+        with context:
+            work()
+    except UnreadOptionError as error:
+        return set(error.names)
+    return set()
+
+
+def compiled(job: Job) -> None:
+    assert compile_job(job).error is None
+
+
+sets_of_options = st.sets(st.tuples(st.booleans(), st.integers(0, 5000)), min_size=1, max_size=12)
+
+
+@settings(max_examples=40)
+@given(sets_of_options, sets_of_options, st.sampled_from(JOBS), st.booleans())
+def test_what_is_told_is_what_was_not_recorded(
+    outer: set[tuple[bool, int]], inner: set[tuple[bool, int]], job: Job, on_a_thread: bool
+) -> None:
+    outside = {name: values()[name] for name in names_of(outer)}
+    inside = {name: values()[name] for name in names_of(inner)}
+    context = OptionContext(outside, base="defaults", unread="error")
+    nested = OptionContext(inside, base=context, unread="error")
+
+    with record() as log:
+        alone = told(context, lambda: compiled(job))
+    assert alone == outside.keys() - log.reads.keys() == {unread.name for unread in log.unread}
+    assert told(context, lambda: compiled(job)) == alone  # the same where nobody records
+
+    found: list[set[str]] = []
+
+    def work() -> None:
+        found.append(told(nested, lambda: compiled(job)))
+
+    with record() as log:
+        above = told(context, (lambda: in_threads([work])) if on_a_thread else work)
+    if not on_a_thread:
+        assert found == [inside.keys() - log.reads.keys()]
+    assert above == outside.keys() - (compiled_reads(job) - inside.keys())
+    assert found == [inside.keys() - compiled_reads(job)]
+
+
+@cache
+def compiled_reads(job: Job) -> frozenset[str]:
+    """What the job reads with nothing set."""
+    with record() as log, OptionContext(base="defaults"):
+        compiled(job)
+    return frozenset(log.reads)
