@@ -11,8 +11,10 @@ demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
 	  --set unroll-count=1,2,4,8 --set force-vector-width=1,4,8 --verify
 
+# One process for each processor; JOBS=0 for none but pytest's own.
+JOBS ?= auto
 test: $(VENV)/.built
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(JOBS)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

@@ -10,8 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from llvmlite import binding
-
 from optctx._native import Context
 from optctx.engine.attach import Engine
 from optctx.fresh import Job
@@ -24,6 +22,8 @@ _FORMAT = 1  # of keys and of entries
 
 def input_key(engine: Engine, job: Job) -> str:
     """Of everything but the options that can be scoped."""
+    from llvmlite import binding  # importing optctx works without llvmlite
+
     fields: dict[str, Any] = asdict(job)
     source = fields.pop("ir")
     fields.pop("options")  # the context's business

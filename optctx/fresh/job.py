@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from llvmlite import binding
-
 from optctx.errors import OptctxError
 from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
 from optctx.passes.locks import counted
 
 if TYPE_CHECKING:
-    from llvmlite.binding import ModuleRef, TargetMachine
+    from llvmlite.binding import ContextRef, ModuleRef, TargetMachine
 
 __all__ = ["Death", "Emit", "Job", "Result", "compile_job", "initialise_targets"]
 
@@ -60,6 +58,8 @@ class Result:
 @cache
 def initialise_targets() -> None:
     """Make every target of the library available to this process; later calls do nothing."""
+    from llvmlite import binding  # importing optctx works without llvmlite, here and below
+
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     binding.initialize_native_asmparser()  # for inline assembly
@@ -71,6 +71,8 @@ def compile_job(job: Job) -> Result:
     Safe on any number of threads at once. Bad IR, pipelines and targets come back as `Result.error`; nothing
     is raised for them.
     """
+    from llvmlite import binding
+
     initialise_targets()
     started = time.perf_counter()
     try:
@@ -88,7 +90,9 @@ def compile_job(job: Job) -> Result:
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
 
 
-def _parse(ir: str | bytes, context: binding.ContextRef) -> ModuleRef:
+def _parse(ir: str | bytes, context: ContextRef) -> ModuleRef:
+    from llvmlite import binding
+
     try:
         if isinstance(ir, bytes):
             return binding.parse_bitcode(ir, context)
@@ -99,6 +103,8 @@ def _parse(ir: str | bytes, context: binding.ContextRef) -> ModuleRef:
 
 def _target_machine(job: Job, module: ModuleRef) -> TargetMachine:
     """A target machine for the job; gives the module that machine's triple and data layout."""
+    from llvmlite import binding
+
     triple = job.triple or module.triple or binding.get_process_triple()
     if job.opt_level not in range(4):
         raise OptctxError(f"the code generator's optimisation level is 0, 1, 2 or 3, found {job.opt_level}")
