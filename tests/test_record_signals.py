@@ -59,7 +59,6 @@ def script(text: str) -> str:
 FAULTS = {
     "a bad address": "ctypes.string_at(16)",
     "sent": "os.kill(os.getpid(), signal.SIGSEGV)",
-    "raised": "signal.raise_signal(signal.SIGSEGV)",
 }
 BLOCKS = {"record": "record()", "unread": 'four(unread="warn")'}
 

@@ -287,7 +287,7 @@ def test_ten_thousand_blocks_do_not_grow() -> None:
 
     def blocks(times: int, compilations: int) -> None:
         for number in range(times):
-            with record() as log, context, record():
+            with record() as log, context:
                 if number < compilations:
                     unrolled()
             assert number >= compilations or len(log.reads) > 20

@@ -68,7 +68,7 @@ def compiled(job: Job) -> None:
 sets_of_options = st.sets(st.tuples(st.booleans(), st.integers(0, 5000)), min_size=1, max_size=12)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(sets_of_options, sets_of_options, st.sampled_from(JOBS), st.booleans())
 def test_what_is_told_is_what_was_not_recorded(
     outer: set[tuple[bool, int]], inner: set[tuple[bool, int]], job: Job, on_a_thread: bool

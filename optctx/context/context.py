@@ -322,11 +322,6 @@ class OptionContext(Mapping[str, Value]):
         value: BaseException | None = None,
         traceback: TracebackType | None = None,
     ) -> None:
-        self._leave()
-        if self._unread != "ignore":
-            judge(self, self._unread, failed=kind is not None)
-
-    def _leave(self) -> None:
         try:
             elsewhere = _native.leave(self._native)
         except _native.NativeScopeError as error:
@@ -334,6 +329,8 @@ class OptionContext(Mapping[str, Value]):
             raise ScopeError(f"cannot leave {self!r}: {error}") from None
         if elsewhere is not None:
             leave_elsewhere(self, elsewhere)
+        if self._unread != "ignore":
+            judge(self, self._unread, failed=kind is not None)
 
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Calls the function inside this context, in this thread."""
