@@ -54,9 +54,13 @@ struct Stack {
     std::size_t bridged = 0;  // of these, with a level
 
     // A thread that ends inside scopes leaves them, innermost first. Not where the process ends with it: LLVM's own
-    // objects are about to go, and nobody who waits may be let in any more.
+    // objects are about to go, and nobody who waits may be let in any more. But their destructors must not read through
+    // the views that go with this.
     ~Stack() {
-        if (ending.load()) return;
+        if (ending.load()) {
+            for (unsigned image = 0; image < max_images; ++image) set_current_view(image, identity_view(image));
+            return;
+        }
         while (!levels.empty()) abandon(take(std::prev(levels.end())));
         if (carried) abandon(drop_carried());
     }
