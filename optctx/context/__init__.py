@@ -1,6 +1,7 @@
 """N1 and N2: contexts of option values, and the scopes that bind them to a thread."""
 
 from optctx.context.binding import bound, unbind
-from optctx.context.context import OptionContext, current, lookup
+from optctx.context.context import OptionContext
+from optctx.context.lookups import current, lookup
 
 __all__ = ["OptionContext", "bound", "current", "lookup", "unbind"]

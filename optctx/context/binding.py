@@ -116,7 +116,7 @@ def _mismatch(owner: OptionContext, here: OptionContext) -> str:
 
 def _may_run(owner: OptionContext, here: OptionContext | None, is_error: bool) -> bool:
     """On the thread that runs LLVM, inside `here`: whether a module bound to `owner` may run."""
-    from optctx.context.context import process_wide_values
+    from optctx.context.lookups import process_wide_values
 
     text = _mismatch(owner, here or process_wide_values())
     if not text:
@@ -130,7 +130,8 @@ def _may_run(owner: OptionContext, here: OptionContext | None, is_error: bool) -
 
 def _resolve(text: bytes, here: OptionContext | None) -> OptionContext | None:
     """The options in a function's attribute, inside `here`; None if they are refused."""
-    from optctx.context.context import OptionContext, process_wide_values
+    from optctx.context.context import OptionContext
+    from optctx.context.lookups import process_wide_values
 
     try:
         return OptionContext.from_args(text.decode(), base=here or process_wide_values())

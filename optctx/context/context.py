@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from optctx import _native
 from optctx.context.args import parse_args
-from optctx.context.binding import OnMismatch, bind, bound
+from optctx.context.binding import OnMismatch, bind
 from optctx.context.deferred import refuse_deferred
 from optctx.context.override import Override, make_override
 from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.scope import cannot_enter, check_in_line, follow_tasks, innermost, leave_elsewhere
 from optctx.context.stamped import agreed, stamped_overrides
-from optctx.context.state import Base, Contents, drift_of, rebuild, resolve_base
+from optctx.context.state import Base, Contents, rebuild, resolve_base
 from optctx.context.text import Texts, texts_of
 from optctx.context.unread import UnreadMode, check_mode, judge, marks
 from optctx.engine.attach import Engine, attach, attached
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef
     from llvmlite.binding.context import ContextRef
 
-__all__ = ["OptionContext", "current", "lookup", "process_wide_values"]
+__all__ = ["OptionContext"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -350,34 +350,6 @@ class OptionContext(Mapping[str, Value]):
                 return function(*args, **kwargs)
 
         return inside
-
-
-def current() -> OptionContext:
-    """The context that this task is in; outside any scope, one of the process-wide values of now.
-
-    Raises ScopeError where this thread is inside a scope of another task (see OptionContext).
-    """
-    attach()
-    return innermost("say what is current") or process_wide_values()
-
-
-def process_wide_values() -> OptionContext:
-    """A context of what is set for the whole process at this moment."""
-    engine = attach()
-    return OptionContext._from(engine, Contents(drift_of(engine), {}, {}), ())
-
-
-@overload
-def lookup(name: str, *, llvm_context: ContextRef | None = None) -> Value: ...
-@overload
-def lookup(name: str, type: type[T], *, llvm_context: ContextRef | None = None) -> T: ...
-def lookup(name: str, type: type[Any] | None = None, *, llvm_context: ContextRef | None = None) -> Any:
-    """The value of an option where no scope is at hand: as bound to `llvm_context`, else as in `current()`.
-
-    Raises what `OptionContext.get`, `bound` and `current` raise.
-    """
-    context = (bound(llvm_context) if llvm_context is not None else None) or current()
-    return context.get(name) if type is None else context.get(name, type)
 
 
 def _parent(base: Base) -> OptionContext | None:

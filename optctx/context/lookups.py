@@ -1,0 +1,47 @@
+"""What holds where no context is at hand: the current one, or what is set for the whole process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from optctx.context.binding import bound
+from optctx.context.context import OptionContext
+from optctx.context.scope import innermost
+from optctx.context.state import Contents, drift_of
+from optctx.engine.attach import attach
+from optctx.registry.values import Value
+
+if TYPE_CHECKING:
+    from llvmlite.binding.context import ContextRef
+
+__all__ = ["current", "lookup", "process_wide_values"]
+
+T = TypeVar("T")
+
+
+def current() -> OptionContext:
+    """The context that this task is in; outside any scope, one of the process-wide values of now.
+
+    Raises ScopeError where this thread is inside a scope of another task (see OptionContext).
+    """
+    attach()
+    return innermost("say what is current") or process_wide_values()
+
+
+def process_wide_values() -> OptionContext:
+    """A context of what is set for the whole process at this moment."""
+    engine = attach()
+    return OptionContext._from(engine, Contents(drift_of(engine), {}, {}), ())
+
+
+@overload
+def lookup(name: str, *, llvm_context: ContextRef | None = None) -> Value: ...
+@overload
+def lookup(name: str, type: type[T], *, llvm_context: ContextRef | None = None) -> T: ...
+def lookup(name: str, type: type[Any] | None = None, *, llvm_context: ContextRef | None = None) -> Any:
+    """The value of an option where no scope is at hand: as bound to `llvm_context`, else as in `current()`.
+
+    Raises what `OptionContext.get`, `bound` and `current` raise.
+    """
+    context = (bound(llvm_context) if llvm_context is not None else None) or current()
+    return context.get(name) if type is None else context.get(name, type)
