@@ -47,6 +47,7 @@ void add_record(nb::module_& m) {
         .def_prop_ro("complete", &view::Recorder::complete)
         .def_prop_ro("lost", &view::Recorder::lost, "Whether somebody else took the faults of the thread over.")
         .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope, indexes of the readers that read)].");
+    m.def("active_recorders", &view::active_recorders, "Blocks that record at this moment, over all threads.");
     m.def("prepare_recording", &prepare, "space"_a, "instructions"_a,
           "`instructions`: (address, number of the base register, reader) behind the words of readers.");
 }

@@ -653,6 +653,9 @@ class Recorder:
         [(context, or None outside every scope, indexes of the readers that read)].
         """
 
+def active_recorders() -> int:
+    """Blocks that record at this moment, over all threads."""
+
 def prepare_recording(space: Space, instructions: Sequence[tuple[int, int, int]]) -> None:
     """
     `instructions`: (address, number of the base register, reader) behind the words of readers.

@@ -298,3 +298,28 @@ def test_ten_thousand_blocks_do_not_grow() -> None:
         before = peak_kilobytes()
         blocks(10_000, 500)
         assert peak_kilobytes() - before < GROWTH
+
+
+def test_nobody_detaches_while_a_block_records() -> None:
+    run_python(
+        START
+        + """
+    import optctx
+    with record() as log:
+        assert unrolled() == 1
+        try:
+            optctx.detach()
+        except optctx.ScopeError as error:
+            assert "1 block(s) record" in str(error)
+        else:
+            raise AssertionError("the log would have missed what comes next")
+        assert unrolled() == 1
+    assert log.names
+    in_child(optctx.detach)
+    optctx.detach()
+    assert unrolled() == 1
+    with record() as log:
+        unrolled()
+    assert log.names
+    """
+    )

@@ -1,23 +1,32 @@
 #include "view/recorder.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <utility>
 
 namespace optctx::view {
 namespace {
 
+std::atomic<std::size_t> active{0};
+
 // The recorders of a thread. One that ends with its thread has nobody to give to.
 struct Recorders {
     std::vector<std::shared_ptr<Recorder>> started;
     ~Recorders() {
-        if (!started.empty()) set_substitute(nullptr);
+        if (started.empty()) return;
+        set_substitute(nullptr);
+        active -= started.size();
     }
 };
 
 thread_local Recorders recorders;
 
 }  // namespace
+
+std::size_t active_recorders() noexcept { return active.load(); }
+
+void count_recorders_again() noexcept { active = recorders.started.size(); }
 
 Recorder::Recorder(const Space& space) : Substitute(space.image()), layout_(space.layout()), words_(layout_->size()) {
     handler_.emplace();
@@ -27,6 +36,7 @@ std::shared_ptr<Recorder> Recorder::start(const Space& space) {
     auto made = std::make_shared<Recorder>(space);
     recorders.started.push_back(made);
     set_substitute(made.get());
+    ++active;
     return made;
 }
 
@@ -36,6 +46,7 @@ void Recorder::stop() {
         throw ScopeError(handler_ ? "it is not the innermost recording of this thread" : "it has ended already");
     const std::shared_ptr<Recorder> self = std::move(started.back());
     started.pop_back();
+    --active;
     Recorder* outer = started.empty() ? nullptr : started.back().get();
     if (outer != nullptr) outer->add(*this);
     set_substitute(outer);

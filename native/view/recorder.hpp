@@ -4,6 +4,7 @@
 #include "view/context.hpp"
 #include "view/poison.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -54,5 +55,10 @@ private:
     bool complete_ = true;
     bool lost_ = false;
 };
+
+// Over all threads.
+std::size_t active_recorders() noexcept;
+// In a child of fork, where only this thread lives on.
+void count_recorders_again() noexcept;
 
 }  // namespace optctx::view

@@ -4,6 +4,7 @@
 #include "os/os.hpp"
 #include "view/per_thread.hpp"
 #include "view/process_wide.hpp"
+#include "view/recorder.hpp"
 
 #include <pthread.h>
 
@@ -194,6 +195,7 @@ void after_fork_in_child() {
     const auto counted =
         std::count_if(stack.levels.begin(), stack.levels.end(), [](const Level& level) { return level.counts(); });
     active = static_cast<std::size_t>(counted) + (stack.carried ? 1 : 0);
+    count_recorders_again();
     forget_who_changes();
     way().after_fork_in_child(stack.innermost());
 }

@@ -8,7 +8,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from optctx._native import Context, Image, Space, active_scopes, bound_count, process_ends, watch_forks
+from optctx._native import (
+    Context,
+    Image,
+    Space,
+    active_recorders,
+    active_scopes,
+    bound_count,
+    process_ends,
+    watch_forks,
+)
 from optctx.engine.choice import Choice, cannot_redirect, choose, warn_of_fallback
 from optctx.engine.lookups import publish_options
 from optctx.engine.plan import Plan, PlannedOption
@@ -141,7 +150,7 @@ def detach() -> None:
     """Puts LLVM's original instructions back, for the whole process; the next use attaches again.
 
     Scopes that were only carried elsewhere (`copy_context`) have no effect until then. Raises ScopeError,
-    with nothing changed, while any thread is inside a context or any LLVMContext is bound.
+    with nothing changed, while any thread is inside a context or records, or any LLVMContext is bound.
     """
     with _lock:
         if _engine is None or not _engine.way.attached:
@@ -157,6 +166,11 @@ def detach() -> None:
             raise ScopeError(
                 f"cannot detach from LLVM: {inside} scope(s) are still entered in this process; "
                 "leave them first"
+            )
+        recording = active_recorders()
+        if recording:
+            raise ScopeError(
+                f"cannot detach from LLVM: {recording} block(s) record what it reads; leave them first"
             )
         try:
             _engine.way.detach()
