@@ -260,23 +260,6 @@ def test_an_audit_and_a_recording_at_once() -> None:
     )
 
 
-def test_detaching_in_a_block_and_attaching_again() -> None:
-    run_python(
-        script("""
-        from optctx.engine.attach import detach
-        with record() as log:
-            unrolled()
-            detach()
-            unrolled()
-        assert log.reads["unroll-count"].value == 0
-        optctx.attach()
-        with record() as log, four():
-            assert unrolled() == 4
-        assert log.reads["unroll-count"].value == 4
-        """)
-    )
-
-
 def test_where_threads_take_turns_nobody_can_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPTCTX_ENGINE", "exclusive")
     run_python(
