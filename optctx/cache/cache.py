@@ -14,12 +14,13 @@ from optctx.cache.store import MemoryStore, Store, open_folder
 from optctx.context import current
 from optctx.engine.attach import Engine, attach
 from optctx.errors import OptctxError
-from optctx.fresh import Emit, Job, Result, compile_job, initialise_targets
 from optctx.image.handles import module_address
 from optctx.records import record
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef
+
+    from optctx.fresh import Emit, Job, Result
 
 __all__ = ["CompileCache"]
 
@@ -90,6 +91,8 @@ class CompileCache:
 
         Raises OptctxError for IR, a pipeline or a target that LLVM refuses, TypeError for anything else.
         """
+        from optctx.fresh import Job, initialise_targets
+
         job = Job(_source(module), passes, (), triple, cpu, features, opt_level, emit)
         initialise_targets()
         started = time.perf_counter()
@@ -129,6 +132,8 @@ class CompileCache:
 
 def _compile_and_tell(engine: Engine, job: Job) -> tuple[Result, list[str]]:
     """The result, and the names of the options that can have mattered."""
+    from optctx.fresh import compile_job
+
     if not engine.way.tells_reads:
         return compile_job(job), sorted(engine.options)
     with record() as log:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import struct
+from typing import TYPE_CHECKING
 
-from optctx.fresh import Result
+if TYPE_CHECKING:
+    from optctx.fresh import Result
 
 __all__ = ["pack_reads", "pack_result", "unpack_reads", "unpack_result"]
 
@@ -19,6 +21,8 @@ def pack_result(result: Result) -> bytes:
 
 def unpack_result(entry: bytes, seconds: float) -> Result:
     """`seconds`: how long it took to find."""
+    from optctx.fresh import Result  # starts processes, which most who import optctx never do
+
     (size,) = _HEAD.unpack_from(entry)
     fields = json.loads(entry[_HEAD.size : _HEAD.size + size])
     return Result(fields["ir"], entry[_HEAD.size + size :], fields["instructions"], seconds=seconds)

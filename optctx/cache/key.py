@@ -8,12 +8,14 @@ import os
 from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optctx._native import Context
 from optctx.engine.attach import Engine
-from optctx.fresh import Job
 from optctx.records.states import changed_options, process_states, state_under, value_under
+
+if TYPE_CHECKING:
+    from optctx.fresh import Job
 
 __all__ = ["Situation", "input_key"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sqlite3
 import threading
 from collections import OrderedDict
 from contextlib import AbstractContextManager
@@ -100,6 +99,8 @@ def open_folder(directory: str | os.PathLike[str], size_limit: int) -> Store:
     Raises OptctxError where diskcache is missing or the folder cannot be used.
     """
     try:
+        import sqlite3
+
         import diskcache
     except ImportError as error:
         raise OptctxError(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
+import sys
 import warnings
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
+from types import FrameType
 from typing import TYPE_CHECKING, Literal
 
 from optctx._native import Reads
@@ -83,8 +84,7 @@ def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
 def _callers_level() -> int:
     """For a warning of `judge`: the `with` statement, or the call of what is run in a context."""
     level = 2
-    frame = inspect.currentframe()
-    frame = frame and frame.f_back
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
         frame = frame.f_back
         level += 1

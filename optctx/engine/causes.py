@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
+from functools import cache
 
 from optctx._native import demangle
 from optctx.engine.plan import PlannedOption
@@ -38,10 +39,6 @@ _TARGETS = {
     "XCore": "XCore",
     "Xtensa": "Xtensa",
 }
-_OF_TARGET = {
-    target: re.compile(rf"(?<![A-Za-z0-9_])(LLVMInitialize)?({prefixes})(?=[A-Z_:]|\b)")
-    for target, prefixes in _TARGETS.items()
-}
 _CONSTRUCTOR = re.compile(r"(\w+)(<[^()]*>)?::\1\(")
 _SHOWN = 3  # functions that a cause names
 
@@ -74,4 +71,13 @@ def _ran(target: str, functions: Set[str]) -> bool:
 
 
 def _target_of(function: str) -> str | None:
-    return next((target for target, pattern in _OF_TARGET.items() if pattern.search(function)), None)
+    return next((target for target, pattern in _patterns().items() if pattern.search(function)), None)
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    """By target: the beginning of a name of it."""
+    return {
+        target: re.compile(rf"(?<![A-Za-z0-9_])(LLVMInitialize)?({prefixes})(?=[A-Z_:]|\b)")
+        for target, prefixes in _TARGETS.items()
+    }
