@@ -106,8 +106,11 @@ def _add_state(plan: Plan, state: list[State]) -> None:
         if part.address not in plan.code.stuck:
             region = _state_region(part.address, part.size)
             region.set_initial(part.initial_at, part.initial)
-            by_name = [o for o in plan.options.values() if set(part.serves).intersection(o.record.names)]
-            plan.served[plan.add(region)] = by_name
+            slot = plan.add(region)
+            if part.serves:
+                names = set(part.serves)
+                own = [each for each in plan.options.values() if not names.isdisjoint(each.record.names)]
+                plan.served[slot] = own
 
 
 def _add_tables(plan: Plan) -> None:

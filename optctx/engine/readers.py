@@ -33,20 +33,21 @@ class Readers:
 
     def __init__(self, sites: Iterable[Site], slots: dict[int, int]) -> None:
         """`slots`: by the address of a region."""
-        self.index: dict[Reader, int] = {}
+        self._readers: list[Reader] = []
         self._of: dict[int, int] = {}
+        index: dict[tuple[object, ...], int] = {}
         for site in sorted(sites, key=lambda site: site.address):
-            reader = Reader(
-                slots[site.region],
-                site.function,
-                site.takes_address,
-                site.offset if site.takes_address else 0,
-                site.reads,
-            )
-            self._of[site.address] = self.index.setdefault(reader, len(self.index))
+            offset = site.offset if site.takes_address else 0
+            key = (site.region, site.function, site.takes_address, offset, site.reads)
+            found = index.setdefault(key, len(index))
+            if found == len(self._readers):
+                self._readers.append(
+                    Reader(slots[site.region], site.function, site.takes_address, offset, site.reads)
+                )
+            self._of[site.address] = found
 
     def __iter__(self) -> Iterator[Reader]:
-        return iter(self.index)
+        return iter(self._readers)
 
     def of(self, site: Site) -> int | None:
         """Index of the reader that the site belongs to, if any."""
