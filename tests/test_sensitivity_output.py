@@ -225,10 +225,19 @@ def test_limits_are_above_nothing(argument: list[str], capfd: pytest.CaptureFixt
     assert "expected" in capfd.readouterr().err
 
 
+# The command, where whoever started the tests ignores the signal, as shells do for what runs beside them.
+LISTENING = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from optctx.cli.main import main
+sys.exit(main())
+"""
+
+
 @pytest.mark.redirected
 def test_ctrl_c_leaves_no_processes(scale: str, tmp_path: pathlib.Path) -> None:
     endless = ["--options", "unroll-force-peel-count", "--try", "unroll-force-peel-count=65536,65537"]
-    command = [sys.executable, "-m", "optctx", "sensitivity", scale, *endless, "--timeout", "100"]
+    command = [sys.executable, "-c", LISTENING, "sensitivity", scale, *endless, "--timeout", "100"]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, start_new_session=True, env={**os.environ, "TMPDIR": str(tmp_path)}
     ) as process:

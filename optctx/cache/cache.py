@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from optctx.cache.entry import pack_reads, pack_result, unpack_reads, unpack_result
 from optctx.cache.key import Situation, input_key
 from optctx.cache.store import MemoryStore, Store, open_folder
-from optctx.context import current
+from optctx.context import OptionContext, current
 from optctx.engine.attach import Engine, attach
 from optctx.errors import OptctxError
 from optctx.image.handles import module_address
@@ -95,9 +95,13 @@ class CompileCache:
 
         job = Job(_source(module), passes, (), triple, cpu, features, opt_level, emit)
         initialise_targets()
+        try:
+            return self._find_or_compile(attach(), current(), job)
+        finally:
+            self._store.leave()
+
+    def _find_or_compile(self, engine: Engine, context: OptionContext, job: Job) -> Result:
         started = time.perf_counter()
-        engine = attach()
-        context = current()
         under = input_key(engine, job)
         situation = Situation(engine, context._native)
         for names in unpack_reads(self._store.get(under)):

@@ -28,6 +28,9 @@ class Store(Protocol):
     def changing(self) -> AbstractContextManager[object]:
         """For as long as nobody else may change anything."""
 
+    def leave(self) -> None:
+        """This thread needs nothing for the time being."""
+
     def clear(self) -> None: ...
     def close(self) -> None: ...
 
@@ -58,6 +61,9 @@ class MemoryStore:
     def changing(self) -> AbstractContextManager[object]:
         return self._lock
 
+    def leave(self) -> None:
+        pass
+
     def clear(self) -> None:
         with self._lock:
             self._values.clear()
@@ -72,6 +78,7 @@ class _FolderStore:
 
     def __init__(self, cache: Any) -> None:
         self._cache = cache
+        self._thread = threading.get_ident()
 
     def get(self, key: str) -> bytes | None:
         value = self._cache.get(key)
@@ -86,8 +93,14 @@ class _FolderStore:
         transaction: AbstractContextManager[object] = self._cache.transact(retry=True)
         return transaction
 
+    def leave(self) -> None:
+        """Each thread has a connection of its own to the database, which nobody else could close."""
+        if threading.get_ident() != self._thread:
+            self._cache.close()
+
     def clear(self) -> None:
         self._cache.clear()
+        self.leave()
 
     def close(self) -> None:
         self._cache.close()
