@@ -59,7 +59,9 @@ $(VENV)/.built: $(VENV)/.made $(SOURCES)
 	$(BIN)/pip install --quiet --disable-pip-version-check --config-settings=cmake.define.OPTCTX_WERROR=ON -e '.[test]'
 	touch $@
 
+# Dependency groups need pip 25.1.
 $(VENV)/.lint: $(VENV)/.built
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/pip install --quiet --disable-pip-version-check --group lint
 	touch $@
 
