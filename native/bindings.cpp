@@ -168,7 +168,8 @@ void bind_view(nb::module_& m) {
         .value("option", view::Role::option)
         .value("variable", view::Role::variable)
         .value("state", view::Role::state)
-        .value("runtime", view::Role::runtime);
+        .value("runtime", view::Role::runtime)
+        .value("decision", view::Role::decision);
     nb::enum_<view::Ownership>(m, "Ownership")
         .value("none", view::Ownership::none)
         .value("string", view::Ownership::string)
@@ -192,6 +193,7 @@ void bind_view(nb::module_& m) {
         .def_rw("scoped", &view::Region::scoped)
         .def_rw("written", &view::Region::written)
         .def_rw("escapes", &view::Region::escapes)
+        .def_rw("shared", &view::Region::shared)
         .def_rw("has_default", &view::Region::has_default)
         .def(
             "set_initial",
@@ -253,6 +255,15 @@ void bind_view(nb::module_& m) {
             },
             "slot"_a)
         .def_prop_ro("copied_bytes", &view::Space::copied_bytes)
+        .def(
+            "scope_debugging",
+            [](view::Space& s, std::uintptr_t flag, std::uintptr_t location, std::uintptr_t types,
+               std::uintptr_t debug_only, std::uint32_t flag_slot, std::uint32_t types_slot) {
+                s.scope_debugging({flag, location, types, debug_only, flag_slot, types_slot});
+            },
+            "flag"_a, "location"_a, "types"_a, "debug_only"_a, "flag_slot"_a, "types_slot"_a,
+            "Debug output for those threads only that are inside a context with `debug`. Addresses, and slots; before "
+            "anything is redirected.")
         .def(
             "parse",
             [](view::Space& s, std::uint32_t slot, const std::string& name,

@@ -196,6 +196,8 @@ class Role(enum.Enum):
 
     runtime = 3
 
+    decision = 4
+
 class Ownership(enum.Enum):
     none = 0
 
@@ -273,6 +275,12 @@ class Region:
     def escapes(self, arg: bool, /) -> None: ...
 
     @property
+    def shared(self) -> bool: ...
+
+    @shared.setter
+    def shared(self, arg: bool, /) -> None: ...
+
+    @property
     def has_default(self) -> bool: ...
 
     @has_default.setter
@@ -345,6 +353,11 @@ class Space:
 
     @property
     def copied_bytes(self) -> int: ...
+
+    def scope_debugging(self, flag: int, location: int, types: int, debug_only: int, flag_slot: int, types_slot: int) -> None:
+        """
+        Debug output for those threads only that are inside a context with `debug`. Addresses, and slots; before anything is redirected.
+        """
 
     def parse(self, slot: int, name: str, values: Sequence[str | None]) -> Setting: ...
 

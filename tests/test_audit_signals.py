@@ -15,7 +15,8 @@ def test_accesses_across_pages_and_repeated_ones_go_through_unharmed() -> None:
     run_python(
         script("""
         engine = attach()
-        pages = sorted({region.live & -4096 for region in engine.plan.regions if region.scoped})
+        own = [region for region in engine.plan.regions if region.scoped and not region.shared]
+        pages = sorted({region.live & -4096 for region in own})
         ends = [page + 4096 for page in pages if page + 4096 in pages]
         assert len(ends) > 50
         ends = ends[::10]
@@ -66,7 +67,8 @@ def test_every_kind_of_read_gives_registers_and_flags_as_ever(codes: str) -> Non
             return found
 
         regions = [region for region in engine.plan.regions if region.scoped and region.size > 128][::200]
-        pages = {{region.live & -4096 for region in engine.plan.regions if region.scoped}}
+        own = [region for region in engine.plan.regions if region.scoped and not region.shared]
+        pages = {{region.live & -4096 for region in own}}
         end = next(page + 4096 for page in sorted(pages) if page + 4096 in pages)
         places = [region.live + at for region in regions for at in (0, 8, 13, 32, 128)]
         places = [at for at in places if 0 < at % 4096 < 3500 and at & -4096 in pages]
@@ -212,7 +214,7 @@ def test_any_other_fault_ends_the_process_as_ever(fault: str, during: bool, trac
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if {traced}:
             faulthandler.enable()
-        regions = [region for region in attach().plan.regions if region.scoped]
+        regions = [region for region in attach().plan.regions if region.scoped and not region.shared]
         table = page_table()
         readonly = next(r.live for r in regions if any(b <= r.live < e and p == "r--p" for b, e, p in table))
         writable = next(r.live for r in regions if any(b <= r.live < e and p == "rw-p" for b, e, p in table))

@@ -125,8 +125,8 @@ def test_what_cannot_be_bound_is_one_clear_error(llvm_context: Any) -> None:
             bound(wrong)  # type: ignore[arg-type]
     with pytest.raises(OptionTypeError, match='"switch", "warn" or "error", found \'raise\''):
         context.bind(llvm_context, on_mismatch="raise")  # type: ignore[arg-type]
-    with pytest.raises(ProcessWideOptionError, match="changes debug for the whole process"):
-        OptionContext({"debug": True}, process_wide="exclusive").bind(llvm_context)
+    with pytest.raises(ProcessWideOptionError, match="changes stats for the whole process"):
+        OptionContext({"stats": True}, process_wide="exclusive").bind(llvm_context)
     assert bound(llvm_context) is None
     with pytest.raises(ScopeError, match="no context is bound to it"):
         unbind(llvm_context)

@@ -35,9 +35,7 @@ def judged(cache: pathlib.Path, mode: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("mode", "refused"), [("refuse", {"debug", "debug-only", "stats"}), ("exclusive", set())]
-)
+@pytest.mark.parametrize(("mode", "refused"), [("refuse", {"debug-only", "stats"}), ("exclusive", set())])
 def test_every_job_of_the_sample_agrees_or_is_refused_by_name(
     mode: str, refused: set[str], cache: pathlib.Path
 ) -> None:

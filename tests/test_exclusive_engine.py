@@ -44,7 +44,10 @@ def test_the_same_options_can_be_set() -> None:
         from optctx import registry
         print(*(name for name, option in registry().items() if option.scope != "process"))
     """)
-    assert set(found.split()) == settable
+    assert settable - set(found.split()) == {
+        "debug"
+    }  # a thread cannot be told apart where nothing is redirected
+    assert set(found.split()) < settable
 
 
 def test_every_kind_of_option_does_what_it_does_in_a_fresh_process() -> None:

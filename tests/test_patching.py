@@ -336,7 +336,11 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
                 (cell,) = read_words(identity + 8 * word, 1)
                 assert read_words(cell, 1) == [old.ip_rel_memory_address]
             else:
-                assert read_words(identity + 8 * word, 1) == [site.region]
+                (storage,) = read_words(identity + 8 * word, 1)
+                if site.region == plan.printing.types:  # a copy, for threads in no context
+                    assert storage != site.region and read_words(storage, 1) == read_words(site.region, 1)
+                else:
+                    assert storage == site.region
                 assert new.code == old.code and new.op_count == old.op_count
                 assert new.len == old.len + through  # the prefix that r11 needs
                 assert new.has_lock_prefix == old.has_lock_prefix

@@ -19,7 +19,7 @@ const T* last_before(const std::vector<T>& sorted, std::uintptr_t address) noexc
 Watched::Watched(const view::Space& space) : image_(space.image()) {
     const auto& regions = space.regions();
     for (std::uint32_t slot = 0; slot < regions.size(); ++slot)
-        if (regions[slot].scoped)
+        if (regions[slot].scoped && !regions[slot].shared)
             regions_.push_back({regions[slot].live, regions[slot].live + regions[slot].size, slot});
     std::sort(regions_.begin(), regions_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
     find_pages();

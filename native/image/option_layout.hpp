@@ -64,6 +64,24 @@ struct RawCowHeader {
 };
 static_assert(sizeof(RawCowHeader) == 24);
 
+// llvm::ManagedStatic<T>.
+struct RawManagedStatic {
+    const void* object;  // null until it is first used
+    const void* deleter;
+    const void* next;
+};
+static_assert(sizeof(RawManagedStatic) == 24);
+
+// A kind of debug output and its level: std::pair<std::string, std::optional<int>> with a copy-on-write string.
+// llvm::CurrentDebugType is a ManagedStatic of a std::vector of these.
+struct RawDebugType {
+    const char* name;
+    std::int32_t level;
+    bool has_level;
+};
+static_assert(offsetof(RawDebugType, has_level) == 0x0C);
+static_assert(sizeof(RawDebugType) == 0x10);
+
 // The head of llvm::raw_ostream.
 struct RawOstream {
     const void* const* vtable;

@@ -27,9 +27,11 @@ void hold_contexts() {
     watch_mutex().lock();
     os::hold_handlers();  // which are changed with that mutex held
     pool().hold();
+    hold_debugging();
 }
 
 void release_contexts() {
+    release_debugging();
     pool().release();
     os::release_handlers();
     watch_mutex().unlock();
@@ -41,7 +43,8 @@ Context::Context(Space& space, std::shared_ptr<const Setting> base, Setting over
       base_(std::move(base)),
       overrides_(std::move(overrides)),
       process_wide_(std::move(process_wide)),
-      reads_(std::move(reads)) {}
+      reads_(std::move(reads)),
+      raises_flag_(flag_is_set()) {}
 
 Context::~Context() { pool().forget(this); }
 
@@ -52,6 +55,11 @@ const Block* Context::block(std::uint32_t slot) const {
     if (const auto found = find(overrides_); found != overrides_.rend()) return found->block.get();
     if (const auto found = find(*base_); found != base_->rend()) return found->block.get();
     return nullptr;
+}
+
+bool Context::flag_is_set() const {
+    const Debugging* debugging = space_.debugging();
+    return debugging != nullptr && *static_cast<const bool*>(address(debugging->flag_slot()));
 }
 
 void* Context::address(std::uint32_t slot) const {
@@ -68,6 +76,10 @@ std::vector<void*> Context::values() const {
     std::vector<void*> values(space_.defaults(), space_.defaults() + space_.regions().size());
     for (const Patch& patch : *base_) values[patch.slot] = patch.block->address();
     for (const Patch& patch : overrides_) values[patch.slot] = patch.block->address();
+    if (const Debugging* debugging = space_.debugging()) {
+        const bool types_are_given = process_wide_ != nullptr && process_wide_->debugs();
+        values[debugging->types_slot()] = debugging->types(raises_flag_ || types_are_given);
+    }
     return values;
 }
 
@@ -96,7 +108,7 @@ std::string Context::find_key() const {
 }
 
 ActivationPool::Node Context::acquire() {
-    if (reads_ != nullptr) come_in();
+    come_in();
     try {
         ActivationPool::Node node = pool().take(this);
         if (node.empty())
@@ -105,28 +117,34 @@ ActivationPool::Node Context::acquire() {
             node.front().activation->reset();
         return node;
     } catch (...) {
-        if (reads_ != nullptr) go_out();
+        go_out();
         throw;
     }
 }
 
 void Context::release(ActivationPool::Node activation) {
     pool().give(std::move(activation));
-    if (reads_ != nullptr) go_out();
+    go_out();
 }
 
 void Context::come_in() {
+    if (reads_ == nullptr && !raises_flag_) return;
     const std::lock_guard lock(watch_mutex());
-    if (inside_ == 0)
-        handler_.emplace();
-    else
-        handler_->check();  // for this thread
-    ++inside_;
+    if (reads_ != nullptr) {
+        if (inside_ == 0)
+            handler_.emplace();
+        else
+            handler_->check();  // for this thread
+        ++inside_;
+    }
+    if (raises_flag_) space_.debugging()->raise();
 }
 
 void Context::go_out() {
+    if (reads_ == nullptr && !raises_flag_) return;
     const std::lock_guard lock(watch_mutex());
-    if (--inside_ == 0) handler_.reset();
+    if (raises_flag_) space_.debugging()->lower();
+    if (reads_ != nullptr && --inside_ == 0) handler_.reset();
 }
 
 void Context::hold() noexcept {

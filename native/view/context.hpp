@@ -49,6 +49,9 @@ public:
     // A text that is the same for contexts with the same values and for no others; never empty.
     const std::string& key() const;
 
+    // While a thread is inside, LLVM's flag for debug output is up.
+    bool raises_flag() const noexcept { return raises_flag_; }
+
     // An activation that LLVM has not written to, for one thread.
     // Throws UnwatchedError if reads are watched and this thread's faults cannot be handled.
     ActivationPool::Node acquire();
@@ -65,12 +68,14 @@ private:
     std::string find_key() const;
     void come_in();
     void go_out();
+    bool flag_is_set() const;
 
     Space& space_;
     std::shared_ptr<const Setting> base_;
     Setting overrides_;
     std::shared_ptr<ProcessWide> process_wide_;
     std::shared_ptr<Reads> reads_;
+    bool raises_flag_ = false;  // LLVM prints debug output inside
     // Guarded, as what follows, by one mutex of all contexts, which can be held around a fork.
     std::size_t inside_ = 0;
     std::size_t held_ = 0;

@@ -2,6 +2,7 @@
 
 #include "image/option_layout.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
@@ -58,10 +59,15 @@ Region variable_shape(const Change& change) {
 ProcessWide::ProcessWide(Space& space, std::vector<Change> changes, std::string key, std::uintptr_t set_debug_types)
     : space_(space), changes_(std::move(changes)), key_(std::move(key)), set_debug_types_(set_debug_types) {}
 
+bool ProcessWide::debugs() const noexcept {
+    return std::any_of(changes_.begin(), changes_.end(), [](const Change& change) { return change.debug_types; });
+}
+
 void ProcessWide::apply() {
     const std::lock_guard lock(*changing);
     ++epoch;
     saved_.clear();
+    raise_flag();
     for (const Change& change : changes_) {
         auto* option = reinterpret_cast<void*>(change.option);
         auto* variable = reinterpret_cast<void*>(change.variable);
@@ -77,6 +83,7 @@ void ProcessWide::apply() {
             space_.add_occurrences(option, change.name, change.texts);
         } catch (...) {
             undo_from(saved_.size());
+            lower_flag();
             ++epoch;
             throw;
         }
@@ -88,7 +95,17 @@ void ProcessWide::undo() noexcept {
     const std::lock_guard lock(*changing);
     in_force = nullptr;
     undo_from(saved_.size());
+    lower_flag();
     ++epoch;
+}
+
+// The flag goes up for types of debug output, too: for this set alone, as a context with `debug` raises it.
+void ProcessWide::raise_flag() noexcept {
+    if (Debugging* debugging = space_.debugging(); debugging != nullptr && debugs()) debugging->raise();
+}
+
+void ProcessWide::lower_flag() noexcept {
+    if (Debugging* debugging = space_.debugging(); debugging != nullptr && debugs()) debugging->lower();
 }
 
 void ProcessWide::undo_from(std::size_t count) noexcept {
@@ -119,6 +136,11 @@ std::vector<Covered> ProcessWide::covered() const {
 std::vector<Covered> covered_storage() {
     const std::lock_guard lock(*changing);
     return in_force == nullptr ? std::vector<Covered>{} : in_force->covered();
+}
+
+bool debugs_process_wide() {
+    const std::lock_guard lock(*changing);
+    return in_force != nullptr && in_force->debugs();
 }
 
 std::uint64_t process_wide_epoch() noexcept { return epoch.load(); }

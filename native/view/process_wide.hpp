@@ -44,6 +44,8 @@ class ProcessWide : public std::enable_shared_from_this<ProcessWide> {
 public:
     ProcessWide(Space& space, std::vector<Change> changes, std::string key, std::uintptr_t set_debug_types);
     const std::string& key() const noexcept { return key_; }
+    // While it is in force LLVM prints debug output of some types, in contexts that have it.
+    bool debugs() const noexcept;
     // Has LLVM parse every value into its own objects. Throws ParseError with everything put back. Call with the gate
     // closed: other threads must not be reading them.
     void apply();
@@ -53,6 +55,8 @@ public:
     std::vector<Covered> covered() const;
 
 private:
+    void raise_flag() noexcept;
+    void lower_flag() noexcept;
     void undo_from(std::size_t count) noexcept;
     void undo_one(const Change& change, const Saved& saved) noexcept;
 
@@ -65,6 +69,8 @@ private:
 
 // What the changes in force cover; the changes may be undone by another thread at any moment.
 std::vector<Covered> covered_storage();
+// Whether the changes in force have LLVM print debug output.
+bool debugs_process_wide();
 // Counts what was applied and undone: odd from the moment when a change is begun until it is undone.
 std::uint64_t process_wide_epoch() noexcept;
 // In the child of a fork, where a thread that was making changes is gone.

@@ -30,6 +30,7 @@ enum class Role : std::uint8_t {
     variable,  // what a cl::location points at
     state,     // other storage of LLVM's: what option values are copied into, tables of pointers to options
     runtime,   // what LLVM reports through: the stream behind llvm::errs(), the fatal error handler
+    decision,  // what LLVM asks whether a thread prints debug output (view/debugging.hpp)
 };
 
 // What a byte copy of the value shares with the original, and so must be kept alive for the copy.
@@ -55,6 +56,7 @@ struct Region {
     bool scoped = false;                  // has storage of its own in a context; otherwise LLVM's global shows
     bool written = false;                 // LLVM may write it: every activation gets a fresh copy
     bool escapes = false;                 // LLVM takes its address: copies must live for ever
+    bool shared = false;                  // every thread goes on reading LLVM's own (view/debugging.hpp)
     bool has_default = false;             // Option::setDefault gives what was registered
     std::size_t initial_at = 0;           // of state: from this byte on a context starts with ...
     std::vector<std::uint8_t> initial{};  // ... these bytes, whatever LLVM has put there since

@@ -180,6 +180,19 @@ bool began(Way& begun) noexcept {
     return true;
 }
 
+// Only this thread's contexts keep LLVM's flag for debug output up, and what they have put in force.
+void raise_flags_again() {
+    for (unsigned image = 0; image < max_images; ++image) {
+        const auto raises = [image](const Level& level) {
+            return level.frame.image == image && !level.frame.activation.empty() && level.frame.context->raises_flag();
+        };
+        auto count = static_cast<std::size_t>(std::count_if(stack.levels.begin(), stack.levels.end(), raises));
+        if (stack.carried && raises(*stack.carried)) ++count;
+        if (debugs_process_wide()) ++count;
+        if (Debugging* flag = debugging(image)) flag->raised_by(count);
+    }
+}
+
 void before_fork() {
     way().before_fork();
     hold_contexts();
@@ -198,6 +211,7 @@ void after_fork_in_child() {
     count_recorders_again();
     forget_who_changes();
     way().after_fork_in_child(stack.innermost());
+    raise_flags_again();
 }
 
 }  // namespace
@@ -269,6 +283,7 @@ Entry to_leave(const Context& context, Mark task) {
 void leave(Mark mark) noexcept { stack.take(stack.find(mark)); }
 
 bool begin_call(Mark task) noexcept {
+    follow_debugging();
     ++stack.calls;
     return stack.shown == task;
 }

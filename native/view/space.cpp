@@ -54,6 +54,14 @@ Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint3
 
 Space::~Space() = default;
 
+void Space::scope_debugging(const Debugging::Places& places) {
+    debugging_ = std::make_unique<Debugging>(image_, places);
+    defaults_[places.types_slot] = debugging_->types(false);
+    identity_view(image_)[places.types_slot] = debugging_->types_outside();
+    layout_->spread(identity_view(image_));
+    last_view_ = defaults_;
+}
+
 Overlay& Space::overlay() {
     if (overlay_ == nullptr) overlay_ = std::make_unique<Overlay>(*this);
     return *overlay_;
@@ -201,9 +209,7 @@ void Space::give_occurrences(void* option, const std::string& name,
 
 bool Space::drifted(std::uint32_t slot, void* const* reference) const {
     const Region& region = regions_[slot];
-    const auto differs = [&](std::uint32_t at) {
-        return !same_state(regions_[at], reinterpret_cast<const void*>(regions_[at].live), reference[at]);
-    };
+    const auto differs = [&](std::uint32_t at) { return !same_state(regions_[at], live(at), reference[at]); };
     return differs(slot) || (region.variable != no_slot && differs(region.variable));
 }
 
@@ -216,6 +222,7 @@ std::shared_ptr<const Setting> Space::drift() {
 // Brings the last drift, and the view of it, up to now.
 void Space::find_drift() {
     const LiveView comparing;
+    const auto flag = debugging_ == nullptr ? std::unique_lock<std::mutex>() : debugging_->hold();
     const bool unchanged = std::none_of(options_.begin(), options_.end(),
                                         [&](std::uint32_t slot) { return drifted(slot, last_view_.data()); });
     if (unchanged) return;
@@ -246,8 +253,12 @@ void Space::cover() {
 void Space::uncover() noexcept { covered_ = false; }
 
 // Where the process-wide value of a region is: in LLVM's own storage, or in a copy while that holds another.
-const void* Space::process_wide(std::uint32_t slot) const noexcept {
-    return covered_ ? last_view_[slot] : reinterpret_cast<const void*>(regions_[slot].live);
+const void* Space::process_wide(std::uint32_t slot) const noexcept { return covered_ ? last_view_[slot] : live(slot); }
+
+// LLVM's own storage of a region, or what stands for it.
+const void* Space::live(std::uint32_t slot) const noexcept {
+    if (debugging_ != nullptr && slot == debugging_->flag_slot()) return debugging_->process_wide_flag();
+    return reinterpret_cast<const void*>(regions_[slot].live);
 }
 
 }  // namespace optctx::view

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "view/capture.hpp"
+#include "view/debugging.hpp"
 #include "view/layout.hpp"
 #include "view/region.hpp"
 #include "view/shadow.hpp"
@@ -97,6 +98,10 @@ public:
     // back as long as nothing changes.
     std::shared_ptr<const Setting> drift();
 
+    // Gives contexts debug output of their own (view/debugging.hpp). Before anything is redirected.
+    void scope_debugging(const Debugging::Places& places);
+    Debugging* debugging() const noexcept { return debugging_.get(); }
+
     // Of a space that is not redirected; made when first asked for, with nobody inside LLVM.
     Overlay& overlay();
     // Guards LLVM's own storage where a context's values are put into it (view/overlay.hpp). From `cover` to
@@ -115,6 +120,7 @@ private:
     void give_occurrences(void* option, const std::string& name, const std::vector<std::optional<std::string>>& values);
     bool drifted(std::uint32_t slot, void* const* reference) const;
     const void* process_wide(std::uint32_t slot) const noexcept;
+    const void* live(std::uint32_t slot) const noexcept;
     void find_drift();
 
     unsigned image_;
@@ -140,6 +146,7 @@ private:
     std::mutex storage_mutex_;
     bool covered_ = false;
     std::unique_ptr<Overlay> overlay_;
+    std::unique_ptr<Debugging> debugging_;
     std::vector<void*> last_view_;  // defaults with the last drift on top
     std::shared_ptr<const Setting> last_drift_;
 };

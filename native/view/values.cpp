@@ -1,6 +1,7 @@
 #include "view/values.hpp"
 
 #include "image/option_layout.hpp"
+#include "view/debugging.hpp"
 #include "view/slots.hpp"
 
 #include <cstring>
@@ -28,6 +29,7 @@ Scalar read_scalar(Kind kind, std::uintptr_t address) {
     const LiveView reading;  // the address may be LLVM's own
     switch (kind) {
         case Kind::boolean:
+            if (const auto flag = process_wide_flag(address)) return *flag;
             return load<std::uint8_t>(address) != 0;
         case Kind::bool_or_default:
         case Kind::int32:

@@ -14,6 +14,7 @@ from optctx.image.survey import OptionRecord
 
 if TYPE_CHECKING:  # decoding needs iced-x86, which is not everywhere
     from optctx.image.pointers import PointerTable
+    from optctx.image.printing import Printing
     from optctx.image.sites import Site, SiteRefusal
 
 __all__ = ["Code", "read_code"]
@@ -37,9 +38,14 @@ class Code:
 
 
 def read_code(
-    image: Image, records: list[OptionRecord], state: list[State], reporting: list[ReportingObject]
+    image: Image,
+    records: list[OptionRecord],
+    state: list[State],
+    reporting: list[ReportingObject],
+    printing: Printing | None,
 ) -> Code:
-    """Decodes every function that refers to an option, to what its value passes through, or to the reporting.
+    """Decodes every function that refers to an option, to what its value passes through, to the reporting, or
+    to what decides about debug output.
 
     Raises UnsupportedImageError if an instruction that LLVM reports through cannot be redirected.
     """
@@ -51,12 +57,23 @@ def read_code(
     others = [(part.address, part.size) for part in reporting]
     others += [(part.address, part.size) for part in state]
     others += [(table.address, table.size) for table in tables]
+    if printing is not None:
+        others.append((printing.types, printing.types_size))
     sites, refusals = find_sites(image, sorted([*spans, *others]))
     _check_reporting(image, reporting, refusals)
+    if printing is not None:  # whoever else refers to the list changes it, process-wide
+        sites = [site for site in sites if site.region != printing.types or _decides(site, printing)]
+        refusals = [
+            each for each in refusals if each.region != printing.types or each.function == printing.asked
+        ]
     code = Code(True, sites, refusals, tables, loose)
     for site in sites:
         code.by_region[site.region].append(site)
     return code
+
+
+def _decides(site: Site, printing: Printing) -> bool:
+    return site.function == printing.asked and not site.takes_address
 
 
 def _check_reporting(image: Image, reporting: list[ReportingObject], refusals: list[SiteRefusal]) -> None:

@@ -10,6 +10,7 @@ from optctx._native import NO_SLOT, Image, Kind, Ownership, Region, Role
 from optctx.engine.code import Code, read_code
 from optctx.engine.readers import Readers
 from optctx.engine.refusals import PlannedOption, refuse
+from optctx.image.printing import Printing, find_printing
 from optctx.image.reporting import ReportingObject
 from optctx.image.state import State, find_state
 from optctx.image.survey import OptionRecord, Survey
@@ -24,7 +25,7 @@ __all__ = ["Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
 class Plan:
     """`options` by address of the Option; `regions` by slot; `slots` by address of the region. `readers`:
     empty where code is left as it is. `served`: by slot of storage beside the options, those whose values it
-    leads to."""
+    leads to. `printing`: how LLVM decides about debug output, if contexts can have their own."""
 
     options: dict[int, PlannedOption]
     code: Code
@@ -33,6 +34,7 @@ class Plan:
     slots: dict[int, int] = field(default_factory=dict)
     readers: Readers = field(default_factory=lambda: Readers((), {}))
     served: dict[int, list[PlannedOption]] = field(default_factory=dict)
+    printing: Printing | None = None
 
     @cached_property
     def owners(self) -> dict[int, PlannedOption]:
@@ -65,10 +67,15 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
     Raises UnsupportedImageError if an instruction that LLVM reports through cannot be redirected.
     """
     state, missing = find_state(image)
-    code = read_code(image, survey.records, state, reporting)
-    plan = Plan(_decide(survey, code, state, missing), code)
+    printing = find_printing(image, survey)
+    code = read_code(image, survey.records, state, reporting, printing)
+    if printing is not None and (printing.types in code.stuck or not code.by_region[printing.types]):
+        printing = None
+    plan = Plan(_decide(survey, code, state, missing, printing), code, printing=printing)
     for option in plan.options.values():
         own = [*code.by_region[option.record.address], *code.by_region.get(option.record.variable, [])]
+        if printing is not None and option.record is printing.option:
+            own = code.by_region[printing.types]
         option.readers = list(dict.fromkeys(site.function for site in own))
         if not own and option.scope == "thread" and not option.record.alias_of:
             option.scope = "unread"
@@ -77,6 +84,8 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
     _give_slots(plan, survey.value_offset)
     _add_state(plan, state)
     _add_tables(plan)
+    if printing is not None:
+        _add_printing(plan, printing)
     code.sites = [site for site in code.sites if site.region in plan.slots]
     plan.readers = Readers(
         (site for site in code.sites if plan.regions[plan.slots[site.region]].role != Role.runtime),
@@ -94,10 +103,21 @@ def plan_in_place(image: Image, survey: Survey) -> Plan:
     return plan
 
 
-def _decide(survey: Survey, code: Code, state: list[State], missing: set[str]) -> dict[int, PlannedOption]:
+def _decide(
+    survey: Survey, code: Code, state: list[State], missing: set[str], printing: Printing | None = None
+) -> dict[int, PlannedOption]:
     options = {record.address: PlannedOption(record) for record in survey.records}
-    refuse(options, code, state, missing)
+    refuse(options, code, state, missing, () if printing is None else [printing.option.address])
     return options
+
+
+def _add_printing(plan: Plan, printing: Printing) -> None:
+    """Slots for `debug`, which LLVM itself reads nowhere, and for what decides in its place."""
+    option = plan.options[printing.option.address]
+    for slot in (option.slot, option.variable_slot):
+        assert slot is not None
+        plan.regions[slot].shared = True
+    plan.served[plan.add(Region(printing.types, printing.types_size, Role.decision))] = [option]
 
 
 def _add_state(plan: Plan, state: list[State]) -> None:
@@ -141,9 +161,10 @@ def _holds(option: PlannedOption, address: int) -> bool:
 def _give_slots(plan: Plan, value_offset: int) -> None:
     for option in plan.options.values():
         record = option.record
-        if option.scope == "process" or record.size is None:
+        size = record.heap_size if record.size is None else record.size
+        if option.scope == "process" or size is None:
             continue
-        region = _region(plan.code, record, record.address, record.size, Role.option)
+        region = _region(plan.code, record, record.address, size, Role.option)
         region.value_offset = value_offset
         region.has_default = record.type.kind != Kind.other
         if record.type.external and record.variable_size is not None:

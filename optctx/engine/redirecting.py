@@ -65,6 +65,7 @@ class Redirecting(Way):
             (slots[0], slots[1], slots[2]),
             [reader.native() for reader in self.plan.readers],
         )
+        _scope_printing(self.space, self.plan, survey.value_offset)
         configure_bindings(IMAGE_INDEX, self.hooks.calls)
         clock.lap("views")
 
@@ -124,6 +125,20 @@ class Redirecting(Way):
             },
             "sites_refused": dict(Counter(refusal.reason for refusal in code.refusals)),
         }
+
+
+def _scope_printing(space: Space, plan: Plan, value_offset: int) -> None:
+    """Debug output for those threads only that are inside a context with `debug`."""
+    printing = plan.printing
+    if printing is not None:
+        space.scope_debugging(
+            printing.flag,
+            printing.option.address + value_offset,
+            printing.types,
+            printing.debug_only.address,
+            plan.options[printing.option.address].variable_slot,
+            plan.slots[printing.types],
+        )
 
 
 def _check_machine() -> None:

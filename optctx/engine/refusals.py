@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from optctx._native import NO_SLOT, Kind
@@ -58,10 +59,18 @@ class PlannedOption:
             self.scope, self.reason = "process", reason
 
 
-def refuse(options: dict[int, PlannedOption], code: Code, state: list[State], missing: set[str]) -> None:
-    """Enters scope and reason. `options` by address; `missing`: names that lack a variable of theirs."""
+def refuse(
+    options: dict[int, PlannedOption],
+    code: Code,
+    state: list[State],
+    missing: set[str],
+    on_heap: Collection[int] = (),
+) -> None:
+    """Enters scope and reason. `options` by address; `missing`: names that lack a variable of theirs;
+    `on_heap`: those on the heap whose place there does not matter."""
     for option in options.values():
-        option.refuse(_reason_by_record(option.record))
+        if option.record.address not in on_heap:
+            option.refuse(_reason_by_record(option.record))
         if not code.known:
             option.refuse(_reason_without_code(option.record))
     _refuse_by_code(options, code)

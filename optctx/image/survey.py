@@ -85,6 +85,7 @@ class OptionRecord:
     alias_of: int = 0  # address of the option an alias stands for
     set_default_index: int = 0
     flag_default_index: int = 0
+    heap_size: int | None = None  # of one on the heap, where static storage has others of its class
 
     @property
     def name(self) -> str:
@@ -158,7 +159,18 @@ def survey(image: Image) -> Survey:
         names.setdefault(address, []).append(name)
     offset = _probe_value_offset(image, list(names))
     vtables = _Vtables(image)
-    return Survey(layout, offset, [_record(image, vtables, offset, n, a) for a, n in names.items()])
+    records = [_record(image, vtables, offset, n, a) for a, n in names.items()]
+    _measure_heap(records)
+    return Survey(layout, offset, records)
+
+
+def _measure_heap(records: list[OptionRecord]) -> None:
+    sizes = {option_at(each.address).vtable: each.size for each in records if each.size is not None}
+    for record in records:
+        if record.size is None:
+            record.heap_size = sizes.get(option_at(record.address).vtable)
+            if record.heap_size is not None:
+                record.callback = _has_callback(read_words(record.address, record.heap_size // _WORD))
 
 
 def _probe_value_offset(image: Image, addresses: list[int]) -> int:
@@ -195,15 +207,17 @@ def _record(image: Image, vtables: _Vtables, offset: int, names: list[str], addr
     if option_type.kind in (Kind.enumeration, Kind.list, Kind.bits, Kind.other):
         record.choices = choices
     if size is not None:
-        record.callback = (
-            words[-2] != 0
-        )  # std::function is the last member: {functor, functor, manager, invoker}
+        record.callback = _has_callback(words)
     if option_type.external:
         record.variable = words[offset // _WORD]
         variable = image.object_at(record.variable) if image.contains(record.variable) else None
         if variable is not None and variable.address == record.variable:
             record.variable_size = variable.size
     return record
+
+
+def _has_callback(words: list[int]) -> bool:
+    return words[-2] != 0  # std::function is the last member: {functor, functor, manager, invoker}
 
 
 def _find_choices(vtables: _Vtables, address: int, words: list[int], offset: int) -> Choices | None:

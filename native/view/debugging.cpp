@@ -1,0 +1,137 @@
+#include "view/debugging.hpp"
+
+#include "view/process_wide.hpp"
+#include "view/slots.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+namespace optctx::view {
+namespace {
+
+using image::RawCowHeader;
+using image::RawDebugType;
+using image::RawManagedStatic;
+using image::RawOption;
+
+// A list that holds one type, without a level, under a name that LLVM does not use: nothing else is wanted then.
+struct Name {
+    RawCowHeader header{1, 1, 0};
+    char text[8] = {'\1'};
+};
+static_assert(offsetof(Name, text) == sizeof(RawCowHeader));
+Name name;
+const RawDebugType only_type{name.text, 0, false};
+const RawDebugType* const nothing[3] = {&only_type, &only_type + 1, &only_type + 1};
+RawManagedStatic silent{nothing, nullptr, nullptr};
+
+std::mutex& mutex() {
+    static auto* instance = new std::mutex;  // outlives every thread
+    return *instance;
+}
+
+std::array<std::atomic<Debugging*>, max_images> all{};
+// Threads outside contexts are shown nothing, although the flag may have been raised process-wide since.
+std::atomic<bool> may_lag{false};
+
+template <class Function>
+void each(Function&& function) {
+    for (const auto& instance : all)
+        if (Debugging* found = instance.load(std::memory_order_acquire)) function(*found);
+}
+
+}  // namespace
+
+Debugging* debugging(unsigned image) noexcept { return all[image].load(std::memory_order_acquire); }
+
+std::optional<bool> process_wide_flag(std::uintptr_t address) {
+    std::optional<bool> value;
+    each([&](const Debugging& instance) {
+        if (!instance.is_flag(address)) return;
+        const auto lock = instance.hold();
+        value = *static_cast<const bool*>(instance.process_wide_flag());
+    });
+    return value;
+}
+
+void follow_debugging() noexcept {
+    if (may_lag.load(std::memory_order_relaxed)) each([](Debugging& instance) { instance.follow(); });
+}
+
+void hold_debugging() { mutex().lock(); }
+void release_debugging() { mutex().unlock(); }
+
+Debugging::Debugging(unsigned image, const Places& places)
+    : places_(places), outside_(*reinterpret_cast<const RawManagedStatic*>(places.types)) {
+    all.at(image).store(this, std::memory_order_release);
+}
+
+std::unique_lock<std::mutex> Debugging::hold() const { return std::unique_lock(mutex()); }
+
+void* Debugging::types(bool prints) const noexcept {
+    return prints ? reinterpret_cast<void*>(places_.types) : static_cast<void*>(&silent);
+}
+
+// A thread that has seen the flag up comes here later, maybe after it went down: so `false` is what stays.
+void Debugging::let_outside(bool print) noexcept {
+    const void* list = print ? reinterpret_cast<const RawManagedStatic*>(places_.types)->object : silent.object;
+    std::atomic_ref(outside_.object).store(list);
+    may_lag = !print;
+}
+
+void Debugging::point_option_at(bool* flag) const noexcept { *reinterpret_cast<bool**>(places_.location) = flag; }
+
+std::uint16_t Debugging::times_debug_only() const noexcept {
+    return reinterpret_cast<const RawOption*>(places_.debug_only)->occurrences;
+}
+
+void Debugging::begin() noexcept {
+    kept_ = *flag();
+    times_ = times_debug_only();
+    let_outside(kept_);  // before the flag says that there is something to ask
+    point_option_at(&kept_);
+    std::atomic_ref(*flag()).store(true);
+}
+
+void Debugging::end() noexcept {
+    follow_held();
+    point_option_at(flag());
+    std::atomic_ref(*flag()).store(kept_);
+}
+
+void Debugging::follow_held() noexcept {
+    const bool ours = process_wide_epoch() % 2 != 0;  // what a context has changed is put back
+    if (!ours && times_debug_only() != times_) {
+        kept_ = true;
+        times_ = times_debug_only();
+    }
+    if (kept_) let_outside(true);
+}
+
+void Debugging::raise() noexcept {
+    const std::lock_guard lock(mutex());
+    if (count_++ == 0) begin();
+}
+
+void Debugging::lower() noexcept {
+    const std::lock_guard lock(mutex());
+    if (--count_ == 0) end();
+}
+
+void Debugging::raised_by(std::size_t count) noexcept {
+    const std::lock_guard lock(mutex());
+    const bool was_up = count_ > 0;
+    count_ = count;
+    if (was_up && count == 0) end();
+}
+
+void Debugging::follow() noexcept {
+    const std::lock_guard lock(mutex());
+    if (count_ > 0)
+        follow_held();
+    else if (*flag())
+        let_outside(true);
+}
+
+}  // namespace optctx::view

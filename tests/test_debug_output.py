@@ -1,0 +1,339 @@
+"""`debug` for some threads only: LLVM prints for them what it prints in a fresh process, for nobody else."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from llvmlite import binding
+from support import CALLS, X86, in_child, in_threads, scoped, set_option
+
+from optctx import OptionContext, OptionValueError, drift, record, registry, run_passes, watch, wrap
+from optctx.engine.attach import attach
+from optctx.fresh import FreshProcess, Job, compile_job
+
+# What does not change in the loop is taken out of it.
+INVARIANT = """
+define void @fill(ptr noalias %out, i64 %n, i64 %x) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %square = mul i64 %x, %x
+  %value = add i64 %square, 7
+  %to = getelementptr i64, ptr %out, i64 %i
+  store i64 %value, ptr %to
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+pytestmark = pytest.mark.redirected
+
+PLAIN = Job(INVARIANT, "function(loop-simplify,loop-mssa(licm))", triple=X86, emit="ir")
+DEBUGGED = replace(PLAIN, options=("-debug",))
+OTHER = Job(CALLS, triple=X86)  # -O3 and an object
+TIMES = 30
+
+
+def printed(work: Callable[[], object]) -> list[str]:
+    """Lines that reach this process's standard error meanwhile."""
+    with tempfile.TemporaryFile() as file:
+        kept = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            work()
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        file.seek(0)
+        return file.read().decode().splitlines()
+
+
+def flag() -> bool:
+    """LLVM's own, which is up for the whole process or not."""
+    return bool(ctypes.c_uint8.from_address(attach().options["debug"].record.variable).value)
+
+
+@pytest.fixture(scope="module")
+def lines(fresh: FreshProcess) -> list[str]:
+    """What a fresh process prints for the job that is debugged."""
+    result = fresh.compile(DEBUGGED)
+    assert result.error is None
+    assert result.ir == fresh.compile(PLAIN).ir
+    first, *found = result.stderr.splitlines()
+    assert first == "Args: optctx -debug "  # of the command line that the fresh process gave to LLVM
+    assert len(of_the_pass(found)) >= 2
+    return found
+
+
+def of_the_pass(found: list[str]) -> list[str]:
+    """Without what is said of the processor when a target machine is made."""
+    return [line for line in found if line.startswith("LICM")]
+
+
+def test_a_scope_prints_what_a_fresh_process_prints_and_nothing_after_it(lines: list[str]) -> None:
+    assert printed(lambda: compile_job(PLAIN)) == []
+    assert printed(lambda: scoped(DEBUGGED)) == lines
+    assert printed(lambda: compile_job(PLAIN)) == []
+
+
+def test_threads_beside_it_print_nothing_and_compile_what_they_would(
+    lines: list[str], fresh: FreshProcess
+) -> None:
+    wanted, wanted_plain = fresh.compile(OTHER), fresh.compile(PLAIN)
+    ended = threading.Event()
+
+    def debugged() -> None:
+        try:
+            for _ in range(TIMES):
+                assert scoped(DEBUGGED).ir == wanted_plain.ir
+        finally:
+            ended.set()
+
+    def beside(enter: Callable[[], object]) -> None:
+        while not ended.is_set():
+            assert enter() == wanted
+
+    def in_a_context() -> object:
+        with OptionContext(debug=False):
+            return compile_job(OTHER)
+
+    found = printed(
+        lambda: in_threads(
+            [debugged, lambda: beside(lambda: compile_job(OTHER)), lambda: beside(in_a_context)]
+        )
+    )
+    assert found == lines * TIMES
+
+
+def test_two_threads_print_each_its_own(lines: list[str]) -> None:
+    def work() -> None:
+        for _ in range(TIMES):
+            scoped(DEBUGGED)
+
+    # LLVM writes in pieces, which may come between each other's: what counts is every character.
+    found = printed(lambda: in_threads([work, work]))
+    assert Counter("".join(found)) == Counter("".join(lines * TIMES * 2))
+
+
+def test_the_innermost_scope_decides(lines: list[str]) -> None:
+    def nested() -> None:
+        with OptionContext(debug=True):
+            with OptionContext(debug=False):
+                compile_job(PLAIN)
+            with OptionContext(unroll_count=2):
+                compile_job(PLAIN)
+
+    assert printed(nested) == lines
+
+
+def test_llvms_flag_is_up_only_while_a_scope_needs_it_and_nobody_takes_it_for_drift() -> None:
+    option = registry()["debug"]
+    assert (option.scope, option.storage) == ("thread", "heap")
+    assert "llvm::isCurrentDebugType(char const*, int)" in option.read_by
+    with OptionContext(debug=False), OptionContext(unroll_count=2):
+        assert not flag()
+    context = OptionContext(debug=True)
+    assert not flag()
+    events: list[object] = []
+    with watch(events.append):
+        with context, context:
+            assert flag()
+            with OptionContext(debug=False):
+                assert flag()
+                assert dict(drift()) == {}
+            compile_job(PLAIN)
+            assert (registry()["debug"].value, registry()["debug"].occurrences) == (False, 0)
+        assert not flag()
+    assert events == []
+    assert dict(drift()) == {}
+
+
+def test_what_others_set_process_wide_meanwhile_is_theirs_and_stays() -> None:
+    def child() -> None:
+        with OptionContext(debug=True):
+            set_option("debug")
+            assert registry()["debug"].value is True
+            assert list(drift()) == ["debug"]
+            with OptionContext(base="defaults"):
+                assert printed(lambda: compile_job(PLAIN)) == []
+        assert flag()
+        assert printed(lambda: compile_job(PLAIN)) != []
+        with OptionContext():
+            assert printed(lambda: compile_job(PLAIN)) != []
+        with OptionContext(debug=False):
+            assert printed(lambda: compile_job(PLAIN)) == []
+        set_option("debug", "false")
+        assert not flag()
+        assert printed(lambda: compile_job(PLAIN)) == []
+
+    in_child(child)
+
+
+@pytest.mark.parametrize("when", ["before", "inside", "after"])
+@pytest.mark.parametrize("given", [("debug", None), ("debug-only", "licm")], ids=["debug", "debug-only"])
+def test_threads_outside_follow_what_is_set_process_wide(when: str, given: tuple[str, str | None]) -> None:
+    def child() -> None:
+        outside: list[int] = []
+
+        def look() -> None:
+            thread = threading.Thread(target=lambda: outside.append(len(printed(lambda: compile_job(PLAIN)))))
+            thread.start()
+            thread.join()
+
+        if when == "before":
+            set_option(*given)
+        with OptionContext(debug=True):
+            if when == "inside":
+                look()
+                assert outside.pop() == 0
+                set_option(*given)
+                look()
+                assert outside.pop() > 0
+        if when == "after":
+            assert printed(lambda: compile_job(PLAIN)) == []
+            set_option(*given)
+        look()
+        assert outside.pop() > 0
+        assert flag()
+        assert registry()["debug"].value is True
+
+    in_child(child)
+
+
+def test_types_that_are_given_process_wide_count_in_every_scope_that_prints(fresh: FreshProcess) -> None:
+    options = ("-debug", "-debug-only=licm")
+    wanted = fresh.compile(replace(PLAIN, options=options)).stderr.splitlines()
+    assert wanted == of_the_pass(wanted) != []
+
+    def child() -> None:
+        set_option("debug-only", "licm")
+        assert printed(lambda: scoped(DEBUGGED)) == wanted
+        assert printed(lambda: scoped(PLAIN)) == []
+
+    in_child(child)
+
+
+def test_a_context_that_gives_types_for_the_whole_process_prints_alone(fresh: FreshProcess) -> None:
+    wanted = fresh.compile(replace(PLAIN, options=("-debug-only=licm",))).stderr.splitlines()
+    context = OptionContext(debug_only="licm", process_wide="exclusive")
+
+    def inside() -> None:
+        with context:
+            compile_job(PLAIN)
+            assert flag()
+            assert dict(drift()) == {}
+            assert registry()["debug"].value is False
+            with OptionContext(unroll_count=2):
+                compile_job(PLAIN)
+            with OptionContext(base="defaults"):
+                pass
+            in_threads([lambda: binding.create_context().close()])
+
+    assert printed(inside) == wanted * 2
+    assert not flag()
+
+
+def test_it_follows_an_llvm_context_a_function_and_a_copied_scope(lines: list[str]) -> None:
+    def run(ir: str, bound: bool) -> None:
+        with binding.create_context() as llvm_context, binding.parse_assembly(ir, llvm_context) as module:
+            if bound:
+                OptionContext(debug=True).bind(llvm_context)
+            run_passes(module, PLAIN.passes)
+
+    # Nobody says which processor it is for, so that less is known of what can be taken out.
+    wanted = [line for line in of_the_pass(lines) if "hoisting" in line]
+    assert len(wanted) == 2
+    assert of_the_pass(printed(lambda: run(INVARIANT, True))) == wanted
+    assert printed(lambda: run(INVARIANT, False)) == []
+    attributed = INVARIANT.replace("i64 %x) {", 'i64 %x) "optctx"="-debug" {')
+    assert attributed != INVARIANT
+    assert of_the_pass(printed(lambda: run(attributed, False))) == wanted
+
+    def copied() -> None:
+        with OptionContext(debug=True):
+            call = wrap(run)
+        in_threads([lambda: call(INVARIANT, False)])
+
+    assert of_the_pass(printed(copied)) == wanted
+    assert not flag()
+
+
+def test_the_child_of_a_fork_has_the_flag_up_for_its_own_scopes_only() -> None:
+    inside, leave = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with OptionContext(debug=True):
+            inside.set()
+            leave.wait(60)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    inside.wait(60)
+
+    def alone() -> None:
+        assert not flag()
+        assert printed(lambda: compile_job(PLAIN)) == []
+        assert printed(lambda: scoped(DEBUGGED)) != []
+        assert not flag()
+
+    def within() -> None:
+        assert flag()
+        assert printed(lambda: compile_job(PLAIN)) != []
+
+    try:
+        in_child(alone)
+        with OptionContext(debug=True):
+            in_child(within)
+    finally:
+        leave.set()
+        thread.join()
+    assert not flag()
+
+
+def test_reads_are_noted_where_it_is_on() -> None:
+    with record() as log, OptionContext(debug=True):
+        assert printed(lambda: compile_job(PLAIN)) != []
+    assert "debug" in log.reads
+    with OptionContext(debug=True, unread="error"):
+        printed(lambda: compile_job(PLAIN))
+
+
+def test_a_bad_value_is_refused_and_leaves_the_flag_as_it_is() -> None:
+    with pytest.raises(OptionValueError, match="debug"):
+        OptionContext(debug="maybe")
+    assert not flag()
+
+
+def test_all_code_that_looks_at_the_flag_asks_for_the_type_as_well() -> None:
+    """What the separation rests on: of the functions that refer to LLVM's flag only these do not ask."""
+    from optctx._native import find_branches
+    from optctx.image.sites import find_sites
+
+    image = attach().image
+    address = attach().options["debug"].record.variable
+    asked = image.symbol("_ZN4llvm18isCurrentDebugTypeEPKci")
+    assert asked is not None
+    sites, refusals = find_sites(image, [(address, 1)])
+    looking = {each.function for each in [*sites, *refusals]}
+    asking = {function.name for at, _ in find_branches(image, [asked]) if (function := image.function_at(at))}
+    assert len(sites) > 10_000
+    assert len(looking) > 3_000
+    assert {name for name in looking - asking if not name.endswith(".cold")} == {
+        "_ZN12_GLOBAL__N_111CreateDebug4callEv",  # the Option `debug` is made
+        "_ZN4llvm2cl3optIN12_GLOBAL__N_112DebugOnlyOptELb1ENS0_6parserISsEEE16handleOccurrenceEjNS_9StringRefES7_",
+        "_ZN4llvm4dbgsEv",  # whether to buffer, which only LLVM's own tools do
+        "_ZL22debug_user_sig_handlerPv",  # the same
+    }
+    assert {name for name in looking - asking if name.endswith(".cold")} <= {
+        f"{name}.cold" for name in asking
+    }
