@@ -38,7 +38,7 @@ def test_the_values_in_the_first_example_matter() -> None:
 
 def test_the_number_of_refused_options_is_the_one_in_the_readme() -> None:
     from optctx import registry
-from optctx.engine.attach import attach
+    from optctx.engine.attach import attach
 
     refused = sum(option.scope == "process" for option in registry().values())
     refused -= not attach().way.intercepts  # `debug`
