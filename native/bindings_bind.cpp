@@ -5,6 +5,7 @@
 #include "patch/pointers.hpp"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -88,6 +89,7 @@ void add_bind(nb::module_& m) {
     nb::enum_<bind::Subject>(m, "Subject")
         .value("module", bind::Subject::module)
         .value("function", bind::Subject::function)
+        .value("llvm_context_that_begins", bind::Subject::llvm_context_that_begins)
         .value("llvm_context_that_ends", bind::Subject::llvm_context_that_ends)
         .value("unfinished", bind::Subject::unfinished);
     nb::enum_<bind::Skip>(m, "Skip")
@@ -154,6 +156,20 @@ void add_bind(nb::module_& m) {
         },
         "llvm_context"_a, "(owner or None, what happens on a mismatch)");
     m.def("bound_count", &bind::bound_count);
+    nb::class_<bind::Binding>(m, "Binding", "What is bound to an LLVMContext, and how.");
+    m.def(
+        "binding_of_module", [](std::uintptr_t module) { return bind::bound_to_module(pointer(module)); }, "module"_a,
+        "To be bound to other LLVMContexts as well, or None.");
+    m.def(
+        "expect_llvm_contexts",
+        [](const std::vector<std::optional<std::shared_ptr<const bind::Binding>>>& bindings) {
+            std::vector<std::shared_ptr<const bind::Binding>> expected;
+            for (const auto& binding : bindings) expected.push_back(binding.value_or(nullptr));
+            bind::expect_llvm_contexts(std::move(expected));
+        },
+        "bindings"_a,
+        "Binds the LLVMContexts that llvmlite's LLJIT makes on this thread from now on, in this order; None: not at "
+        "all. Replaces what was expected before.");
     nb::class_<patch::PointerTransaction>(m, "PointerTransaction", "Pointers in virtual function tables.")
         .def(
             "__init__",

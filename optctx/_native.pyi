@@ -552,9 +552,11 @@ class Subject(enum.Enum):
 
     function = 1
 
-    llvm_context_that_ends = 2
+    llvm_context_that_begins = 2
 
-    unfinished = 3
+    llvm_context_that_ends = 3
+
+    unfinished = 4
 
 class Skip(enum.Enum):
     never = 0
@@ -601,6 +603,17 @@ def bound(llvm_context: int) -> tuple[object, OnMismatch]:
     """(owner or None, what happens on a mismatch)"""
 
 def bound_count() -> int: ...
+
+class Binding:
+    """What is bound to an LLVMContext, and how."""
+
+def binding_of_module(module: int) -> Binding:
+    """To be bound to other LLVMContexts as well, or None."""
+
+def expect_llvm_contexts(bindings: Sequence[Binding | None]) -> None:
+    """
+    Binds the LLVMContexts that llvmlite's LLJIT makes on this thread from now on, in this order; None: not at all. Replaces what was expected before.
+    """
 
 class PointerTransaction:
     """Pointers in virtual function tables."""

@@ -1,15 +1,14 @@
 #include "bind/runs.hpp"
 
-#include "bind/table.hpp"
 #include "view/scope.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace optctx::bind {
 namespace {
@@ -39,8 +38,9 @@ enum class Step : std::uint8_t { run, function };
 struct State {
     std::vector<Run> runs;
     std::vector<Step> steps;
-    std::vector<const void*> functions;  // whose scopes are entered
-    std::uint64_t unfinished = 0;        // argument 0 of what was skipped last, while it matters
+    std::vector<const void*> functions;                    // whose scopes are entered
+    std::uint64_t unfinished = 0;                          // argument 0 of what was skipped last, while it matters
+    std::vector<std::shared_ptr<const Binding>> expected;  // for LLVMContexts to come, last one first
 };
 
 State& state() {
@@ -152,7 +152,23 @@ std::uint64_t refuse(State& now, Skip skip, std::uint64_t* arguments) {
     return 0;
 }
 
+void bind_next(State& now, const void* llvm_context) {
+    if (now.expected.empty()) return;
+    std::shared_ptr<const Binding> binding = std::move(now.expected.back());
+    now.expected.pop_back();
+    if (binding != nullptr) bind(llvm_context, std::move(binding));
+}
+
 }  // namespace
+
+std::shared_ptr<const Binding> bound_to_module(const void* module) noexcept {
+    return bound(llvm.module_context(const_cast<void*>(module)));
+}
+
+void expect_llvm_contexts(std::vector<std::shared_ptr<const Binding>> bindings) {
+    std::reverse(bindings.begin(), bindings.end());
+    state().expected = std::move(bindings);
+}
 
 void configure(unsigned index, const LlvmCalls& calls, const Judge& how) {
     image = index;
@@ -168,6 +184,10 @@ std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
         return 0;
     }
     State& now = state();
+    if (kind == Subject::llvm_context_that_begins) {
+        bind_next(now, subject);
+        return 0;
+    }
     const auto skip = static_cast<Skip>(packed >> 16);
     if (kind == Subject::unfinished) {
         const bool skipped = std::exchange(now.unfinished, 0) == arguments[0];

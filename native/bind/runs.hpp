@@ -2,12 +2,14 @@
 // belongs to, and the attribute of the function.
 #pragma once
 
+#include "bind/table.hpp"
 #include "view/context.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 namespace optctx::bind {
 
@@ -15,6 +17,7 @@ namespace optctx::bind {
 enum class Subject : std::uint8_t {
     module,
     function,
+    llvm_context_that_begins,  // and gets the next of the bindings that this thread expects
     llvm_context_that_ends,
     unfinished,  // what a function with Skip::leave_unfinished works for; skipped as well if that was skipped
 };
@@ -66,6 +69,12 @@ struct Judge {
 };
 
 void configure(unsigned image, const LlvmCalls& calls, const Judge& judge);
+
+// What is bound to the LLVMContext of a module, or null.
+std::shared_ptr<const Binding> bound_to_module(const void* module) noexcept;
+// The LLVMContexts that begin on this thread from now on, where that is intercepted, are bound in this order; null: not
+// at all. Replaces what was expected before.
+void expect_llvm_contexts(std::vector<std::shared_ptr<const Binding>> bindings);
 
 // What the thunks call. `arguments`: the six integer arguments, which may be changed, and the result if the function is
 // not to be called at all. Returns that (`skip_call`), or how many steps `after` has to take back.

@@ -1,5 +1,6 @@
 """N1 and N2: contexts of option values, and the scopes that bind them to a thread."""
 
+from optctx.context import jit_libraries  # noqa: F401  # bindings follow modules into llvmlite's LLJIT
 from optctx.context.binding import bound, unbind
 from optctx.context.context import OptionContext
 from optctx.context.lookups import current, lookup

@@ -213,8 +213,9 @@ class OptionContext(Mapping[str, Value]):
         ContextMismatchWarning.
 
         Objects that are made beforehand (TargetMachine, PipelineTuningOptions) see the scope of the thread
-        that makes them. llvmlite's LLJIT parses text into LLVMContexts of its own: use a scope or function
-        attributes there, or emit an object.
+        that makes them. llvmlite's LLJIT gets a module as text (`JITLibraryBuilder.add_ir(module)`), which it
+        parses into an LLVMContext of its own: what is bound when the module is added goes with it, to stay.
+        Text that was made of the module elsewhere (`add_ir(str(module))`) has no binding.
 
         Raises TypeError for anything that is not llvmlite's, OptctxError for a closed LLVMContext,
         ScopeError if it is bound already, ProcessWideOptionError for a context that changes the whole

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optctx._native import Image, PointerTransaction, interceptors, pack_entry, place_code
+from optctx._native import Image, PointerTransaction, Subject, interceptors, pack_entry, place_code
 from optctx.errors import UnsupportedImageError
-from optctx.image.entries import find_ways
+from optctx.image.entries import Ways, find_ways
 from optctx.image.thunks import branch_to, thunk
 
 __all__ = ["Hooks", "prepare_hooks"]
@@ -26,12 +26,13 @@ class Hooks:
     """`code`: (address, bytes, replacement) of calls, to be redirected with the other sites.
 
     `tables`: pointers in virtual function tables. `calls`: addresses of the functions of LLVM's C API that
-    the interceptors need.
+    the interceptors need. `follows_lljit`: LLVMContexts that llvmlite makes for LLJIT are intercepted.
     """
 
     code: list[tuple[int, bytes, bytes]]
     tables: PointerTransaction
     calls: list[int]
+    follows_lljit: bool
 
 
 def prepare_hooks(image: Image) -> Hooks:
@@ -60,4 +61,10 @@ def prepare_hooks(image: Image) -> Hooks:
             code.append((way.address, way.code, branch_to(to, is_jump=way.is_jump)))
         else:
             pointers.append((way.address, way.target, to))
-    return Hooks(code, PointerTransaction(pointers), [address for address in found.values() if address])
+    calls = [address for address in found.values() if address]
+    return Hooks(code, PointerTransaction(pointers), calls, _begins_llvm_contexts(ways))
+
+
+def _begins_llvm_contexts(ways: Ways) -> bool:
+    begins = Subject.llvm_context_that_begins
+    return any(ways.intercepted[entrance.target].subject == begins for entrance in ways.entrances)

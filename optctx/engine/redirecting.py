@@ -50,6 +50,7 @@ class Redirecting(Way):
         clock.lap("trampolines")
         try:
             self.hooks = _hooks(image)
+            self.follows_lljit = self.hooks.follows_lljit
             clock.lap("entrances")
             self.transaction = Transaction([*code, *self.hooks.code], image.text_begin, image.text_end)
         except OsError as error:

@@ -24,6 +24,7 @@ class Way(ABC):
     """`attached`: contexts reach LLVM now. A way is made with the plan and the space that go with it.
 
     `intercepts`: contexts can follow an LLVMContext or a function, as LLVM starts to work on it.
+    `follows_lljit`: so can what llvmlite's LLJIT makes of a module's text.
     `tells_reads`: it can be known which options LLVM reads, and in which functions.
     `follows_tasks`: whatever a thread is inside of, LLVM can be shown something else at any moment.
     """
@@ -35,6 +36,7 @@ class Way(ABC):
     intercepts: bool = False
     follows_tasks: bool = False
     tells_reads: bool = False
+    follows_lljit: bool = False
 
     @abstractmethod
     def attach(self) -> None:

@@ -25,6 +25,7 @@ class Intercepted:
     argument: int  # index of the subject among the integer arguments
     skip: Skip = Skip.never
     infix: str = ""  # not empty: every function whose name starts with `name` and holds this
+    caller: str = ""  # not empty: only where a function whose name starts with this calls it
 
 
 _RUN = "_ZN4llvm11PassManagerINS_{0}ENS_15AnalysisManagerIS1_JEEEJEE3runERS1_RS3_"
@@ -61,6 +62,13 @@ _INTERCEPTED = (
     # Expected<...> SimpleCompiler::operator()(Module &): {result, this, module}; its pass manager is skipped
     Intercepted("_ZN4llvm3orc14SimpleCompilerclERNS_6ModuleE", Subject.module, 2),
     Intercepted("_ZN4llvm11LLVMContextD1Ev", Subject.llvm_context_that_ends, 0),
+    # std::make_unique<LLVMContext>(): only llvmlite's LLVMPY_LLJIT_Link calls it, for each text it parses
+    Intercepted(
+        "_ZN4llvm11LLVMContextC1Ev",
+        Subject.llvm_context_that_begins,
+        0,
+        caller="_ZSt11make_uniqueIN4llvm11LLVMContextEJEE",
+    ),
 )
 
 
@@ -115,6 +123,8 @@ def _branches(image: Image, intercepted: dict[int, Intercepted]) -> list[Entranc
         function = image.function_at(address)
         if function is None:
             continue  # between functions: padding or a table
+        if not function.name.startswith(intercepted[target].caller):
+            continue
         code = image.initial_bytes(function.address, address + _BRANCH - function.address)
         last = deque(Decoder(64, code, ip=function.address), maxlen=1)[0]
         if last.ip == address:

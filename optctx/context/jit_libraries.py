@@ -1,0 +1,82 @@
+"""Modules of a bound LLVMContext in llvmlite's LLJIT: what is bound goes with their text.
+
+`JITLibraryBuilder.add_ir` takes the text of a module, and `link` parses it into an LLVMContext of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from optctx import _native
+from optctx.engine.attach import attached, when_attached
+from optctx.errors import UnsupportedImageError
+from optctx.image.handles import module_address
+
+__all__: list[str] = []
+
+_PARSED = (0, 1)  # kinds of entries that get an LLVMContext each: IR, and what llvmlite calls native assembly
+_BOUND = "_optctx_bindings"  # attribute of a builder: index of the entry -> binding
+
+
+def _entries(builder: Any) -> list[tuple[int, bytes]]:
+    return builder._JITLibraryBuilder__entries  # type: ignore[no-any-return]
+
+
+def _binding(module: object) -> _native.Binding | None:
+    from llvmlite import binding
+
+    if not isinstance(module, binding.ModuleRef) or module.closed or not _native.bound_count():
+        return None
+    found = _native.binding_of_module(module_address(module))
+    engine = attached()
+    if found is not None and engine is not None and not engine.way.follows_lljit:
+        raise UnsupportedImageError(
+            "cannot add a module of a bound LLVMContext to a library of LLJIT: where this llvmlite makes "
+            "LLVMContexts for LLJIT was not found; add str(module), and link inside a scope"
+        )
+    return found
+
+
+def _add_ir(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def add_ir(self: Any, llvmir: Any) -> Any:
+        found = _binding(llvmir)
+        if found is not None:
+            self.__dict__.setdefault(_BOUND, {})[len(_entries(self))] = found
+        return original(self, llvmir)
+
+    return add_ir
+
+
+def _link(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def link(self: Any, lljit: Any, library_name: Any) -> Any:
+        bindings = self.__dict__.get(_BOUND)
+        if not bindings:
+            return original(self, lljit, library_name)
+        with _expecting([bindings.get(i) for i, (kind, _) in enumerate(_entries(self)) if kind in _PARSED]):
+            return original(self, lljit, library_name)
+
+    return link
+
+
+@contextmanager
+def _expecting(bindings: list[_native.Binding | None]) -> Iterator[None]:
+    _native.expect_llvm_contexts(bindings)
+    try:
+        yield
+    finally:
+        _native.expect_llvm_contexts([])
+
+
+def _arm() -> None:
+    from llvmlite.binding import JITLibraryBuilder
+
+    JITLibraryBuilder.add_ir = _add_ir(JITLibraryBuilder.add_ir)
+    JITLibraryBuilder.link = _link(JITLibraryBuilder.link)
+
+
+when_attached(_arm)

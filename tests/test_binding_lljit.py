@@ -1,0 +1,198 @@
+"""Modules of bound LLVMContexts in llvmlite's LLJIT, which parses their text into LLVMContexts of its own."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from llvmlite import binding
+from runs import machine
+from support import in_threads
+
+from optctx import ContextMismatchError, OptionContext, bound, unbind
+from optctx._native import bound_count
+
+pytestmark = pytest.mark.redirected
+
+PAGE = 4096
+ALIGNED = {"align-all-functions": 12}  # the code generator's, as a power of two: each function begins a page
+OTHERWISE = {"align-all-functions": 6}
+
+
+def text(name: str, number: int = 0) -> str:
+    """`name`, and a function before it, so that it does not begin a page by itself."""
+    before, own = (f"define i32 @{n}() {{ ret i32 {i} }}" for n, i in ((f"{name}_before", 7), (name, number)))
+    return f"{before}\n{own}\n"
+
+
+@pytest.fixture
+def jit(attached: None, llvm_context: Any) -> Iterator[Any]:
+    before = bound_count()
+    with binding.create_lljit_compiler(machine(), suppress_errors=True) as made:
+        yield made
+    gc.collect()
+    left = bound_count() - (bound(llvm_context) is not None)
+    assert left == before, "a binding outlives what it was for"
+
+
+def library(*units: Any, names: tuple[str, ...]) -> Any:
+    builder = binding.JITLibraryBuilder()
+    for unit in units:
+        builder.add_ir(unit)
+    for name in names:
+        builder.export_symbol(name)
+    return builder
+
+
+def aligned(tracker: Any, name: str) -> bool:
+    """Whether the function begins a page; it must do what it should in any case."""
+    return bool(tracker[name] % PAGE == 0)
+
+
+def called(tracker: Any, name: str) -> int:
+    return int(ctypes.CFUNCTYPE(ctypes.c_int)(tracker[name])())
+
+
+def test_a_binding_goes_with_its_module_and_with_no_other(llvm_context: Any, jit: Any) -> None:
+    OptionContext(ALIGNED).bind(llvm_context)
+    with (
+        binding.create_context() as free,
+        binding.parse_assembly(text("bound", 1), llvm_context) as module,
+        binding.parse_assembly(text("other", 2), free) as other,
+    ):
+        names = ("plain", "bound", "other", "printed", "last")
+        units = (text("plain"), module, other, str(module).replace("@bound", "@printed"), text("last", 3))
+        tracker = library(*units, names=names).link(jit, "library")
+        assert [name for name in names if aligned(tracker, name)] == ["bound"]
+        assert [called(tracker, name) for name in names] == [0, 1, 2, 1, 3]
+
+
+def test_each_of_several_bindings_goes_with_its_own(jit: Any) -> None:
+    contexts = [binding.create_context() for _ in range(4)]
+    for number, llvm_context in enumerate(contexts):
+        if number % 2:
+            OptionContext(ALIGNED).bind(llvm_context)
+        elif number:
+            OptionContext(OTHERWISE).bind(llvm_context)
+    modules = [binding.parse_assembly(text(f"f{i}", i), each) for i, each in enumerate(contexts)]
+    names = tuple(f"f{i}" for i in range(4))
+    tracker = library(*modules, names=names).link(jit, "library")
+    assert [aligned(tracker, name) for name in names] == [False, True, False, True]
+    assert tracker["f2"] % 64 == 0 != tracker["f0"] % 64
+    assert [called(tracker, name) for name in names] == [0, 1, 2, 3]
+    for module in modules:
+        module.close()
+    for each in contexts:
+        each.close()
+
+
+def test_the_code_is_that_of_a_scope(llvm_context: Any, jit: Any) -> None:
+    ir = """
+    define i64 @{}(ptr %p, i64 %n) {{
+    entry:
+      br label %loop
+    loop:
+      %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+      %sum = phi i64 [ 0, %entry ], [ %more, %loop ]
+      %at = getelementptr i64, ptr %p, i64 %i
+      %value = load i64, ptr %at
+      %more = add i64 %sum, %value
+      %next = add i64 %i, 1
+      %go = icmp slt i64 %next, %n
+      br i1 %go, label %loop, label %done
+    done:
+      ret i64 %more
+    }}
+    """
+    context = OptionContext({"align-all-nofallthru-blocks": 5, "align-all-blocks": 6})
+
+    def code(name: str, unit: Any) -> bytes:
+        tracker = library(unit, names=(name,)).link(jit, name)
+        found = ctypes.string_at(tracker[name], 192)
+        kept.append(tracker)
+        return found
+
+    kept: list[Any] = []
+    plain = code("plain", ir.format("plain"))
+    with context:
+        scoped = code("scoped", ir.format("scoped"))
+    assert scoped[:64] != plain[:64]
+    context.bind(llvm_context)
+    with binding.parse_assembly(ir.format("bound"), llvm_context) as module:
+        assert code("bound", module)[:100] == scoped[:100]
+        with OptionContext({"align-all-blocks": 4}):  # the scope of the thread does not count
+            module.get_function("bound").name = "again"
+            assert code("again", module)[:100] == scoped[:100]
+    assert code("after", ir.format("after"))[:64] == plain[:64]
+
+
+def test_what_is_bound_when_the_module_is_added_counts_whatever_happens_to_its_llvm_context(jit: Any) -> None:
+    llvm_context = binding.create_context()
+    OptionContext(ALIGNED).bind(llvm_context)
+    module = binding.parse_assembly(text("early"), llvm_context)
+    builder = library(module, names=("early",))
+    unbind(llvm_context)
+    late = library(module, names=())
+    module.close()
+    llvm_context.close()
+    assert aligned(builder.link(jit, "early"), "early")
+    late.link(jit, "nothing")
+
+
+def test_what_is_compiled_later_on_another_thread_follows_as_well(llvm_context: Any, jit: Any) -> None:
+    OptionContext(ALIGNED).bind(llvm_context)
+    with binding.parse_assembly(text("lazy", 5), llvm_context) as module:
+        kept = library(module, names=()).link(jit, "lazy")  # nobody asks for anything yet
+    found = []
+
+    def look_up() -> None:
+        with OptionContext(OTHERWISE):
+            found.append(jit.lookup("lazy", "lazy"))
+
+    in_threads([look_up])
+    assert aligned(found[0], "lazy")
+    assert called(found[0], "lazy") == 5
+    kept.close()
+
+
+def test_a_mismatch_is_an_error_of_the_call_that_compiles(llvm_context: Any, jit: Any) -> None:
+    context = OptionContext(ALIGNED)
+    context.bind(llvm_context, on_mismatch="error")
+    with binding.parse_assembly(text("checked"), llvm_context) as module:
+        builder = library(module, names=("checked",))
+        with pytest.raises(ContextMismatchError, match="align-all-functions"):
+            builder.link(jit, "wrong")
+        with context:
+            assert aligned(builder.link(jit, "right"), "checked")
+
+
+def test_text_that_does_not_parse_takes_no_binding_from_those_that_follow(
+    llvm_context: Any, jit: Any
+) -> None:
+    OptionContext(ALIGNED).bind(llvm_context)
+    with binding.parse_assembly(text("good", 4), llvm_context) as module:
+        with pytest.raises(RuntimeError, match="expected top-level entity"):
+            library("nonsense", module, names=("good",)).link(jit, "broken")
+        tracker = library(text("plain"), text("good", 4), names=("plain", "good")).link(jit, "plain")
+        assert not aligned(tracker, "plain")
+        assert not aligned(tracker, "good")
+        tracker = library(text("first"), module, names=("first", "good")).link(jit, "whole")
+        assert (aligned(tracker, "first"), aligned(tracker, "good")) == (False, True)
+
+
+def test_other_kinds_of_units_are_counted_as_llvmlite_does(llvm_context: Any, jit: Any) -> None:
+    """What llvmlite calls native assembly gets an LLVMContext, too; objects and libraries do not."""
+    OptionContext(ALIGNED).bind(llvm_context)
+    with binding.create_context() as free, binding.parse_assembly(text("object"), free) as unit:
+        code = machine().emit_object(unit)
+    with binding.parse_assembly(text("bound", 6), llvm_context) as module:
+        builder = binding.JITLibraryBuilder().add_current_process().add_object_img(code)
+        builder.add_native_assembly(text("assembly", 1)).add_ir(module)
+        for name in ("object", "assembly", "bound"):
+            builder.export_symbol(name)
+        tracker = builder.link(jit, "library")
+    assert [aligned(tracker, name) for name in ("object", "assembly", "bound")] == [False, False, True]
+    assert called(tracker, "bound") == 6
