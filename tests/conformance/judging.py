@@ -51,7 +51,7 @@ def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) ->
     for i in differing:
         alone[i] = run_scoped(jobs, [i], threads=1, timeout=limit, printed=printed).outcomes.get(i)
     safe = [i for i in usable if expected[i].kind == "output"]
-    stability = measure(jobs, differing, safe, timeout, settings.seed, printed=printed)
+    stability = measure(jobs, differing, safe, timeout, settings.seed, order=order, printed=printed)
     blamed = {blame.index: blame for blame in blames}
     return [
         judge(

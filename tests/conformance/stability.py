@@ -1,7 +1,8 @@
 """Is a job stable in stock LLVM? Measured without optctx: repetition, and other compilations near it.
 
 Each run is a process of its own. A scrambled heap shows output that depends on the order of addresses.
-Company is chosen among tests of the same folder first, since those run the same passes. "with own options":
+Company is chosen among tests of the same folder first, since those run the same passes, and once among those
+that came first in the contexts' process, since LLVM keeps some things from then on. "with own options":
 the options of the company are set process-wide for it and reset before the job's own are; the control does
 the same without the company's compilations, and where it differs, the reset is at fault and these runs say
 nothing.
@@ -15,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from optctx.fresh.options import set_process_options
@@ -60,17 +62,25 @@ def measure(
     timeout: float,
     seed: int,
     *,
+    order: Sequence[int],
     printed: bool,
 ) -> dict[int, Stability]:
-    """For each of `indices`. `safe`: jobs that end well in a fresh process, to be their company."""
+    """For each of `indices`. `safe`: jobs that end well in a fresh process, to be their company; `order`: in
+    which contexts compiled them."""
     found = {index: Stability() for index in indices}
-    tasks = _tasks(jobs, indices, safe, seed)
+    tasks = _tasks(jobs, indices, safe, order, seed)
+    died_beside = []
     for (index, name), outcome in run_forked(tasks, timeout * 3, printed=printed):
         if printed and name.startswith("beside"):
             continue  # both write on standard error
+        if outcome.kind == "died" and name.startswith("beside"):
+            died_beside.append((index, name, outcome))
         if outcome.kind == "late" or (outcome.kind in ("died", "rejected") and not name.startswith("alone")):
             continue  # perhaps the company's fault
         found[index].runs[name] = outcome.words()
+    for index, name, outcome in died_beside:  # although the very same company can go before it
+        if name.replace("beside", "after") in found[index].runs:
+            found[index].runs[name] = outcome.words()
     for number in range(_ROUNDS):
         on_thread = number % 2 == 1
         name = f"another process {number}" + (", on a thread" if on_thread else "")
@@ -90,9 +100,13 @@ def _drop_misled(runs: dict[str, str]) -> None:
             runs.pop(f"after others {_OWN} {number}", None)
 
 
-def _tasks(jobs: Sequence[Job], indices: Sequence[int], safe: Sequence[int], seed: int) -> Iterator[Task]:
+def _tasks(
+    jobs: Sequence[Job], indices: Sequence[int], safe: Sequence[int], order: Sequence[int], seed: int
+) -> Iterator[Task]:
     for index in indices:
         job = jobs[index]
+        first = _came_first(jobs, index, safe, order)
+        yield (index, "after those that came first"), partial(reference, job, partial(_compile, first))
         for number in range(_REPEATS):
             yield (index, f"alone {number}"), partial(reference, job)
         yield (index, "after itself"), partial(reference, job, partial(_compile, [job]))
@@ -113,6 +127,13 @@ def _company(jobs: Sequence[Job], index: int, safe: Sequence[int], rng: random.R
     chosen = rng.sample(near, min(_COMPANY * 3 // 4, len(near)))
     far = rng.sample(candidates, min(_COMPANY - len(chosen), len(candidates)))
     return rng.sample(chosen + far, len(chosen) + len(far))
+
+
+def _came_first(jobs: Sequence[Job], index: int, safe: Sequence[int], order: Sequence[int]) -> list[Job]:
+    ends_well = set(safe)
+    before = (jobs[i] for i in order[: order.index(index)] if i in ends_well)
+    near = (job for job in before if Path(job.path).parent == Path(jobs[index].path).parent)
+    return list(islice(near, _COMPANY))
 
 
 def _scramble(seed: int) -> None:
