@@ -1,5 +1,6 @@
 // Python bindings: names and conversions, no logic.
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "image/branches.hpp"
 #include "image/elf.hpp"
 #include "image/option_layout.hpp"
@@ -84,9 +85,9 @@ void bind_image(nb::module_& m) {
     nb::class_<image::FunctionReferences>(m, "FunctionReferences", "Candidate references of one function.")
         .def_ro("function", &image::FunctionReferences::function)
         .def_ro("modrm_at", &image::FunctionReferences::modrm_at);
-    m.def("find_references", &image::find_references, "image"_a, "spans"_a, nb::call_guard<nb::gil_scoped_release>(),
+    m.def("find_references", &image::find_references, "image"_a, "spans"_a, nb::call_guard<WithoutGil>(),
           "Candidate references into the spans, by function; the image must outlive the answer.");
-    m.def("find_branches", &image::find_branches, "image"_a, "targets"_a, nb::call_guard<nb::gil_scoped_release>(),
+    m.def("find_branches", &image::find_branches, "image"_a, "targets"_a, nb::call_guard<WithoutGil>(),
           "(address, target) of candidates for direct calls and jumps to the targets.");
     m.def("find_data_pointers", &image::find_data_pointers, "image"_a, "spans"_a);
     nb::class_<image::RawOption>(m, "RawOption", "The common part of a cl::Option object, read in place.")

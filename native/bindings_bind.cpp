@@ -2,6 +2,7 @@
 #include "bind/runs.hpp"
 #include "bind/table.hpp"
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "patch/pointers.hpp"
 
 #include <nanobind/nanobind.h>
@@ -30,9 +31,10 @@ nb::object object_or_none(void* object) {
 }
 
 bool may_run(void* owner, void* here, bool is_error) {
-    const nb::gil_scoped_acquire gil;
+    const WithGil gil;
     try {
-        return nb::cast<bool>((*may_run_function)(object_or_none(owner), object_or_none(here), is_error));
+        return stay_at_exit(
+            [&] { return nb::cast<bool>((*may_run_function)(object_or_none(owner), object_or_none(here), is_error)); });
     } catch (nb::python_error& error) {
         error.discard_as_unraisable("optctx: comparing contexts");
         return false;
@@ -40,10 +42,11 @@ bool may_run(void* owner, void* here, bool is_error) {
 }
 
 bind::Resolved resolve(std::string_view text, void* here) {
-    const nb::gil_scoped_acquire gil;
+    const WithGil gil;
     drop_orphans();
     try {
-        const nb::object owner = (*resolve_function)(nb::bytes(text.data(), text.size()), object_or_none(here));
+        const nb::object owner = stay_at_exit(
+            [&] { return (*resolve_function)(nb::bytes(text.data(), text.size()), object_or_none(here)); });
         if (owner.is_none()) return {};
         auto context = nb::cast<std::shared_ptr<view::Context>>(owner.attr("_native"));
         return {std::move(context), nb::object(owner).release().ptr()};
@@ -54,9 +57,9 @@ bind::Resolved resolve(std::string_view text, void* here) {
 }
 
 void cannot_enter(void* owner, const char* why) {
-    const nb::gil_scoped_acquire gil;
+    const WithGil gil;
     try {
-        (*cannot_enter_function)(object_or_none(owner), why);
+        stay_at_exit([&] { (*cannot_enter_function)(object_or_none(owner), why); });
     } catch (nb::python_error& error) {
         error.discard_as_unraisable("optctx: entering a context");
     }

@@ -2,6 +2,7 @@
 #include "bindings.hpp"
 #include "drift/occurrences.hpp"
 #include "drift/spans.hpp"
+#include "gil.hpp"
 #include "native_calls.hpp"
 #include "view/process_wide.hpp"
 
@@ -29,7 +30,7 @@ template <class... Arguments>
 void call(nb::object& function, const char* where, Arguments&&... arguments) noexcept {
     const nb::error_scope pending;  // one may be set, and has to be there afterwards
     try {
-        function(std::forward<Arguments>(arguments)...);
+        stay_at_exit([&] { function(std::forward<Arguments>(arguments)...); });
     } catch (nb::python_error& error) {
         error.discard_as_unraisable(where);
     }
@@ -39,14 +40,14 @@ bool python_lives() { return nb::is_alive() && !native_calls::python_is_ending()
 
 bool begin(std::uintptr_t option) {
     if (!python_lives()) return false;
-    const nb::gil_scoped_acquire gil;
+    const WithGil gil;
     call(*begin_occurrence, "optctx: before an option is set", option);
     return true;
 }
 
 void end(std::uintptr_t option, image::RawStringRef value, bool refused) {
     if (!python_lives()) return;
-    const nb::gil_scoped_acquire gil;
+    const WithGil gil;
     const nb::object given =
         value.data == nullptr ? nb::object(nb::none()) : nb::object(nb::bytes(value.data, value.size));
     call(*end_occurrence, "optctx: after an option was set", option, given, refused);

@@ -1,5 +1,6 @@
 // Entering and leaving contexts: a thread's scopes (view/scope.hpp) and its task's mark (task_scope.hpp), together.
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "native_calls.hpp"
 #include "os/os.hpp"
 #include "task_scope.hpp"
@@ -33,11 +34,9 @@ view::Entry entry_of(nb::handle mark) {
 
 void drop(void* reference) { Py_XDECREF(static_cast<PyObject*>(reference)); }
 
-// A thread whose wait is over while the interpreter ends stays here: Python ends threads that ask for the GIL then, and
-// to end one inside C++ functions is to end the process.
 template <class Wait>
 void wait_without_gil(const Wait& wait) {
-    const nb::gil_scoped_release released;
+    const WithoutGil released;
     wait();
     if (!nb::is_alive() || native_calls::python_is_ending()) os::stop_this_thread();
 }
