@@ -338,12 +338,14 @@ void bind_view(nb::module_& m) {
             [](view::Change* self, std::uintptr_t option, std::string name,
                std::vector<std::optional<std::string>> texts, view::Kind kind, std::size_t value_offset,
                std::pair<std::uintptr_t, std::size_t> variable, std::pair<std::uintptr_t, std::size_t> state,
-               bool debug_types) {
+               std::uintptr_t debug_types) {
                 new (self) view::Change{option,         std::move(name), std::move(texts), kind,         value_offset,
                                         variable.first, variable.second, state.first,      state.second, debug_types};
             },
             "option"_a, "name"_a, "texts"_a, "kind"_a, "value_offset"_a, "variable"_a, "state"_a, "debug_types"_a,
-            "`variable` and `state` are (address, size in bytes), (0, 0) where there is none.");
+            "`variable` and `state` are (address, size in bytes), (0, 0) where there is none; `debug_types`: address "
+            "of "
+            "llvm::CurrentDebugType, or 0.");
     nb::class_<view::ProcessWide>(m, "ProcessWide", "A set of changes to LLVM's own options.")
         .def_static(
             "make",

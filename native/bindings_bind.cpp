@@ -173,6 +173,7 @@ void add_bind(nb::module_& m) {
         "bindings"_a,
         "Binds the LLVMContexts that llvmlite's LLJIT makes on this thread from now on, in this order; None: not at "
         "all. Replaces what was expected before.");
+    m.def("expected_llvm_contexts", &bind::expected_llvm_contexts, "What this thread still expects, None for null.");
     nb::class_<patch::PointerTransaction>(m, "PointerTransaction", "Pointers in virtual function tables.")
         .def(
             "__init__",

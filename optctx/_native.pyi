@@ -420,9 +420,9 @@ class GateError(RuntimeError):
 class Change:
     """One option changed in LLVM's own object, and how that is undone."""
 
-    def __init__(self, option: int, name: str, texts: Sequence[str | None], kind: Kind, value_offset: int, variable: tuple[int, int], state: tuple[int, int], debug_types: bool) -> None:
+    def __init__(self, option: int, name: str, texts: Sequence[str | None], kind: Kind, value_offset: int, variable: tuple[int, int], state: tuple[int, int], debug_types: int) -> None:
         """
-        `variable` and `state` are (address, size in bytes), (0, 0) where there is none.
+        `variable` and `state` are (address, size in bytes), (0, 0) where there is none; `debug_types`: address of llvm::CurrentDebugType, or 0.
         """
 
 class ProcessWide:
@@ -614,6 +614,9 @@ def expect_llvm_contexts(bindings: Sequence[Binding | None]) -> None:
     """
     Binds the LLVMContexts that llvmlite's LLJIT makes on this thread from now on, in this order; None: not at all. Replaces what was expected before.
     """
+
+def expected_llvm_contexts() -> list[Binding]:
+    """What this thread still expects, None for null."""
 
 class PointerTransaction:
     """Pointers in virtual function tables."""

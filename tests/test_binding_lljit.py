@@ -12,8 +12,9 @@ from llvmlite import binding
 from runs import machine
 from support import in_threads
 
-from optctx import ContextMismatchError, OptionContext, bound, unbind
+from optctx import ContextMismatchError, OptionContext, UnreadOptionError, bound, unbind
 from optctx._native import bound_count
+from optctx.engine.attach import attached, detach
 
 pytestmark = pytest.mark.redirected
 
@@ -135,11 +136,11 @@ def test_what_is_bound_when_the_module_is_added_counts_whatever_happens_to_its_l
     module = binding.parse_assembly(text("early"), llvm_context)
     builder = library(module, names=("early",))
     unbind(llvm_context)
-    late = library(module, names=())
+    late = library(module, names=("early",))
     module.close()
     llvm_context.close()
     assert aligned(builder.link(jit, "early"), "early")
-    late.link(jit, "nothing")
+    assert not aligned(late.link(jit, "late"), "early")
 
 
 def test_what_is_compiled_later_on_another_thread_follows_as_well(llvm_context: Any, jit: Any) -> None:
@@ -196,3 +197,69 @@ def test_other_kinds_of_units_are_counted_as_llvmlite_does(llvm_context: Any, ji
         tracker = builder.link(jit, "library")
     assert [aligned(tracker, name) for name in ("object", "assembly", "bound")] == [False, False, True]
     assert called(tracker, "bound") == 6
+
+
+class Named(str):
+    """A library's name that, when llvmlite asks for it, has another library linked first."""
+
+    __slots__ = ("inner",)
+
+    def __str__(self) -> str:
+        self.inner()
+        return str.__str__(self)
+
+
+@pytest.mark.parametrize("inner_is_bound", [False, True])
+def test_a_link_inside_another_leaves_the_outer_one_its_bindings(
+    llvm_context: Any, jit: Any, inner_is_bound: bool
+) -> None:
+    OptionContext(ALIGNED).bind(llvm_context)
+    found = []
+    with (
+        binding.parse_assembly(text("outer"), llvm_context) as module,
+        binding.parse_assembly(text("inner"), llvm_context) as other,
+    ):
+        outer = library(module, names=("outer",))
+        inner = library(other if inner_is_bound else text("inner"), names=("inner",))
+        name = Named("outer")
+        name.inner = lambda: found.append(inner.link(jit, "inner"))
+        tracker = outer.link(jit, name)
+    assert aligned(tracker, "outer")
+    assert [aligned(each, "inner") for each in found] == [inner_is_bound]
+
+
+def test_a_module_that_cannot_be_added_leaves_no_binding_for_what_is_added_next(
+    llvm_context: Any, jit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: object) -> str:
+        raise MemoryError
+
+    OptionContext(ALIGNED).bind(llvm_context)
+    builder = binding.JITLibraryBuilder()
+    with monkeypatch.context() as patch, binding.parse_assembly(text("failing"), llvm_context) as module:
+        patch.setattr(binding.ModuleRef, "__str__", fail)
+        with pytest.raises(MemoryError):
+            builder.add_ir(module)
+    tracker = builder.add_ir(text("next")).export_symbol("next").link(jit, "next")
+    assert not aligned(tracker, "next")
+
+
+def test_a_link_attaches_again_for_what_was_bound(jit: Any) -> None:
+    with binding.create_context() as own:
+        OptionContext(ALIGNED).bind(own)
+        with binding.parse_assembly(text("again"), own) as module:
+            builder = library(module, names=("again",))
+        unbind(own)
+    detach()
+    assert attached() is None
+    assert aligned(builder.link(jit, "again"), "again")
+    assert attached() is not None
+
+
+def test_what_nothing_read_is_told_when_the_last_llvm_context_is_unbound(llvm_context: Any, jit: Any) -> None:
+    OptionContext({"slp-threshold": 9}, unread="error").bind(llvm_context)
+    with binding.parse_assembly(text("unread"), llvm_context) as module:
+        builder = library(module, names=("unread",))
+    with pytest.raises(UnreadOptionError, match="slp-threshold"):
+        unbind(llvm_context)  # a builder that keeps the binding is not LLVM at work
+    builder.link(jit, "unread").close()

@@ -14,7 +14,7 @@ import pytest
 from llvmlite import binding
 from support import CALLS, X86, in_child, in_threads, scoped, set_option
 
-from optctx import OptionContext, OptionValueError, drift, record, registry, run_passes, watch, wrap
+from optctx import Log, OptionContext, OptionValueError, drift, record, registry, run_passes, watch, wrap
 from optctx.engine.attach import attach
 from optctx.fresh import FreshProcess, Job, compile_job
 
@@ -210,6 +210,20 @@ def test_threads_outside_follow_what_is_set_process_wide(when: str, given: tuple
     in_child(child)
 
 
+def test_threads_outside_follow_as_well_when_it_is_taken_back() -> None:
+    def child() -> None:
+        set_option("debug")
+        outside: list[list[str]] = []
+        with OptionContext(debug=True):
+            set_option("debug", "false")
+            in_threads([lambda: outside.append(printed(lambda: compile_job(PLAIN)))])
+            assert printed(lambda: compile_job(PLAIN)) != []
+        assert outside == [[]]
+        assert not flag()
+
+    in_child(child)
+
+
 def test_types_that_are_given_process_wide_count_in_every_scope_that_prints(fresh: FreshProcess) -> None:
     options = ("-debug", "-debug-only=licm")
     wanted = fresh.compile(replace(PLAIN, options=options)).stderr.splitlines()
@@ -290,6 +304,10 @@ def test_the_child_of_a_fork_has_the_flag_up_for_its_own_scopes_only() -> None:
         assert flag()
         assert printed(lambda: compile_job(PLAIN)) != []
 
+    def within_types() -> None:
+        assert flag()
+        assert of_the_pass(printed(lambda: compile_job(PLAIN))) != []
+
     try:
         in_child(alone)
         with OptionContext(debug=True):
@@ -298,20 +316,54 @@ def test_the_child_of_a_fork_has_the_flag_up_for_its_own_scopes_only() -> None:
         leave.set()
         thread.join()
     assert not flag()
+    with OptionContext(debug_only="licm", process_wide="exclusive"):
+        in_child(within_types)
+    assert not flag()
 
 
-def test_reads_are_noted_where_it_is_on() -> None:
-    with record() as log, OptionContext(debug=True):
-        assert printed(lambda: compile_job(PLAIN)) != []
-    assert "debug" in log.reads
-    with OptionContext(debug=True, unread="error"):
-        printed(lambda: compile_job(PLAIN))
+def test_what_one_thread_debugs_changes_nothing_that_another_records() -> None:
+    def recorded() -> tuple[str, object]:
+        with record() as log, OptionContext(debug=False, unread="error"):
+            compile_job(PLAIN)
+        return log.fingerprint(), dict(log.reads)
+
+    alone = recorded()
+    assert "debug" not in dict(record_of(OptionContext(debug=True)).reads)
+    with OptionContext(debug=True):
+        beside: list[tuple[str, object]] = []
+        in_threads([lambda: beside.append(recorded())])
+    assert beside == [alone]
 
 
-def test_a_bad_value_is_refused_and_leaves_the_flag_as_it_is() -> None:
+def record_of(context: OptionContext) -> Log:
+    """Where it is on, what is printed is no read either, nor is it an override that nothing read."""
+    with record() as log:
+        assert printed(lambda: context.run(compile_job, PLAIN)) != []
+    assert log.unread == []
+    return log
+
+
+def test_what_is_wrong_with_types_for_the_whole_process_leaves_the_flag_as_it_is() -> None:
     with pytest.raises(OptionValueError, match="debug"):
         OptionContext(debug="maybe")
+    wrong = OptionContext({"debug-only": "licm", "rng-seed": "abc"}, process_wide="exclusive")
+    with pytest.raises(OptionValueError, match="rng-seed"), wrong:
+        pass
     assert not flag()
+    assert printed(lambda: compile_job(PLAIN)) == []
+
+
+def test_types_that_others_gave_are_there_again_after_a_context_that_gave_more() -> None:
+    def child() -> None:
+        set_option("debug-only", "gvn:2,loop-unroll")
+        assert printed(lambda: compile_job(PLAIN)) == []
+        with OptionContext(debug_only="licm", process_wide="exclusive"):
+            assert of_the_pass(printed(lambda: compile_job(PLAIN))) != []
+        assert printed(lambda: compile_job(PLAIN)) == []
+        set_option("debug-only", "licm")
+        assert of_the_pass(printed(lambda: compile_job(PLAIN))) != []
+
+    in_child(child)
 
 
 def test_all_code_that_looks_at_the_flag_asks_for_the_type_as_well() -> None:

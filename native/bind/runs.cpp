@@ -170,6 +170,11 @@ void expect_llvm_contexts(std::vector<std::shared_ptr<const Binding>> bindings) 
     state().expected = std::move(bindings);
 }
 
+std::vector<std::shared_ptr<const Binding>> expected_llvm_contexts() {
+    const auto& expected = state().expected;
+    return {expected.rbegin(), expected.rend()};
+}
+
 void configure(unsigned index, const LlvmCalls& calls, const Judge& how) {
     image = index;
     llvm = calls;

@@ -75,6 +75,8 @@ std::shared_ptr<const Binding> bound_to_module(const void* module) noexcept;
 // The LLVMContexts that begin on this thread from now on, where that is intercepted, are bound in this order; null: not
 // at all. Replaces what was expected before.
 void expect_llvm_contexts(std::vector<std::shared_ptr<const Binding>> bindings);
+// Those that have not begun yet.
+std::vector<std::shared_ptr<const Binding>> expected_llvm_contexts();
 
 // What the thunks call. `arguments`: the six integer arguments, which may be changed, and the result if the function is
 // not to be called at all. Returns that (`skip_call`), or how many steps `after` has to take back.

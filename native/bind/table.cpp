@@ -26,24 +26,37 @@ Shard& shard(const void* llvm_context) {
 
 std::atomic<std::size_t> count{0};
 
-}  // namespace
-
-bool bind(const void* llvm_context, std::shared_ptr<const Binding> binding) {
+bool add(const void* llvm_context, const std::shared_ptr<const Binding>& binding) {
     Shard& here = shard(llvm_context);
     const std::lock_guard lock(here.mutex);
-    const bool added = here.bindings.emplace(llvm_context, std::move(binding)).second;
+    const bool added = here.bindings.emplace(llvm_context, binding).second;
     if (added) count.fetch_add(1);
     return added;
 }
 
-std::shared_ptr<const Binding> unbind(const void* llvm_context) noexcept {
-    if (count.load() == 0) return nullptr;
+std::shared_ptr<const Binding> remove(const void* llvm_context) noexcept {
     Shard& here = shard(llvm_context);
     const std::lock_guard lock(here.mutex);
     auto node = here.bindings.extract(llvm_context);
     if (node.empty()) return nullptr;
     count.fetch_sub(1);
     return std::move(node.mapped());
+}
+
+}  // namespace
+
+bool bind(const void* llvm_context, std::shared_ptr<const Binding> binding) {
+    binding->context->hold();
+    if (add(llvm_context, binding)) return true;
+    binding->context->let_go();
+    return false;
+}
+
+std::shared_ptr<const Binding> unbind(const void* llvm_context) noexcept {
+    if (count.load() == 0) return nullptr;
+    std::shared_ptr<const Binding> removed = remove(llvm_context);
+    if (removed != nullptr) removed->context->let_go();
+    return removed;
 }
 
 std::shared_ptr<const Binding> bound(const void* llvm_context) noexcept {

@@ -13,22 +13,18 @@ enum class OnMismatch { switch_over, warn, error };
 // Always owned by a shared_ptr: a run that is under way keeps its binding, whoever unbinds it meanwhile.
 struct Binding {
     Binding(std::shared_ptr<view::Context> bound, OnMismatch mismatch, void* object)
-        : context(std::move(bound)), on_mismatch(mismatch), owner(object) {
-        context->hold();
-    }
+        : context(std::move(bound)), on_mismatch(mismatch), owner(object) {}
     Binding(const Binding&) = delete;
     Binding& operator=(const Binding&) = delete;
-    ~Binding() {
-        context->let_go();
-        view::add_orphan(owner);
-    }
+    ~Binding() { view::add_orphan(owner); }
 
     std::shared_ptr<view::Context> context;
     OnMismatch on_mismatch;
     void* owner;  // handed to view::take_orphans at the end
 };
 
-// False, with nothing changed, if the LLVMContext is bound already.
+// False, with nothing changed, if the LLVMContext is bound already. As long as it is, LLVM may come to read in the
+// context.
 bool bind(const void* llvm_context, std::shared_ptr<const Binding> binding);
 // The binding that there was, or null.
 std::shared_ptr<const Binding> unbind(const void* llvm_context) noexcept;

@@ -15,7 +15,8 @@ using image::RawDebugType;
 using image::RawManagedStatic;
 using image::RawOption;
 
-// A list that holds one type, without a level, under a name that LLVM does not use: nothing else is wanted then.
+// A list that holds one type, without a level, under a name that LLVM does not use: nothing else is wanted then. (With
+// no type at all, everything would be.)
 struct Name {
     RawCowHeader header{1, 1, 0};
     char text[8] = {'\1'};
@@ -77,7 +78,7 @@ void* Debugging::types(bool prints) const noexcept {
 void Debugging::let_outside(bool print) noexcept {
     const void* list = print ? reinterpret_cast<const RawManagedStatic*>(places_.types)->object : silent.object;
     std::atomic_ref(outside_.object).store(list);
-    may_lag = !print;
+    may_lag = !print || count_ > 0;
 }
 
 void Debugging::point_option_at(bool* flag) const noexcept { *reinterpret_cast<bool**>(places_.location) = flag; }
@@ -106,7 +107,7 @@ void Debugging::follow_held() noexcept {
         kept_ = true;
         times_ = times_debug_only();
     }
-    if (kept_) let_outside(true);
+    let_outside(kept_);
 }
 
 void Debugging::raise() noexcept {

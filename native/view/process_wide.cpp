@@ -38,6 +38,17 @@ void restore(std::uintptr_t address, const std::vector<std::uint8_t>& bytes) noe
     std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
 }
 
+std::vector<std::string> debug_types(std::uintptr_t list) {
+    std::vector<std::string> types;
+    if (list == 0) return types;
+    const auto* vector = static_cast<const image::RawDebugType* const*>(
+        reinterpret_cast<const image::RawManagedStatic*>(list)->object);  // begin, end, ...
+    if (vector == nullptr) return types;                                  // nobody has used it
+    for (const image::RawDebugType* type = vector[0]; type != vector[1]; ++type)
+        types.push_back(type->has_level ? std::string(type->name) + ":" + std::to_string(type->level) : type->name);
+    return types;
+}
+
 // The shape that shadow.hpp works on; the size of an option on the heap is not known and not needed.
 Region shape(const Change& change) {
     Region region{.live = change.option, .size = 0, .role = Role::option};
@@ -60,7 +71,7 @@ ProcessWide::ProcessWide(Space& space, std::vector<Change> changes, std::string 
     : space_(space), changes_(std::move(changes)), key_(std::move(key)), set_debug_types_(set_debug_types) {}
 
 bool ProcessWide::debugs() const noexcept {
-    return std::any_of(changes_.begin(), changes_.end(), [](const Change& change) { return change.debug_types; });
+    return std::any_of(changes_.begin(), changes_.end(), [](const Change& change) { return change.debug_types != 0; });
 }
 
 void ProcessWide::apply() {
@@ -74,7 +85,8 @@ void ProcessWide::apply() {
         saved_.push_back({save(change.option + head_at, head_size),
                           save(change.option + change.value_offset, value_size(change.kind)),
                           save(change.variable, change.variable_size),
-                          save(change.state, change.state_size)});  // size 0: there is none
+                          save(change.state, change.state_size),  // size 0: there is none
+                          debug_types(change.debug_types)});
         clear_occurrences(option);
         // What the old value owns stays with the saved bytes; LLVM starts from an empty one.
         if (change.variable == 0) clear_value(shape(change), option);
@@ -114,7 +126,12 @@ void ProcessWide::undo_from(std::size_t count) noexcept {
 }
 
 void ProcessWide::undo_one(const Change& change, const Saved& saved) noexcept {
-    if (change.debug_types) reinterpret_cast<void (*)(const char**, unsigned)>(set_debug_types_)(nullptr, 0);
+    if (change.debug_types != 0) {
+        std::vector<const char*> types;
+        for (const std::string& type : saved.debug_types) types.push_back(type.c_str());
+        using SetDebugTypes = void (*)(const char**, unsigned);
+        reinterpret_cast<SetDebugTypes>(set_debug_types_)(types.data(), static_cast<unsigned>(types.size()));
+    }
     restore(change.option + head_at, saved.head);
     restore(change.option + change.value_offset, saved.value);
     if (change.variable_size != 0) restore(change.variable, saved.variable);

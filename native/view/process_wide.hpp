@@ -21,7 +21,7 @@ struct Change {
     std::size_t variable_size;  // bytes
     std::uintptr_t state;       // an object that the option's callback changes, or 0
     std::size_t state_size;
-    bool debug_types;  // also undone by llvm::setCurrentDebugTypes(nullptr, 0)
+    std::uintptr_t debug_types;  // llvm::CurrentDebugType, which it adds to and LLVM is told again, or 0
 };
 
 // The bytes of an option before a change.
@@ -30,6 +30,7 @@ struct Saved {
     std::vector<std::uint8_t> value;
     std::vector<std::uint8_t> variable;
     std::vector<std::uint8_t> state;
+    std::vector<std::string> debug_types;  // as -debug-only takes them
 };
 
 // LLVM's storage at an address, as it was before.

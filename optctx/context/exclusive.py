@@ -13,6 +13,7 @@ from optctx.errors import UnsupportedImageError
 
 __all__ = ["changes_of"]
 
+_DEBUG_TYPES = "_ZN4llvmL16CurrentDebugTypeE"
 _SET_DEBUG_TYPES = "_ZN4llvm20setCurrentDebugTypesEPPKcj"
 _PASS_GATE = "_ZN4llvm17getGlobalPassGateEv"
 _BISECTOR = "_ZZL14getOptBisectorvE11OptBisector"
@@ -44,7 +45,7 @@ def _change(engine: Engine, override: Override) -> Change:
         engine.survey.value_offset,
         variable,
         _state(engine, record.name),
-        record.name in DEBUG_TYPES,
+        _address(engine, _DEBUG_TYPES) if record.name in DEBUG_TYPES else 0,
     )
 
 

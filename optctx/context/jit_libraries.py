@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from optctx import _native
-from optctx.engine.attach import attached, when_attached
+from optctx.engine.attach import attach, attached, when_attached
 from optctx.errors import UnsupportedImageError
 from optctx.image.handles import module_address
 
@@ -44,9 +44,10 @@ def _add_ir(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def add_ir(self: Any, llvmir: Any) -> Any:
         found = _binding(llvmir)
+        result = original(self, llvmir)
         if found is not None:
-            self.__dict__.setdefault(_BOUND, {})[len(_entries(self))] = found
-        return original(self, llvmir)
+            self.__dict__.setdefault(_BOUND, {})[len(_entries(self)) - 1] = found
+        return result
 
     return add_ir
 
@@ -54,10 +55,11 @@ def _add_ir(original: Callable[..., Any]) -> Callable[..., Any]:
 def _link(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def link(self: Any, lljit: Any, library_name: Any) -> Any:
-        bindings = self.__dict__.get(_BOUND)
-        if not bindings:
-            return original(self, lljit, library_name)
-        with _expecting([bindings.get(i) for i, (kind, _) in enumerate(_entries(self)) if kind in _PARSED]):
+        bindings = self.__dict__.get(_BOUND, {})
+        if bindings:
+            attach()  # somebody may have detached since
+        expected = [bindings.get(i) for i, (kind, _) in enumerate(_entries(self)) if kind in _PARSED]
+        with _expecting(expected):
             return original(self, lljit, library_name)
 
     return link
@@ -65,11 +67,13 @@ def _link(original: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def _expecting(bindings: list[_native.Binding | None]) -> Iterator[None]:
-    _native.expect_llvm_contexts(bindings)
+    """What a link further out still expects is put back: this one may be inside it."""
+    before = _native.expected_llvm_contexts()
     try:
+        _native.expect_llvm_contexts(bindings)
         yield
     finally:
-        _native.expect_llvm_contexts([])
+        _native.expect_llvm_contexts(before)
 
 
 def _arm() -> None:

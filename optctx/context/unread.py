@@ -69,8 +69,9 @@ def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
     engine = context._engine
     read = reading(engine).functions(readers)
     ran = {function for functions in read.values() for function in functions}
-    # What cannot be scoped cannot be judged: nobody sees LLVM read it.
-    unread = [o for name, o in context._contents.own.items() if name not in read and o.setting is not None]
+    # What cannot be scoped cannot be judged: nobody sees LLVM read it. Nor `debug`.
+    judged = {name: o for name, o in context._contents.own.items() if o.setting is not None}
+    unread = [o for name, o in judged.items() if name not in read and engine.plan.sees_reads(o.option)]
     if not unread:
         return
     said = "; ".join(f"{' '.join(override.args())}: {cause(override.option, ran)}" for override in unread)

@@ -159,7 +159,8 @@ def detach() -> None:
         if bindings:
             raise ScopeError(
                 f"cannot detach from LLVM: contexts are bound to {bindings} LLVMContext(s), which would see "
-                "the process-wide values; unbind them first"
+                "the process-wide values; unbind them first (what LLJIT has not compiled yet ends when it is "
+                "looked up, or with its tracker)"
             )
         inside = active_scopes()
         if inside:

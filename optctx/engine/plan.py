@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # decoding needs iced-x86, which is not everywhere
 __all__ = ["Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
 
 
+_NO_READS = (Role.runtime, Role.decision)  # whose words are the same for all who load them
+
+
 @dataclass
 class Plan:
     """`options` by address of the Option; `regions` by slot; `slots` by address of the region. `readers`:
@@ -49,9 +52,13 @@ class Plan:
     def word(self, site: Site) -> tuple[int, bool]:
         """(word of the view that the site goes through, whether that leads to an address that it takes)."""
         reader = self.readers.of(site)
-        if reader is None:  # what LLVM reports through, which is replaced by slot while values are parsed
+        if reader is None:  # what LLVM reports through is replaced by slot while values are parsed
             return self.slots[site.region], False
         return len(self.regions) + reader, site.takes_address
+
+    def sees_reads(self, option: PlannedOption) -> bool:
+        """Whether it can be known if LLVM reads the option: `debug` it looks at everywhere, unseen."""
+        return self.printing is None or option.record is not self.printing.option
 
     def add(self, region: Region, set_default: int = 0) -> int:
         """Gives the region a slot."""
@@ -88,7 +95,7 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
         _add_printing(plan, printing)
     code.sites = [site for site in code.sites if site.region in plan.slots]
     plan.readers = Readers(
-        (site for site in code.sites if plan.regions[plan.slots[site.region]].role != Role.runtime),
+        (site for site in code.sites if plan.regions[plan.slots[site.region]].role not in _NO_READS),
         plan.slots,
     )
     return plan
@@ -117,7 +124,7 @@ def _add_printing(plan: Plan, printing: Printing) -> None:
     for slot in (option.slot, option.variable_slot):
         assert slot is not None
         plan.regions[slot].shared = True
-    plan.served[plan.add(Region(printing.types, printing.types_size, Role.decision))] = [option]
+    plan.add(Region(printing.types, printing.types_size, Role.decision))
 
 
 def _add_state(plan: Plan, state: list[State]) -> None:

@@ -89,8 +89,8 @@ class Log:
     def reads(self) -> Mapping[str, Read]:
         """Every option that was read, by name.
 
-        Those that cannot be scoped (`Option.scope` "process") are not seen. A value that LLVM itself wrote
-        inside a scope is shown as the scope has it.
+        Those that cannot be scoped (`Option.scope` "process") are not seen, and neither is `debug`. A value
+        that LLVM itself wrote inside a scope is shown as the scope has it.
         """
         values: dict[str, list[Value]] = {}
         readers: set[int] = set()
@@ -153,8 +153,9 @@ class Log:
         return [option for option in options.values() if option.slot is not None]
 
     def _overridden(self, context: Context) -> list[PlannedOption]:
-        owners = self._engine.plan.owners
-        return [owners[slot] for slot in context.overridden if slot in owners]
+        plan = self._engine.plan
+        options = [plan.owners[slot] for slot in context.overridden if slot in plan.owners]
+        return [option for option in options if plan.sees_reads(option)]
 
     def _scopes(self) -> list[Scope]:
         if self._ended is not None:
