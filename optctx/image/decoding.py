@@ -1,6 +1,7 @@
 """What redirecting has to know of x86-64 instructions, and the package that tells it.
 
-The package is imported when it is first needed: it is not everywhere.
+iced-x86 where it can be imported. Else capstone, which is slower: iced-x86 has no wheel for every interpreter
+that llvmlite has one for (not for free-threaded ones).
 """
 
 from __future__ import annotations
@@ -72,6 +73,15 @@ def decoder() -> Decoder:
     """The decoder of this process. Raises CannotDecodeError."""
     try:
         from optctx.image.decoding_iced import IcedDecoder
+
+        return IcedDecoder()
     except ImportError as error:
-        raise CannotDecodeError(f"{error}; install iced-x86") from error
-    return IcedDecoder()
+        missing = str(error)
+    try:
+        from optctx.image.decoding_capstone import CapstoneDecoder
+
+        return CapstoneDecoder()
+    except ImportError as error:
+        raise CannotDecodeError(
+            f"neither iced-x86 nor capstone can be used ({missing}; {error}); install one of them"
+        ) from error
