@@ -18,7 +18,7 @@ from optctx.context.stamped import agreed, stamped_overrides
 from optctx.context.state import Base, Contents, rebuild, resolve_base
 from optctx.context.text import Texts, texts_of
 from optctx.context.unread import UnreadMode, check_mode, judge, marks
-from optctx.engine.attach import Engine, attach, attached
+from optctx.engine.attach import Engine, attach, attached, stay_attached
 from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, ScopeError
 from optctx.image.typenames import type_name
@@ -314,6 +314,8 @@ class OptionContext(Mapping[str, Value]):
                 _native.enter_beside(self._native, self)
         except (_native.GateError, _native.ParseError, _native.UnwatchedError) as error:
             raise cannot_enter(self, error) from None
+        if not self._engine.way.attached:
+            stay_attached(self._engine, self.__exit__)
         return self
 
     def __exit__(
