@@ -16,6 +16,8 @@ from optctx import OptionContext, ScopeError, current, info
 pytestmark = pytest.mark.usefixtures("outside")
 
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
+
+
 def copied_inside(context: OptionContext) -> contextvars.Context:
     with context:
         return copy_context()

@@ -123,7 +123,9 @@ def test_a_child_stays_inside_what_its_parent_left() -> None:
 def test_on_another_thread_a_copy_is_inside_from_switch_to_switch() -> None:
     def check() -> None:
         carried = Task(inside)
-        assert carried.do(lambda: (both(), info()["active_scopes"])) == ((4, 4), 0), "a copy is nobody's entry"
+        assert carried.do(lambda: (both(), info()["active_scopes"])) == ((4, 4), 0), (
+            "a copy is nobody's entry"
+        )
         assert both() == OUTSIDE
         with eight():
             assert (carried.do(both), both()) == ((4, 4), (8, 8))
