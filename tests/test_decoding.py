@@ -6,6 +6,7 @@ import itertools
 import sys
 import sysconfig
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -228,6 +229,8 @@ def test_an_instruction_that_the_end_of_its_function_cuts_off_refers_to_nothing(
         "62f57c48580500100000",  # vaddph zmm0, zmm0, [memory]
         "0fb9",  # ud1, which has operands
         "660f80",  # jo, with an operand size
+        "3e66260f81",  # jno, with more prefixes
+        "662e48c2",  # ret and a number of bytes
         "06",  # no instruction
     ],
 )
@@ -236,6 +239,14 @@ def test_capstone_does_not_guess_where_instructions_begin(other: str) -> None:
     place = BEGIN + code.index(b"\x8b\x05") + 1
     with pytest.raises(CannotDecodeError, match=f" {other}"):
         list(references_at([place], code, BEGIN, make("capstone")))
+
+
+def test_capstone_that_contradicts_itself_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder = CapstoneDecoder()
+    library = SimpleNamespace(cs_disasm=lambda *_: 0, cs_disasm_iter=decoder._library.cs_disasm_iter)
+    monkeypatch.setattr(decoder, "_library", library)
+    with pytest.raises(CannotDecodeError, match="not sure of 9090"):
+        decoder.start_over(b"\x90" * 20, BEGIN, BEGIN + 10)
 
 
 def test_an_instruction_on_another_base_is_the_same(decoder: Decoder) -> None:
@@ -258,6 +269,7 @@ def test_an_instruction_on_another_base_is_the_same(decoder: Decoder) -> None:
         "488b0578000000",  # relative to the next instruction
     ):
         assert "expected 'mov rax" in difference(old, wrong), wrong
+    assert difference("833d0010000005", "4883b97800000005") != ""  # cmp of eight bytes, not four
 
 
 def test_a_capstone_whose_structures_may_be_others_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
