@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-import sysconfig
 from collections import Counter
 from types import SimpleNamespace
 from typing import Any
@@ -17,13 +16,11 @@ from optctx.image.decoding import CannotDecodeError, Decoder, Reference
 from optctx.image.decoding_capstone import CapstoneDecoder
 from optctx.image.sites import SiteRefusal, Tactic, judge, references_at
 
-ONLY_CAPSTONE = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-with_both = pytest.mark.skipif(ONLY_CAPSTONE, reason="iced-x86 has no wheel for free-threaded CPython")
 BEGIN = 0x7F00_0000_0000  # where the code is
 DISTANCE = 0x1000  # from the end of an instruction to what it refers to
 
 
-@pytest.fixture(params=["capstone", pytest.param("iced-x86", marks=with_both)])
+@pytest.fixture(params=["capstone", pytest.param("iced-x86", marks=pytest.mark.iced)])
 def decoder(request: pytest.FixtureRequest) -> Decoder:
     return make(request.param)
 
@@ -36,7 +33,7 @@ def make(name: str) -> Decoder:
     return IcedDecoder()
 
 
-@with_both
+@pytest.mark.iced
 def test_in_the_whole_library_both_find_the_same() -> None:
     run_python("""
         from optctx.engine.plan import plan_redirected
@@ -80,7 +77,7 @@ LEAST = {"known": 8000, "unknown": 5000, "refused": 100}
 AFTER = bytes.fromhex("0010000001020304050607")  # a displacement, and more than any immediate
 
 
-@with_both
+@pytest.mark.iced
 def test_whatever_capstone_says_that_it_knows_of_an_instruction_iced_says_too() -> None:
     # Every opcode, with every extension of it and the prefixes that compilers give, on RIP-relative memory.
     iced, capstone = make("iced-x86"), make("capstone")
@@ -281,7 +278,7 @@ def test_a_capstone_whose_structures_may_be_others_is_not_used(monkeypatch: pyte
 
 
 @pytest.mark.redirected
-@pytest.mark.parametrize("name", ["capstone", pytest.param("iced-x86", marks=with_both)])
+@pytest.mark.parametrize("name", ["capstone", pytest.param("iced-x86", marks=pytest.mark.iced)])
 def test_a_process_that_has_the_decoder_redirects_with_it(name: str) -> None:
     missing = {"capstone": "iced_x86", "iced-x86": "capstone"}[name]
     run_python(f"""
