@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import sys
-import sysconfig
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,13 +16,11 @@ from optctx.image.decoding import CannotDecodeError, Decoder, Reference
 from optctx.image.decoding_capstone import CapstoneDecoder
 from optctx.image.sites import SiteRefusal, Tactic, judge, references_at
 
-ONLY_CAPSTONE = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-with_both = pytest.mark.skipif(ONLY_CAPSTONE, reason="iced-x86 has no wheel for free-threaded CPython")
 BEGIN = 0x7F00_0000_0000  # where the code is
 DISTANCE = 0x1000  # from the end of an instruction to what it refers to
 
 
-@pytest.fixture(params=["capstone", pytest.param("iced-x86", marks=with_both)])
+@pytest.fixture(params=["capstone", pytest.param("iced-x86", marks=pytest.mark.iced)])
 def decoder(request: pytest.FixtureRequest) -> Decoder:
     return make(request.param)
 
@@ -35,7 +33,7 @@ def make(name: str) -> Decoder:
     return IcedDecoder()
 
 
-@with_both
+@pytest.mark.iced
 def test_in_the_whole_library_both_find_the_same() -> None:
     run_python("""
         from optctx.engine.plan import plan_redirected
@@ -79,7 +77,7 @@ LEAST = {"known": 8000, "unknown": 5000, "refused": 100}
 AFTER = bytes.fromhex("0010000001020304050607")  # a displacement, and more than any immediate
 
 
-@with_both
+@pytest.mark.iced
 def test_whatever_capstone_says_that_it_knows_of_an_instruction_iced_says_too() -> None:
     # Every opcode, with every extension of it and the prefixes that compilers give, on RIP-relative memory.
     iced, capstone = make("iced-x86"), make("capstone")
@@ -228,6 +226,8 @@ def test_an_instruction_that_the_end_of_its_function_cuts_off_refers_to_nothing(
         "62f57c48580500100000",  # vaddph zmm0, zmm0, [memory]
         "0fb9",  # ud1, which has operands
         "660f80",  # jo, with an operand size
+        "3e66260f81",  # jno, with more prefixes
+        "662e48c2",  # ret and a number of bytes
         "06",  # no instruction
     ],
 )
@@ -236,6 +236,14 @@ def test_capstone_does_not_guess_where_instructions_begin(other: str) -> None:
     place = BEGIN + code.index(b"\x8b\x05") + 1
     with pytest.raises(CannotDecodeError, match=f" {other}"):
         list(references_at([place], code, BEGIN, make("capstone")))
+
+
+def test_capstone_that_contradicts_itself_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder = CapstoneDecoder()
+    library = SimpleNamespace(cs_disasm=lambda *_: 0, cs_disasm_iter=decoder._library.cs_disasm_iter)
+    monkeypatch.setattr(decoder, "_library", library)
+    with pytest.raises(CannotDecodeError, match="not sure of 9090"):
+        decoder.start_over(b"\x90" * 20, BEGIN, BEGIN + 10)
 
 
 def test_an_instruction_on_another_base_is_the_same(decoder: Decoder) -> None:
@@ -258,6 +266,7 @@ def test_an_instruction_on_another_base_is_the_same(decoder: Decoder) -> None:
         "488b0578000000",  # relative to the next instruction
     ):
         assert "expected 'mov rax" in difference(old, wrong), wrong
+    assert difference("833d0010000005", "4883b97800000005") != ""  # cmp of eight bytes, not four
 
 
 def test_a_capstone_whose_structures_may_be_others_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,7 +278,7 @@ def test_a_capstone_whose_structures_may_be_others_is_not_used(monkeypatch: pyte
 
 
 @pytest.mark.redirected
-@pytest.mark.parametrize("name", ["capstone", pytest.param("iced-x86", marks=with_both)])
+@pytest.mark.parametrize("name", ["capstone", pytest.param("iced-x86", marks=pytest.mark.iced)])
 def test_a_process_that_has_the_decoder_redirects_with_it(name: str) -> None:
     missing = {"capstone": "iced_x86", "iced-x86": "capstone"}[name]
     run_python(f"""

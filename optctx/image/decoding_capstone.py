@@ -42,11 +42,13 @@ _WRONG_SIZE = {"comisd": 8}  # bytes that it refers to, where capstone has anoth
 _OPERAND_SIZE = 0x66
 _UNSURE_WITH_SIZE = {"movsxd", "push", "pop"}  # with that prefix: not the size that capstone has
 
-# Those that capstone takes for shorter or longer than they are, as bytes that may be one: ud0 and ud1, which
-# have operands; jo, jno and ret with an operand size, which the processor ignores.
-_DOUBTFUL = re.compile(rb"\x0f[\xb9\xff]|\x66[\x40-\x4f]?(\x0f[\x80\x81]|\xc2)", re.DOTALL)
+# Those that capstone takes for shorter or longer than they are: ud0 and ud1, which have operands; jo, jno and
+# ret with an operand size, which the processor ignores. And bytes that may be one of them.
 _NEVER = {x86.X86_INS_UD0, x86.X86_INS_UD1}
 _NOT_WITH_SIZE = {x86.X86_INS_JO, x86.X86_INS_JNO, x86.X86_INS_RET}
+_PREFIXES = rb"[\x26\x2e\x36\x3e\x64-\x67\xf0\xf2\xf3]*"
+_WITH_SIZE = re.compile(_PREFIXES + rb"\x66")
+_DOUBTFUL = re.compile(rb"\x0f[\xb9\xff]|\x66" + _PREFIXES + rb"[\x40-\x4f]?(\x0f[\x80\x81]|\xc2)")
 
 
 def _registers() -> tuple[dict[int, int], list[int]]:
@@ -160,7 +162,7 @@ class CapstoneDecoder:
 
 def _is_doubtful(instruction: Any) -> bool:
     if instruction.id in _NOT_WITH_SIZE:
-        return bool(instruction.bytes[0] == _OPERAND_SIZE)
+        return _WITH_SIZE.match(bytes(instruction.bytes)) is not None
     return instruction.id in _NEVER
 
 

@@ -72,7 +72,7 @@ class IcedDecoder:
         register = instruction.op0_register if instruction.op0_kind == OpKind.REGISTER else Register.NONE
         return Reference(
             *always,
-            {_GENERAL[use.register] for use in info.used_registers() if use.register in _GENERAL},
+            {each for use in info.used_registers() if (each := _GENERAL.get(use.register)) is not None},
             _GENERAL.get(register),
             RegisterExt.size(register),
             len(memory),
