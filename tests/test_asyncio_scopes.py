@@ -1,4 +1,4 @@
-"""Scopes and asyncio; where they do not follow tasks, one held across an `await` is an error for the next one."""
+"""Scopes and asyncio; where they do not follow tasks, one held across an `await` is an error for others."""
 
 from __future__ import annotations
 
@@ -72,8 +72,10 @@ def test_tasks_and_callbacks_made_inside_a_scope_are_inside() -> None:
 @pytest.mark.redirected
 def test_run_in_executor_does_not_carry() -> None:
     async def main() -> None:
+        loop = asyncio.get_running_loop()
+        assert await loop.run_in_executor(None, both) == OUTSIDE  # starts the thread, which may inherit
         with four():
-            assert await asyncio.get_running_loop().run_in_executor(None, both) == OUTSIDE
+            assert await loop.run_in_executor(None, both) == OUTSIDE
 
     run(main)
 

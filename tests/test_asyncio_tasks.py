@@ -1,4 +1,4 @@
-"""Scopes that are held across an `await`, where the interpreter reports switches between tasks (Python 3.14)."""
+"""Scopes that are held across an `await`, where the interpreter reports switches (Python 3.14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything at once, on many threads: truly in parallel where Python has no GIL, in turns of the GIL elsewhere."""
+"""Everything at once, on many threads: in parallel where Python has no GIL, in turns of the GIL elsewhere."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ def test_the_first_use_may_be_on_many_threads_at_once(number: int, expected: dic
 
         firsts = [
             attach, current, drift, info, lambda: lookup("unroll-count"), lambda: len(registry()),
-            lambda: OptionContext({{"unroll-count": 4}}).run(unrolled), lambda: OptionContext(base="defaults"),
+            lambda: OptionContext({{"unroll-count": 4}}).run(unrolled),
+            lambda: OptionContext(base="defaults"),
         ]
         random.Random({number}).shuffle(firsts)
         results = []

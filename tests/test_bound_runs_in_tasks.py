@@ -23,7 +23,7 @@ DuringARun = Callable[[Callable[[object], None]], None]
 
 @pytest.fixture(params=[False, True], ids=["calls", "switches"])
 def run_in(request: pytest.FixtureRequest) -> Iterator[RunIn]:
-    """Runs a function in a copy; with and without reports of switches, which come by hand before Python 3.14."""
+    """Runs a function in a copy; with and without reports of switches, by hand before Python 3.14."""
     follows: bool = request.param
     if REPORTS_SWITCHES:
         if not follows:

@@ -1,4 +1,4 @@
-"""Threads that begin with their starter's contextvars: `thread_inherit_context`, the default of free-threaded Python."""
+"""Threads that begin with the contextvars of their starter (`thread_inherit_context`, Python 3.14)."""
 
 from __future__ import annotations
 
@@ -107,8 +107,9 @@ def test_an_idle_thread_that_inherited_a_scope_reads_nothing_in_it() -> None:
             assert error.names == ("unroll-count",)
         else:
             raise AssertionError("nobody was told")
-        with OptionContext({"unroll-count": 4}, unread="error"), propagating(ThreadPoolExecutor(1)) as carried:
-            assert carried.submit(unrolled).result() == 4
+        with OptionContext({"unroll-count": 4}, unread="error"):
+            with propagating(ThreadPoolExecutor(1)) as carried:
+                assert carried.submit(unrolled).result() == 4
         with OptionContext({"unroll-count": 4}, unread="error"):
             assert ThreadPoolExecutor(1).submit(both).result() == inside
         """,

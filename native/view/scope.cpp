@@ -151,8 +151,8 @@ struct Stack {
 
     bool shows_carried() const noexcept { return carried && carried->shown == shown; }
     bool shows_only_carried() const noexcept {
-        return shows_carried() && std::none_of(levels.begin(), levels.end(),
-                                               [this](const Level& level) { return level.shown == shown; });
+        return shows_carried() &&
+               std::none_of(levels.begin(), levels.end(), [this](const Level& level) { return level.shown == shown; });
     }
 
     void show_again(unsigned image) noexcept {

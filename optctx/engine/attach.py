@@ -167,8 +167,8 @@ def detach() -> None:
     with _lock:
         if _engine is None or not _engine.way.attached:
             return
-        # Whoever enters, binds or records is counted first and looks at this then (`stay_attached`): either it
-        # is seen here, or it attaches again.
+        # Whoever enters, binds or records is counted first and looks at this then (`stay_attached`): either
+        # it is seen here, or it attaches again.
         _engine.way.attached = False
         try:
             _check_unused()
