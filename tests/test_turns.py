@@ -14,7 +14,7 @@ def _chosen_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 TURNS = """
-    import threading, time
+    import contextvars, threading, time
     from optctx import OptionContext, ScopeError, current, registry
     from optctx.fresh import compile_job
     from support import COUNTED, SECONDS, in_child, in_threads, process_state, scopes_become, unrolled
