@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import gc
 from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any
 
@@ -73,6 +74,7 @@ def test_tasks_and_callbacks_made_inside_a_scope_are_inside() -> None:
 def test_run_in_executor_does_not_carry() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
         assert await loop.run_in_executor(None, both) == OUTSIDE  # starts the thread, which may inherit
         with four():
             assert await loop.run_in_executor(None, both) == OUTSIDE
