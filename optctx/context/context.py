@@ -46,7 +46,8 @@ class OptionContext(Mapping[str, Value]):
 
     Immutable, comparable, hashable, picklable. Entering reaches this task only, and LLVM code that it runs:
     the thread, and what copies its contextvars (`asyncio.to_thread`, tasks made inside). Threads and pools
-    begin with the process-wide values (but see `wrap`, `propagating`, and Python's `thread_inherit_context`).
+    begin with the process-wide values (but see `wrap`, `propagating`, and Python's `thread_inherit_context`,
+    which is on by default where Python has no GIL).
     One context may be entered by many threads at once and again by the same thread. What others set
     process-wide meanwhile does not reach a thread inside, and what LLVM itself writes to options inside a
     scope is gone when it is left.
