@@ -326,7 +326,8 @@ def test_asyncios_run_in_executor_takes_either() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         with ThreadPoolExecutor(1) as threads:
-            assert await loop.run_in_executor(threads, both) == OUTSIDE  # starts the thread, which may inherit
+            # Starts the thread, which may inherit.
+            assert await loop.run_in_executor(threads, both) == OUTSIDE
             with unroll(4):
                 assert await loop.run_in_executor(threads, both) == OUTSIDE
                 assert await loop.run_in_executor(threads, wrap(both)) == (4, 4)
