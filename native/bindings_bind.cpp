@@ -145,11 +145,14 @@ void add_bind(nb::module_& m) {
     m.def(
         "unbind",
         [](std::uintptr_t llvm_context) {
-            const bool found = bind::unbind(pointer(llvm_context)) != nullptr;
+            auto binding = bind::unbind(pointer(llvm_context));
+            const nb::object owner =
+                object_or_none(binding == nullptr ? nullptr : static_cast<PyObject*>(binding->owner));
+            binding.reset();
             drop_orphans();
-            return found;
+            return owner;
         },
-        "llvm_context"_a);
+        "llvm_context"_a, "The owner of the binding that this ends, or None.");
     m.def(
         "bound",
         [](std::uintptr_t llvm_context) {

@@ -74,11 +74,11 @@ std::pair<std::string, std::string> symbol_near(std::uintptr_t address) {
 }  // namespace
 
 void tell_call_begins() noexcept {
-    if (listening.load(std::memory_order_relaxed)) call(*call_begins, "optctx: at a call of llvmlite's");
+    if (listening.load(std::memory_order_acquire)) call(*call_begins, "optctx: at a call of llvmlite's");
 }
 
 void tell_call_ends() noexcept {
-    if (listening.load(std::memory_order_relaxed)) call(*call_ends, "optctx: after a call of llvmlite's");
+    if (listening.load(std::memory_order_acquire)) call(*call_ends, "optctx: after a call of llvmlite's");
 }
 
 void add_drift(nb::module_& m) {

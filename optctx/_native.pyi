@@ -597,7 +597,8 @@ def set_judges(may_run: object, resolve: object, cannot_enter: object) -> None:
 def bind(llvm_context: int, context: Context, owner: object, on_mismatch: OnMismatch) -> bool:
     """False if the LLVMContext is bound already."""
 
-def unbind(llvm_context: int) -> bool: ...
+def unbind(llvm_context: int) -> object:
+    """The owner of the binding that this ends, or None."""
 
 def bound(llvm_context: int) -> tuple[object, OnMismatch]:
     """(owner or None, what happens on a mismatch)"""

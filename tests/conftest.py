@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sysconfig
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,10 +23,15 @@ settings.load_profile("repeatable")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """OPTCTX_ENGINE=exclusive runs the tests that hold where threads take turns."""
+    skipped = {}
     if os.environ.get("OPTCTX_ENGINE") == "exclusive":
-        for item in items:
-            if item.get_closest_marker("redirected"):
-                item.add_marker(pytest.mark.skip(reason="threads take turns here"))
+        skipped["redirected"] = "threads take turns here"
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        skipped["iced"] = "iced-x86 has no wheel for free-threaded interpreters"
+    for item in items:
+        for name, reason in skipped.items():
+            if item.get_closest_marker(name):
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session")

@@ -79,6 +79,11 @@ define i32 @caller(i32 %a, i32 %b) {
 UNROLLED_ONCE = 1  # what `unrolled()` gives where nobody set `unroll-count`
 
 
+# Whether the interpreter reports switches between tasks, and whether scopes follow them.
+REPORTS_SWITCHES = sys.version_info >= (3, 14)
+FOLLOWS_TASKS = REPORTS_SWITCHES and os.environ.get("OPTCTX_ENGINE") != "exclusive"
+
+
 def unrolled() -> int:
     """How often LLVM unrolls a loop on this thread now: `unroll-count` as LLVM itself sees it."""
     result = compile_job(Job(COUNTED, "function(loop-unroll)", triple=X86, emit="ir"))

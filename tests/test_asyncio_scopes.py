@@ -1,25 +1,25 @@
-"""Scopes and asyncio; before Python 3.14 one held across an `await` is an error for whoever comes next."""
+"""Scopes and asyncio; where they do not follow tasks, one held across an `await` is an error for others."""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
 import gc
-import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any
 
 import pytest
 from llvmlite import binding
-from support import COUNTED, UNROLLED_ONCE, both, eight, four
+from support import COUNTED, FOLLOWS_TASKS, UNROLLED_ONCE, both, eight, four
 
 from optctx import OptionContext, ScopeError, current, info, run_passes
 
 pytestmark = pytest.mark.usefixtures("outside")
 
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
-follows = pytest.mark.skipif(sys.version_info >= (3, 14), reason="scopes follow the task there")
+untold = pytest.mark.skipif(FOLLOWS_TASKS, reason="scopes follow the task here: tests/test_asyncio_tasks.py")
 
 
 def copied_inside(context: OptionContext) -> contextvars.Context:
@@ -73,8 +73,11 @@ def test_tasks_and_callbacks_made_inside_a_scope_are_inside() -> None:
 @pytest.mark.redirected
 def test_run_in_executor_does_not_carry() -> None:
     async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        assert await loop.run_in_executor(None, both) == OUTSIDE  # starts the thread, which may inherit
         with four():
-            assert await asyncio.get_running_loop().run_in_executor(None, both) == OUTSIDE
+            assert await loop.run_in_executor(None, both) == OUTSIDE
 
     run(main)
 
@@ -109,7 +112,7 @@ SEEN = {
 }
 
 
-@follows
+@untold
 @pytest.mark.parametrize("act", SEEN.values(), ids=SEEN)
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_scope_held_across_an_await_is_an_error_for_the_next_task(
@@ -135,7 +138,7 @@ def test_a_scope_held_across_an_await_is_an_error_for_the_next_task(
         run(main)
 
 
-@follows
+@untold
 def test_two_tasks_that_hold_scopes_are_told_and_the_first_is_unharmed() -> None:
     async def main() -> None:
         first = Held(four())
@@ -152,7 +155,7 @@ def test_two_tasks_that_hold_scopes_are_told_and_the_first_is_unharmed() -> None
     run(main)
 
 
-@follows
+@untold
 def test_a_child_that_holds_a_scope_is_an_error_for_its_parent() -> None:
     async def main() -> None:
         with four() as context:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextvars
-import sys
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
 
 import pytest
 from llvmlite import binding
-from support import COUNTED, UNROLLED_ONCE, X86, both, eight, four, in_threads
+from support import COUNTED, REPORTS_SWITCHES, UNROLLED_ONCE, X86, both, eight, four, in_threads
 
 from optctx import OptionContext, ScopeError, _native, current, info
 from optctx.context import binding as judges
@@ -24,10 +23,13 @@ DuringARun = Callable[[Callable[[object], None]], None]
 
 @pytest.fixture(params=[False, True], ids=["calls", "switches"])
 def run_in(request: pytest.FixtureRequest) -> Iterator[RunIn]:
-    """Runs a function in a copy; with and without reports of switches, which come by hand."""
+    """Runs a function in a copy; with and without reports of switches, by hand before Python 3.14."""
     follows: bool = request.param
-    if follows and sys.version_info >= (3, 14):
-        pytest.skip("the interpreter tells of them itself")
+    if REPORTS_SWITCHES:
+        if not follows:
+            pytest.skip("this interpreter reports switches, and there is no way to be without")
+        yield lambda copy, function: copy.run(function)
+        return
 
     def told(function: Callable[[], object]) -> object:
         if follows:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import contextvars
 import gc
-import sys
 import threading
 from contextvars import copy_context
 
 import pytest
 from llvmlite import binding
-from support import COUNTED, UNROLLED_ONCE, both, eight, four, in_threads, run_python, unrolled
+from support import COUNTED, FOLLOWS_TASKS, UNROLLED_ONCE, both, eight, four, in_threads, run_python, unrolled
 
 from optctx import OptionContext, ScopeError, current, info
 
 pytestmark = pytest.mark.usefixtures("outside")
 
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
-follows = pytest.mark.skipif(sys.version_info >= (3, 14), reason="scopes follow the task there")
 
 
 def copied_inside(context: OptionContext) -> contextvars.Context:
@@ -109,7 +107,7 @@ def test_a_scope_entered_and_not_left_in_a_copy_is_named_until_somebody_leaves_i
     context, copy = four(), copy_context()
     copy.run(context.__enter__)
     assert copy.run(both) == (4, 4)
-    if sys.version_info < (3, 14):
+    if not FOLLOWS_TASKS:
         with pytest.raises(ScopeError, match=r"still inside OptionContext.*'unroll-count': 4"):
             current()
     copy.run(context.__exit__)

@@ -128,11 +128,24 @@ def test_a_change_that_fails_half_way_is_a_reason_to_take_turns(step: int) -> No
     )
 
 
+NOT_KNOWN = """
+    sys.modules["iced_x86"] = None
+    from optctx.image.decoding import CannotDecodeError
+    from optctx.image.decoding_capstone import CapstoneDecoder
+
+    def not_known(*arguments):
+        raise CannotDecodeError("not known: 90")
+
+    CapstoneDecoder.decode = not_known
+"""
+
+
 @pytest.mark.usefixtures("automatic")
 @pytest.mark.parametrize(
     ("missing", "because"),
     [
-        ('sys.modules["iced_x86"] = None', "iced-x86"),
+        ('sys.modules["iced_x86"] = sys.modules["capstone"] = None', "neither iced-x86 nor capstone"),
+        (textwrap.dedent(NOT_KNOWN), "not known: 90"),
         ('import platform; platform.machine = lambda: "riscv64"', "riscv64"),
     ],
 )

@@ -273,6 +273,7 @@ def test_a_trap_that_is_not_ours_goes_to_the_handler_that_was_there() -> None:
     """)
 
 
+@pytest.mark.iced
 def test_every_trampoline_runs_the_original_instruction_on_another_base() -> None:
     run_python(
         script("""

@@ -80,7 +80,7 @@ def test_any_other_fault_ends_the_process_as_ever(fault: str, block: str, traced
     )
     assert (done.returncode, done.stdout) == (-signal.SIGSEGV, "")
     assert done.stderr.count("Fatal Python error: Segmentation fault") == traced
-    assert done.stderr.count("most recent call first") == traced
+    assert ("most recent call first" in done.stderr) == traced  # from Python 3.14 on also of the C stack
 
 
 def test_handlers_are_as_before_afterwards_whatever_they_were() -> None:

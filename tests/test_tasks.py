@@ -185,13 +185,15 @@ def test_map_takes_the_context_of_the_moment_and_arguments_in_order() -> None:
 
 @pytest.mark.redirected
 def test_the_pool_stays_usable_by_itself_and_is_wrapped_once() -> None:
-    with ThreadPoolExecutor(1) as threads, unroll(4):
-        pool = propagating(threads)
-        assert propagating(pool) is pool
-        assert threads.submit(both).result() == OUTSIDE
-        assert pool.submit(both).result() == (4, 4)
-        assert threads.submit(both).result() == OUTSIDE
-        assert "ThreadPoolExecutor" in repr(pool)
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(both).result() == OUTSIDE  # starts the thread, which may inherit
+        with unroll(4):
+            pool = propagating(threads)
+            assert propagating(pool) is pool
+            assert threads.submit(both).result() == OUTSIDE
+            assert pool.submit(both).result() == (4, 4)
+            assert threads.submit(both).result() == OUTSIDE
+            assert "ThreadPoolExecutor" in repr(pool)
 
 
 @pytest.mark.redirected
@@ -323,10 +325,13 @@ def test_processes_of_every_start_method(tmp_path: Path) -> None:
 def test_asyncios_run_in_executor_takes_either() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
-        with ThreadPoolExecutor(2) as threads, unroll(4):
+        with ThreadPoolExecutor(1) as threads:
+            # Starts the thread, which may inherit.
             assert await loop.run_in_executor(threads, both) == OUTSIDE
-            assert await loop.run_in_executor(threads, wrap(both)) == (4, 4)
-            assert await loop.run_in_executor(propagating(threads), both) == (4, 4)
-            assert current()["unroll-count"] == 4
+            with unroll(4):
+                assert await loop.run_in_executor(threads, both) == OUTSIDE
+                assert await loop.run_in_executor(threads, wrap(both)) == (4, 4)
+                assert await loop.run_in_executor(propagating(threads), both) == (4, 4)
+                assert current()["unroll-count"] == 4
 
     asyncio.run(main())

@@ -49,6 +49,16 @@ def test_calls_past_llvmlite_are_seen_in_the_act_and_told_of_when_python_calls_l
     in_child(child)
 
 
+def test_what_a_context_puts_back_is_not_heard_of_by_who_began_to_watch_inside() -> None:
+    with OptionContext({"rng-seed": 4}, process_wide="exclusive"):
+        watcher = watch(ignore)
+    with watcher:
+        parse_module()
+        with OptionContext({"rng-seed": 5}, process_wide="exclusive"):
+            parse_module()
+    assert watcher.events == []
+
+
 def test_contexts_are_not_heard_of() -> None:
     def child() -> None:
         with watch(ignore) as watcher:

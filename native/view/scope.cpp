@@ -49,7 +49,10 @@ std::vector<void*>& orphans() {
 
 struct Stack {
     Levels levels;
-    std::optional<Level> carried;  // while switches are followed: what the running task was inside of elsewhere
+    // While switches are followed: what the running task was inside of elsewhere. LLVM sees its values at once, but
+    // nobody counts it: a thread may idle inside a copy for as long as it lives. Calls have a level of their own. There
+    // is no view where reads are to be marked, which is for calls alone.
+    std::optional<Level> carried;
     Mark shown = nullptr;
     std::size_t calls = 0;    // into LLVM, under way
     std::size_t bridged = 0;  // of these, with a level
@@ -143,18 +146,24 @@ struct Stack {
             return level.frame.image == image && (!any || level.shown == shown);
         });
         if (at != levels.rend()) return &*at;
-        return any && carried && carried->shown == shown ? &*carried : nullptr;
+        return shows_carried() && carried->frame.view != nullptr ? &*carried : nullptr;
+    }
+
+    bool shows_carried() const noexcept { return carried && carried->shown == shown; }
+    bool shows_only_carried() const noexcept {
+        return shows_carried() &&
+               std::none_of(levels.begin(), levels.end(), [this](const Level& level) { return level.shown == shown; });
     }
 
     void show_again(unsigned image) noexcept {
         const Level* level = seen(image);
-        if (level == nullptr) shown = nullptr;
+        if (level == nullptr && !shows_carried()) shown = nullptr;
         way().show(image, level == nullptr ? nullptr : &level->frame);
     }
 
     Entry drop_carried() noexcept {
         Level level = *std::exchange(carried, std::nullopt);
-        active.fetch_sub(1, std::memory_order_relaxed);
+        if (level.frame.view == nullptr) return level.entry;
         way().leave(level.frame, nullptr, nullptr);
         way().show(level.frame.image, nullptr);  // what was shown before may be gone
         return level.entry;
@@ -207,7 +216,7 @@ void after_fork_in_child() {
     release_contexts();
     const auto counted =
         std::count_if(stack.levels.begin(), stack.levels.end(), [](const Level& level) { return level.counts(); });
-    active = static_cast<std::size_t>(counted) + (stack.carried ? 1 : 0);
+    active = static_cast<std::size_t>(counted);
     count_recorders_again();
     forget_who_changes();
     way().after_fork_in_child(stack.innermost());
@@ -285,7 +294,7 @@ void leave(Mark mark) noexcept { stack.take(stack.find(mark)); }
 bool begin_call(Mark task) noexcept {
     follow_debugging();
     ++stack.calls;
-    return stack.shown == task;
+    return stack.shown == task && !stack.shows_only_carried();
 }
 
 void enter_for_call(Frame&& frame, Entry entry) {
@@ -330,10 +339,9 @@ Mark show(Entry entry, const std::shared_ptr<Context>& context) {
     std::optional<Level> next;
     if (entry.mark != nullptr && !has_entered(entry.mark)) {
         Frame frame = frame_of(context);
-        carry(frame);
+        if (context->reads() == nullptr) activate(frame);
         image = frame.image;
         next = Level{std::move(frame), Reason::scope, entry, entry.mark, nullptr};
-        active.fetch_add(1, std::memory_order_relaxed);
     }
     const Mark before = stack.carried ? stack.drop_carried().mark : nullptr;
     if (next) stack.carried.emplace(*std::move(next));

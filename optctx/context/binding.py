@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from optctx import _native
 from optctx.context.enclosing import tell
 from optctx.context.unread import judge
+from optctx.engine.attach import stay_attached
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
@@ -61,6 +62,7 @@ def bind(engine: Engine, context: OptionContext, llvm_context: ContextRef, on_mi
             f"cannot bind {context!r}: the LLVMContext at {address:#x} is bound to {bound(llvm_context)!r} "
             "already; unbind it first"
         )
+    stay_attached(engine, lambda: _native.unbind(address))
 
 
 def bound(llvm_context: ContextRef) -> OptionContext | None:
@@ -94,11 +96,10 @@ def unbind(llvm_context: ContextRef) -> None:
     Raises ScopeError if nothing is bound to it, TypeError and OptctxError as `OptionContext.bind` does.
     """
     address = llvm_context_address(llvm_context)
-    context = _bound(address)[0]
-    if not _native.unbind(address):
+    context = cast("OptionContext | None", _native.unbind(address))
+    if context is None:
         raise ScopeError(f"cannot unbind the LLVMContext at {address:#x}: no context is bound to it")
-    if context is not None:
-        judge(context, context._unread, failed=False)
+    judge(context, context._unread, failed=False)
 
 
 def _mismatch(owner: OptionContext, here: OptionContext) -> str:

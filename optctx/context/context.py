@@ -18,7 +18,7 @@ from optctx.context.stamped import agreed, stamped_overrides
 from optctx.context.state import Base, Contents, rebuild, resolve_base
 from optctx.context.text import Texts, texts_of
 from optctx.context.unread import UnreadMode, check_mode, judge, marks
-from optctx.engine.attach import Engine, attach, attached
+from optctx.engine.attach import Engine, attach, attached, stay_attached
 from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, ScopeError
 from optctx.image.typenames import type_name
@@ -46,7 +46,8 @@ class OptionContext(Mapping[str, Value]):
 
     Immutable, comparable, hashable, picklable. Entering reaches this task only, and LLVM code that it runs:
     the thread, and what copies its contextvars (`asyncio.to_thread`, tasks made inside). Threads and pools
-    begin with the process-wide values (but see `wrap`, `propagating`, and Python's `thread_inherit_context`).
+    begin with the process-wide values (but see `wrap`, `propagating`, and Python's `thread_inherit_context`,
+    which is on by default where Python has no GIL).
     One context may be entered by many threads at once and again by the same thread. What others set
     process-wide meanwhile does not reach a thread inside, and what LLVM itself writes to options inside a
     scope is gone when it is left.
@@ -315,6 +316,8 @@ class OptionContext(Mapping[str, Value]):
                 _native.enter_beside(self._native, self)
         except (_native.GateError, _native.ParseError, _native.UnwatchedError) as error:
             raise cannot_enter(self, error) from None
+        if not self._engine.way.attached:
+            stay_attached(self._engine, self.__exit__)
         return self
 
     def __exit__(

@@ -105,10 +105,12 @@ def begin_compilation(what: str) -> None:
 
     Waits while options are changed process-wide. Raises what entering raises.
     """
-    context = None if _native.in_line() else innermost(what)
+    if not _native.in_line():
+        check_in_line(what)
     try:
         _native.begin_compilation()
     except (_native.GateError, _native.ParseError, _native.UnwatchedError) as error:
+        context = innermost(what)
         assert context is not None  # nothing else is entered
         raise cannot_enter(context, error) from None
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-from optctx._native import Kind, Spans, process_wide_epoch
+from optctx._native import CoveredStorage, Kind, Spans, process_wide_epoch
 from optctx.drifting.drift import refused
-from optctx.drifting.state import State, drifted_states, live_state, registered_state
+from optctx.drifting.state import State, drifted_states, live_state, outside_contexts, registered_state
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
 
@@ -44,8 +44,19 @@ class Comparison:
         self._explained.clear()
         self._drift = self._engine.space.drift()
         self._drifted = drifted_states(self._engine, self._drift)
-        self._bytes = self._spans.read()
-        self._states = {each.record.address: live_state(self._engine, each) for each in self._refused}
+        self._bytes, self._states = self._refused_now()
+
+    def _refused_now(self) -> tuple[bytes | None, dict[int, State]]:
+        """(what tells of a change, states) without what contexts have changed; no bytes while they have."""
+        while True:
+            epoch = process_wide_epoch()
+            ours = CoveredStorage()
+            read = None if epoch % 2 else self._spans.read()
+            states = {
+                each.record.address: outside_contexts(self._engine, each, ours) for each in self._refused
+            }
+            if process_wide_epoch() == epoch:
+                return read, states
 
     def forked(self) -> None:
         """In a child of fork a thread that is gone may have been comparing."""

@@ -130,6 +130,15 @@ class _Inside(threading.local):
         self.llvm -= 1
 
 
+class _Parse:
+    """An option that LLVM is giving a value to on a thread, and what it was before."""
+
+    def __init__(self, address: int, before: State) -> None:
+        self.address = address
+        self.before = before
+        self.thread = threading.get_ident()
+
+
 class _Act(NamedTuple):
     """What LLVM was given, where it was seen in the act."""
 
@@ -140,14 +149,16 @@ class _Act(NamedTuple):
 class _Watching:
     """The watchers of this process.
 
-    What runs inside LLVM's and llvmlite's calls waits for nobody: lists are changed in single steps.
+    What runs inside LLVM's and llvmlite's calls waits for nobody: lists are changed in single steps, and
+    looked through in copies, since other threads change them at any moment. Their elements are what they are
+    by identity, so that finding one runs no code of Python's.
     """
 
     def __init__(self) -> None:
         self._changing = threading.RLock()  # of `_watchers`
         self._watchers: tuple[Watcher, ...] = ()
         self._reports: list[_Report] = []
-        self._parsing: list[tuple[int, int, State]] = []  # (thread, address of the option, before)
+        self._parsing: list[_Parse] = []
         self._inside = _Inside()
         self._engine: Engine | None = None
         self._interception: Interception | None = None
@@ -182,7 +193,7 @@ class _Watching:
         """Compares, and reports what nobody told of."""
         if self._comparison is None or not self._watchers:
             return
-        at_work = {address for _, address, _ in self._parsing}
+        at_work = {each.address for each in self._parsing.copy()}
         found = [each for each in self._comparison.differences() if each.option.record.address not in at_work]
         if found:
             moment = here()
@@ -197,7 +208,7 @@ class _Watching:
         raised: list[Exception] = []
         if self._inside.llvm:
             return raised
-        for report in [each for each in self._reports if wanted(each)]:
+        for report in [each for each in self._reports.copy() if wanted(each)]:
             try:
                 self._reports.remove(report)
             except ValueError:
@@ -219,7 +230,7 @@ class _Watching:
         """In the child only this thread lives on."""
         self._changing = threading.RLock()
         me = threading.get_ident()
-        self._parsing = [each for each in self._parsing if each[0] == me]
+        self._parsing = [each for each in self._parsing if each.thread == me]
         self._reports = [each for each in self._reports if each.thread == me]
         if self._comparison is not None:
             self._comparison.forked()
@@ -232,7 +243,7 @@ class _Watching:
             return
         with self._inside:
             self.look()
-            self._parsing.append((threading.get_ident(), address, live_state(self._engine, option)))
+            self._parsing.append(_Parse(address, live_state(self._engine, option)))
 
     def _ends(self, address: int, text: bytes | None, refused: bool) -> None:
         option = self._option(address)
@@ -253,11 +264,10 @@ class _Watching:
     def _take_begun(self, address: int) -> State | None:
         """What the option was when this thread's innermost parse of it began."""
         me = threading.get_ident()
-        for at in range(len(self._parsing) - 1, -1, -1):
-            thread, option, before = self._parsing[at]
-            if (thread, option) == (me, address):
-                del self._parsing[at]
-                return before
+        for each in reversed(self._parsing.copy()):
+            if (each.thread, each.address) == (me, address):
+                self._parsing.remove(each)
+                return each.before
         return None
 
     # Around calls

@@ -26,7 +26,16 @@ from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
 from optctx.image.survey import Survey, survey
 
-__all__ = ["Engine", "Storage", "attach", "attach_now", "attached", "detach", "when_attached"]
+__all__ = [
+    "Engine",
+    "Storage",
+    "attach",
+    "attach_now",
+    "attached",
+    "detach",
+    "stay_attached",
+    "when_attached",
+]
 
 
 @dataclass(frozen=True)
@@ -121,9 +130,12 @@ def attach_now() -> None:
 def _attach() -> Engine:
     global _engine
     if _engine is None:
-        _engine = _make()
-        for listener in _listeners:
-            listener()
+        made = _make()
+        try:
+            for listener in _listeners:
+                listener()
+        finally:
+            _engine = made  # complete: from now on other threads take it without the lock
         if _engine.choice.fell_back:
             warn_of_fallback(_engine.choice.reason)
     elif not _engine.way.attached:
@@ -155,30 +167,57 @@ def detach() -> None:
     with _lock:
         if _engine is None or not _engine.way.attached:
             return
-        bindings = bound_count()
-        if bindings:
-            raise ScopeError(
-                f"cannot detach from LLVM: contexts are bound to {bindings} LLVMContext(s), which would see "
-                "the process-wide values; unbind them first (what LLJIT has not compiled yet ends when it is "
-                "looked up, or with its tracker)"
-            )
-        inside = active_scopes()
-        if inside:
-            raise ScopeError(
-                f"cannot detach from LLVM: {inside} scope(s) are still entered in this process; "
-                "leave them first"
-            )
-        recording = active_recorders()
-        if recording:
-            raise ScopeError(
-                f"cannot detach from LLVM: {recording} block(s) record what it reads; leave them first"
-            )
+        # Whoever enters, binds or records is counted first and looks at this then (`stay_attached`): either
+        # it is seen here, or it attaches again.
+        _engine.way.attached = False
         try:
-            _engine.way.detach()
-        except RuntimeError as error:
-            raise UnsupportedImageError(
-                f"could not detach from LLVM, nothing was changed: {error}"
-            ) from error
+            _check_unused()
+            _detach(_engine.way)
+        except BaseException:
+            _engine.way.attached = True
+            raise
+
+
+def stay_attached(engine: Engine, take_back: Callable[[], object]) -> None:
+    """For who was counted just now: attaches again if somebody detached meanwhile.
+
+    Raises what attaching raises, after `take_back`.
+    """
+    if engine.way.attached:
+        return
+    try:
+        attach()
+    except BaseException:
+        take_back()
+        raise
+
+
+def _detach(way: Way) -> None:
+    try:
+        way.detach()
+    except RuntimeError as error:
+        raise UnsupportedImageError(f"could not detach from LLVM, nothing was changed: {error}") from error
+
+
+def _check_unused() -> None:
+    """Raises ScopeError while anybody needs what attaching has done."""
+    bindings = bound_count()
+    if bindings:
+        raise ScopeError(
+            f"cannot detach from LLVM: contexts are bound to {bindings} LLVMContext(s), which would see "
+            "the process-wide values; unbind them first (what LLJIT has not compiled yet ends when it is "
+            "looked up, or with its tracker)"
+        )
+    inside = active_scopes()
+    if inside:
+        raise ScopeError(
+            f"cannot detach from LLVM: {inside} scope(s) are still entered in this process; leave them first"
+        )
+    recording = active_recorders()
+    if recording:
+        raise ScopeError(
+            f"cannot detach from LLVM: {recording} block(s) record what it reads; leave them first"
+        )
 
 
 def _make() -> Engine:

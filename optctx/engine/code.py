@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from optctx._native import Image
 from optctx.errors import UnsupportedImageError
+from optctx.image.pointers import PointerTable, find_pointers
+from optctx.image.printing import Printing
 from optctx.image.reporting import ReportingObject
+from optctx.image.sites import Site, SiteRefusal, find_sites
 from optctx.image.state import State
 from optctx.image.survey import OptionRecord
-
-if TYPE_CHECKING:  # decoding needs iced-x86, which is not everywhere
-    from optctx.image.pointers import PointerTable
-    from optctx.image.printing import Printing
-    from optctx.image.sites import Site, SiteRefusal
 
 __all__ = ["Code", "read_code"]
 
@@ -49,9 +46,6 @@ def read_code(
 
     Raises UnsupportedImageError if an instruction that LLVM reports through cannot be redirected.
     """
-    from optctx.image.pointers import find_pointers
-    from optctx.image.sites import find_sites
-
     spans = _spans(records)
     tables, loose = find_pointers(image, spans)
     others = [(part.address, part.size) for part in reporting]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from optctx._native import NO_SLOT, Image, Kind, Ownership, Region, Role
 from optctx.engine.code import Code, read_code
@@ -12,11 +11,9 @@ from optctx.engine.readers import Readers
 from optctx.engine.refusals import PlannedOption, refuse
 from optctx.image.printing import Printing, find_printing
 from optctx.image.reporting import ReportingObject
+from optctx.image.sites import Site
 from optctx.image.state import State, find_state
 from optctx.image.survey import OptionRecord, Survey
-
-if TYPE_CHECKING:  # decoding needs iced-x86, which is not everywhere
-    from optctx.image.sites import Site
 
 __all__ = ["Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from optctx import _native
-
-if TYPE_CHECKING:  # decoding needs iced-x86, which is not everywhere
-    from optctx.image.sites import Site
+from optctx.image.sites import Site
 
 __all__ = ["Reader", "Readers"]
 

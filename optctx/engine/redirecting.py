@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from optctx._native import (
     Context,
@@ -15,14 +15,14 @@ from optctx._native import (
     configure_bindings,
     thread_offset,
 )
+from optctx.engine.hooks import prepare_hooks
 from optctx.engine.plan import Plan, plan_redirected
 from optctx.engine.way import IMAGE_INDEX, CannotRedirectError, Clock, Way, add_occurrence_of
 from optctx.errors import UnsupportedImageError
+from optctx.image.decoding import CannotDecodeError, decoder
 from optctx.image.reporting import find_reporting
 from optctx.image.survey import Survey
-
-if TYPE_CHECKING:
-    from optctx.engine.hooks import Hooks
+from optctx.image.trampolines import access_at, trampoline
 
 __all__ = ["Redirecting"]
 
@@ -43,13 +43,20 @@ class Redirecting(Way):
         Raises CannotRedirectError, and UnsupportedImageError if the library does not check out.
         """
         _check_machine()
+        try:
+            self.decoder = decoder()
+            self._prepare(image, survey, clock)
+        except CannotDecodeError as error:
+            raise CannotRedirectError(f"instructions cannot be decoded: {error}") from error
+
+    def _prepare(self, image: Image, survey: Survey, clock: Clock) -> None:
         reporting = find_reporting(image)
         self.plan = plan_redirected(image, survey, reporting)
         clock.lap("sites")
         code = _trampolines(self.plan)
         clock.lap("trampolines")
         try:
-            self.hooks = _hooks(image)
+            self.hooks = prepare_hooks(image)
             self.follows_lljit = self.hooks.follows_lljit
             clock.lap("entrances")
             self.transaction = Transaction([*code, *self.hooks.code], image.text_begin, image.text_end)
@@ -102,8 +109,6 @@ class Redirecting(Way):
 
     def reading_instructions(self) -> list[tuple[int, int, int]]:
         """(address, number of the base register, index of the reader) of each behind a reader's word."""
-        from optctx.image.trampolines import access_at
-
         return [
             (self.transaction.trampoline_of(site.address) + access_at(site), site.scratch, reader)
             for site in self.plan.code.sites
@@ -116,6 +121,7 @@ class Redirecting(Way):
     def report(self) -> dict[str, Any]:
         code = self.plan.code
         return {
+            "decoder": self.decoder.name,
             "sites": {
                 "redirected": len(code.sites),
                 "by_tactic": dict(Counter(site.tactic.value for site in code.sites)),
@@ -146,21 +152,9 @@ def _check_machine() -> None:
     machine = platform.machine()
     if machine != _PROCESSOR:
         raise CannotRedirectError(f"the instructions of this processor, {machine}, are not known here")
-    try:
-        import iced_x86  # noqa: F401
-    except ImportError as error:
-        raise CannotRedirectError(f"instructions cannot be decoded: {error}; install iced-x86") from error
-
-
-def _hooks(image: Image) -> Hooks:
-    from optctx.engine.hooks import prepare_hooks  # needs the decoder
-
-    return prepare_hooks(image)
 
 
 def _trampolines(plan: Plan) -> list[tuple[int, bytes, bytes]]:
     """(address, bytes, what is to run instead) for every site."""
-    from optctx.image.trampolines import trampoline
-
     offset = thread_offset(IMAGE_INDEX)
     return [(site.address, site.code, trampoline(site, *plan.word(site), offset)) for site in plan.code.sites]

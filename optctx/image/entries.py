@@ -6,12 +6,10 @@ which argument is the module or function, counted with the hidden first argument
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 
-from iced_x86 import Decoder
-
 from optctx._native import Image, Skip, Span, Subject, find_branches, find_data_pointers
+from optctx.image.decoding import LONGEST, decoder
 
 __all__ = ["Entrance", "Intercepted", "Ways", "find_ways"]
 
@@ -125,10 +123,11 @@ def _branches(image: Image, intercepted: dict[int, Intercepted]) -> list[Entranc
             continue  # between functions: padding or a table
         if not function.name.startswith(intercepted[target].caller):
             continue
-        code = image.initial_bytes(function.address, address + _BRANCH - function.address)
-        last = deque(Decoder(64, code, ip=function.address), maxlen=1)[0]
-        if last.ip == address:
-            found.append(Entrance(address, target, code[-_BRANCH:]))
+        begin, last = function.address, address + _BRANCH - 1
+        size = min(max(function.size, last + 1 - begin), last + LONGEST - begin)
+        code = image.initial_bytes(begin, size)
+        if decoder().start_over(code, begin, last) == address:
+            found.append(Entrance(address, target, code[address - begin : last + 1 - begin]))
     return found
 
 

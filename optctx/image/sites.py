@@ -1,36 +1,21 @@
 """Finds every instruction that refers to given storage, and decides how each one can be redirected.
 
-A native scan proposes places; iced-x86 decodes each function up to them: only real instructions count.
+A native scan proposes places; each function is decoded up to them: only real instructions count.
 """
 
 from __future__ import annotations
 
 import bisect
 import enum
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from iced_x86 import (
-    Decoder,
-    FlowControl,
-    Instruction,
-    InstructionInfoFactory,
-    MemorySizeExt,
-    Mnemonic,
-    OpAccess,
-    OpKind,
-    Register,
-    RegisterExt,
-)
-
 from optctx._native import FunctionReferences, Image, Span, find_references
+from optctx.image.decoding import LONGEST, Decoder, Reference, decoder
 
-__all__ = ["Site", "SiteRefusal", "Tactic", "find_accesses", "find_sites"]
+__all__ = ["Site", "SiteRefusal", "Tactic", "find_accesses", "find_sites", "judge", "references_at"]
 
 _JUMP_SIZE = 5  # bytes of jmp rel32
-_LONGEST = 15  # bytes of an x86 instruction
-_WRITES = {OpAccess.WRITE, OpAccess.READ_WRITE, OpAccess.COND_WRITE, OpAccess.READ_COND_WRITE}
 # rsp (4) and r12 (12) as a base need a SIB byte, which would make the instruction longer.
 _NEEDS_SIB = {4, 12}
 
@@ -87,16 +72,15 @@ class _Regions:
 def find_sites(image: Image, spans: Sequence[tuple[int, int]]) -> tuple[list[Site], list[SiteRefusal]]:
     """Every run-time reference into the (address, size) spans, which are sorted and disjoint."""
     regions = _Regions(spans)
-    factory = InstructionInfoFactory()
     sites: list[Site] = []
     refusals: list[SiteRefusal] = []
     for references in find_references(image, [Span(begin, size) for begin, size in spans]):
         name = references.function.name
-        for instruction, code, modrm_at in _instructions(image, references):
-            region = regions.find(instruction.ip_rel_memory_address)
+        for reference in _references(image, references):
+            region = regions.find(reference.target)
             if region is None:
                 continue
-            outcome = _judge(factory, instruction, code, modrm_at, region, name)
+            outcome = judge(reference, region, name)
             if isinstance(outcome, Site):
                 sites.append(outcome)
             else:
@@ -107,109 +91,92 @@ def find_sites(image: Image, spans: Sequence[tuple[int, int]]) -> tuple[list[Sit
 def find_accesses(image: Image, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """(address, bytes) of what run-time instructions refer to at or in the spans, redirectable or not."""
     return [
-        (instruction.ip_rel_memory_address, _memory_bytes(instruction))
+        (reference.target, reference.memory_bytes)
         for references in find_references(image, [Span(begin, size) for begin, size in spans])
-        for instruction, _, _ in _instructions(image, references)
+        for reference in _references(image, references)
     ]
 
 
-def _instructions(image: Image, references: FunctionReferences) -> Iterator[tuple[Instruction, bytes, int]]:
-    """The real instructions with a RIP-relative operand at the proposed places: (itself, bytes, ModRM index).
-
-    Decoding runs from the start of the function, so a place in the middle of an instruction is seen as such.
-    """
+def _references(image: Image, references: FunctionReferences) -> Iterator[Reference]:
     begin = references.function.address
     if not references.function.name:
         return  # outside every function: padding or a table, not code that a symbol leads to
     places = references.modrm_at
-    end = min(begin + references.function.size, places[-1] + _LONGEST)
-    data = image.initial_bytes(begin, end - begin)
+    end = min(begin + references.function.size, places[-1] + LONGEST)
+    yield from references_at(places, image.initial_bytes(begin, end - begin), begin, decoder())
+
+
+def references_at(places: Sequence[int], code: bytes, begin: int, by: Decoder) -> Iterator[Reference]:
+    """The real instructions with a RIP-relative operand whose ModRM byte is at one of the places, ascending.
+
+    Decoding runs from the start of the function, so a place in the middle of an instruction is seen as such.
+    """
     position = begin  # always the start of an instruction
     for place in places:
         if place < position:
             continue  # inside the instruction before
-        start = _start_of(data, begin, position, place)
-        decoder = Decoder(64, data[start - begin : start - begin + _LONGEST], ip=start)
-        instruction = decoder.decode()
-        position = instruction.next_ip
-        if instruction.is_ip_rel_memory_operand:
-            at = decoder.get_constant_offsets(instruction).displacement_offset - 1
-            if start + at == place:
-                yield instruction, data[start - begin : position - begin], at
+        start = by.start_over(code[position - begin : place + LONGEST - begin], position, place)
+        position, reference = by.decode(code[start - begin : start - begin + LONGEST], start)
+        if reference is not None and start + reference.modrm_at == place:
+            yield reference
 
 
-def _start_of(data: bytes, begin: int, position: int, place: int) -> int:
-    """Address of the instruction that holds the byte at `place`, decoding from `position` on.
-
-    The bytes given to the decoder end with that byte, so that instruction is the last one, cut off or not.
-    """
-    decoder = Decoder(64, data[position - begin : place + 1 - begin], ip=position)
-    return int(deque(decoder, maxlen=1)[0].ip)
-
-
-def _judge(
-    factory: InstructionInfoFactory,
-    instruction: Instruction,
-    code: bytes,
-    modrm_at: int,
-    region: tuple[int, int],
-    function: str,
-) -> Site | SiteRefusal:
+def judge(reference: Reference, region: tuple[int, int], function: str) -> Site | SiteRefusal:
+    """How the instruction, of that function, can be redirected: it refers into the (address, size) region."""
     begin, size = region
-    offset = instruction.ip_rel_memory_address - begin
+    code, offset = reference.code, reference.target - begin
 
     def refuse(reason: str) -> SiteRefusal:
-        return SiteRefusal(instruction.ip, begin, function, code, reason)
+        return SiteRefusal(reference.address, begin, function, code, reason)
 
-    if instruction.flow_control != FlowControl.NEXT:
+    def site(tactic: Tactic, scratch: int, writes: bool, takes_address: bool, reads: bool) -> Site:
+        return Site(
+            reference.address,
+            code,
+            begin,
+            offset,
+            function,
+            tactic,
+            scratch,
+            reference.modrm_at,
+            writes,
+            takes_address,
+            reads,
+        )
+
+    if reference.branches:
         if len(code) != len(_CALL_THROUGH_MEMORY) + 4 or code[:1] != _CALL_THROUGH_MEMORY[:1]:
             return refuse("a branch of another kind than call or jmp through memory")
-        return Site(
-            instruction.ip, code, begin, offset, function, Tactic.CALL, _R11, modrm_at, False, False, True
-        )
+        return site(Tactic.CALL, _R11, False, False, True)
     if len(code) < _JUMP_SIZE:
         return refuse("shorter than a jump")
-    info = factory.info(instruction)
-    used = {RegisterExt.full_register(use.register): use.access for use in info.used_registers()}
-    if Register.RSP in used:
+    if not reference.known:
+        return refuse("not known well enough by the decoder that is installed")
+    if _RSP in reference.registers:
         return refuse("uses the stack pointer")
-    takes_address = instruction.mnemonic == Mnemonic.LEA
-    memory = info.used_memory()
-    if not takes_address and (len(memory) != 1 or offset + _memory_bytes(instruction) > size):
+    takes_address = reference.mnemonic == "lea"
+    if not takes_address and (reference.memory_accesses != 1 or offset + reference.memory_bytes > size):
         return refuse("reaches past the storage")
-    if not takes_address and _memory_bytes(instruction) >= _VECTOR and instruction.mnemonic not in _UNALIGNED:
+    if not takes_address and reference.memory_bytes >= _VECTOR and reference.mnemonic not in _UNALIGNED:
         return refuse("may need storage that is aligned as LLVM's own is")
-    scratch = _destination(instruction)
+    scratch = _destination(reference)
     tactic = Tactic.DESTINATION
     if scratch is None:
         tactic = Tactic.SAVED
-        scratch = next(n for n in (0, 1, 2, 6, 7, 3, 5) if Register.RAX + n not in used)
-    writes = not takes_address and memory[0].access in _WRITES
-    reads = takes_address or memory[0].access != OpAccess.WRITE
-    return Site(
-        instruction.ip, code, begin, offset, function, tactic, scratch, modrm_at, writes, takes_address, reads
-    )
-
-
-def _memory_bytes(instruction: Instruction) -> int:
-    return int(MemorySizeExt.size(instruction.memory_size))
+        scratch = next(n for n in (0, 1, 2, 6, 7, 3, 5) if n not in reference.registers)
+    writes = not takes_address and reference.writes
+    return site(tactic, scratch, writes, takes_address, takes_address or reference.reads)
 
 
 _CALL_THROUGH_MEMORY = bytes.fromhex("ff15")  # or ff25, which is jmp
-_R11 = 11
+_RSP, _R11 = 4, 11
 _VECTOR = 16  # bytes: SSE operands of that size are aligned unless the instruction says otherwise
-_UNALIGNED = {Mnemonic.MOVUPS, Mnemonic.MOVUPD, Mnemonic.MOVDQU, Mnemonic.LDDQU}
+_UNALIGNED = {"movups", "movupd", "movdqu", "lddqu"}
+_OVERWRITING = {"mov", "movzx", "movsx", "movsxd", "lea"}
 
 
-_OVERWRITING = {Mnemonic.MOV, Mnemonic.MOVZX, Mnemonic.MOVSX, Mnemonic.MOVSXD, Mnemonic.LEA}
-
-
-def _destination(instruction: Instruction) -> int | None:
+def _destination(reference: Reference) -> int | None:
     """Number of a register that the instruction overwrites whole without reading it, if it can be a base."""
-    if instruction.mnemonic not in _OVERWRITING or instruction.op0_kind != OpKind.REGISTER:
-        return None
-    register = instruction.op0_register
-    if RegisterExt.size(register) < 4:  # writing 8 or 16 bits keeps the others
-        return None
-    number = RegisterExt.number(register)
-    return None if number in _NEEDS_SIB else int(number)
+    if reference.mnemonic not in _OVERWRITING or reference.first_bytes < 4:
+        return None  # writing 8 or 16 bits keeps the others
+    return None if reference.first in _NEEDS_SIB else reference.first

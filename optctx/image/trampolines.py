@@ -17,9 +17,8 @@ from __future__ import annotations
 
 import struct
 
-from iced_x86 import Decoder, Mnemonic, Register, RegisterExt
-
 from optctx.errors import UnsupportedImageError
+from optctx.image.decoding import decoder
 from optctx.image.sites import Site, Tactic
 
 __all__ = ["access_at", "trampoline"]
@@ -81,10 +80,12 @@ def _branch(site: Site) -> bytes:
 
 def _load_address(site: Site) -> bytes:
     """mov destination, [scratch], where the instruction was lea destination, [rip + displacement]."""
-    lea = Decoder(64, site.code, ip=site.address).decode()
-    destination = RegisterExt.number(lea.op0_register)
-    if lea.mnemonic != Mnemonic.LEA or RegisterExt.size(lea.op0_register) != _WORD:
-        raise UnsupportedImageError(f"expected lea of 64 bits at {site.address:#x}, found '{lea}'")
+    lea = decoder().decode(site.code, site.address).reference
+    if lea is None or lea.mnemonic != "lea" or lea.first is None or lea.first_bytes != _WORD:
+        raise UnsupportedImageError(
+            f"expected lea of 64 bits at {site.address:#x} in {site.function}, found {site.code.hex()}"
+        )
+    destination = lea.first
     rex = _REX_W | (_REX_R if destination >= 8 else 0) | (_REX_B if site.scratch >= 8 else 0)
     modrm = (
         0x40 | (destination & 7) << 3 | (site.scratch & 7)
@@ -118,23 +119,9 @@ _LEGACY_PREFIXES = frozenset(bytes.fromhex("66f2f32e3626643e65f0"))
 
 def _check(site: Site, code: bytes) -> None:
     """Decodes what was written: the same instruction, on the memory that was meant."""
-    old = Decoder(64, site.code, ip=site.address).decode()
-    new = Decoder(64, code, ip=site.address).decode()
-    same = (
-        new.code == old.code
-        and new.len == len(code)
-        and new.memory_base == Register.RAX + site.scratch
-        and new.memory_index == Register.NONE
-        and new.memory_displacement == site.offset
-        and new.op_count == old.op_count
-        and all(new.op_kind(i) == old.op_kind(i) for i in range(old.op_count))
-        and new.op0_register == old.op0_register
-        and new.op1_register == old.op1_register
-        and new.op2_register == old.op2_register
-    )
-    if not same:
+    difference = decoder().difference(site.code, code, site.address, site.scratch, site.offset)
+    if difference:
         raise UnsupportedImageError(
             f"the instruction {site.code.hex()} at {site.address:#x} in {site.function} "
-            "could not be rewritten: "
-            f"{code.hex()} decodes as '{new}', expected '{old}' on another base"
+            f"could not be rewritten: {code.hex()} {difference}"
         )

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from optctx._native import NativeScopeError, Recorder
 from optctx.context.scope import follow_tasks
-from optctx.engine.attach import attach
+from optctx.engine.attach import attach, stay_attached
 from optctx.engine.reading import reading
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.records.log import Log
@@ -37,6 +37,7 @@ def record() -> Iterator[Log]:
         recorder = Recorder.start(engine.space)
     except RuntimeError as error:
         raise UnsupportedImageError(f"cannot record what LLVM reads: {error}; nothing was changed") from error
+    stay_attached(engine, recorder.stop)
     log = Log(engine, recorder)
     try:
         yield log

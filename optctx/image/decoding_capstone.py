@@ -1,0 +1,203 @@
+"""Decoding with capstone: ctypes over the library that comes with it.
+
+It is trusted with what instructions are and how long they are, but for a few that are not taken from it. What
+they read and write it often gets wrong: that is in `optctx.image.effects`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from typing import Any
+
+import capstone
+from capstone import x86_const as x86
+
+from optctx.image.decoding import LONGEST, CannotDecodeError, Decoded, Reference
+from optctx.image.effects import AS_FIRST, AS_OTHER, READ, WRITE, implicit_registers
+
+__all__ = ["CapstoneDecoder"]
+
+_MAJOR = 5  # of the library whose structures these are
+_INSTRUCTION = ctypes.POINTER(capstone._cs_insn)
+_PLACE, _SIZE, _ADDRESS = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {  # result, arguments (capstone.h); the first is a handle
+    "cs_malloc": (_INSTRUCTION, _SIZE),
+    "cs_free": (None, _INSTRUCTION, _SIZE),
+    "cs_disasm": (_SIZE, _SIZE, _PLACE, _SIZE, _ADDRESS, _SIZE, ctypes.POINTER(_INSTRUCTION)),
+    "cs_disasm_iter": (
+        ctypes.c_bool,
+        _SIZE,
+        ctypes.POINTER(_PLACE),
+        ctypes.POINTER(_SIZE),
+        ctypes.POINTER(_ADDRESS),
+        _INSTRUCTION,
+    ),
+}
+
+_BRANCHES = {"call", "jmp", "lcall", "ljmp"}
+_NEAR = {2, 4}  # of a branch through memory, what its ModRM byte has for a register
+_MORE_THAN_ANY = 1 << 14  # bytes: what an instruction refers to is shorter
+_WRONG_SIZE = {"comisd": 8}  # bytes that it refers to, where capstone has another number
+_OPERAND_SIZE = 0x66
+_UNSURE_WITH_SIZE = {"movsxd", "push", "pop"}  # with that prefix: not the size that capstone has
+
+# Those that capstone takes for shorter or longer than they are: ud0 and ud1, which have operands; jo, jno and
+# ret with an operand size, which the processor ignores. And bytes that may be one of them.
+_NEVER = {x86.X86_INS_UD0, x86.X86_INS_UD1}
+_NOT_WITH_SIZE = {x86.X86_INS_JO, x86.X86_INS_JNO, x86.X86_INS_RET}
+_PREFIXES = rb"[\x26\x2e\x36\x3e\x64-\x67\xf0\xf2\xf3]*"
+_WITH_SIZE = re.compile(_PREFIXES + rb"\x66")
+_DOUBTFUL = re.compile(rb"\x0f[\xb9\xff]|\x66" + _PREFIXES + rb"[\x40-\x4f]?(\x0f[\x80\x81]|\xc2)")
+
+
+def _registers() -> tuple[dict[int, int], list[int]]:
+    """By general register of any size: number of the 64-bit one; and these by number."""
+    sizes = [["rax", "eax", "ax", "al", "ah"], ["rcx", "ecx", "cx", "cl", "ch"]]
+    sizes += [["rdx", "edx", "dx", "dl", "dh"], ["rbx", "ebx", "bx", "bl", "bh"]]
+    sizes += [[f"r{name}", f"e{name}", name, f"{name}l"] for name in ("sp", "bp", "si", "di")]
+    sizes += [[f"r{n}", f"r{n}d", f"r{n}w", f"r{n}b"] for n in range(8, 16)]
+    found = [[getattr(x86, f"X86_REG_{name.upper()}") for name in names] for names in sizes]
+    return {each: number for number, same in enumerate(found) for each in same}, [same[0] for same in found]
+
+
+_GENERAL, _BASES = _registers()
+
+
+class CapstoneDecoder:
+    """See `optctx.image.decoding.Decoder`. One for a process: what it has allocated stays."""
+
+    name = "capstone"
+
+    def __init__(self) -> None:
+        """Raises ImportError for a library of another version."""
+        major, minor, _ = capstone.cs_version()
+        if major != _MAJOR:
+            raise ImportError(f"found capstone {major}.{minor}, expected {_MAJOR}")
+        self._library = ctypes.CDLL(capstone._cs._name)  # with prototypes of its own
+        for name, (result, *arguments) in _FUNCTIONS.items():
+            function = getattr(self._library, name)
+            function.restype, function.argtypes = result, arguments
+        # Details take most of the time, and on the way to an instruction nobody wants them.
+        self._plain = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
+        self._detailed = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
+        self._detailed.detail = True
+        self._one = self._library.cs_malloc(self._detailed.csh)
+
+    def start_over(self, code: bytes, address: int, place: int) -> int:
+        # What is given to the decoder ends with that byte: an instruction that goes on is not decoded.
+        size = place + 1 - address
+        many = _INSTRUCTION()
+        count = self._library.cs_disasm(self._plain.csh, code, size, address, 0, ctypes.byref(many))
+        end = address
+        if count:
+            last = many[count - 1]
+            begin, end = last.address, last.address + last.size
+            doubtful = _DOUBTFUL.search(code, 0, size) and next(
+                (bytes(each.bytes[: each.size]) for each in many[:count] if _is_doubtful(each)), None
+            )
+            self._library.cs_free(many, count)
+            if doubtful:
+                raise CannotDecodeError(f"capstone is not sure of {doubtful.hex()}, after {address:#x}")
+            if end == address + size:
+                return int(begin)
+        rest = code[end - address : end - address + LONGEST]
+        if end + self._decode(rest, end).size <= place:
+            raise CannotDecodeError(f"capstone is not sure of {rest.hex()} at {end:#x}")
+        return int(end)
+
+    def decode(self, code: bytes, address: int) -> Decoded:
+        instruction = self._decode(code[:LONGEST], address)
+        end = address + instruction.size
+        if instruction.size > len(code):
+            return Decoded(end, None)
+        code = code[: instruction.size]
+        detail = instruction.detail.contents.arch.x86
+        at = detail.encoding.modrm_offset
+        if not at or code[at] & 0xC7 != 0x05:
+            return Decoded(end, None)
+        if instruction.id == x86.X86_INS_MOV and not _has_memory(detail):
+            return Decoded(end, None)  # to or from a control register
+        target = end + int.from_bytes(code[at + 1 : at + 5], "little", signed=True)
+        if detail.addr_size == 4:
+            target &= 0xFFFFFFFF
+        mnemonic = instruction.mnemonic.decode().rpartition(" ")[2]  # without lock, rep and so on
+        return Decoded(end, _reference((address, code, at, target), mnemonic, detail))
+
+    def difference(self, old: bytes, new: bytes, address: int, base: int, displacement: int) -> str:
+        was, _, was_text = self._parts(old, address)
+        now, memory, now_text = self._parts(new, address)
+        same = now == was and self._one.contents.size == len(new)
+        if same and memory == (_BASES[base], x86.X86_REG_INVALID, displacement):
+            return ""
+        return f"decodes as '{now_text}', expected '{was_text}' on another base"
+
+    def _parts(self, code: bytes, address: int) -> tuple[list[Any], tuple[int, int, int] | None, str]:
+        """What stays as it is on another base; (base, index, displacement); how it reads."""
+        instruction = self._decode(code, address)
+        detail = instruction.detail.contents.arch.x86
+        kept = [instruction.id, bytes(detail.prefix), bytes(detail.opcode), detail.addr_size]
+        memory = None
+        for operand in detail.operands[: detail.op_count]:
+            kept += [operand.type, operand.size]
+            if operand.type == x86.X86_OP_MEM:
+                kept.append(operand.mem.segment)
+                memory = operand.mem.base, operand.mem.index, operand.mem.disp
+            else:
+                kept.append(operand.reg if operand.type == x86.X86_OP_REG else operand.imm)
+        return kept, memory, f"{instruction.mnemonic.decode()} {instruction.op_str.decode()}"
+
+    def _decode(self, code: bytes, address: int) -> Any:
+        """The first instruction, good until the next call. Of one that is cut off, the size is the whole."""
+        # Zeros do for what is missing: every instruction that is long enough to be cut off can end with them.
+        place, size, at = _PLACE(code + bytes(LONGEST - len(code))), _SIZE(LONGEST), _ADDRESS(address)
+        known = self._library.cs_disasm_iter(
+            self._detailed.csh, ctypes.byref(place), ctypes.byref(size), ctypes.byref(at), self._one
+        )
+        instruction = self._one.contents
+        if not known or _is_doubtful(instruction):
+            raise CannotDecodeError(f"capstone is not sure of {code.hex()} at {address:#x}")
+        return instruction
+
+
+def _is_doubtful(instruction: Any) -> bool:
+    if instruction.id in _NOT_WITH_SIZE:
+        return _WITH_SIZE.match(bytes(instruction.bytes)) is not None
+    return instruction.id in _NEVER
+
+
+def _has_memory(detail: Any) -> bool:
+    return any(operand.type == x86.X86_OP_MEM for operand in detail.operands[: detail.op_count])
+
+
+def _reference(place: tuple[int, bytes, int, int], mnemonic: str, detail: Any) -> Reference:
+    operands = detail.operands[: detail.op_count]
+    at = next((i for i, each in enumerate(operands) if each.type == x86.X86_OP_MEM), None)
+    access = None if at is None else (AS_OTHER if at else AS_FIRST).get(mnemonic)
+    if mnemonic in _BRANCHES:
+        size = operands[0].size if detail.modrm >> 3 & 7 in _NEAR else _MORE_THAN_ANY
+        return Reference(*place, size, mnemonic, branches=True, known=True)
+    unsure = mnemonic in _UNSURE_WITH_SIZE and _OPERAND_SIZE in detail.prefix
+    if at is None or access is None or unsure:
+        return Reference(*place, _MORE_THAN_ANY, mnemonic, branches=False, known=False)
+    size = _WRONG_SIZE.get(mnemonic, operands[at].size) if access else 0
+    named = [each.reg for each in operands if each.type == x86.X86_OP_REG]
+    return Reference(
+        *place,
+        size,
+        mnemonic,
+        branches=False,
+        known=True,
+        registers={_GENERAL[register] for register in named if register in _GENERAL}
+        | implicit_registers(mnemonic, len(operands), size),
+        first=_GENERAL.get(named[0]) if at else None,
+        first_bytes=operands[0].size if at else 0,
+        memory_accesses=_accesses(mnemonic, access),
+        reads=bool(access & READ),
+        writes=bool(access & WRITE),
+    )
+
+
+def _accesses(mnemonic: str, access: int) -> int:
+    """Operands in memory: the named one, and the stack."""
+    return int(access != 0) + (mnemonic in ("push", "pop"))

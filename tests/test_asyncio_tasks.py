@@ -1,0 +1,238 @@
+"""Scopes that are held across an `await`, where the interpreter reports switches (Python 3.14)."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from llvmlite import binding
+from support import (
+    COUNTED,
+    FOLLOWS_TASKS,
+    SCALE,
+    UNROLLED_ONCE,
+    X86,
+    both,
+    eight,
+    four,
+    in_threads,
+    unrolled_by_llvmlite,
+)
+
+from optctx import OptionContext, ScopeError, current, info, record
+from optctx.fresh import FreshProcess, Job, Result, compile_job
+
+pytestmark = [
+    pytest.mark.skipif(not FOLLOWS_TASKS, reason="scopes follow tasks from Python 3.14 on, without turns"),
+    pytest.mark.usefixtures("outside"),
+]
+
+OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
+Main = Callable[[], Coroutine[Any, Any, None]]
+JOBS = [
+    replace(job, options=options)
+    for job in (Job(SCALE, triple=X86), Job(COUNTED, "default<O2>", triple=X86, emit="assembly"))
+    for options in (
+        (),
+        ("-unroll-count=2",),
+        ("-unroll-count=8", "-force-vector-width=1"),
+        ("-force-vector-width=8", "-force-vector-interleave=2"),
+        ("-vectorize-loops=false", "-x86-asm-syntax=intel"),
+        ("-enable-tail-merge=false", "-unroll-runtime=false"),
+    )
+]
+
+
+def run(main: Main, *, eager: bool = False) -> None:
+    async def started() -> None:
+        if eager:
+            asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+        await main()
+
+    asyncio.run(started())
+
+
+def test_two_tasks_hold_scopes_and_others_are_outside() -> None:
+    async def hold(context: OptionContext, seen: list[object], meet: asyncio.Barrier) -> None:
+        with context:
+            for _ in range(3):
+                seen.append((both(), current() is context))
+                await meet.wait()
+        seen.append(both())
+
+    async def main() -> None:
+        meet = asyncio.Barrier(3)
+        seen: list[list[object]] = [[], []]
+        tasks = [
+            asyncio.create_task(hold(context, seen[number], meet))
+            for number, context in enumerate((four(), eight()))
+        ]
+        for _ in range(3):
+            await meet.wait()
+            assert both() == OUTSIDE
+            assert current() == OptionContext(base="defaults")
+        await asyncio.gather(*tasks)
+        assert seen == [[((4, 4), True)] * 3 + [OUTSIDE], [((8, 8), True)] * 3 + [OUTSIDE]]
+
+    run(main)
+
+
+@pytest.mark.parametrize("eager", [False, True], ids=["tasks", "eager tasks"])
+def test_interleaved_tasks_compile_as_fresh_processes_do(fresh: FreshProcess, eager: bool) -> None:
+    expected = {job: fresh.compile(job) for job in JOBS}
+    assert len(set(expected.values())) > len(JOBS) // 2
+
+    async def work(number: int) -> int:
+        dice = random.Random(number)
+        right = 0
+        for _ in range(6):
+            job = dice.choice(JOBS)
+            with OptionContext.from_args(job.options, base="defaults"):
+                await asyncio.sleep(dice.choice((0, 0, 0.001)))
+                right += compile_job(job) == expected[job]
+                await asyncio.sleep(0)
+                inner = dice.choice(JOBS)
+                with OptionContext.from_args(inner.options, base="defaults"):
+                    await asyncio.sleep(0)
+                    right += compile_job(inner) == expected[inner]
+                right += compile_job(job) == expected[job]
+        return right
+
+    async def main() -> None:
+        assert await asyncio.gather(*map(work, range(8))) == [18] * 8
+
+    run(main, eager=eager)
+
+
+def test_loops_on_several_threads_follow_their_own_tasks(fresh: FreshProcess) -> None:
+    expected = {job: fresh.compile(job) for job in JOBS}
+
+    async def work(job: Job) -> Result:
+        with OptionContext.from_args(job.options, base="defaults"):
+            for _ in range(5):
+                await asyncio.sleep(0)
+            return compile_job(job)
+
+    async def main() -> None:
+        assert await asyncio.gather(*map(work, JOBS)) == list(expected.values())
+
+    in_threads([lambda: run(main)] * 3)
+
+
+def test_code_that_knows_llvmlite_only_sees_its_own_task() -> None:
+    async def work(count: int) -> list[int]:
+        seen = []
+        with OptionContext({"unroll-count": count}, base="defaults"):
+            for _ in range(10):
+                await asyncio.sleep(0)
+                seen.append(unrolled_by_llvmlite())
+        return seen
+
+    async def main() -> None:
+        counts = (2, 3, 4, 5, 6, 8)
+        assert await asyncio.gather(*map(work, counts)) == [[count] * 10 for count in counts]
+
+    run(main)
+
+
+def test_a_task_that_waits_for_a_thread_keeps_its_scope() -> None:
+    async def work(count: int) -> None:
+        with OptionContext({"unroll-count": count}, base="defaults") as context:
+            assert await asyncio.to_thread(both) == (count, count)
+            assert (both(), current()) == ((count, count), context)
+
+    async def main() -> None:
+        await asyncio.gather(*map(work, (2, 3, 4, 5)))
+
+    run(main)
+
+
+def test_asynchronous_generators_and_task_groups_keep_their_scopes() -> None:
+    async def steps(context: OptionContext) -> AsyncIterator[tuple[int, int]]:
+        """It runs in the task that asks for the next value, and so does its scope."""
+        with context:
+            for _ in range(3):
+                await asyncio.sleep(0)
+                yield both()
+
+    async def work(count: int) -> None:
+        seen = [each async for each in steps(OptionContext({"unroll-count": count}, base="defaults"))]
+        assert (seen, both()) == ([(count, count)] * 3, OUTSIDE)
+
+    async def main() -> None:
+        async with asyncio.TaskGroup() as group:
+            for count in (2, 3, 4, 5):
+                group.create_task(work(count))
+
+    run(main)
+
+
+def test_a_cancelled_task_leaves_its_scope_and_nobody_elses() -> None:
+    async def hold(context: OptionContext, inside: asyncio.Event, stop: asyncio.Event) -> object:
+        with context:
+            inside.set()
+            await stop.wait()
+            return both()
+
+    async def main() -> None:
+        inside, stop = [asyncio.Event(), asyncio.Event()], asyncio.Event()
+        first = asyncio.create_task(hold(four(), inside[0], stop))
+        second = asyncio.create_task(hold(eight(), inside[1], stop))
+        for event in inside:
+            await event.wait()
+        assert info()["active_scopes"] == 2
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert info()["active_scopes"] == 1
+        stop.set()
+        assert await second == (8, 8)
+
+    run(main)
+
+
+def test_a_task_does_not_leave_what_another_one_is_inside_of() -> None:
+    async def hold(context: OptionContext, stop: asyncio.Event) -> object:
+        with context:
+            await stop.wait()
+            return both()
+
+    async def main() -> None:
+        stop, context = asyncio.Event(), four()
+        task = asyncio.create_task(hold(context, stop))
+        await asyncio.sleep(0)
+        with eight(), pytest.raises(ScopeError, match="not the innermost"):
+            context.__exit__()
+        stop.set()
+        assert await task == (4, 4)
+
+    run(main)
+
+
+def test_contexts_follow_bound_and_recorded_runs_between_switches() -> None:
+    async def work(count: int, bound: OptionContext | None) -> None:
+        binding.initialize_all_targets()
+        with OptionContext({"unroll-count": count}, base="defaults"), binding.create_context() as own:
+            if bound is not None:
+                bound.bind(own)
+            for _ in range(5):
+                await asyncio.sleep(0)
+                with binding.parse_assembly(COUNTED, own) as module, record() as log:
+                    manager = binding.create_new_module_pass_manager()
+                    manager.add_loop_unroll_pass()
+                    machine = binding.Target.from_triple(X86).create_target_machine()
+                    builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
+                    manager.run(module, builder)
+                    expected = 6 if bound else count
+                    assert str(module).count("store volatile") == expected
+                assert log.reads["unroll-count"].value == expected
+
+    async def main() -> None:
+        six = OptionContext({"unroll-count": 6}, base="defaults")
+        await asyncio.gather(work(2, None), work(3, six), work(4, None), work(5, six))
+
+    run(main)

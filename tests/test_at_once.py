@@ -1,0 +1,245 @@
+"""Everything at once, on many threads: in parallel where Python has no GIL, in turns of the GIL elsewhere."""
+
+from __future__ import annotations
+
+import contextvars
+import pickle
+import random
+import sysconfig
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from llvmlite import binding
+from support import CALLS, COUNTED, SCALE, SECONDS, X86, in_threads, run_python, scoped, unrolled
+
+from optctx import (
+    CompileCache,
+    OptionContext,
+    ScopeError,
+    bound,
+    current,
+    detach,
+    drift,
+    info,
+    lookup,
+    record,
+    registry,
+    run_passes,
+    unbind,
+    watch,
+)
+from optctx.fresh import FreshProcess, Job, Result, compile_job
+
+pytestmark = pytest.mark.usefixtures("outside")
+
+ROUNDS = 25
+DETACHED = 20  # times
+SETS = (
+    (),
+    ("-unroll-count=2",),
+    ("-unroll-count=8", "-force-vector-width=1"),
+    ("-force-vector-width=8",),
+    ("-inline-threshold=0", "-x86-asm-syntax=intel"),
+    ("-vectorize-loops=false", "-force-attribute=scale:cold"),
+)
+JOBS = [
+    replace(job, options=options)
+    for job in (Job(SCALE, triple=X86), Job(CALLS, triple=X86, emit="assembly"), Job(COUNTED, triple=X86))
+    for options in SETS
+]
+Work = Callable[[random.Random], None]
+
+
+@pytest.fixture(scope="module")
+def expected(fresh: FreshProcess) -> dict[Job, Result]:
+    found = {job: fresh.compile(job) for job in JOBS}
+    assert all(result.error is None for result in found.values())
+    assert len(set(found.values())) > len(JOBS) // 2
+    return found
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this interpreter has a GIL")
+def test_optctx_runs_without_the_gil() -> None:
+    run_python("""
+        import sys
+        import optctx
+        assert not sys._is_gil_enabled()
+        optctx.attach()
+        with optctx.CompileCache() as cache, optctx.watch(), optctx.OptionContext(unroll_count=2):
+            cache.compile("define void @f() { ret void }")
+        assert not sys._is_gil_enabled()
+    """)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_first_use_may_be_on_many_threads_at_once(number: int, expected: dict[Job, Result]) -> None:
+    """They begin in different ways; each finds everything in place."""
+    job = Job(COUNTED, triple=X86, options=("-unroll-count=2",))
+    run_python(
+        f"""
+        import random
+        from dataclasses import replace
+        from optctx import OptionContext, attach, current, drift, info, lookup, registry
+        from optctx.fresh import Job, compile_job
+        from support import COUNTED, X86, in_threads, scoped, unrolled
+
+        def begin_and_compile(first):
+            first()
+            results.append(scoped(job))
+            assert unrolled() == 1
+
+        firsts = [
+            attach, current, drift, info, lambda: lookup("unroll-count"), lambda: len(registry()),
+            lambda: OptionContext({{"unroll-count": 4}}).run(unrolled),
+            lambda: OptionContext(base="defaults"),
+        ]
+        random.Random({number}).shuffle(firsts)
+        results = []
+        job = Job(COUNTED, triple=X86, options=("-unroll-count=2",))
+        in_threads([lambda first=first: begin_and_compile(first) for first in firsts])
+        assert len(results) == len(firsts)
+        assert set(results) == {{eval(sys.argv[1], {{"Result": type(results[0])}})}}
+        """.replace("import random", "import random, sys", 1),
+        repr(expected[job]),
+    )
+
+
+def compile_in_new_contexts(expected: dict[Job, Result]) -> Work:
+    def work(dice: random.Random) -> None:
+        job = dice.choice(JOBS)
+        assert scoped(job) == expected[job]
+
+    return work
+
+
+def share_contexts(expected: dict[Job, Result]) -> Work:
+    shared = {job: OptionContext.from_args(job.options, base="defaults") for job in JOBS}
+
+    def work(dice: random.Random) -> None:
+        job = dice.choice(JOBS)
+        context = shared[job]
+        assert pickle.loads(pickle.dumps(context)) == context
+        assert hash(context.derive({"unroll-count": 3})) == hash(context.derive({"unroll-count": 3}))
+        with context, context:
+            assert current() is context
+            assert compile_job(job) == expected[job]
+
+    return work
+
+
+def bind_and_unbind(dice: random.Random) -> None:
+    count = dice.choice((2, 3, 4, 5))
+    context = OptionContext({"unroll-count": count}, base="defaults")
+    with binding.create_context() as own:
+        context.bind(own)
+        assert bound(own) is context
+        assert lookup("unroll-count", llvm_context=own) == count
+        with binding.parse_assembly(COUNTED, own) as module:
+            run_passes(module, "function(loop-unroll)")
+            assert str(module).count("store volatile") == count
+        if dice.random() < 0.5:  # else it ends with the LLVMContext
+            unbind(own)
+            assert bound(own) is None
+
+
+def record_reads(dice: random.Random) -> None:
+    count = dice.choice((2, 3, 4, 5))
+    with record() as log, OptionContext({"unroll-count": count}, base="defaults", unread="error"):
+        assert unrolled() == count
+    assert log.reads["unroll-count"].values == (count,)
+
+
+def carry_to_a_thread(dice: random.Random) -> None:
+    count = dice.choice((2, 3, 4, 5))
+    seen: list[int] = []
+    with OptionContext({"unroll-count": count}, base="defaults"):
+        copy = contextvars.copy_context()
+    thread = threading.Thread(target=copy.run, args=(lambda: seen.append(unrolled()),))
+    thread.start()
+    thread.join()
+    assert seen == [count]
+
+
+def set_for_the_whole_process(dice: random.Random) -> None:
+    seed = dice.choice((3, 4))
+    with OptionContext({"rng-seed": seed, "unroll-count": 2}, process_wide="exclusive"):
+        assert registry()["rng-seed"].value == seed
+        assert unrolled() == 2
+
+
+def look_around(dice: random.Random) -> None:
+    with watch(lambda event: None) as watcher:
+        assert not drift()
+        assert info()["error"] is None
+        assert OptionContext()["unroll-count"] == 0
+    assert watcher.events == []
+
+
+@pytest.mark.redirected
+def test_everything_at_once_gives_what_fresh_processes_give(expected: dict[Job, Result]) -> None:
+    with CompileCache() as cache:
+
+        def find_in_the_cache(dice: random.Random) -> None:
+            job = dice.choice(JOBS)
+            with OptionContext.from_args(job.options, base="defaults"):
+                assert cache.compile(job.ir, triple=job.triple, emit=job.emit).code == expected[job].code
+
+        works = [
+            compile_in_new_contexts(expected),
+            share_contexts(expected),
+            share_contexts(expected),
+            bind_and_unbind,
+            record_reads,
+            carry_to_a_thread,
+            set_for_the_whole_process,
+            look_around,
+            find_in_the_cache,
+            find_in_the_cache,
+        ]
+
+        def repeat(number: int, work: Work) -> None:
+            dice = random.Random(number)
+            for _ in range(ROUNDS):
+                work(dice)
+                assert current() == OptionContext(base="defaults")
+
+        in_threads([lambda n=n, work=work: repeat(n, work) for n, work in enumerate(works)])
+    assert not drift()
+    assert {job: scoped(job) for job in JOBS} == expected
+
+
+@pytest.mark.redirected
+def test_whoever_enters_while_another_thread_detaches_is_inside() -> None:
+    """Either it is refused, or the code is redirected again before anything runs in the scope."""
+    detached = 0
+
+    def enter(number: int) -> None:
+        dice = random.Random(number)
+        deadline = time.monotonic() + SECONDS / 2
+        while detached < DETACHED and time.monotonic() < deadline:
+            time.sleep(dice.random() / 100)
+            with OptionContext({"unroll-count": 4}, base="defaults"):
+                assert unrolled() == 4
+            time.sleep(dice.random() / 100)
+            with record() as log:
+                assert unrolled() == 1
+            assert "unroll-count" in log.names
+
+    def detach_again_and_again() -> None:
+        nonlocal detached
+        deadline = time.monotonic() + SECONDS / 2
+        while detached < DETACHED and time.monotonic() < deadline:
+            try:
+                detach()
+                detached += 1
+            except ScopeError:
+                pass  # somebody is inside
+            time.sleep(0.001)
+
+    in_threads([lambda: enter(1), lambda: enter(2), detach_again_and_again])
+    assert detached == DETACHED
+    with OptionContext({"unroll-count": 4}):
+        assert unrolled() == 4

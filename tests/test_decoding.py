@@ -1,0 +1,301 @@
+"""Two decoders, one outcome: what capstone makes of LLVM's code is what iced-x86 makes of it."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support import run_python
+
+from optctx.image import decoding
+from optctx.image.decoding import CannotDecodeError, Decoder, Reference
+from optctx.image.decoding_capstone import CapstoneDecoder
+from optctx.image.sites import SiteRefusal, Tactic, judge, references_at
+
+BEGIN = 0x7F00_0000_0000  # where the code is
+DISTANCE = 0x1000  # from the end of an instruction to what it refers to
+
+
+@pytest.fixture(params=["capstone", pytest.param("iced-x86", marks=pytest.mark.iced)])
+def decoder(request: pytest.FixtureRequest) -> Decoder:
+    return make(request.param)
+
+
+def make(name: str) -> Decoder:
+    if name == "capstone":
+        return CapstoneDecoder()
+    from optctx.image.decoding_iced import IcedDecoder
+
+    return IcedDecoder()
+
+
+@pytest.mark.iced
+def test_in_the_whole_library_both_find_the_same() -> None:
+    run_python("""
+        from optctx.engine.plan import plan_redirected
+        from optctx.engine.redirecting import _trampolines
+        from optctx.image import decoding, entries, sites, trampolines
+        from optctx.image.decoding_capstone import CapstoneDecoder
+        from optctx.image.decoding_iced import IcedDecoder
+        from optctx.image.loaded import llvmlite_image
+        from optctx.image.reporting import find_reporting
+        from optctx.image.survey import survey
+
+        image = llvmlite_image()
+        surveyed = survey(image)
+        reporting = find_reporting(image)
+        options = sorted({(record.address, record.size) for record in surveyed.records if record.size})
+        assert len(options) > 2000
+
+        def everything(decoder):
+            for module in (entries, sites, trampolines):
+                module.decoder = lambda: decoder
+            plan = plan_redirected(image, surveyed, reporting)
+            return {
+                "sites": sites.find_sites(image, options),
+                "accesses": sites.find_accesses(image, options),
+                "code": plan.code,
+                "trampolines": _trampolines(plan),
+                "ways": entries.find_ways(image),
+            }
+
+        iced, capstone = everything(IcedDecoder()), everything(CapstoneDecoder())
+        for name, found in iced.items():
+            assert capstone[name] == found, name
+        assert len(iced["sites"][0]) > 5000 and len(iced["accesses"]) > 5000
+        assert len(iced["trampolines"]) > 5000 and len(iced["ways"].entrances) > 300
+    """)
+
+
+PREFIXES = ("", "40", "48", "4c", "66", "6648", "67", "f0", "f2", "f3", "64")
+MAPS = ("", "0f", "0f38", "0f3a")
+LEAST = {"known": 8000, "unknown": 5000, "refused": 100}
+AFTER = bytes.fromhex("0010000001020304050607")  # a displacement, and more than any immediate
+
+
+@pytest.mark.iced
+def test_whatever_capstone_says_that_it_knows_of_an_instruction_iced_says_too() -> None:
+    # Every opcode, with every extension of it and the prefixes that compilers give, on RIP-relative memory.
+    iced, capstone = make("iced-x86"), make("capstone")
+    count: Counter[str] = Counter()
+    for prefix, opcodes, opcode, extension in itertools.product(PREFIXES, MAPS, range(256), range(8)):
+        code = bytes.fromhex(prefix + opcodes) + bytes([opcode, extension << 3 | 0x05]) + AFTER
+        if not is_instruction(code):
+            continue
+        end, wanted = iced.decode(code, BEGIN)
+        try:
+            decoded = capstone.decode(code, BEGIN)
+        except CannotDecodeError:
+            count["refused"] += 1
+            continue
+        assert decoded.end == end, code.hex()
+        found = decoded.reference
+        if found is None or wanted is None:
+            assert found is wanted, code.hex()
+        elif found.known and not found.branches:
+            assert found == wanted, code.hex()
+            count["known"] += 1
+        else:
+            assert (found[:4], found.branches) == (wanted[:4], wanted.branches), code.hex()
+            assert found.memory_bytes >= wanted.memory_bytes, code.hex()
+            count["unknown"] += 1
+    assert all(count[name] > least for name, least in LEAST.items()), count
+
+
+def is_instruction(code: bytes) -> bool:
+    from iced_x86 import Decoder as Iced
+
+    return not Iced(64, code).decode().is_invalid
+
+
+def reference(decoder: Decoder, before: str, after: str = "") -> Reference:
+    """The instruction of these bytes before and after its displacement, in the middle of others."""
+    code = bytes.fromhex(before) + (DISTANCE).to_bytes(4, "little") + bytes.fromhex(after)
+    around = b"\x90" * 40
+    place = BEGIN + len(around) + len(bytes.fromhex(before)) - 1
+    [found] = references_at([place], around + code + around, BEGIN, decoder)
+    assert (found.address, found.code) == (BEGIN + len(around), code)
+    assert found.target == found.address + len(code) + DISTANCE
+    return found
+
+
+def outcome(found: Reference, size: int = 8) -> Any:
+    """What would be done: a reason, or (tactic, scratch, its letters)."""
+    result = judge(found, (found.target, size), "f")
+    if isinstance(result, SiteRefusal):
+        return result.reason
+    letters = (("r", result.reads), ("w", result.writes), ("a", result.takes_address))
+    return result.tactic, result.scratch, "".join(letter for letter, holds in letters if holds)
+
+
+RAX, RCX, RDX, R11, R15 = 0, 1, 2, 11, 15
+FREE, KEPT = Tactic.DESTINATION, Tactic.SAVED
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "size", "expected"),
+    [
+        ("ff15", "", 8, (Tactic.CALL, R11, "r")),  # call [memory]
+        ("ff25", "", 8, (Tactic.CALL, R11, "r")),  # jmp [memory]
+        ("3eff25", "", 8, "a branch of another kind than call or jmp through memory"),  # notrack jmp [memory]
+        ("8b05", "", 8, (FREE, RAX, "r")),  # mov eax, [memory]
+        ("448b3d", "", 4, (FREE, R15, "r")),  # mov r15d, [memory]
+        ("4c8b25", "", 8, (KEPT, RAX, "r")),  # mov r12, [memory]
+        ("8b05", "", 3, "reaches past the storage"),
+        ("8a05", "", 8, (KEPT, RCX, "r")),  # mov al, [memory]
+        ("8a25", "", 8, (KEPT, RCX, "r")),  # mov ah, [memory]
+        ("668b05", "", 8, (KEPT, RCX, "r")),  # mov ax, [memory]
+        ("488b25", "", 8, "uses the stack pointer"),  # mov rsp, [memory]
+        ("483b25", "", 8, "uses the stack pointer"),  # cmp rsp, [memory]
+        ("ff35", "", 8, "uses the stack pointer"),  # push [memory]
+        ("8f05", "", 8, "uses the stack pointer"),  # pop [memory]
+        ("0fb605", "", 1, (FREE, RAX, "r")),  # movzx eax, byte [memory]
+        ("660fb605", "", 1, (KEPT, RCX, "r")),  # movzx ax, byte [memory]
+        ("486305", "", 4, (FREE, RAX, "r")),  # movsxd rax, dword [memory]
+        ("488d05", "", 0, (FREE, RAX, "ra")),  # lea rax, [memory]
+        ("4c8d25", "", 0, (KEPT, RAX, "ra")),  # lea r12, [memory]
+        ("668d05", "", 0, (KEPT, RCX, "ra")),  # lea ax, [memory]
+        ("8905", "", 4, (KEPT, RCX, "w")),  # mov [memory], eax
+        ("c705", "01000000", 4, (KEPT, RAX, "w")),  # mov dword [memory], 1
+        ("48c705", "01000000", 4, "reaches past the storage"),  # mov qword [memory], 1
+        ("0f9405", "", 1, (KEPT, RAX, "w")),  # sete [memory]
+        ("8305", "01", 4, (KEPT, RAX, "rw")),  # add dword [memory], 1
+        ("f00fc105", "", 4, (KEPT, RCX, "rw")),  # lock xadd [memory], eax
+        ("f00fb10d", "", 4, (KEPT, RDX, "rw")),  # lock cmpxchg [memory], ecx: eax as well
+        ("8705", "", 4, (KEPT, RCX, "rw")),  # xchg [memory], eax
+        ("d325", "", 4, (KEPT, RAX, "rw")),  # shl dword [memory], cl
+        ("803d", "00", 1, (KEPT, RAX, "r")),  # cmp byte [memory], 0
+        ("0f4405", "", 4, (KEPT, RCX, "r")),  # cmove eax, [memory]
+        ("f735", "", 4, (KEPT, RCX, "r")),  # div dword [memory]: eax and edx
+        ("f635", "", 1, (KEPT, RCX, "r")),  # div byte [memory]: ax
+        ("0faf05", "", 4, (KEPT, RCX, "r")),  # imul eax, [memory]
+        ("f30f1005", "", 4, (KEPT, RAX, "r")),  # movss xmm0, [memory]
+        ("f20f1105", "", 8, (KEPT, RAX, "w")),  # movsd [memory], xmm0
+        ("660f2f05", "", 8, (KEPT, RAX, "r")),  # comisd xmm0, [memory]
+        ("f20f2a05", "", 4, (KEPT, RAX, "r")),  # cvtsi2sd xmm0, dword [memory]
+        ("0f1005", "", 16, (KEPT, RAX, "r")),  # movups xmm0, [memory]
+        ("f30f7f05", "", 16, (KEPT, RAX, "w")),  # movdqu [memory], xmm0
+        ("0f1005", "", 15, "reaches past the storage"),
+        ("0f2805", "", 16, "may need storage that is aligned as LLVM's own is"),  # movaps xmm0, [memory]
+        ("0f5805", "", 16, "may need storage that is aligned as LLVM's own is"),  # addps xmm0, [memory]
+    ],
+)
+def test_what_is_done_with_an_instruction(
+    decoder: Decoder, before: str, after: str, size: int, expected: Any
+) -> None:
+    assert outcome(reference(decoder, before, after), size) == expected
+
+
+def test_an_instruction_that_a_jump_does_not_fit_in_is_refused(decoder: Decoder) -> None:
+    short = reference(decoder, "8b05")._replace(code=b"\x8b\x05\0\0")
+    assert outcome(short) == "shorter than a jump"
+
+
+@pytest.mark.parametrize("before", ["f30fb805", "c5fa1005", "0fa305"])  # popcnt, vmovss; bt reaches further
+def test_what_capstone_is_not_sure_of_is_refused(before: str) -> None:
+    found = reference(make("capstone"), before)
+    assert outcome(found) == "not known well enough by the decoder that is installed"
+    assert found.memory_bytes > 64  # whoever asks what it refers to is told too much
+
+
+def test_bytes_in_the_middle_of_an_instruction_are_none(decoder: Decoder) -> None:
+    inner = bytes.fromhex("8b0500100000")
+    code = b"\x48\xb8" + inner + b"\0\0" + inner + b"\xc3"  # mov rax, constant; mov eax, [memory]; ret
+    places = [BEGIN + at for at in (3, 11)]
+    assert [each.address - BEGIN for each in references_at(places, code, BEGIN, decoder)] == [10]
+    # The scan proposes both; the second is a displacement of the first.
+    code = bytes.fromhex("8b05") + bytes.fromhex("0500100000") + b"\x90" * 20
+    places = [BEGIN + 1, BEGIN + 2]
+    assert [each.modrm_at for each in references_at(places, code, BEGIN, decoder)] == [1]
+
+
+def test_an_instruction_that_the_end_of_its_function_cuts_off_refers_to_nothing(decoder: Decoder) -> None:
+    code = b"\x90\x90\x8b\x05\0\x10\0\0"
+    for size in range(4, len(code)):
+        assert list(references_at([BEGIN + 3], code[:size], BEGIN, decoder)) == []
+    assert len(list(references_at([BEGIN + 3], code, BEGIN, decoder))) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "62f57c48580500100000",  # vaddph zmm0, zmm0, [memory]
+        "0fb9",  # ud1, which has operands
+        "660f80",  # jo, with an operand size
+        "3e66260f81",  # jno, with more prefixes
+        "662e48c2",  # ret and a number of bytes
+        "06",  # no instruction
+    ],
+)
+def test_capstone_does_not_guess_where_instructions_begin(other: str) -> None:
+    code = bytes.fromhex(other) + b"\x90" * 20 + bytes.fromhex("8b0500100000") + b"\x90" * 20
+    place = BEGIN + code.index(b"\x8b\x05") + 1
+    with pytest.raises(CannotDecodeError, match=f" {other}"):
+        list(references_at([place], code, BEGIN, make("capstone")))
+
+
+def test_capstone_that_contradicts_itself_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder = CapstoneDecoder()
+    library = SimpleNamespace(cs_disasm=lambda *_: 0, cs_disasm_iter=decoder._library.cs_disasm_iter)
+    monkeypatch.setattr(decoder, "_library", library)
+    with pytest.raises(CannotDecodeError, match="not sure of 9090"):
+        decoder.start_over(b"\x90" * 20, BEGIN, BEGIN + 10)
+
+
+def test_an_instruction_on_another_base_is_the_same(decoder: Decoder) -> None:
+    def difference(old: str, new: str, base: int = RCX, displacement: int = 0x78) -> str:
+        return decoder.difference(bytes.fromhex(old), bytes.fromhex(new), BEGIN, base, displacement)
+
+    old = "488b0500100000"  # mov rax, [memory]
+    assert difference(old, "488b8178000000") == ""
+    assert difference("803d0010000005", "80b97800000005") == ""  # cmp byte [memory], 5
+    assert difference("ff1500100000", "41ff9378000000", R11) == ""  # call [memory]
+    for wrong in (
+        "488b8078000000",  # on another base
+        "488b8179000000",  # elsewhere
+        "488b8978000000",  # into another register
+        "8b8178000000",  # half of it
+        "48898178000000",  # out of the register
+        "488d8178000000",  # lea
+        "488b817800000090",  # and then some
+        "488b840178000000",  # with an index
+        "488b0578000000",  # relative to the next instruction
+    ):
+        assert "expected 'mov rax" in difference(old, wrong), wrong
+    assert difference("833d0010000005", "4883b97800000005") != ""  # cmp of eight bytes, not four
+
+
+def test_a_capstone_whose_structures_may_be_others_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("capstone.cs_version", lambda: (6, 0, 0x600))
+    monkeypatch.setitem(sys.modules, "iced_x86", None)
+    monkeypatch.delitem(sys.modules, "optctx.image.decoding_iced", raising=False)
+    with pytest.raises(CannotDecodeError, match=r"iced_x86.*found capstone 6\.0, expected 5.*install one"):
+        decoding.decoder.__wrapped__()
+
+
+@pytest.mark.redirected
+@pytest.mark.parametrize("name", ["capstone", pytest.param("iced-x86", marks=pytest.mark.iced)])
+def test_a_process_that_has_the_decoder_redirects_with_it(name: str) -> None:
+    missing = {"capstone": "iced_x86", "iced-x86": "capstone"}[name]
+    run_python(f"""
+        import sys
+        sys.modules[{missing!r}] = None
+        import optctx
+        from optctx.fresh import FreshProcess, Job, compile_job
+        from support import CALLS, SCALE, X86
+
+        jobs = [Job(SCALE, triple=X86, options=("-unroll-count=2", "-force-vector-width=8"))]
+        jobs += [Job(CALLS, triple=X86, options=("-inline-threshold=0",)), Job(SCALE, triple=X86)]
+        with FreshProcess() as fresh:
+            for job in jobs:
+                with optctx.OptionContext.from_args(job.options):
+                    assert compile_job(job) == fresh.compile(job)
+            plain = fresh.compile(jobs[-1])
+            assert plain.error is None and fresh.compile(jobs[0]) != plain == compile_job(jobs[-1])
+        info = optctx.info()
+        assert info["engine"] == "thread" and info["images"][0]["decoder"] == {name!r}, info
+    """)

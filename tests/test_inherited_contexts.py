@@ -1,0 +1,116 @@
+"""Threads that begin with the contextvars of their starter (`thread_inherit_context`, Python 3.14)."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from support import REPORTS_SWITCHES, python_process
+
+pytestmark = pytest.mark.skipif(not REPORTS_SWITCHES, reason="no thread inherits before Python 3.14")
+
+FLAGS = [(), ("-X", "thread_inherit_context=0"), ("-X", "thread_inherit_context=1")]
+START = """
+    import sys, threading
+    from concurrent.futures import ThreadPoolExecutor
+    from dataclasses import replace
+    from optctx import OptionContext, current, detach, info, propagating
+    from optctx.fresh import FreshProcess, Job, compile_job
+    from support import COUNTED, SCALE, X86, both, eight, four, unrolled
+
+    inherits = bool(sys.flags.thread_inherit_context)
+    inside, outside = (4, 4), (1, 1)
+    expected = inside if inherits else outside
+"""
+
+
+def run(flags: tuple[str, ...], script: str) -> None:
+    done = python_process(*flags, "-c", textwrap.dedent(START) + textwrap.dedent(script))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("flags", FLAGS, ids=["default", "off", "on"])
+@pytest.mark.redirected
+def test_a_thread_begins_inside_where_it_inherits_and_outside_where_not(flags: tuple[str, ...]) -> None:
+    run(
+        flags,
+        """
+        seen = []
+        with four() as context:
+            thread = threading.Thread(target=lambda: seen.append((both(), current() is context)))
+            thread.start()
+            thread.join()
+        assert seen == [(expected, inherits)]
+        """,
+    )
+
+
+@pytest.mark.parametrize("flags", FLAGS, ids=["default", "off", "on"])
+@pytest.mark.redirected
+def test_what_an_inheriting_thread_compiles_is_what_a_fresh_process_gives(flags: tuple[str, ...]) -> None:
+    run(
+        flags,
+        """
+        plain = Job(SCALE, triple=X86)
+        jobs = [replace(plain, options=(f"-force-vector-width={width}",)) for width in (1, 2, 4, 8)]
+        seen = {}
+        def work(job):
+            for _ in range(5):
+                seen.setdefault(job, set()).add(compile_job(job))
+        threads = []
+        for job in jobs:
+            with OptionContext.from_args(job.options, base="defaults"):
+                threads.append(threading.Thread(target=work, args=(job,)))
+                threads[-1].start()
+        for thread in threads:
+            thread.join()
+        with FreshProcess() as fresh:
+            assert seen == {job: {fresh.compile(job if inherits else plain)} for job in jobs}
+            assert len(set(map(fresh.compile, jobs))) == len(jobs)
+        """,
+    )
+
+
+@pytest.mark.redirected
+def test_an_idle_thread_that_inherited_a_scope_holds_nobody_up() -> None:
+    """Workers of a pool stay in what the first submission was made in, for as long as they live."""
+    run(
+        FLAGS[-1],
+        """
+        pool = ThreadPoolExecutor(1)
+        with four():
+            assert pool.submit(both).result() == inside
+            assert info()["active_scopes"] == 1
+        assert info()["active_scopes"] == 0
+        assert pool.submit(both).result() == inside
+        with eight(), propagating(pool) as carried:
+            assert carried.submit(both).result() == (8, 8)
+            with OptionContext(rng_seed=3, process_wide="exclusive"):
+                assert unrolled() == 8
+        detach()
+        """,
+    )
+
+
+@pytest.mark.redirected
+def test_an_idle_thread_that_inherited_a_scope_reads_nothing_in_it() -> None:
+    """What nobody read is told when the scope is left, whoever is in a copy of it."""
+    run(
+        FLAGS[-1],
+        """
+        from optctx import UnreadOptionError
+        pool = ThreadPoolExecutor(1)
+        try:
+            with OptionContext({"unroll-count": 4}, unread="error"):
+                assert pool.submit(lambda: current()["unroll-count"]).result() == 4
+        except UnreadOptionError as error:
+            assert error.names == ("unroll-count",)
+        else:
+            raise AssertionError("nobody was told")
+        with OptionContext({"unroll-count": 4}, unread="error"):
+            with propagating(ThreadPoolExecutor(1)) as carried:
+                assert carried.submit(unrolled).result() == 4
+        with OptionContext({"unroll-count": 4}, unread="error"):
+            assert ThreadPoolExecutor(1).submit(both).result() == inside
+        """,
+    )
