@@ -173,6 +173,8 @@ def _ownership(record: OptionRecord) -> Ownership:
     kind = record.type.kind
     if kind == Kind.string:
         return Ownership.string
+    if kind == Kind.set:
+        return Ownership.set
     if kind == Kind.list:
         return Ownership.list_of_strings if record.type.element == Kind.string else Ownership.list
     if kind == Kind.other and record.type.external and record.variable_size == 16:
