@@ -145,6 +145,7 @@ def _give_slots(plan: Plan, value_offset: int) -> None:
             continue
         region = _region(plan.code, record, record.address, record.size, Role.option)
         region.value_offset = value_offset
+        # Of a class LLVM's setDefault gives the empty value: what every set was registered with.
         region.has_default = record.type.kind != Kind.other
         if record.type.external and record.variable_size is not None:
             variable = _region(plan.code, record, record.variable, record.variable_size, Role.variable)
