@@ -164,7 +164,8 @@ void bind_view(nb::module_& m) {
         .value("enumeration", view::Kind::enumeration)
         .value("list", view::Kind::list)
         .value("bits", view::Kind::bits)
-        .value("other", view::Kind::other);
+        .value("other", view::Kind::other)
+        .value("set", view::Kind::set);
     nb::enum_<view::Role>(m, "Role")
         .value("option", view::Role::option)
         .value("variable", view::Role::variable)
@@ -176,7 +177,8 @@ void bind_view(nb::module_& m) {
         .value("string", view::Ownership::string)
         .value("list", view::Ownership::list)
         .value("list_of_strings", view::Ownership::list_of_strings)
-        .value("shared_pointer", view::Ownership::shared_pointer);
+        .value("shared_pointer", view::Ownership::shared_pointer)
+        .value("set", view::Ownership::set);
     nb::class_<view::Region>(m, "Region", "A piece of LLVM's static storage that is redirected as a whole.")
         .def(
             "__init__",
@@ -355,6 +357,7 @@ void bind_view(nb::module_& m) {
             "space"_a, "changes"_a, "key"_a, "set_debug_types"_a);
     m.def("read_scalar", &view::read_scalar, "kind"_a, "address"_a);
     m.def("read_list", &view::read_list, "element"_a, "element_size"_a, "address"_a);
+    m.def("read_set", &view::read_set, "address"_a);
 }
 
 }  // namespace

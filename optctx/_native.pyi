@@ -187,6 +187,8 @@ class Kind(enum.Enum):
 
     other = 13
 
+    set = 14
+
 class Role(enum.Enum):
     option = 0
 
@@ -208,6 +210,8 @@ class Ownership(enum.Enum):
     list_of_strings = 3
 
     shared_pointer = 4
+
+    set = 5
 
 class Region:
     """A piece of LLVM's static storage that is redirected as a whole."""
@@ -434,6 +438,8 @@ class ProcessWide:
 def read_scalar(kind: Kind, address: int) -> bool | int | int | float | str: ...
 
 def read_list(element: Kind, element_size: int, address: int) -> list[bool | int | int | float | str]: ...
+
+def read_set(address: int) -> list[bool | int | int | float | str]: ...
 
 def use_task_variable(variable: object) -> None:
     """The ContextVar in which tasks keep the mark of their innermost scope."""

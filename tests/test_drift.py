@@ -81,6 +81,7 @@ def texts_of_everything() -> dict[str, str]:
         if option.alias_of is not None or option.aliases or name in LEFT_OUT:
             continue
         text = next((choice for choice in option.choices if choice), TEXTS.get(option.type))
+        text = f"+{text}" if option.type == "set" else text
         if text is not None and option.type != "other":
             found[name] = text
     return found

@@ -95,6 +95,7 @@ def test_all_of_llvms_data_is_as_it_was_to_the_byte() -> None:
                 continue
             choices = list(option.choices)
             value = choices[-1] if choices else values.get(option.type, "1")
+            value = choices if option.type == "set" else value
             try:
                 OptionContext({name: value}, base="defaults")
             except Exception:

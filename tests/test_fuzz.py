@@ -92,7 +92,11 @@ def find(fault: str, when: str) -> None:
     wrong: Callable[[Case], None] = globals()[fault]
 
     def faulty(case: Case) -> object:
-        if when in str(case.line or case.overrides):
+        try:
+            text = str(case.line or case.overrides)
+        except ValueError:  # an int of more digits than str() gives
+            text = ""
+        if when in text:
             wrong(case)
         return make(case)
 

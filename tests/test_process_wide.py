@@ -169,7 +169,6 @@ def test_options_of_both_kinds_go_into_one_context() -> None:
         ("debug-counter", "cannot be put back"),
         ("x86prelegalizercombiner-disable-rule", "callback"),
         ("filter-passes", "for good"),
-        ("spirv-ext", "could be put back"),
     ],
 )
 def test_what_could_not_be_undone_is_refused_all_the_same(name: str, reason: str) -> None:

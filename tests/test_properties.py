@@ -54,7 +54,7 @@ def value_of(option: Option) -> st.SearchStrategy[object]:
     choices = list(option.choices)
     if option.type == "enum":
         return st.just(option.name) if literal(option) else st.sampled_from(choices)
-    if option.type == "bits":
+    if option.type in ("bits", "set"):
         return st.sets(st.sampled_from(choices)).map(lambda drawn: sorted(drawn, key=choices.index))
     if option.type == "list":
         element = st.sampled_from(choices) if choices else ELEMENTS.get(option.name, WORDS)

@@ -83,6 +83,8 @@ void read_value(const view::Context* context, const Entry& entry, optctx_value& 
     switch (entry.value_kind) {
         case view::Kind::list:
             return read_several(entry, view::read_list(entry.element_kind, entry.element_size, address), out);
+        case view::Kind::set:
+            return read_several(entry, view::read_set(address), out);
         case view::Kind::bits:
             return read_bits(entry, address, out);
         case view::Kind::string:

@@ -22,6 +22,7 @@ static_assert(same(view::Kind::float32, OPTCTX_FLOAT) && same(view::Kind::float6
 static_assert(same(view::Kind::character, OPTCTX_CHAR) && same(view::Kind::string, OPTCTX_STRING));
 static_assert(same(view::Kind::enumeration, OPTCTX_ENUM) && same(view::Kind::list, OPTCTX_LIST));
 static_assert(same(view::Kind::bits, OPTCTX_BITS) && same(view::Kind::other, OPTCTX_OTHER));
+static_assert(same(view::Kind::set, OPTCTX_SET));
 
 std::uint32_t stored_size(view::Kind kind) {
     switch (kind) {
@@ -38,6 +39,10 @@ std::uint32_t stored_size(view::Kind kind) {
     }
 }
 
+bool has_elements(view::Kind kind) {
+    return kind == view::Kind::list || kind == view::Kind::bits || kind == view::Kind::set;
+}
+
 }  // namespace
 
 Entry::Entry(std::string own_name, std::string type_name, view::Kind of_value, view::Kind of_elements,
@@ -46,7 +51,7 @@ Entry::Entry(std::string own_name, std::string type_name, view::Kind of_value, v
       name_(std::move(own_name)),
       type_(std::move(type_name)),
       value_kind(of_value),
-      element_kind(of_value == view::Kind::list || of_value == view::Kind::bits ? of_elements : of_value) {
+      element_kind(has_elements(of_value) ? of_elements : of_value) {
     name = name_.c_str();
     type = type_.c_str();
     kind = static_cast<std::uint32_t>(value_kind);

@@ -34,7 +34,8 @@ class Entry : public optctx_option {
     std::string type_;
 
 public:
-    // `of_elements` counts for lists and bits, `enum_size` (bytes that LLVM stores one in) for enums and sets of them.
+    // `of_elements` counts for lists, bits and sets, `enum_size` (bytes that LLVM stores one in) for enums and sets of
+    // them.
     Entry(std::string own_name, std::string type_name, view::Kind of_value, view::Kind of_elements, unsigned enum_size);
     Entry(const Entry&) = delete;  // `name` and `type` point into it
     Entry& operator=(const Entry&) = delete;

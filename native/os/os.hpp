@@ -90,6 +90,9 @@ void say(const std::string& text) noexcept;
 
 // Sleeps until the process ends.
 [[noreturn]] void stop_this_thread() noexcept;
+// Copies memory of this process that another thread may be freeing; false if it is not there any more. Where the kernel
+// does not do that for anybody, reads it as any code does.
+bool read_own(std::uintptr_t address, void* to, std::size_t size) noexcept;
 // Reads memory of this process whatever its protection is.
 class OwnMemory {
 public:

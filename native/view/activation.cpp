@@ -13,6 +13,7 @@ Activation::Activation(Space& space, std::vector<void*> values, Context* owner, 
         const Region& region = space.regions()[slot];
         copy_object(region, view_[slot], at);
         share_value(region, at);
+        if (region.ownership == Ownership::set) pristine_sets_.push_back(view_[slot]);
         view_[slot] = at;
         at += padded(region.size);
     }
@@ -34,7 +35,11 @@ Activation::Activation(Space& space, std::vector<void*> values, Context* owner, 
     }
 }
 
-Activation::~Activation() { space_.give_copies(std::move(copies_)); }
+Activation::~Activation() {
+    for (const CopiedSet& set : space_.copied_sets())
+        release_value(space_.regions()[set.slot], copies_->data() + set.object_at);
+    space_.give_copies(std::move(copies_));
+}
 
 void Activation::reset() {
     std::uint8_t* copies = copies_->data();
@@ -47,7 +52,21 @@ void Activation::reset() {
     std::size_t index = 0;
     for (const std::uint32_t word : space_.hot_words())
         std::memcpy(copies + word, &pristine_[index++], sizeof(std::uint64_t));
+    renew_sets();
     if (reads_ != nullptr) space_.layout()->poison(view_.data(), reads_, nullptr);
+}
+
+// The occurrences are hot words, which were put back.
+void Activation::renew_sets() {
+    for (std::size_t i = 0; i < pristine_sets_.size(); ++i) {
+        const auto& [slot, object_at] = space_.copied_sets()[i];
+        const Region& region = space_.regions()[slot];
+        std::uint8_t* object = copies_->data() + object_at;
+        if (same_state(region, object, pristine_sets_[i])) continue;
+        release_value(region, object);
+        std::memcpy(value_of(region, object), value_of(region, pristine_sets_[i]), value_size(region));
+        share_value(region, object);
+    }
 }
 
 ActivationPool::Node ActivationPool::take(const void* owner) {

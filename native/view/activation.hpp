@@ -26,11 +26,14 @@ public:
     View view() noexcept { return view_.data(); }
 
 private:
+    void renew_sets();
+
     Space& space_;
     Reads* reads_;
     std::vector<void*> view_;
     std::unique_ptr<Block> copies_;
-    std::vector<std::uint64_t> pristine_;  // of each hot word, as it was before LLVM ran
+    std::vector<std::uint64_t> pristine_;     // of each hot word, as it was before LLVM ran
+    std::vector<const void*> pristine_sets_;  // of each copied set: the option whose value it starts with
 };
 
 // Activations that nobody is inside, oldest first. A context that is entered again takes its own back, which is

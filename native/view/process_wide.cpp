@@ -15,6 +15,7 @@ namespace {
 using image::RawBits;
 using image::RawList;
 using image::RawOption;
+using image::RawSet;
 
 std::mutex* changing = new std::mutex;  // held while changes are made or undone; outlives every thread
 const ProcessWide* in_force = nullptr;  // guarded by it
@@ -26,6 +27,7 @@ constexpr std::size_t head_size = offsetof(RawOption, arg) - head_at;
 std::size_t value_size(Kind kind) {
     if (kind == Kind::list) return sizeof(RawList);
     if (kind == Kind::bits) return sizeof(RawBits);
+    if (kind == Kind::set) return sizeof(RawSet);
     return sizeof(std::uint64_t);
 }
 

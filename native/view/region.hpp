@@ -22,7 +22,8 @@ enum class Kind : std::uint8_t {
     enumeration,
     list,
     bits,
-    other
+    other,
+    set,  // a std::set of an enum
 };
 
 enum class Role : std::uint8_t {
@@ -34,7 +35,7 @@ enum class Role : std::uint8_t {
 };
 
 // What a byte copy of the value shares with the original, and so must be kept alive for the copy.
-enum class Ownership : std::uint8_t { none, string, list, list_of_strings, shared_pointer };
+enum class Ownership : std::uint8_t { none, string, list, list_of_strings, shared_pointer, set };
 
 inline constexpr std::uint32_t no_slot = 0xFFFFFFFF;
 

@@ -1,6 +1,7 @@
 #include "view/shadow.hpp"
 
 #include "image/option_layout.hpp"
+#include "view/sets.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -12,13 +13,7 @@ using image::RawBits;
 using image::RawCowHeader;
 using image::RawList;
 using image::RawOption;
-
-std::uint8_t* value_of(const Region& region, void* object) {
-    return static_cast<std::uint8_t*>(object) + (region.role == Role::option ? region.value_offset : 0);
-}
-const std::uint8_t* value_of(const Region& region, const void* object) {
-    return value_of(region, const_cast<void*>(object));
-}
+using image::RawSet;
 
 std::uintptr_t load_word(const void* at) {
     std::uintptr_t word;
@@ -81,6 +76,10 @@ bool same_string(std::uintptr_t a, std::uintptr_t b) {
                                   cow_header(a)->length) == 0);
 }
 
+std::vector<std::int32_t> set_of(const std::uint8_t* value) {
+    return elements_of(*reinterpret_cast<const RawSet*>(value));
+}
+
 // Bytes that hold the value and nothing else, for types that own nothing.
 std::size_t plain_size(const Region& region) {
     if (region.role != Role::option) return region.size;
@@ -102,6 +101,14 @@ std::size_t plain_size(const Region& region) {
 }  // namespace
 
 Block::Block(std::size_t size) : bytes_(new std::uint8_t[size]()) {}
+
+std::uint8_t* value_of(const Region& region, void* object) {
+    return static_cast<std::uint8_t*>(object) + (region.role == Role::option ? region.value_offset : 0);
+}
+
+const std::uint8_t* value_of(const Region& region, const void* object) {
+    return value_of(region, const_cast<void*>(object));
+}
 
 void copy_object(const Region& region, const void* from, void* to) {
     std::memcpy(to, from, region.size);
@@ -129,6 +136,9 @@ void share_value(const Region& region, void* object) {
             if (const std::uintptr_t control = load_word(value + 8))
                 std::atomic_ref(*reinterpret_cast<std::int32_t*>(control + 8)).fetch_add(1);
             return;
+        case Ownership::set:
+            build_set(value, set_of(value));
+            return;
         case Ownership::list_of_strings:
         case Ownership::list: {
             auto* list = reinterpret_cast<RawList*>(value);
@@ -155,6 +165,9 @@ void release_value(const Region& region, void* object) {
                 if (uses.fetch_sub(1) <= 1) uses.fetch_add(1);  // the last owner stays counted
             }
             return;
+        case Ownership::set:
+            empty_set(value);
+            return;
         case Ownership::list_of_strings:
         case Ownership::list: {
             const auto* list = reinterpret_cast<const RawList*>(value);
@@ -169,6 +182,7 @@ void release_value(const Region& region, void* object) {
 
 std::size_t value_size(const Region& region) {
     if (region.role != Role::option) return region.size;
+    if (region.kind == Kind::set) return sizeof(RawSet);
     return region.kind == Kind::list ? sizeof(RawList) : plain_size(region);
 }
 
@@ -185,6 +199,9 @@ void clear_value(const Region& region, void* object) {
         case Kind::bits:
             std::memset(value, 0, sizeof(RawBits));
             return;
+        case Kind::set:
+            build_set(value, {});
+            return;
         case Kind::string:
             share_value(region, object);  // LLVM's assignment gives this share back
             return;
@@ -200,11 +217,15 @@ void clear_occurrences(void* option) {
     raw->position = 0;
 }
 
+bool same_occurrences(const void* a, const void* b) {
+    const auto* left = static_cast<const RawOption*>(a);
+    const auto* right = static_cast<const RawOption*>(b);
+    return left->occurrences == right->occurrences && left->position == right->position;
+}
+
 bool same_state(const Region& region, const void* a, const void* b) {
     if (region.role == Role::option) {
-        const auto* left = static_cast<const RawOption*>(a);
-        const auto* right = static_cast<const RawOption*>(b);
-        if (left->occurrences != right->occurrences || left->position != right->position) return false;
+        if (!same_occurrences(a, b)) return false;
         if (region.variable != no_slot) return true;  // its value is in the variable
     }
     const std::uint8_t* left = value_of(region, a);
@@ -216,6 +237,8 @@ bool same_state(const Region& region, const void* a, const void* b) {
         case Ownership::list_of_strings:
             return same_vector(reinterpret_cast<const RawList*>(left)->values,
                                reinterpret_cast<const RawList*>(right)->values);
+        case Ownership::set:
+            return set_of(left) == set_of(right);
         default:
             return std::memcmp(left, right, plain_size(region)) == 0;
     }
@@ -242,6 +265,10 @@ void append_state(const Region& region, const void* object, std::string& text) {
             for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
                 append_string(load_word(reinterpret_cast<const void*>(at)), text);
             return;
+        }
+        case Ownership::set: {
+            const std::vector<std::int32_t> elements = set_of(value);
+            return append_bytes(elements.data(), elements.size() * sizeof elements[0], text);
         }
         default:
             append_bytes(value, plain_size(region), text);

@@ -23,6 +23,9 @@ private:
 // Copies `region.size` bytes and moves pointers into the object itself along: the inline storage of
 // SmallVector, short strings, the header of an empty std::set.
 void copy_object(const Region& region, const void* from, void* to);
+// Where the value of a copy of the region is: from `value_offset` on in an option, from the start of any other region.
+std::uint8_t* value_of(const Region& region, void* object);
+const std::uint8_t* value_of(const Region& region, const void* object);
 // Takes a share in whatever the value at `object` owns, so that neither side can free it under the other.
 void share_value(const Region& region, void* object);
 // The other way round, before other bytes are put at `object`. Characters of strings are never freed: LLVM may have
@@ -34,6 +37,8 @@ std::size_t value_size(const Region& region);
 void clear_value(const Region& region, void* object);
 // Forgets that the option ever occurred.
 void clear_occurrences(void* option);
+// True if both options occurred as often, and last at the same place.
+bool same_occurrences(const void* a, const void* b);
 // True if the two objects hold the same value, occurrence count and position.
 bool same_state(const Region& region, const void* a, const void* b);
 // Appends a text that is the same for objects with the same state, and for no others.

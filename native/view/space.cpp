@@ -2,6 +2,7 @@
 
 #include "image/option_layout.hpp"
 #include "view/overlay.hpp"
+#include "view/sets.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,6 +12,7 @@ namespace optctx::view {
 namespace {
 
 using image::RawOption;
+using image::RawSet;
 using image::RawStringRef;
 
 // The variable of an external option is a block of its own; the copied option has to point at it.
@@ -83,6 +85,10 @@ void Space::add_copied(std::uint32_t slot) {
     if (region.ownership == Ownership::list || region.ownership == Ownership::list_of_strings)
         throw std::runtime_error("a list cannot be copied for each activation");
     hot_words_.push_back(static_cast<std::uint32_t>(object_at + offsetof(RawOption, occurrences)));
+    if (region.ownership == Ownership::set) {
+        copied_sets_.push_back({slot, object_at});
+        return;
+    }
     if (region.ownership == Ownership::string)
         owning_words_.push_back({slot, object_at, object_at + region.value_offset, hot_words_.size()});
     hot_words_.push_back(static_cast<std::uint32_t>(object_at + region.value_offset));
@@ -110,6 +116,7 @@ void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) 
         void* object = copy.front().block->address();
         clear_occurrences(object);
         if (!region.has_default) continue;
+        release_value(region, object);
         clear_value(region, object);
         if (region.variable != no_slot) clear_value(regions_[region.variable], copy.back().block->address());
         call_set_default(object, set_default_index[slot]);
@@ -140,7 +147,10 @@ Setting Space::clone_process_wide(std::uint32_t slot) const {
         const Region& source = regions_[of];
         auto block = std::make_shared<Block>(source.size);
         copy_object(source, process_wide(of), block->address());
-        share_value(source, block->address());
+        if (source.ownership == Ownership::set)
+            build_set(value_of(source, block->data()), process_wide_set(of));
+        else
+            share_value(source, block->address());
         setting.push_back({of, std::move(block)});
     };
     clone(slot);
@@ -173,6 +183,7 @@ Setting Space::parse_locked(std::uint32_t slot, const std::string& name,
     storage.unlock();
     void* object = setting.front().block->address();
     clear_occurrences(object);
+    release_value(region, object);
     clear_value(region, object);
     if (region.variable != no_slot) clear_value(regions_[region.variable], setting.back().block->address());
     give_occurrences(object, name, values);
@@ -210,7 +221,18 @@ void Space::give_occurrences(void* option, const std::string& name,
 bool Space::drifted(std::uint32_t slot, void* const* reference) const {
     const Region& region = regions_[slot];
     const auto differs = [&](std::uint32_t at) { return !same_state(regions_[at], live(at), reference[at]); };
+    if (region.ownership == Ownership::set) {
+        const auto* own = reinterpret_cast<const RawSet*>(value_of(region, reference[slot]));
+        return !same_occurrences(live(slot), reference[slot]) || process_wide_set(slot) != elements_of(*own);
+    }
     return differs(slot) || (region.variable != no_slot && differs(region.variable));
+}
+
+// What the set of an option holds process-wide. LLVM writes to it wherever it compiles, on other threads too.
+std::vector<std::int32_t> Space::process_wide_set(std::uint32_t slot) const {
+    const auto* value = value_of(regions_[slot], process_wide(slot));
+    if (covered_) return elements_of(*reinterpret_cast<const RawSet*>(value));
+    return live_elements(reinterpret_cast<std::uintptr_t>(value));
 }
 
 std::shared_ptr<const Setting> Space::drift() {

@@ -50,6 +50,12 @@ struct OwningWord {
     std::size_t index;      // of that word among the hot words
 };
 
+// Likewise: a std::set that LLVM may add to, or replace.
+struct CopiedSet {
+    std::uint32_t slot;
+    std::size_t object_at;  // bytes from the start of the storage
+};
+
 // Likewise: a pointer to `offset` bytes into the storage of another region.
 struct CopiedPointer {
     std::size_t at;
@@ -79,6 +85,7 @@ public:
     // Where LLVM's writes go in those copies, in bytes from their start: values and occurrence counts.
     const std::vector<std::uint32_t>& hot_words() const noexcept { return hot_words_; }
     const std::vector<OwningWord>& owning_words() const noexcept { return owning_words_; }
+    const std::vector<CopiedSet>& copied_sets() const noexcept { return copied_sets_; }
     const std::vector<CopiedPointer>& copied_pointers() const noexcept { return copied_pointers_; }
     // Storage for such copies. Given back it is used again, never freed: LLVM may have kept an address into it.
     std::unique_ptr<Block> take_copies();
@@ -119,6 +126,7 @@ private:
                          const std::vector<std::optional<std::string>>& values);
     void give_occurrences(void* option, const std::string& name, const std::vector<std::optional<std::string>>& values);
     bool drifted(std::uint32_t slot, void* const* reference) const;
+    std::vector<std::int32_t> process_wide_set(std::uint32_t slot) const;
     const void* process_wide(std::uint32_t slot) const noexcept;
     const void* live(std::uint32_t slot) const noexcept;
     void find_drift();
@@ -132,6 +140,7 @@ private:
     std::size_t copied_bytes_ = 0;
     std::vector<std::uint32_t> hot_words_;
     std::vector<OwningWord> owning_words_;
+    std::vector<CopiedSet> copied_sets_;
     std::vector<CopiedPointer> copied_pointers_;
     std::vector<std::shared_ptr<Block>> default_blocks_;
     std::vector<void*> defaults_;

@@ -2,6 +2,7 @@
 
 #include "image/option_layout.hpp"
 #include "view/debugging.hpp"
+#include "view/sets.hpp"
 #include "view/slots.hpp"
 
 #include <cstring>
@@ -72,6 +73,14 @@ std::vector<Scalar> read_list(Kind element, std::size_t element_size, std::uintp
     if (element_size == 0) element_size = sizeof(std::uint32_t);  // an enum nobody has set yet
     for (std::uintptr_t at = list.values[0]; at < list.values[1]; at += element_size)
         values.push_back(element == Kind::enumeration ? read_integer(element_size, at) : read_scalar(element, at));
+    return values;
+}
+
+std::vector<Scalar> read_set(std::uintptr_t address) {
+    const LiveView reading;
+    std::vector<Scalar> values;
+    for (const std::int32_t element : live_elements(address))
+        values.emplace_back(std::uint64_t{static_cast<std::uint32_t>(element)});
     return values;
 }
 

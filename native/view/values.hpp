@@ -20,5 +20,7 @@ std::uint64_t read_integer(std::size_t size, std::uintptr_t address);
 // Reads a cl::list with internal storage whose elements take `element_size` bytes each; 0 if unknown, in
 // which case it is worked out from the number of occurrences.
 std::vector<Scalar> read_list(Kind element, std::size_t element_size, std::uintptr_t address);
+// Reads a std::set of an enum: the integers that are stored, in order.
+std::vector<Scalar> read_set(std::uintptr_t address);
 
 }  // namespace optctx::view

@@ -38,6 +38,7 @@ _TYPES = (
     "enum",
     "list",
     "bits",
+    "set",
     "other",
 )
 _SCOPES = ("thread", "process", "unread")

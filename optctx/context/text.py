@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from optctx._native import Kind, call_virtual_uint, option_at
 from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, OptionValueError, shown
+from optctx.image.sets import ElementNames
 from optctx.image.typenames import type_name
 
 __all__ = ["Texts", "flag_text", "needs_value", "texts_of"]
@@ -27,6 +28,8 @@ def texts_of(option: PlannedOption, name: str, value: object) -> Texts:
     kind = option.record.type.kind
     if kind in (Kind.list, Kind.bits):
         return _list_texts(option, name, value)
+    if kind == Kind.set and not isinstance(value, str):
+        return (_set_text(option, name, value),)
     return (_scalar_text(option, name, kind, value),)
 
 
@@ -64,6 +67,19 @@ def _list_texts(option: PlannedOption, name: str, value: object) -> Texts:
         raise _wrong_type(option, name, value, "a list of values, or command-line text")
     element = option.record.type.element
     return tuple(_scalar_text(option, name, element, item) for item in value)
+
+
+def _set_text(option: PlannedOption, name: str, value: object) -> str:
+    """All in one occurrence: each replaces the one before. Python's sets have no order of their own."""
+    assert isinstance(option.record.choices, ElementNames)
+    if not isinstance(value, Iterable) or isinstance(value, (bytes, dict)):
+        raise _wrong_type(option, name, value, "names, or command-line text")
+    items = []
+    for item in value:
+        if not isinstance(item, str):
+            raise _wrong_type(option, name, item, "names, or command-line text")
+        items.append(item)
+    return option.record.choices.text(sorted(items) if isinstance(value, Set) else items)
 
 
 def _scalar_text(option: PlannedOption, name: str, kind: Kind, value: object) -> str | None:

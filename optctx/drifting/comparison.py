@@ -14,7 +14,12 @@ from optctx.engine.plan import PlannedOption
 __all__ = ["Comparison", "Difference"]
 
 _HEAD = (8, 8)  # (bytes from the start of an Option, size): how often it was given, flags, position
-_VALUE_SIZES = {Kind.boolean: 1, Kind.character: 1, Kind.list: 24}  # bytes; of others a word says enough
+_VALUE_SIZES = {
+    Kind.boolean: 1,
+    Kind.character: 1,
+    Kind.list: 24,
+    Kind.set: 48,
+}  # bytes; of others a word says enough
 _WORD = 8
 
 

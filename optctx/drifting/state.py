@@ -61,7 +61,7 @@ def registered_state(engine: Engine, option: PlannedOption) -> State:
     if record.type.kind == Kind.list:
         begin, end = read_words(record.address + offset + _LIST_DEFAULTS, 2)
         return State([], 0) if begin == end else State(None, 0, False)
-    if record.type.kind == Kind.bits:
+    if record.type.kind in (Kind.bits, Kind.set):
         return State([], 0)
     return State(read_default(option, offset), 0, _is_readable(option))
 

@@ -170,6 +170,7 @@ def _give_slots(plan: Plan, value_offset: int) -> None:
             continue
         region = _region(plan.code, record, record.address, size, Role.option)
         region.value_offset = value_offset
+        # Of a class LLVM's setDefault gives the empty value: what every set was registered with.
         region.has_default = record.type.kind != Kind.other
         if record.type.external and record.variable_size is not None:
             variable = _region(plan.code, record, record.variable, record.variable_size, Role.variable)
@@ -198,6 +199,8 @@ def _ownership(record: OptionRecord) -> Ownership:
     kind = record.type.kind
     if kind == Kind.string:
         return Ownership.string
+    if kind == Kind.set:
+        return Ownership.set
     if kind == Kind.list:
         return Ownership.list_of_strings if record.type.element == Kind.string else Ownership.list
     if kind == Kind.other and record.type.external and record.variable_size == 16:

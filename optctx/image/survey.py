@@ -17,6 +17,7 @@ from optctx._native import (
     walk_registry,
 )
 from optctx.errors import UnsupportedImageError
+from optctx.image.sets import ElementNames, find_element_names
 from optctx.image.typenames import OptionType, parse_vtable_name
 
 __all__ = ["Choices", "OptionRecord", "Survey", "survey"]
@@ -78,7 +79,7 @@ class OptionRecord:
     address: int
     size: int | None  # None: on the heap
     type: OptionType
-    choices: Choices | None = None
+    choices: Choices | ElementNames | None = None
     callback: bool = False
     variable: int = 0  # what cl::location points at, 0 without external storage
     variable_size: int | None = None
@@ -197,6 +198,9 @@ def _record(image: Image, vtables: _Vtables, offset: int, names: list[str], addr
     words = read_words(address, (size or _SMALLEST) // _WORD)
     choices = _find_choices(vtables, address, words, offset)
     option_type = parse_vtable_name(vtable.name if vtable else "", choices is not None)
+    elements = find_element_names(image, option_type.enum) if option_type.kind == Kind.set else None
+    if option_type.kind == Kind.set and elements is None:
+        option_type = OptionType(Kind.other)
     record = OptionRecord(names, address, size, option_type)
     if option_type.alias:
         record.alias_of = words[offset // _WORD]
@@ -206,6 +210,8 @@ def _record(image: Image, vtables: _Vtables, offset: int, names: list[str], addr
         record.flag_default_index = vtable.slots.get("getValueExpectedFlagDefault", 0)
     if option_type.kind in (Kind.enumeration, Kind.list, Kind.bits, Kind.other):
         record.choices = choices
+    elif elements is not None:
+        record.choices = elements
     if size is not None:
         record.callback = _has_callback(words)
     if option_type.external:

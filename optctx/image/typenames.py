@@ -38,6 +38,7 @@ _NAMES = {
     Kind.enumeration: "enum",
     Kind.list: "list",
     Kind.bits: "bits",
+    Kind.set: "set",
     Kind.other: "other",
 }
 
@@ -55,15 +56,18 @@ _ELEMENT_SIZES = {
 }
 
 _OPT = re.compile(r"_ZTVN4llvm2cl3optI(?P<type>.+?)Lb(?P<external>[01])E(?P<parser>.+)EE")
+# A set of an enum, ordered and allocated as any other.
+_SET = re.compile(r"St3setI(?P<enum>N.+E)St4lessIS\w*_ESaIS\w*_EE")
 _LIST = re.compile(r"_ZTVN4llvm2cl(?P<class>4list|4bits)I(?P<type>.+)EE")
 
 
 @dataclass(frozen=True)
 class OptionType:
-    """`kind` as stored; `element` of a list or bits; `external`: the value is where cl::location says."""
+    """`kind` as stored; `element` of a list or a set; `external`: the value is where cl::location says."""
 
     kind: Kind
     element: Kind = Kind.other
+    enum: str = ""  # mangled, of a set's elements
     external: bool = False
     alias: bool = False
     registry_parser: bool = False  # the value is a pointer; the choices come from a registry of passes
@@ -77,6 +81,9 @@ def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
     unknown = Kind.enumeration if enumerated else Kind.other
     if match := _OPT.fullmatch(name):
         mangled = match["type"]
+        if held := _SET.fullmatch(mangled):
+            # cl::location of a set is nowhere in this library, so nobody has seen it copied.
+            return OptionType(Kind.set, Kind.enumeration, held["enum"], supported=match["external"] == "0")
         if mangled.startswith(("St", "NSt")):
             unknown = Kind.other  # a class of the standard library (std::set), whatever its parser is
         return OptionType(

@@ -28,8 +28,8 @@ class Option:
 
     @property
     def type(self) -> str:
-        """One of bool, boolOrDefault, int, uint, int64, uint64, float, double, char, string, enum, list, bits
-        and other.
+        """One of bool, boolOrDefault, int, uint, int64, uint64, float, double, char, string, enum, list,
+        bits, set and other.
         """
         return type_name(self._target.record.type.kind)
 
@@ -38,7 +38,7 @@ class Option:
         """What cl::init said, whatever anybody set since."""
         target = self._target
         engine = self._engine
-        if target.record.type.kind not in (Kind.list, Kind.bits):
+        if target.record.type.kind not in (Kind.list, Kind.bits, Kind.set):
             return read_default(target, engine.survey.value_offset)
         if target.slot is not None:
             return read_value(target, engine.space.default_address(target.slot) + engine.survey.value_offset)
@@ -63,7 +63,7 @@ class Option:
 
     @property
     def choices(self) -> dict[str, str]:
-        """Of an enum (or bits, or a list of them): choice -> what LLVM says of it."""
+        """Of an enum (or bits, a set or a list of them): choice -> what LLVM says of it."""
         return choice_help(self._target.record.choices)
 
     @property

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from optctx._native import Kind, read_bytes, read_list, read_scalar
+from optctx._native import Kind, read_bytes, read_list, read_scalar, read_set
 from optctx.engine.plan import PlannedOption
+from optctx.image.sets import ElementNames
 from optctx.image.survey import Choices
 from optctx.image.typenames import OptionType, element_size
 
@@ -19,7 +20,8 @@ def read_value(option: PlannedOption, storage: int) -> Value:
     """The value at `storage`: where the value itself is, inside the Option or where cl::location points.
 
     boolOrDefault gives None where it is unset; an enum gives the name of the choice, or None where no
-    choice stores what is there; bits give the names that are set; a type without a readable form gives None.
+    choice stores what is there; bits and sets give the names that are set; a type without a readable form
+    gives None.
     """
     kind = option.record.type.kind
     if kind == Kind.list:
@@ -28,6 +30,10 @@ def read_value(option: PlannedOption, storage: int) -> Value:
         mask = read_scalar(Kind.bits, storage)
         names, stored, _ = option.record.stored_choices()
         return [name for name, bit in zip(names, stored, strict=True) if int(mask) >> bit & 1]
+    if kind == Kind.set:
+        names, stored, _ = option.record.stored_choices()
+        by_value = dict(zip(stored, names, strict=True))
+        return [by_value.get(int(value), int(value)) for value in read_set(storage)]
     if kind == Kind.other:
         return None
     if kind == Kind.enumeration:
@@ -38,7 +44,7 @@ def read_value(option: PlannedOption, storage: int) -> Value:
 def read_default(option: PlannedOption, value_offset: int) -> Value:
     """What cl::init said, from the OptionValue that follows the value in the Option itself."""
     kind = option.record.type.kind
-    if kind in (Kind.list, Kind.bits, Kind.other) or option.record.alias_of:
+    if kind in (Kind.list, Kind.bits, Kind.set, Kind.other) or option.record.alias_of:
         return None
     # {value or pointer to it, OptionValue<T>{vtable, T value, bool valid}}
     at = option.record.address + value_offset + 16
@@ -106,11 +112,11 @@ def python_types(option_type: OptionType) -> tuple[type, ...]:
         return (int,)
     if kind in (Kind.float32, Kind.float64):
         return (float,)
-    if kind in (Kind.list, Kind.bits):
+    if kind in (Kind.list, Kind.bits, Kind.set):
         return (list,)
     return (str,)
 
 
-def choice_help(choices: Choices | None) -> dict[str, str]:
+def choice_help(choices: Choices | ElementNames | None) -> dict[str, str]:
     """Choice -> what LLVM says of it; empty where the option has no choices."""
     return {} if choices is None else dict(zip(choices.names(), choices.helps(), strict=True))

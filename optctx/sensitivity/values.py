@@ -40,7 +40,7 @@ def values_within_type(option: Option, base: Value) -> list[Value]:
         return [value for value in (True, False, UNSET) if value is not base]
     if kind == "enum":
         return [choice for choice in option.choices if choice != base]
-    if kind == "bits":
+    if kind in ("bits", "set"):
         return [[choice] for choice in option.choices if [choice] != base]
     if kind in _RANGES and isinstance(base, int):
         least, most = _RANGES[kind]
@@ -52,7 +52,7 @@ def values_within_type(option: Option, base: Value) -> list[Value]:
 
 def why_no_values(option: Option) -> str:
     """The reason to report where `values_within_type` has nothing."""
-    if option.type in ("enum", "bits"):
+    if option.type in ("enum", "bits", "set"):
         return "there is no other choice"
     return f"no values can be guessed for type {option.type}"
 

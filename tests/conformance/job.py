@@ -46,6 +46,15 @@ class Job:
         """The same for equal jobs, in every process."""
         return digest(repr(replace(self, where="")).encode())
 
+    @property
+    def solitary(self) -> bool:
+        """Stock LLVM gives it other output where the process has compiled for SPIR-V before.
+
+        A static of its module analysis keeps what it learned of functions at addresses that are used again
+        (LLVM issue 160613), and two threads write it at once.
+        """
+        return self.triple.startswith("spirv") or "/SPIRV/" in self.path
+
     def bare(self) -> Job:
         """The same compilation with no option set."""
         return replace(self, options=())

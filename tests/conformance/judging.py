@@ -11,7 +11,7 @@ from tests.conformance.cache import ReferenceCache
 from tests.conformance.crashes import assign_blame
 from tests.conformance.forked import reference, run_forked
 from tests.conformance.job import Job, Outcome
-from tests.conformance.scoped import run_scoped, shuffled
+from tests.conformance.scoped import ScopedRun, run_scoped, shuffled
 from tests.conformance.stability import measure
 from tests.conformance.verdict import Verdict, judge
 
@@ -38,9 +38,8 @@ def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) ->
     expected = [_known(cache, job) for job in jobs]
     usable = [i for i, outcome in enumerate(expected) if outcome.kind not in ("died", "late")]
     order = [usable[i] for i in shuffled(len(usable), settings.seed)]
-    meter = _Meter("inside contexts", len(order))
     threads, limit = 1 if printed else settings.threads, timeout * _SCOPED
-    run = run_scoped(jobs, order, threads=threads, timeout=limit, printed=printed, progress=meter.show)
+    run = _run_all(jobs, order, threads, limit, printed=printed)
     print(f"{len(run.crashes)} crashes", flush=True)
     blames, innocent = assign_blame(jobs, run.crashes, limit, printed=printed)
     scoped = {**run.outcomes, **innocent}
@@ -65,6 +64,22 @@ def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) ->
         )
         for i, job in enumerate(jobs)
     ]
+
+
+def _run_all(
+    jobs: Sequence[Job], order: Sequence[int], threads: int, limit: float, *, printed: bool
+) -> ScopedRun:
+    """In one process, on all threads; what is solitary in a process of its own each."""
+    together = [i for i in order if not jobs[i].solitary]
+    meter = _Meter("inside contexts", len(order))
+    run = run_scoped(jobs, together, threads=threads, timeout=limit, printed=printed, progress=meter.show)
+    for i in order:
+        if jobs[i].solitary:
+            single = run_scoped(jobs, [i], threads=1, timeout=limit, printed=printed)
+            run.outcomes.update(single.outcomes)
+            run.crashes += single.crashes
+            meter.show(len(run.outcomes))
+    return run
 
 
 def compute_references(jobs: Sequence[Job], cache: ReferenceCache, timeout: float, *, printed: bool) -> None:

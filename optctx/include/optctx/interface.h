@@ -42,7 +42,8 @@ enum optctx_kind {
     OPTCTX_ENUM = 10,
     OPTCTX_LIST = 11,
     OPTCTX_BITS = 12, /* cl::bits: a set of choices */
-    OPTCTX_OTHER = 13
+    OPTCTX_OTHER = 13,
+    OPTCTX_SET = 14 /* std::set of an enum */
 };
 
 /* A registered option. Lives as long as the process and never changes. */
@@ -50,7 +51,7 @@ typedef struct optctx_option {
     const char* name; /* its own, where it was looked up by an alias */
     const char* type; /* as registry() calls it: "bool", "uint", "enum", ... */
     uint32_t kind;    /* enum optctx_kind */
-    uint32_t element; /* of a list or bits: the kind of its elements; otherwise the same as `kind` */
+    uint32_t element; /* of a list, bits or a set: the kind of its elements; otherwise the same as `kind` */
     uint32_t size;    /* bytes that LLVM stores the value, or one element, in; of an enum: 1, 4 or 8 */
 } optctx_option;
 
@@ -65,8 +66,8 @@ typedef struct optctx_item {
     size_t length;    /* of `text` */
 } optctx_item;
 
-/* The value of an option: one item, or for a list or bits any number. Valid until `release_value`. Do not copy or move
- * it: `items` may point into it. */
+/* The value of an option: one item, or for a list, bits or a set any number. Valid until `release_value`. Do not copy
+ * or move it: `items` may point into it. */
 typedef struct optctx_value {
     const optctx_item* items;
     size_t count;

@@ -79,7 +79,7 @@ class Option;
 //   std::string                a string; an enum's choice, TypeMismatch if it holds none of its choices
 //   std::optional<std::string> an enum's choice, nothing if it holds none
 //   an enum type               an enum or boolOrDefault of the same size, such as LLVM's own type
-//   std::vector of these       a list; bits as the choices that are set, or their numbers
+//   std::vector of these       a list; bits as the choices that are set, or their numbers; a set of an enum
 // The values are those that Python's OptionContext gives. Options that cannot be set per thread give what LLVM itself
 // sees: the process-wide value.
 class OptionContext {

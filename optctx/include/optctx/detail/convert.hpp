@@ -138,7 +138,7 @@ struct As<std::string> {
     }
 };
 
-// A list, or the choices that are set in bits.
+// A list, or the choices that are set in bits or held by a set.
 template <class T>
 struct As<std::vector<T>> {
     static std::string name() { return "std::vector<" + As<T>::name() + ">"; }
@@ -154,7 +154,7 @@ struct is_vector<std::vector<T>> : std::true_type {
 // Throws TypeMismatch where the option is no T.
 template <class T>
 void check_type(const optctx_option& option) {
-    const bool several = option.kind == OPTCTX_LIST || option.kind == OPTCTX_BITS;
+    const bool several = option.kind == OPTCTX_LIST || option.kind == OPTCTX_BITS || option.kind == OPTCTX_SET;
     const Stored stored{option.element, option.size};
     bool fits = false;
     if constexpr (is_vector<T>::value)

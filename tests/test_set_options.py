@@ -1,0 +1,357 @@
+"""An option that is a std::set of an enum (`spirv-ext`): parsed, copied, compared and contained as any other.
+
+LLVM writes to it whenever it makes a target machine for AMD's or Intel's SPIR-V, and reads it only then.
+Stock LLVM gives other output for SPIR-V once a process has compiled for it: each compilation is in a child.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from llvmlite import binding
+from support import in_child, in_threads, process_state, reset_all, run_python, set_option
+from test_staying_alive import GROWTH, peak_kilobytes
+
+from optctx import OptionContext, OptionTypeError, OptionValueError, drift, record, registry
+from optctx._native import Kind
+from optctx.engine.attach import attach
+from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.image.sets import find_element_names
+from optctx.image.typenames import parse_vtable_name
+
+pytestmark = pytest.mark.usefixtures("attached")
+
+# Its linkage and the flag of its addition are told by extensions of their own.
+SUM = """
+define linkonce_odr spir_func i32 @sum(i32 %a, i32 %b) {
+  %sum = add nsw i32 %a, %b
+  ret i32 %sum
+}
+"""
+TRIPLE = "spirv64-unknown-unknown"
+AMD = "spirv64-amd-amdhsa"  # making a machine for it replaces the set by every extension that AMD has
+INTEL = "spirv64-intel-unknown"  # adds SPV_INTEL_function_pointers to it
+JOB = Job(SUM, "verify", triple=TRIPLE, emit="assembly")
+WRAP, SHARE = "SPV_KHR_no_integer_wrap_decoration", "SPV_KHR_linkonce_odr"
+TEXTS = ("", f"+{WRAP}", f"+{SHARE}", f"+{WRAP},+{SHARE}", "all", f"all,-{WRAP}")
+
+
+def expected(fresh: FreshProcess, text: str | None) -> bytes:
+    """What a process gives in which the option is set for everybody."""
+    result = fresh.compile(JOB if text is None else replace(JOB, options=(f"-spirv-ext={text}",)))
+    assert result.error is None
+    return result.code
+
+
+def said(work: Callable[[], bytes]) -> bytes:
+    """What a child says that is in the scope that this thread is in."""
+    reading, writing = os.pipe()
+    try:
+        in_child(lambda: os.write(writing, work()))
+        return os.read(reading, 1 << 16)
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def code() -> bytes:
+    return said(lambda: compile_job(JOB).code)
+
+
+def machine(triple: str) -> binding.TargetMachine:
+    return binding.Target.from_triple(triple).create_target_machine(opt=JOB.opt_level)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_set_does_what_it_does_in_a_fresh_process(text: str, fresh: FreshProcess) -> None:
+    wanted = expected(fresh, text)
+    assert (wanted == expected(fresh, None)) == (text == "")
+    assert code() == expected(fresh, None)
+    with OptionContext.from_args([f"-spirv-ext={text}"]):
+        assert code() == wanted
+    assert code() == expected(fresh, None)
+
+
+def test_scopes_nest(fresh: FreshProcess) -> None:
+    with OptionContext({"spirv-ext": f"+{WRAP}"}):
+        with OptionContext({"spirv-ext": [SHARE]}):
+            assert code() == expected(fresh, f"+{SHARE}")
+            with OptionContext({"unroll-count": 2}):
+                assert code() == expected(fresh, f"+{SHARE}")
+            with OptionContext(base="defaults"):
+                assert code() == expected(fresh, None)
+        assert code() == expected(fresh, f"+{WRAP}")
+    assert code() == expected(fresh, None)
+
+
+@pytest.mark.redirected
+def test_threads_inside_at_once_have_their_own(fresh: FreshProcess) -> None:
+    made: list[tuple[str, binding.TargetMachine]] = []
+    both_inside = threading.Barrier(2)
+
+    def work(first: int) -> None:
+        for step in range(2 * len(TEXTS)):
+            text = TEXTS[(first + step) % len(TEXTS)]
+            context = OptionContext({"spirv-ext": text})
+            with context:
+                both_inside.wait(60)
+                for _ in range(50):
+                    machine(AMD).close()  # writes what only this scope reads
+            with context:
+                both_inside.wait(60)
+                made.append((text, [machine(TRIPLE) for _ in range(50)][-1]))
+
+    in_threads([lambda: work(0), lambda: work(3)])
+    assert len(made) == 4 * len(TEXTS)
+    assert registry()["spirv-ext"].value == []
+    wanted = {text: expected(fresh, text) for text in TEXTS}
+    for text, last in made:  # stock LLVM cannot emit two at once
+        assert said(partial(emitted, last)) == wanted[text], text
+    assert code() == wanted[""]
+
+
+def emitted(made: binding.TargetMachine) -> bytes:
+    with binding.create_context() as context, binding.parse_assembly(SUM, context) as module:
+        module.triple = TRIPLE
+        return made.emit_assembly(module).encode()
+
+
+def test_values_are_names_and_names_are_values() -> None:
+    option = registry()["spirv-ext"]
+    assert (option.type, option.value, option.default, option.scope) == ("set", [], [], "thread")
+    assert {WRAP, SHARE} < set(option.choices)
+    context = OptionContext({"spirv-ext": [WRAP, SHARE]})
+    found = context.get("spirv-ext", list)
+    assert sorted(found) == sorted([WRAP, SHARE])
+    assert OptionContext({"spirv-ext": "all"})["spirv-ext"] == list(option.choices)
+    assert OptionContext({"spirv-ext": []})["spirv-ext"] == []
+    assert OptionContext({"spirv-ext": ["all", f"-{WRAP}"]}).diff(OptionContext({"spirv-ext": "all"}))
+    assert OptionContext(context.overrides) == context
+
+
+def test_equal_sets_are_equal_however_they_were_given() -> None:
+    contexts = [
+        OptionContext({"spirv-ext": text}, base="defaults")
+        for text in (f"+{WRAP},+{SHARE}", f"+{SHARE},+{WRAP},+{WRAP}", [WRAP, SHARE], {SHARE, WRAP})
+    ]
+    contexts.append(
+        OptionContext.from_args(f"-spirv-ext +{SHARE} --spirv-ext=+{WRAP},+{SHARE}", base="defaults")
+    )
+    contexts.append(pickle.loads(pickle.dumps(contexts[0])))
+    assert len({*contexts}) == 1
+    assert all(context.diff(contexts[0]) == {} for context in contexts)
+    others = [OptionContext({"spirv-ext": text}, base="defaults") for text in ("", f"+{WRAP}", "all")]
+    assert len({*contexts, *others, OptionContext(base="defaults")}) == 5
+    assert contexts[0].diff(others[1]) == {"spirv-ext": (contexts[0]["spirv-ext"], [WRAP])}
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (WRAP, "Invalid extension list format: SPV_KHR_no"),
+        ("+SPV_nobody", r"Unknown SPIR-V extension: \+SPV_nobody"),
+        (["SPV_nobody"], "Invalid extension list format: SPV_nobody"),
+        (f"+{WRAP},-{WRAP}", "allowed and disallowed at the same time"),
+    ],
+)
+def test_a_bad_value_is_one_error_in_llvms_words(
+    value: object, words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = process_state()
+    with pytest.raises(OptionValueError, match=f"'spirv-ext' .*LLVM says: .*{words}"):
+        OptionContext({"spirv-ext": value})
+    assert capfd.readouterr() == ("", "")
+    assert process_state() == before
+
+
+@pytest.mark.parametrize("value", [3, True, None, b"all", [3], {WRAP: True}])
+def test_a_value_of_another_type_is_an_error(value: object) -> None:
+    with pytest.raises(OptionTypeError, match="type set and takes names, or command-line text"):
+        OptionContext({"spirv-ext": value})
+
+
+def test_what_is_set_process_wide_is_inherited(fresh: FreshProcess) -> None:
+    def child() -> None:
+        early = OptionContext()
+        set_option("spirv-ext", f"+{WRAP}")
+        assert str(drift()) == f"spirv-ext: [] was registered, ['{WRAP}'] now (given once)"
+        assert registry()["spirv-ext"].value == OptionContext()["spirv-ext"] == [WRAP]
+        assert registry()["spirv-ext"].default == []
+        assert pickle.loads(pickle.dumps(OptionContext())) == OptionContext() != early
+        assert OptionContext({"spirv-ext": f"+{SHARE}"})["spirv-ext"] == [SHARE]
+        for context, text in (
+            (early, None),
+            (OptionContext(), f"+{WRAP}"),
+            (OptionContext(base="defaults"), None),
+        ):
+            with context:
+                assert code() == expected_here[text]
+        assert code() == expected_here[f"+{WRAP}"]
+        reset_all()
+        assert dict(drift()) == {}
+        assert OptionContext() == early
+
+    expected_here = {text: expected(fresh, text) for text in (None, f"+{WRAP}")}
+    in_child(child)
+
+
+def test_what_was_set_before_optctx_was_there_is_told() -> None:
+    assert (
+        run_python(f"""
+        import llvmlite.binding as llvm
+        llvm.set_option("", "-spirv-ext=+{WRAP}")
+        from optctx import OptionContext, drift
+        print(drift())
+        print(OptionContext()["spirv-ext"], OptionContext(base="defaults")["spirv-ext"])
+    """)
+        == f"spirv-ext: [] was registered, ['{WRAP}'] now (given once)\n['{WRAP}'] []\n"
+    )
+
+
+def test_what_llvm_writes_stays_inside_and_is_gone_at_the_next_entry(fresh: FreshProcess) -> None:
+    def stock(text: str) -> bytes:
+        """The same without any scope."""
+
+        def work() -> bytes:
+            set_option("spirv-ext", text)
+            machine(AMD).close()
+            return compile_job(JOB).code
+
+        return said(work)
+
+    for text in ("", f"+{SHARE}"):
+        context = OptionContext({"spirv-ext": text} if text else {})
+        leaked = stock(text)
+        assert leaked != expected(fresh, text)
+        for _ in range(3):
+            with context:
+                assert code() == expected(fresh, text)
+                for triple in (INTEL, AMD, AMD):  # the second one finds what the first one left
+                    machine(triple).close()
+                assert code() == leaked
+            assert registry()["spirv-ext"].value == []
+            assert context["spirv-ext"] == ([SHARE] if text else [])
+    assert code() == expected(fresh, "")
+
+
+def test_outside_any_scope_llvm_leaks_and_defaults_are_what_was_registered_all_the_same() -> None:
+    def child() -> None:
+        machine(INTEL).close()
+        assert (
+            registry()["spirv-ext"].value == OptionContext()["spirv-ext"] == ["SPV_INTEL_function_pointers"]
+        )
+        machine(AMD).close()
+        assert len(OptionContext().get("spirv-ext", list)) > 20
+        assert OptionContext(base="defaults")["spirv-ext"] == []
+
+    in_child(child)
+
+
+@pytest.mark.redirected
+def test_reads_are_recorded() -> None:
+    def fingerprint(value: object, triple: str) -> str:
+        with OptionContext({"spirv-ext": value}, base="defaults"), record() as log:
+            machine(triple).close()
+        assert ("spirv-ext" in log.reads) == (triple == TRIPLE)
+        assert [each.name for each in log.unread] == ([] if triple == TRIPLE else ["spirv-ext"])
+        if triple == TRIPLE:
+            read = log.reads["spirv-ext"]
+            assert read.value == OptionContext({"spirv-ext": value})["spirv-ext"]
+            assert any("SPIRVSubtarget::SPIRVSubtarget(" in name for name in read.functions)
+        return log.fingerprint()
+
+    values = ["", f"+{WRAP}", f"+{SHARE}", "all"]
+    assert len({fingerprint(value, TRIPLE) for value in values}) == len(values)
+    assert fingerprint(f"+{SHARE},+{WRAP}", TRIPLE) == fingerprint([WRAP, SHARE], TRIPLE)
+    assert len({fingerprint(value, "x86_64") for value in values}) == 1
+
+
+def test_contexts_that_llvm_wrote_to_do_not_grow() -> None:
+    def work() -> bytes:
+        def make(times: int) -> None:
+            for number in range(times):
+                with OptionContext(
+                    {"spirv-ext": TEXTS[number % len(TEXTS)], "unroll-count": number}
+                ) as context:
+                    machine(AMD).close()
+                with context:  # which is as it was
+                    machine(INTEL).close()
+
+        make(500)
+        before = peak_kilobytes()
+        make(5_000)  # a set of AMD's is some 2 KB
+        return str(peak_kilobytes() - before).encode()
+
+    assert int(said(work)) < GROWTH
+
+
+def test_a_set_that_llvm_is_replacing_is_read_as_it_was_or_as_it_is() -> None:
+    run_python(f"""
+        import ctypes, sys, threading, time
+        from optctx import OptionContext, registry
+        from optctx._native import read_set
+        from optctx.engine.attach import attach
+        names = [OptionContext({{"spirv-ext": text}})["spirv-ext"] for text in ("", "all", "khr")]
+        option = attach().options["spirv-ext"].record
+        value = option.address + attach().survey.value_offset
+        members = attach().image.functions_named("_ZN4llvm2cl3optISt3setI")
+        [found] = [each for each in members if "handleOccurrence" in each.name]
+        text, size = ctypes.c_char_p, ctypes.c_size_t
+        take = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint, text, size, text, size)(found.address)
+        stop = threading.Event()
+
+        def write():
+            while not stop.is_set():  # on the way from one to the other it is empty
+                take(option.address, 1, b"spirv-ext", 9, b"all", 3)
+                take(option.address, 1, b"spirv-ext", 9, b"khr", 3)
+
+        sys.setswitchinterval(1e-6)
+        writer = threading.Thread(target=write)
+        writer.start()
+        seen = set()
+        try:
+            until = time.monotonic() + 3
+            while time.monotonic() < until:
+                seen.update({{tuple(read_set(value)) for _ in range(1000)}})
+                assert registry()["spirv-ext"].value in names
+                assert OptionContext(unroll_count=3)["spirv-ext"] in names
+                assert OptionContext({{"spirv-ext": "+{WRAP}"}})["spirv-ext"] == ["{WRAP}"]
+        finally:
+            stop.set()
+            writer.join()
+        assert sorted(map(len, seen)) == [len(each) for each in sorted(names, key=len)], seen
+    """)
+
+
+def test_every_set_was_registered_empty() -> None:
+    # Of a class LLVM keeps no copy of what cl::init said: where it said more, this default would be wrong.
+    said = run_python("""
+        from optctx import registry
+        print({name: option.value for name, option in registry().items() if option.type == "set"})
+    """)
+    assert said == "{'spirv-ext': []}\n"
+
+
+def test_sets_are_told_by_their_type() -> None:
+    enum = "N1a1bE"
+    name = "_ZTVN4llvm2cl3optISt3setI{}St4lessIS5_ESaIS5_EELb{}ENS_6parserE EE"
+    found = parse_vtable_name(name.format(enum, 0), enumerated=True)
+    assert (found.kind, found.element, found.enum, found.supported) == (
+        Kind.set,
+        Kind.enumeration,
+        enum,
+        True,
+    )
+    assert not parse_vtable_name(name.format(enum, 1), enumerated=True).supported  # behind cl::location
+    assert parse_vtable_name(name.format("Ss", 0), enumerated=True).kind == Kind.other
+    image = attach().image
+    assert find_element_names(image, enum) is None
+    names = find_element_names(image, attach().options["spirv-ext"].record.type.enum)
+    assert names is not None
+    assert {WRAP, SHARE} < set(names.names())
