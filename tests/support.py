@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextvars
 import ctypes
+import functools
 import os
 import pathlib
 import re
@@ -14,12 +16,17 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from typing import ParamSpec, TypeVar
 
 from llvmlite import binding
 
 from optctx import OptionContext, info, registry
+from optctx.context.scope import _innermost
 from optctx.engine.attach import attach
 from optctx.fresh import Job, Result, compile_job
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 X86 = "x86_64-unknown-linux-gnu"
 SECONDS = 120.0  # far more than anything here takes
@@ -143,8 +150,15 @@ def python_process(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def outside(work: Callable[P, R]) -> Callable[P, R]:
+    """For a thread to begin with: outside any scope, also where threads inherit contextvars."""
+    copy = contextvars.copy_context()
+    copy.run(_innermost.set, None)
+    return functools.partial(copy.run, work)
+
+
 def in_threads(works: Sequence[Callable[[], object]]) -> None:
-    """Runs all at once, each on a thread of its own; raises what the first of them raised."""
+    """Runs all at once, on threads of their own, outside any scope; raises what the first of them raised."""
     errors: list[BaseException] = []
     ready = threading.Barrier(len(works))
 
@@ -155,7 +169,7 @@ def in_threads(works: Sequence[Callable[[], object]]) -> None:
         except BaseException as error:  # handed to the thread that waits
             errors.append(error)
 
-    threads = [threading.Thread(target=run, args=(work,), daemon=True) for work in works]
+    threads = [threading.Thread(target=outside(run), args=(work,), daemon=True) for work in works]
     for thread in threads:
         thread.start()
     for thread in threads:

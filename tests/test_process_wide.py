@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import SCALE, X86
+from support import SCALE, X86, outside
 
 from optctx import (
     OptionContext,
@@ -37,7 +37,7 @@ def state(name: str) -> tuple[object, int]:
 
 
 def in_thread(work: Callable[[], None]) -> threading.Thread:
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=outside(work))
     thread.start()
     return thread
 

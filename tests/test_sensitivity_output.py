@@ -128,6 +128,8 @@ def test_csv_has_a_line_for_every_option() -> None:
     assert (lines[0]["size_change"], lines[0]["verdict"]) == ("0.500000", "changes")
 
 
+# Where there is no GIL, fontTools brings it back for this process.
+@pytest.mark.filterwarnings("ignore:The global interpreter lock:RuntimeWarning")
 @pytest.mark.parametrize(
     ("end", "start"), [("png", b"\x89PNG\r\n\x1a\n"), ("svg", b"<?xml"), ("PDF", b"%PDF-")]
 )

@@ -172,7 +172,7 @@ def test_the_interpreter_ends_while_threads_wait_to_enter() -> None:
     run_python("""
         import threading, time
         from optctx import OptionContext
-        from support import unrolled
+        from support import outside, unrolled
         OptionContext(unroll_count=3).__enter__()
         OptionContext(rng_seed=3, process_wide="exclusive").__enter__()
 
@@ -180,8 +180,8 @@ def test_the_interpreter_ends_while_threads_wait_to_enter() -> None:
             with OptionContext(unroll_count=4):
                 raise AssertionError("it is not its turn")
 
-        threading.Thread(target=wait, daemon=True).start()
-        threading.Thread(target=unrolled, daemon=True).start()
+        threading.Thread(target=outside(wait), daemon=True).start()
+        threading.Thread(target=outside(unrolled), daemon=True).start()
         time.sleep(0.3)  # leaving the scopes, when the main thread ends, lets them in
     """)
 

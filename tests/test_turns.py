@@ -14,10 +14,11 @@ def _chosen_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 TURNS = """
-    import contextvars, threading, time
+    import threading, time
     from optctx import OptionContext, ScopeError, current, registry
     from optctx.fresh import compile_job
-    from support import COUNTED, SECONDS, in_child, in_threads, process_state, scopes_become, unrolled
+    from support import COUNTED, SECONDS, in_child, in_threads, outside, process_state
+    from support import scopes_become, unrolled
     before = process_state()
 """
 
@@ -306,7 +307,6 @@ def test_a_child_of_fork_is_where_its_parent_was_and_waits_for_nobody() -> None:
 def test_the_interpreter_ends_with_threads_inside_and_waiting() -> None:
     run_python(
         turns("""
-        outside = contextvars.copy_context()  # or the threads may inherit
         OptionContext(unroll_count=3, internalize_public_api_list="f").__enter__()
         OptionContext(unroll_count=4, rng_seed=3, process_wide="exclusive").__enter__()
 
@@ -315,7 +315,7 @@ def test_the_interpreter_ends_with_threads_inside_and_waiting() -> None:
                 raise AssertionError("it is not its turn")
 
         threading.Thread(target=wait, daemon=True).start()
-        threading.Thread(target=outside.copy().run, args=(unrolled,), daemon=True).start()
+        threading.Thread(target=outside(unrolled), daemon=True).start()
         time.sleep(0.3)
         """)
     )
