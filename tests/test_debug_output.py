@@ -186,9 +186,7 @@ def test_threads_outside_follow_what_is_set_process_wide(when: str, given: tuple
         outside: list[int] = []
 
         def look() -> None:
-            thread = threading.Thread(target=lambda: outside.append(len(printed(lambda: compile_job(PLAIN)))))
-            thread.start()
-            thread.join()
+            in_threads([lambda: outside.append(len(printed(lambda: compile_job(PLAIN))))])
 
         if when == "before":
             set_option(*given)
