@@ -227,7 +227,7 @@ def test_a_block_around_an_event_loop_records_what_its_thread_runs() -> None:
 
 START = """
     import os, sys, threading
-    from optctx import OptionContext, record
+    from optctx import OptionContext, attach, record
     from support import in_child, unrolled
 """
 
@@ -273,6 +273,7 @@ def test_the_process_may_end_inside(where: str) -> None:
                 unrolled()
 
     keep = []
+    attach()
     if {where == "daemon"}:
         threading.Thread(target=work, daemon=True).start()
         ready.wait()
