@@ -1,4 +1,4 @@
-"""How long the first use takes, in fresh processes; the library's own import is the baseline."""
+"""How long the first use takes, and how much memory, in fresh processes; the library's own import is the baseline."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from benchmarks._report import Report, fresh_output, spread
 
 _REPEATS = 15
 _LIMIT = 0.6  # seconds
+_RESIDENT, _PRIVATE = 60.0, 20.0  # MiB
 
 _FRESH = """
 import json, time
@@ -34,6 +35,21 @@ print(json.dumps({
 }))
 """
 
+# What attaching adds, in MiB: resident memory, and what no other process could share of it.
+_MEMORY = """
+import json
+import llvmlite.binding
+import optctx
+
+def memory():
+    with open("/proc/self/smaps_rollup") as rollup:
+        sizes = {name: int(kib.split()[0]) / 1024 for name, kib in (line.split(":") for line in list(rollup)[1:])}
+    return sizes["Rss"], sizes["Anonymous"]
+
+before = memory()
+optctx.attach()
+print(json.dumps([now - was for now, was in zip(memory(), before)]))
+"""
 
 _WITH_CAPSTONE = 'import sys\nsys.modules["iced_x86"] = None\n' + _FRESH
 
@@ -54,6 +70,9 @@ def main() -> int:
     for name in ("first use", "first use, processor time"):
         report.line(f"{name}, by capstone", spread([run[name] for _, run in pairs]).text(1e3, 2))
     report.target("first use, median", spread([run["first use"] for run in runs]).median, _LIMIT, " s")
+    memory = [json.loads(fresh_output(_MEMORY)) for _ in range(3)]
+    for what, limit, sizes in zip(("resident", "private"), (_RESIDENT, _PRIVATE), zip(*memory), strict=True):
+        report.target(f"memory of attaching, {what}, median", spread(sizes).median, limit, " MiB")
     return report.end()
 
 

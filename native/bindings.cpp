@@ -37,12 +37,8 @@ std::vector<std::uint8_t> from_bytes(const nb::bytes& bytes) {
     return {data, data + bytes.size()};
 }
 
-// The names in a symbol belong to its image, which lives as long as the process once it is in use.
-std::optional<image::Symbol> copy(const image::Symbol* symbol) {
-    return symbol == nullptr ? std::nullopt : std::optional(*symbol);
-}
-
 void bind_image(nb::module_& m) {
+    // The name belongs to the image, which lives as long as the process once it is in use.
     nb::class_<image::Symbol>(m, "Symbol",
                               "A function or object of an image: absolute address, size in bytes, mangled name.")
         .def_ro("address", &image::Symbol::address)
@@ -57,12 +53,9 @@ void bind_image(nb::module_& m) {
         .def_prop_ro("text_end", &image::Image::text_end)
         .def_prop_ro("symbol_count", &image::Image::symbol_count)
         .def("symbol", &image::Image::symbol, "name"_a, "Absolute address of a mangled name, or None.")
-        .def(
-            "function_at", [](const image::Image& i, std::uintptr_t a) { return copy(i.function_at(a)); }, "address"_a,
-            "The function whose code holds the address, or None.")
-        .def(
-            "object_at", [](const image::Image& i, std::uintptr_t a) { return copy(i.object_at(a)); }, "address"_a,
-            "The object whose storage holds the address, or None.")
+        .def("function_at", &image::Image::function_at, "address"_a,
+             "The function whose code holds the address, or None.")
+        .def("object_at", &image::Image::object_at, "address"_a, "The object whose storage holds the address, or None.")
         .def("functions_named", &image::Image::functions_named, "prefix"_a,
              "Functions whose mangled name starts so; the image must outlive the answer.")
         .def(
@@ -72,7 +65,9 @@ void bind_image(nb::module_& m) {
                 return nb::bytes(reinterpret_cast<const char*>(b.data()), b.size());
             },
             "address"_a, "size"_a, "What the file says is there before anything has run; zeros in .bss.")
-        .def("contains", &image::Image::contains, "address"_a);
+        .def("contains", &image::Image::contains, "address"_a)
+        .def("release_pages", &image::Image::release_pages,
+             "Takes the file's pages out of resident memory; what is asked for later is read again.");
     m.def(
         "loaded_libraries",
         [] {
@@ -132,14 +127,20 @@ void bind_patch(nb::module_& m) {
     nb::class_<patch::Transaction>(m, "Transaction", "Redirected instructions of one image: prepare, commit, undo.")
         .def(
             "__init__",
-            [](patch::Transaction* self, const std::vector<std::tuple<std::uintptr_t, nb::bytes, nb::bytes>>& sites,
-               std::uintptr_t begin, std::uintptr_t end) {
+            [](patch::Transaction* self, const nb::iterable& sites, std::uintptr_t begin, std::uintptr_t end) {
                 std::vector<patch::Site> converted;
-                for (const auto& [address, before, code] : sites)
+                for (const nb::handle site : sites) {
+                    const auto [address, before, code] =
+                        nb::cast<std::tuple<std::uintptr_t, nb::bytes, nb::bytes>>(site);
                     converted.push_back({address, from_bytes(before), from_bytes(code)});
+                }
                 new (self) patch::Transaction(std::move(converted), begin, end);
             },
-            "sites"_a, "text_begin"_a, "text_end"_a)
+            nb::sig("def __init__(self, sites: collections.abc.Iterable[tuple[int, bytes, bytes]], text_begin: int, "
+                    "text_end: int) -> "
+                    "None"),
+            "sites"_a, "text_begin"_a, "text_end"_a,
+            "`sites`: (address, bytes of the instruction, what is to run instead) of each.")
         .def("commit", &patch::Transaction::commit, "fail_at"_a = 0)
         .def("undo", &patch::Transaction::undo, "fail_at"_a = 0)
         .def_prop_ro("committed", &patch::Transaction::committed)

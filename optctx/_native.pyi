@@ -1,6 +1,6 @@
 """Native part of optctx: image, patching, views. Not a public interface."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import enum
 
 
@@ -59,6 +59,11 @@ class Image:
         """What the file says is there before anything has run; zeros in .bss."""
 
     def contains(self, address: int) -> bool: ...
+
+    def release_pages(self) -> None:
+        """
+        Takes the file's pages out of resident memory; what is asked for later is read again.
+        """
 
 def loaded_libraries() -> list[tuple[str, int]]:
     """(path, base) of every shared library in this process."""
@@ -139,7 +144,10 @@ def call_virtual_text(object: int, index: int, argument: int) -> str: ...
 class Transaction:
     """Redirected instructions of one image: prepare, commit, undo."""
 
-    def __init__(self, sites: Sequence[tuple[int, bytes, bytes]], text_begin: int, text_end: int) -> None: ...
+    def __init__(self, sites: Iterable[tuple[int, bytes, bytes]], text_begin: int, text_end: int) -> None:
+        """
+        `sites`: (address, bytes of the instruction, what is to run instead) of each.
+        """
 
     def commit(self, fail_at: int = 0) -> None: ...
 

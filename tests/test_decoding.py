@@ -59,7 +59,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
                 "sites": sites.find_sites(image, options),
                 "accesses": sites.find_accesses(image, options),
                 "code": plan.code,
-                "trampolines": _trampolines(plan),
+                "trampolines": list(_trampolines(plan)),
                 "ways": entries.find_ways(image),
             }
 

@@ -24,7 +24,7 @@ from support import changed_code, unrolled
 image = llvmlite_image()
 plan = Redirecting(image, survey(image), Clock()).plan
 begin, end = image.text_begin, image.text_end
-sites = _trampolines(plan)
+sites = list(_trampolines(plan))
 assert len(sites) > 5000 and changed_code() == []
 
 def as_before():

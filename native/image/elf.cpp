@@ -16,18 +16,6 @@ int collect(dl_phdr_info* info, std::size_t, void* out) {
     return 0;
 }
 
-// Symbols may nest or share an address; the containing one that starts last is the answer.
-const Symbol* containing(const std::vector<Symbol>& symbols, std::uintptr_t address) {
-    auto next = std::upper_bound(symbols.begin(), symbols.end(), address,
-                                 [](std::uintptr_t a, const Symbol& s) { return a < s.address; });
-    constexpr int back = 8;
-    for (int i = 0; i < back && next != symbols.begin(); ++i) {
-        --next;
-        if (address - next->address < next->size) return &*next;
-    }
-    return nullptr;
-}
-
 std::string hex(const std::uint8_t* bytes, std::size_t count) {
     static const char digits[] = "0123456789abcdef";
     std::string text;
@@ -88,25 +76,22 @@ void Image::read_sections() {
     }
     if (symtab == nullptr || text_begin_ == 0)
         throw std::runtime_error(path_ + ": stripped of its symbol table (.symtab), so its options cannot be found");
-    read_symbols(symtab->sh_offset, symtab->sh_size, sections[symtab->sh_link].sh_offset);
+    if (symtab->sh_link >= header->e_shnum)
+        throw std::runtime_error(path_ + ": the symbol table (.symtab) names no string table");
+    const Elf64_Shdr& strings = sections[symtab->sh_link];
+    read_symbols(symtab->sh_offset, symtab->sh_size, strings.sh_offset, strings.sh_size);
 }
 
-void Image::read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std::uint64_t strtab) {
+void Image::read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std::uint64_t strtab,
+                         std::uint64_t strtab_size) {
     const std::size_t count = symtab_size / sizeof(Elf64_Sym);
     const auto* symbols = at<Elf64_Sym>(symtab, count);
-    const char* strings = at<char>(strtab);
-    names_.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        const Elf64_Sym& symbol = symbols[i];
-        const int type = ELF64_ST_TYPE(symbol.st_info);
-        if (symbol.st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_OBJECT)) continue;
-        const Symbol entry{base_ + symbol.st_value, symbol.st_size, strings + symbol.st_name};
-        names_.emplace(entry.name, entry.address);
-        (type == STT_FUNC ? functions_ : objects_).push_back(entry);
-    }
-    const auto by_address = [](const Symbol& a, const Symbol& b) { return a.address < b.address; };
-    std::stable_sort(functions_.begin(), functions_.end(), by_address);
-    std::stable_sort(objects_.begin(), objects_.end(), by_address);
+    const char* strings = at<char>(strtab, strtab_size);
+    const bool ends = strtab_size > 0 && strings[strtab_size - 1] == '\0';
+    const bool inside =
+        std::all_of(symbols, symbols + count, [&](const Elf64_Sym& symbol) { return symbol.st_name < strtab_size; });
+    if (!ends || !inside) throw std::runtime_error(path_ + ": names of symbols lie outside its string table (.strtab)");
+    symbols_ = SymbolIndex(symbols, count, strings, base_);
 }
 
 // The file may have been replaced on disk since it was loaded: its build id must be the one in memory.
@@ -117,22 +102,6 @@ void Image::check_loaded() const {
     if (!os::is_readable(space, base_ + build_id_address_, build_id_.size() / 2) ||
         hex(loaded, build_id_.size() / 2) != build_id_)
         throw std::runtime_error(path_ + ": the file is not the library that is loaded (build ids differ)");
-}
-
-std::optional<std::uintptr_t> Image::symbol(std::string_view name) const {
-    const auto found = names_.find(name);
-    if (found == names_.end()) return std::nullopt;
-    return found->second;
-}
-
-const Symbol* Image::function_at(std::uintptr_t address) const { return containing(functions_, address); }
-const Symbol* Image::object_at(std::uintptr_t address) const { return containing(objects_, address); }
-
-std::vector<Symbol> Image::functions_named(std::string_view prefix) const {
-    std::vector<Symbol> found;
-    for (const Symbol& symbol : functions_)
-        if (symbol.name.starts_with(prefix)) found.push_back(symbol);
-    return found;
 }
 
 std::vector<std::uint8_t> Image::initial_bytes(std::uintptr_t address, std::size_t size) const {
@@ -149,15 +118,6 @@ std::vector<std::uint8_t> Image::initial_bytes(std::uintptr_t address, std::size
         return bytes;
     }
     throw std::runtime_error(path_ + ": no segment of the file holds the address");
-}
-
-std::vector<std::pair<std::uintptr_t, std::uintptr_t>> Image::relative_relocations() const {
-    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> found;
-    const auto* entries = at<Elf64_Rela>(rela_offset_, rela_count_);
-    for (std::uint64_t i = 0; i < rela_count_; ++i)
-        if (ELF64_R_TYPE(entries[i].r_info) == R_X86_64_RELATIVE)
-            found.emplace_back(base_ + entries[i].r_offset, base_ + entries[i].r_addend);
-    return found;
 }
 
 }  // namespace optctx::image

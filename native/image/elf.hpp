@@ -2,6 +2,7 @@
 // Addresses handed out are absolute addresses in this process.
 #pragma once
 
+#include "image/symbols.hpp"
 #include "os/os.hpp"
 
 #include <cstdint>
@@ -9,17 +10,10 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace optctx::image {
-
-struct Symbol {
-    std::uintptr_t address;
-    std::size_t size;
-    std::string_view name;
-};
 
 struct LoadedLibrary {
     std::string path;
@@ -39,26 +33,29 @@ public:
     const std::string& build_id() const noexcept { return build_id_; }
     std::uintptr_t text_begin() const noexcept { return text_begin_; }
     std::uintptr_t text_end() const noexcept { return text_end_; }
-    std::size_t symbol_count() const noexcept { return names_.size(); }
+    std::size_t symbol_count() const noexcept { return symbols_.size(); }
 
-    std::optional<std::uintptr_t> symbol(std::string_view name) const;
-    const Symbol* function_at(std::uintptr_t address) const;
-    const Symbol* object_at(std::uintptr_t address) const;
+    std::optional<std::uintptr_t> symbol(std::string_view name) const { return symbols_.address_of(name); }
+    std::optional<Symbol> function_at(std::uintptr_t address) const { return symbols_.function_at(address); }
+    std::optional<Symbol> object_at(std::uintptr_t address) const { return symbols_.object_at(address); }
     // Functions whose name starts with `prefix`.
-    std::vector<Symbol> functions_named(std::string_view prefix) const;
-    // R_X86_64_RELATIVE relocations: (address of the pointer, what it points at).
-    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> relative_relocations() const;
+    std::vector<Symbol> functions_named(std::string_view prefix) const { return symbols_.functions_named(prefix); }
+    // Calls `visit(address of the pointer, what it points at)` for each R_X86_64_RELATIVE relocation.
+    template <class Visit>
+    void visit_relative_relocations(const Visit& visit) const;
     // The code as the file has it; `text_begin()` is the address of its first byte. What runs may have been changed.
     const std::uint8_t* text() const { return at<std::uint8_t>(text_offset_, text_end_ - text_begin_); }
     // What the file says is at an address before anything has run: zeros in .bss. No relocations are applied.
     std::vector<std::uint8_t> initial_bytes(std::uintptr_t address, std::size_t size) const;
     bool contains(std::uintptr_t address) const noexcept { return address >= begin_ && address < end_; }
+    // The file's pages need not stay in memory: what is asked for later is read again.
+    void release_pages() const noexcept { file_.release_pages(); }
 
 private:
     template <class T>
     const T* at(std::uint64_t offset, std::uint64_t count = 1) const;
     void read_sections();
-    void read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std::uint64_t strtab);
+    void read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std::uint64_t strtab, std::uint64_t strtab_size);
     void check_loaded() const;
 
     std::string path_;
@@ -73,10 +70,16 @@ private:
     std::uint64_t build_id_address_ = 0;
     std::uint64_t rela_offset_ = 0;
     std::uint64_t rela_count_ = 0;
-    std::vector<Symbol> functions_;
-    std::vector<Symbol> objects_;
-    std::unordered_map<std::string_view, std::uintptr_t> names_;
+    SymbolIndex symbols_;
 };
+
+template <class Visit>
+void Image::visit_relative_relocations(const Visit& visit) const {
+    const auto* entries = at<Elf64_Rela>(rela_offset_, rela_count_);
+    for (std::uint64_t i = 0; i < rela_count_; ++i)
+        if (ELF64_R_TYPE(entries[i].r_info) == R_X86_64_RELATIVE)
+            visit(base_ + entries[i].r_offset, base_ + static_cast<std::uintptr_t>(entries[i].r_addend));
+}
 
 template <class T>
 const T* Image::at(std::uint64_t offset, std::uint64_t count) const {

@@ -48,7 +48,7 @@ bool runs_at_load_only(std::string_view name) {
 std::vector<FunctionReferences> find_references(const Image& image, const std::vector<Span>& spans) {
     const SpanIndex index(spans);
     std::vector<FunctionReferences> found;
-    const Symbol* current = nullptr;
+    std::optional<Symbol> current;
     bool skip = false;
     const std::uint8_t* text = image.text();
     const std::uint8_t* end = text + (image.text_end() - image.text_begin()) - 5;
@@ -56,10 +56,10 @@ std::vector<FunctionReferences> find_references(const Image& image, const std::v
         if ((*at & 0xC7) != 0x05) continue;  // ModRM: mod 00, rm 101, any register
         const std::uintptr_t address = image.text_begin() + static_cast<std::uintptr_t>(at - text);
         if (!may_reference(index, at, address)) continue;
-        if (current == nullptr || address - current->address >= current->size) {
+        if (!current || address - current->address >= current->size) {
             current = image.function_at(address);
-            skip = current != nullptr && runs_at_load_only(current->name);
-            if (!skip) found.push_back({current != nullptr ? *current : Symbol{address, 0, {}}, {}});
+            skip = current && runs_at_load_only(current->name);
+            if (!skip) found.push_back({current.value_or(Symbol{address, 0, {}}), {}});
         }
         if (!skip) found.back().modrm_at.push_back(address);
     }
@@ -69,8 +69,10 @@ std::vector<FunctionReferences> find_references(const Image& image, const std::v
 std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_data_pointers(const Image& image,
                                                                           const std::vector<Span>& spans) {
     const SpanIndex index(spans);
-    auto found = image.relative_relocations();
-    std::erase_if(found, [&](const auto& entry) { return !index.contains(entry.second); });
+    std::vector<std::pair<std::uintptr_t, std::uintptr_t>> found;
+    image.visit_relative_relocations([&](std::uintptr_t at, std::uintptr_t target) {
+        if (index.contains(target)) found.emplace_back(at, target);
+    });
     return found;
 }
 

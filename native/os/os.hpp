@@ -41,6 +41,23 @@ bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, 
 // True if every byte of it can be written.
 bool is_writable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size);
 
+// Owns a file that is open for reading; false if it could not be opened.
+class Descriptor {
+public:
+    Descriptor() = default;
+    explicit Descriptor(const std::string& path) noexcept;
+    Descriptor(Descriptor&& other) noexcept;
+    Descriptor& operator=(Descriptor&& other) noexcept;
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor();
+    int number() const noexcept { return number_; }
+    explicit operator bool() const noexcept { return number_ >= 0; }
+
+private:
+    int number_ = -1;
+};
+
 // Owns an anonymous mapping.
 class Mapping {
 public:
@@ -77,6 +94,8 @@ public:
     ~MappedFile();
     const std::uint8_t* data() const noexcept { return data_; }
     std::size_t size() const noexcept { return size_; }
+    // Takes its pages out of this process's resident memory; the next access brings them back.
+    void release_pages() const noexcept;
 
 private:
     const std::uint8_t* data_ = nullptr;

@@ -121,6 +121,18 @@ bool is_writable(const std::vector<MappedRange>& space, std::uintptr_t address, 
     return is_all(space, address, size, &MappedRange::writable);
 }
 
+Descriptor::Descriptor(const std::string& path) noexcept : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+}
+
+Descriptor::~Descriptor() {
+    if (number_ >= 0) close(number_);
+}
+
 Mapping::Mapping(Mapping&& other) noexcept
     : address_(std::exchange(other.address_, nullptr)), size_(std::exchange(other.size_, 0)) {}
 
@@ -164,23 +176,21 @@ Mapping map_nothing(std::size_t size) {
 }
 
 MappedFile::MappedFile(const std::string& path) {
-    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) throw OsError("open " + path, 0, errno);
+    const Descriptor file(path);
+    if (!file) throw OsError("open " + path, 0, errno);
     struct stat status{};
-    if (fstat(fd, &status) != 0) {
-        const int code = errno;
-        close(fd);
-        throw OsError("fstat " + path, 0, code);
-    }
+    if (fstat(file.number(), &status) != 0) throw OsError("fstat " + path, 0, errno);
     size_ = static_cast<std::size_t>(status.st_size);
-    void* got = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
-    const int code = errno;
-    close(fd);
-    if (got == MAP_FAILED) throw OsError("mmap " + path, 0, code);
+    void* got = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);
+    if (got == MAP_FAILED) throw OsError("mmap " + path, 0, errno);
     data_ = static_cast<const std::uint8_t*>(got);
 }
 
 MappedFile::~MappedFile() { munmap(const_cast<std::uint8_t*>(data_), size_); }
+
+void MappedFile::release_pages() const noexcept {
+    madvise(const_cast<std::uint8_t*>(data_), size_, MADV_DONTNEED);  // of no consequence where it fails
+}
 
 Access access_of(const MappedRange& range) {
     if (!range.readable) return Access::none;

@@ -16,21 +16,6 @@
 namespace optctx::os {
 namespace {
 
-class Descriptor {
-public:
-    explicit Descriptor(const char* path) : number_(open(path, O_RDONLY | O_CLOEXEC)) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (number_ >= 0) close(number_);
-    }
-    int number() const noexcept { return number_; }
-    explicit operator bool() const noexcept { return number_ >= 0; }
-
-private:
-    int number_;
-};
-
 std::string in_words(std::uintptr_t begin, std::uintptr_t end) {
     char text[64];
     std::snprintf(text, sizeof text, "%#lx-%#lx", static_cast<unsigned long>(begin), static_cast<unsigned long>(end));
@@ -70,7 +55,7 @@ bool is_private_copy(std::uint64_t entry) {
 
 // Entries of /proc/self/pagemap for the pages in [begin, end); nothing where the kernel does not tell.
 std::optional<std::vector<std::uint64_t>> page_entries(std::uintptr_t begin, std::uintptr_t end) {
-    const Descriptor file("/proc/self/pagemap");
+    const Descriptor file(std::string("/proc/self/pagemap"));
     if (!file) return std::nullopt;
     std::vector<std::uint64_t> entries((end - begin) / page_size());
     const std::size_t size = entries.size() * sizeof(std::uint64_t);
@@ -90,17 +75,17 @@ void check_step(std::size_t step, std::size_t fail_at, const char* call, std::ui
 Replacement::Replacement(std::uintptr_t begin, std::uintptr_t end)
     : begin_(page_of(begin)), end_(page_of(end + page_size() - 1)), page_(page_size()) {
     const MappedRange source = source_of(begin_, end_);
-    const Descriptor file(source.path.c_str());
+    file_ = Descriptor(source.path);
+    offset_ = static_cast<off_t>(source.offset);
     struct stat status{};
     const std::size_t size = end_ - begin_;
     // Reading past the end of a file that was cut short is a SIGBUS.
-    const bool has_file = source.inode != 0 && file && fstat(file.number(), &status) == 0 &&
-                          static_cast<std::uint64_t>(status.st_size) >= source.offset + size;
-    same_file_ = has_file && status.st_ino == source.inode && status.st_dev == source.device;
+    has_file_ = source.inode != 0 && file_ && fstat(file_.number(), &status) == 0 &&
+                static_cast<std::uint64_t>(status.st_size) >= source.offset + size;
+    same_file_ = has_file_ && status.st_ino == source.inode && status.st_dev == source.device;
     // Without the file it is memory of our own, which then holds every page.
-    void* got = has_file ? mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.number(),
-                                static_cast<off_t>(source.offset))
-                         : mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* got = has_file_ ? mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file_.number(), offset_)
+                          : mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (got == MAP_FAILED) throw OsError("mmap of a second copy of the code", begin_, errno);
     mapping_ = Mapping(got, size);
 }
@@ -125,11 +110,16 @@ void Replacement::fill_page(std::uintptr_t page, const Edit* first, const Edit* 
         const std::uintptr_t to = std::min(edit->end(), page + page_size());
         std::memcpy(page_.data() + (from - page), edit->bytes.data() + (from - edit->address), to - from);
     }
-    std::uint8_t* target = mapping_.data() + (page - begin_);
-    if (std::memcmp(target, page_.data(), page_size()) != 0)
-        std::memcpy(target, page_.data(), page_size());
-    else
-        madvise(target, page_size(), MADV_DONTNEED);  // need not be resident for having been compared
+    // Asked of the file, not of the mapping: reading there would make its neighbours resident, too.
+    if (!is_in_file(page)) std::memcpy(mapping_.data() + (page - begin_), page_.data(), page_size());
+}
+
+bool Replacement::is_in_file(std::uintptr_t page) {
+    if (!has_file_) return false;
+    in_file_.resize(page_size());
+    const off_t at = offset_ + static_cast<off_t>(page - begin_);
+    const ssize_t got = pread(file_.number(), in_file_.data(), in_file_.size(), at);
+    return got == static_cast<ssize_t>(in_file_.size()) && in_file_ == page_;
 }
 
 void Replacement::install(std::size_t fail_at) {

@@ -36,14 +36,19 @@ private:
         std::uintptr_t end() const noexcept { return address + bytes.size(); }
     };
     void fill();
+    bool is_in_file(std::uintptr_t page);
     void fill_page(std::uintptr_t page, const Edit* first, const Edit* last);
 
     std::uintptr_t begin_;
     std::uintptr_t end_;
-    bool same_file_ = false;  // the file can be opened, and is the very one that is mapped
+    Descriptor file_;
+    off_t offset_ = 0;  // of `begin_` in it
+    bool has_file_ = false;
+    bool same_file_ = false;  // it is the very one that is mapped
     Mapping mapping_;
     std::vector<Edit> edits_;
-    std::vector<std::uint8_t> page_;  // what a page is to hold
+    std::vector<std::uint8_t> page_;     // what a page is to hold
+    std::vector<std::uint8_t> in_file_;  // and what the file has there
 };
 
 }  // namespace optctx::os

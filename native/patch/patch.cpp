@@ -36,16 +36,23 @@ void append_jump(std::vector<std::uint8_t>& code, std::uintptr_t next_instructio
 
 }  // namespace
 
+Transaction::Bytes::Bytes(std::span<const std::uint8_t> bytes) : size_(static_cast<std::uint8_t>(bytes.size())) {
+    if (bytes.size() > bytes_.size())
+        throw std::runtime_error("no instruction is " + std::to_string(bytes.size()) + " bytes long");
+    std::copy(bytes.begin(), bytes.end(), bytes_.begin());
+}
+
 Transaction::Transaction(std::vector<Site> sites, std::uintptr_t text_begin, std::uintptr_t text_end) {
     std::sort(sites.begin(), sites.end(), [](const Site& a, const Site& b) { return a.address < b.address; });
     std::size_t size = 0;
+    sites_.reserve(sites.size());
     for (const Site& site : sites) {
         if (site.before.size() < jump_size)
             throw std::runtime_error("the instruction at " + at_address(site.address) + " is too short for a jump");
         if (site.address < text_begin || site.address + site.before.size() > text_end)
             throw std::runtime_error("the site at " + at_address(site.address) + " is outside the code");
         size += site.code.size() + jump_size;
-        sites_.push_back({site.address, site.before, {}, 0});
+        sites_.push_back({site.address, 0, Bytes(site.before), {}});
     }
     check_overlap();
     check_bytes(&Placed::before);
@@ -72,25 +79,27 @@ void Transaction::write_trampolines(const std::vector<Site>& sites) {
         std::memcpy(out, code.data(), code.size());
         out += code.size();
         at += code.size();
-        append_jump(placed.after, placed.address + jump_size, placed.trampoline);
-        placed.after.resize(placed.before.size(), breakpoint);  // never reached
+        std::vector<std::uint8_t> jump;
+        append_jump(jump, placed.address + jump_size, placed.trampoline);
+        jump.resize(placed.before.size(), breakpoint);
+        placed.after = Bytes(jump);
     }
     os::protect(trampolines_.address(), trampolines_.address() + used_, os::Access::read_execute);
 }
 
-void Transaction::check_bytes(Bytes expected) const {
+void Transaction::check_bytes(Bytes Placed::* expected) const {
     for (const Placed& site : sites_) {
-        const auto& bytes = site.*expected;
-        if (std::memcmp(reinterpret_cast<const void*>(site.address), bytes.data(), bytes.size()) != 0)
+        const Bytes& bytes = site.*expected;
+        if (std::memcmp(reinterpret_cast<const void*>(site.address), bytes.begin(), bytes.size()) != 0)
             throw std::runtime_error("the bytes at " + at_address(site.address) +
                                      " are not those expected: somebody changed the code");
     }
 }
 
-void Transaction::replace(Bytes before, Bytes after, std::size_t fail_at) const {
+void Transaction::replace(Bytes Placed::* before, Bytes Placed::* after, std::size_t fail_at) const {
     check_bytes(before);
     os::Replacement replacement(sites_.front().address, sites_.back().address + sites_.back().before.size());
-    for (const Placed& site : sites_) replacement.write(site.address, site.*after);
+    for (const Placed& site : sites_) replacement.write(site.address, {(site.*after).begin(), (site.*after).size()});
     replacement.install(fail_at);
 }
 

@@ -3,8 +3,10 @@
 
 #include "os/os.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <span>
 #include <vector>
 
 namespace optctx::patch {
@@ -41,17 +43,28 @@ public:
     std::uintptr_t trampoline_of(std::uintptr_t site) const;
 
 private:
+    // Bytes of one instruction. Thousands of them live as long as the process, so they are kept in place.
+    class Bytes {
+    public:
+        Bytes() = default;
+        explicit Bytes(std::span<const std::uint8_t> bytes);  // throws std::runtime_error for more than 15
+        const std::uint8_t* begin() const noexcept { return bytes_.data(); }
+        std::size_t size() const noexcept { return size_; }
+
+    private:
+        std::array<std::uint8_t, 15> bytes_{};
+        std::uint8_t size_ = 0;
+    };
     struct Placed {
         std::uintptr_t address;
-        std::vector<std::uint8_t> before;
-        std::vector<std::uint8_t> after;
         std::uintptr_t trampoline;
+        Bytes before;
+        Bytes after;
     };
     void check_overlap() const;
     void write_trampolines(const std::vector<Site>& sites);
-    using Bytes = std::vector<std::uint8_t> Placed::*;
-    void check_bytes(Bytes expected) const;
-    void replace(Bytes before, Bytes after, std::size_t fail_at) const;
+    void check_bytes(Bytes Placed::* expected) const;
+    void replace(Bytes Placed::* before, Bytes Placed::* after, std::size_t fail_at) const;
 
     std::vector<Placed> sites_;  // by address
     os::Mapping trampolines_;

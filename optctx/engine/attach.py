@@ -224,9 +224,12 @@ def _make() -> Engine:
     clock = Clock()
     image = llvmlite_image()
     clock.lap("image")
-    surveyed = survey(image)
-    clock.lap("registry")
-    choice = choose(image, surveyed, clock)
+    try:
+        surveyed = survey(image)
+        clock.lap("registry")
+        choice = choose(image, surveyed, clock)
+    finally:
+        image.release_pages()
     watch_forks()
     atexit.register(process_ends)
     engine = Engine(image, surveyed, choice, seconds=clock.laps)

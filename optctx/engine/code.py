@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
 
 from optctx._native import Image
@@ -19,14 +18,15 @@ __all__ = ["Code", "read_code"]
 
 @dataclass
 class Code:
-    """`by_region`: sites by the address of the region that they refer to. `known`: somebody looked."""
+    """`by_region`: sites by the address of the region that they refer to, while a plan is made. `known`:
+    somebody looked."""
 
     known: bool = False
     sites: list[Site] = field(default_factory=list)
     refusals: list[SiteRefusal] = field(default_factory=list)
     tables: list[PointerTable] = field(default_factory=list)
     loose: list[int] = field(default_factory=list)  # addresses that nameless pointers hold
-    by_region: defaultdict[int, list[Site]] = field(default_factory=lambda: defaultdict(list))
+    by_region: dict[int, list[Site]] = field(default_factory=dict)
 
     @property
     def stuck(self) -> set[int]:
@@ -62,7 +62,7 @@ def read_code(
         ]
     code = Code(True, sites, refusals, tables, loose)
     for site in sites:
-        code.by_region[site.region].append(site)
+        code.by_region.setdefault(site.region, []).append(site)
     return code
 
 

@@ -73,14 +73,15 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
     state, missing = find_state(image)
     printing = find_printing(image, survey)
     code = read_code(image, survey.records, state, reporting, printing)
-    if printing is not None and (printing.types in code.stuck or not code.by_region[printing.types]):
+    if printing is not None and (printing.types in code.stuck or not code.by_region.get(printing.types)):
         printing = None
     plan = Plan(_decide(survey, code, state, missing, printing), code, printing=printing)
     for option in plan.options.values():
-        own = [*code.by_region[option.record.address], *code.by_region.get(option.record.variable, [])]
+        places = (option.record.address, option.record.variable)
+        own = [site for place in places for site in code.by_region.get(place, ())]
         if printing is not None and option.record is printing.option:
             own = code.by_region[printing.types]
-        option.readers = list(dict.fromkeys(site.function for site in own))
+        option.readers = tuple(dict.fromkeys(site.function for site in own))
         if not own and option.scope == "thread" and not option.record.alias_of:
             option.scope = "unread"
     for part in reporting:
@@ -90,6 +91,7 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
     _add_tables(plan)
     if printing is not None:
         _add_printing(plan, printing)
+    code.by_region.clear()
     code.sites = [site for site in code.sites if site.region in plan.slots]
     plan.readers = Readers(
         (site for site in code.sites if plan.regions[plan.slots[site.region]].role not in _NO_READS),
@@ -182,7 +184,7 @@ def _give_slots(plan: Plan, value_offset: int) -> None:
 
 
 def _region(code: Code, record: OptionRecord, address: int, size: int, role: Role) -> Region:
-    sites = code.by_region[address]
+    sites = code.by_region.get(address, ())
     region = Region(address, size, role)
     region.kind = record.type.kind
     region.ownership = _ownership(record)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import platform
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from optctx._native import (
@@ -53,13 +55,13 @@ class Redirecting(Way):
         reporting = find_reporting(image)
         self.plan = plan_redirected(image, survey, reporting)
         clock.lap("sites")
-        code = _trampolines(self.plan)
-        clock.lap("trampolines")
         try:
             self.hooks = prepare_hooks(image)
             self.follows_lljit = self.hooks.follows_lljit
             clock.lap("entrances")
-            self.transaction = Transaction([*code, *self.hooks.code], image.text_begin, image.text_end)
+            sites = itertools.chain(_trampolines(self.plan), self.hooks.code)
+            self.transaction = Transaction(sites, image.text_begin, image.text_end)
+            clock.lap("trampolines")
         except OsError as error:
             raise CannotRedirectError(str(error)) from error
         except RuntimeError as error:
@@ -154,7 +156,8 @@ def _check_machine() -> None:
         raise CannotRedirectError(f"the instructions of this processor, {machine}, are not known here")
 
 
-def _trampolines(plan: Plan) -> list[tuple[int, bytes, bytes]]:
+def _trampolines(plan: Plan) -> Iterator[tuple[int, bytes, bytes]]:
     """(address, bytes, what is to run instead) for every site."""
     offset = thread_offset(IMAGE_INDEX)
-    return [(site.address, site.code, trampoline(site, *plan.word(site), offset)) for site in plan.code.sites]
+    for site in plan.code.sites:
+        yield site.address, site.code, trampoline(site, *plan.word(site), offset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from optctx._native import NO_SLOT, Kind
 from optctx.engine.code import Code
@@ -42,7 +42,7 @@ _WRITTEN_CLASS = "LLVM itself writes to it, and its class cannot be copied byte 
 _CLASS = "its class cannot be copied byte by byte"
 
 
-@dataclass
+@dataclass(slots=True)
 class PlannedOption:
     """A registered option with what was decided. `slot` is its place in a view, None if it has none."""
 
@@ -51,7 +51,7 @@ class PlannedOption:
     reason: str = ""
     slot: int | None = None
     variable_slot: int = NO_SLOT
-    readers: list[str] = field(default_factory=list)  # mangled names, in the order of the code
+    readers: tuple[str, ...] = ()  # mangled names, in the order of the code
 
     def refuse(self, reason: str) -> None:
         """The first reason counts."""
@@ -111,7 +111,7 @@ def _refuse_by_code(options: dict[int, PlannedOption], code: Code) -> None:
         for begin, size in ((record.address, record.size), (record.variable, record.variable_size)):
             if size is not None and any(begin <= target < begin + size for target in code.loose):
                 option.refuse(_POINTED_AT)
-        own = code.by_region[record.address]
+        own = code.by_region.get(record.address, ())
         if any(site.writes and site.offset == 0 for site in own):
             option.refuse(_FIRST_USE)
         if record.type.kind == Kind.other and not record.type.external and any(site.writes for site in own):

@@ -22,7 +22,7 @@ from optctx.image.decoding import LONGEST, Decoded, Reference
 __all__ = ["IcedDecoder"]
 
 _WRITES = {OpAccess.WRITE, OpAccess.READ_WRITE, OpAccess.COND_WRITE, OpAccess.READ_COND_WRITE}
-_MNEMONICS = {number: name.lower() for name, number in vars(Mnemonic).items() if isinstance(number, int)}
+_MNEMONICS = {number: name for name, number in vars(Mnemonic).items() if isinstance(number, int)}
 # By register of any size: number of the 64-bit one, for the general ones.
 _GENERAL = {
     register: full - Register.RAX
@@ -60,7 +60,7 @@ class IcedDecoder:
             modrm_at,
             instruction.ip_rel_memory_address,
             MemorySizeExt.size(instruction.memory_size),
-            _MNEMONICS[instruction.mnemonic],
+            _MNEMONICS[instruction.mnemonic].lower(),
             branches,
             True,
         )

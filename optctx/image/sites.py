@@ -28,7 +28,7 @@ class Tactic(str, enum.Enum):
     CALL = "call"  # a call or jump through memory: r11 belongs to nobody there (System V ABI, 3.2.1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # thousands of them live as long as the process
 class Site:
     """One instruction that refers to the region that begins at `region`, `offset` bytes into it."""
 
@@ -45,7 +45,7 @@ class Site:
     reads: bool  # or takes the address, for whatever comes later
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SiteRefusal:
     """An instruction that refers to a region and cannot be redirected."""
 

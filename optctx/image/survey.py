@@ -71,11 +71,11 @@ class Choices:
         return call_virtual_uint(self.parser, self.count_index)
 
 
-@dataclass
+@dataclass(slots=True)
 class OptionRecord:
     """One cl::Option object. Addresses are absolute; sizes are in bytes."""
 
-    names: list[str]
+    names: tuple[str, ...]
     address: int
     size: int | None  # None: on the heap
     type: OptionType
@@ -160,7 +160,7 @@ def survey(image: Image) -> Survey:
         names.setdefault(address, []).append(name)
     offset = _probe_value_offset(image, list(names))
     vtables = _Vtables(image)
-    records = [_record(image, vtables, offset, n, a) for a, n in names.items()]
+    records = [_record(image, vtables, offset, tuple(n), a) for a, n in names.items()]
     _measure_heap(records)
     return Survey(layout, offset, records)
 
@@ -191,7 +191,9 @@ def _probe_value_offset(image: Image, addresses: list[int]) -> int:
     )
 
 
-def _record(image: Image, vtables: _Vtables, offset: int, names: list[str], address: int) -> OptionRecord:
+def _record(
+    image: Image, vtables: _Vtables, offset: int, names: tuple[str, ...], address: int
+) -> OptionRecord:
     symbol = image.object_at(address) if image.contains(address) else None
     size = symbol.size if symbol is not None and symbol.address == address else None
     vtable = vtables.get(option_at(address).vtable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from optctx._native import Kind
 
@@ -61,7 +62,7 @@ _SET = re.compile(r"St3setI(?P<enum>N.+E)St4lessIS\w*_ESaIS\w*_EE")
 _LIST = re.compile(r"_ZTVN4llvm2cl(?P<class>4list|4bits)I(?P<type>.+)EE")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class OptionType:
     """`kind` as stored; `element` of a list or a set; `external`: the value is where cl::location says."""
 
@@ -74,6 +75,7 @@ class OptionType:
     supported: bool = True  # False: a layout that is not known here
 
 
+@cache  # thousands of options have a few dozen types
 def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
     """The type behind a vtable symbol; `enumerated` says that the option's parser has a list of choices."""
     if name == "_ZTVN4llvm2cl5aliasE":
