@@ -1,5 +1,6 @@
 #include "patch/breakpoints.hpp"
 
+#include "os/fork_locks.hpp"
 #include "os/os.hpp"
 
 #include <signal.h>
@@ -18,6 +19,8 @@ struct Table {
     const Table* next;
 };
 
+auto& mutex = *new os::ForkSafeMutex(os::Rank::breakpoints);  // of what follows
+bool installed = false;
 // Read by the signal handler: a list that only grows at its head, made of immutable parts.
 std::atomic<const Table*> tables{nullptr};
 struct sigaction previous{};
@@ -60,8 +63,6 @@ void install() {
 }  // namespace
 
 void expect_breakpoints(std::vector<std::pair<std::uintptr_t, std::uintptr_t>> pairs) {
-    static std::mutex mutex;
-    static bool installed = false;
     const std::lock_guard lock(mutex);
     if (!installed) install();
     installed = true;

@@ -1,6 +1,7 @@
 #include "patch/patch.hpp"
 
 #include "patch/breakpoints.hpp"
+#include "patch/changing.hpp"
 
 #include <signal.h>
 
@@ -156,6 +157,7 @@ void Transaction::commit(std::size_t fail_at) {
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> pairs;
     for (const Placed& site : sites_) pairs.emplace_back(site.address, site.trampoline);
     expect_breakpoints(std::move(pairs));
+    const std::lock_guard lock(changing);  // no child begins with a part of the code changed
     trampolines_.leak();  // from here on a thread may be in one, whatever becomes of this transaction
     Writer writer(text_begin_, text_end_, fail_at);
     try {
@@ -171,6 +173,7 @@ void Transaction::commit(std::size_t fail_at) {
 void Transaction::undo() {
     if (!committed_) return;
     check_threads();
+    const std::lock_guard lock(changing);
     Writer writer(text_begin_, text_end_, 0);
     replace(writer, &Placed::before);
     committed_ = false;

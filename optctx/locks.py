@@ -1,0 +1,99 @@
+"""Locks that a child of fork never finds held by a thread that it does not have (design/fork.md).
+
+Every lock of optctx's Python code is made here. Those of its native code are in native/os/fork_locks.hpp.
+"""
+
+from __future__ import annotations
+
+import enum
+import logging  # noqa: F401  its own hook is registered first, so a fork takes its lock after those here
+import os
+import threading
+import weakref
+
+__all__ = ["Rank", "lock_held_by_fork", "lock_left_behind"]
+
+
+class Rank(enum.IntEnum):
+    """The order in which a thread takes locks when it holds several, and in which a fork takes all of them.
+
+    A thread that holds one may need the GIL, which a fork gives up while it waits.
+    """
+
+    WATCHERS = 1  # of process-wide values
+    COMPARING = 2  # what they are with what they were
+    ENGINE = 3  # attaching and detaching
+    TASKS = 4  # following tasks, from the first context on
+    COMPILING = 5  # which objects of LLVM's are in use
+    STORE = 6  # of compiled code
+    COUNTS = 7  # of hits and misses
+
+
+class _Lock(weakref.ref["threading.RLock"]):
+    """One of the locks. `rank` None: a fork does not wait for it."""
+
+    __slots__ = ("rank",)
+    rank: Rank | None
+
+
+_locks: set[_Lock] = set()  # changed and copied in single steps
+_forking = threading.RLock()  # the first one that a fork takes
+_held: list[list[threading.RLock]] = []  # by the forks under way, of one thread; guarded by `_forking`
+
+
+def lock_held_by_fork(rank: Rank) -> threading.RLock:
+    """A lock that fork takes before and releases after, so a child finds what it guards complete.
+
+    Reentrant: a thread may fork while it holds the lock, and the child holds it then. For steps that are
+    short, since `os.fork()` waits for them on other threads.
+    """
+    return _enrol(threading.RLock(), rank)
+
+
+def lock_left_behind() -> threading.RLock:
+    """A lock that is free in a child of fork unless the thread that forked holds it.
+
+    For what is held long. What it guards may be half-changed in the child.
+    """
+    return _enrol(threading.RLock(), None)
+
+
+def _enrol(lock: threading.RLock, rank: Rank | None) -> threading.RLock:
+    enrolled = _Lock(lock, _locks.discard)
+    enrolled.rank = rank
+    _locks.add(enrolled)
+    return lock
+
+
+def _hold() -> None:
+    """Before a fork. Waits without the GIL."""
+    _forking.acquire()
+    held: list[threading.RLock] = []
+    _held.append(held)
+    ranked = [(each.rank, each()) for each in _locks.copy() if each.rank is not None]
+    for _, lock in sorted(ranked, key=lambda pair: pair[0]):
+        if lock is not None:
+            lock.acquire()
+            held.append(lock)
+
+
+def _release() -> None:
+    for lock in reversed(_held.pop()):
+        lock.release()
+    _forking.release()
+
+
+def _release_in_child() -> None:
+    """Also frees what a thread has that is gone."""
+    _release()
+    for each in _locks.copy():
+        lock = each()
+        if lock is None:
+            continue
+        if lock.acquire(blocking=False):
+            lock.release()
+        else:
+            lock._at_fork_reinit()  # type: ignore[attr-defined]
+
+
+os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_release_in_child)
