@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 __all__ = ["lazy"]
 
@@ -17,7 +17,7 @@ class lazy(Generic[T]):  # noqa: N801  a decorator
     may both compute the value, so it must be the same whoever does.
     """
 
-    def __init__(self, compute: Callable[[object], T]) -> None:
+    def __init__(self, compute: Callable[[Any], T]) -> None:
         self._compute = compute
         self._name = compute.__name__
         self.__doc__ = compute.__doc__

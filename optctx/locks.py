@@ -5,6 +5,7 @@ Every lock of optctx's Python code is made here. Those of its native code are in
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import logging  # noqa: F401  its own hook is registered first, so a fork takes its lock after those here
 import os
@@ -37,23 +38,22 @@ class _Lock(weakref.ref["threading.RLock"]):
 
 
 _locks: set[_Lock] = set()  # changed and copied in single steps
-_forking = threading.RLock()  # the first one that a fork takes
-_held: list[list[threading.RLock]] = []  # by the forks under way, of one thread; guarded by `_forking`
+_held: dict[int, list[list[threading.RLock]]] = {}  # by thread: of each fork that it has begun
 
 
 def lock_held_by_fork(rank: Rank) -> threading.RLock:
-    """A lock that fork takes before and releases after, so a child finds what it guards complete.
+    """Make a lock that fork takes before and releases after: a child finds what it guards complete.
 
-    Reentrant: a thread may fork while it holds the lock, and the child holds it then. For steps that are
-    short, since `os.fork()` waits for them on other threads.
+    Reentrant. A thread may fork while it holds the lock; the child then holds it as well. For short steps,
+    since `os.fork()` waits while another thread is in one.
     """
     return _enrol(threading.RLock(), rank)
 
 
 def lock_left_behind() -> threading.RLock:
-    """A lock that is free in a child of fork unless the thread that forked holds it.
+    """Make a lock that is free in a child of fork, unless the thread that forked holds it.
 
-    For what is held long. What it guards may be half-changed in the child.
+    Reentrant. For what takes long: fork does not wait. What the lock guards may be half-changed in the child.
     """
     return _enrol(threading.RLock(), None)
 
@@ -65,26 +65,32 @@ def _enrol(lock: threading.RLock, rank: Rank | None) -> threading.RLock:
     return lock
 
 
+_forking = lock_left_behind()  # the first one that a fork takes
+
+
 def _hold() -> None:
     """Before a fork. Waits without the GIL."""
-    _forking.acquire()
-    held: list[threading.RLock] = []
-    _held.append(held)
     ranked = [(each.rank, each()) for each in _locks.copy() if each.rank is not None]
-    for _, lock in sorted(ranked, key=lambda pair: pair[0]):
+    held: list[threading.RLock] = []
+    _held.setdefault(threading.get_ident(), []).append(held)
+    for lock in (_forking, *(lock for _, lock in sorted(ranked, key=lambda pair: pair[0]))):
         if lock is not None:
+            held.append(lock)  # before, so that an interrupt while it waits loses no lock
             lock.acquire()
-            held.append(lock)
 
 
 def _release() -> None:
-    for lock in reversed(_held.pop()):
-        lock.release()
-    _forking.release()
+    me = threading.get_ident()
+    held = _held[me].pop()
+    if not _held[me]:
+        del _held[me]
+    for lock in reversed(held):
+        with contextlib.suppress(RuntimeError):  # the wait for it was interrupted
+            lock.release()
 
 
 def _release_in_child() -> None:
-    """Also frees what a thread has that is gone."""
+    """Also frees what a thread holds that is gone."""
     _release()
     for each in _locks.copy():
         lock = each()

@@ -1,8 +1,8 @@
-"""Forks under load: `python tests/fork_load.py --forks 10000`, also `--stock`, `--keep-lock`, `--attach-anew`.
+"""Forks under load: `python tests/fork_load.py --forks 10000`, with `--stock` for llvmlite alone.
 
 Threads attach and detach, enter and leave, compile, record and bind, while the main thread forks. Each child
-does three of these things by itself. One that hangs is looked at with gdb, so a hang in a lock of optctx's is told apart
-from one in LLVM's, llvmlite's or the C library's. Prints a summary in JSON.
+does three of these things by itself. gdb looks at a child that hangs, which tells the locks of optctx from
+those of LLVM, llvmlite and the C library. Prints a summary in JSON.
 
 llvmlite's own lock, which any thread may hold at a fork, is made anew in the children unless `--keep-lock`.
 """
@@ -10,6 +10,7 @@ llvmlite's own lock, which any thread may hold at a fork, is made anew in the ch
 from __future__ import annotations
 
 import argparse
+import contextlib
 import faulthandler
 import json
 import os
@@ -86,10 +87,9 @@ def attach_and_detach() -> None:
     import optctx
 
     optctx.attach()
-    try:
+    # Other threads may be inside, or start and so block signals.
+    with contextlib.suppress(optctx.ScopeError, optctx.UnsupportedImageError):
         optctx.detach()
-    except (optctx.ScopeError, optctx.UnsupportedImageError):
-        pass  # other threads are inside, or start and so block signals
 
 
 def enter_and_leave() -> None:

@@ -30,8 +30,8 @@ enum class Rank : std::uint8_t {
     breakpoints,  // sites that may trap
 };
 
-// A mutex that fork holds. The child finds what the mutex guards as a holder left it, never half-changed. Not recursive,
-// but a thread may fork while it holds the mutex; the child then holds it as well.
+// A mutex that fork holds. The child finds what the mutex guards as a holder left it, never half-changed. Not
+// recursive, but a thread may fork while it holds the mutex; the child then holds it as well.
 class ForkSafeMutex {
 public:
     // Throws OsError where the process cannot be told of forks.

@@ -158,7 +158,7 @@ void Transaction::commit(std::size_t fail_at) {
     for (const Placed& site : sites_) pairs.emplace_back(site.address, site.trampoline);
     expect_breakpoints(std::move(pairs));
     const std::lock_guard lock(changing);  // no child begins with a part of the code changed
-    trampolines_.leak();  // from here on a thread may be in one, whatever becomes of this transaction
+    trampolines_.leak();                   // from here on a thread may be in one, whatever becomes of this transaction
     Writer writer(text_begin_, text_end_, fail_at);
     try {
         replace(writer, &Placed::after);

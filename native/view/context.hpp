@@ -82,7 +82,7 @@ private:
     // Guarded, as what follows, by one mutex of all contexts, which can be held around a fork.
     std::size_t inside_ = 0;
     std::size_t held_ = 0;
-    std::optional<PoisonHandler> handler_;  // while anybody is inside
+    std::optional<PoisonHandler> handler_;                  // while anybody is inside
     mutable std::atomic<const std::string*> key_{nullptr};  // found when first asked for; owned
 };
 

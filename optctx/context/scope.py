@@ -117,7 +117,7 @@ def begin_compilation(what: str) -> None:
 
 
 def begin_outside() -> None:
-    """Leaves every scope and recording of this thread and task, which nobody will leave: in a worker process."""
+    """Leaves every scope and recording of this thread and task: in a worker process no other code will."""
     _native.leave_all()
     _innermost.set(None)
 

@@ -1,4 +1,4 @@
-"""Workers of multiprocessing begin outside any scope, whichever scope they were forked in (design/fork.md)."""
+"""Has the workers of multiprocessing begin outside any scope, wherever they were forked (design/fork.md)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__: list[str] = []
 
 
 class _Worker:
-    """What multiprocessing keeps the function below under, as long as it lives."""
+    """An object for multiprocessing, which calls the function below while the object lives."""
 
 
 _worker = _Worker()
-_told: list[object] = []  # modules that know of `_begin`
+_told: list[object] = []  # multiprocessing.util, from the first fork with it on
 
 
 def _tell_multiprocessing() -> None:
-    """Before a fork, which may be multiprocessing's: it runs `_begin` in its own children alone."""
+    """Before a fork. multiprocessing runs `_begin` in the children that it forks, and in no other."""
     util = sys.modules.get("multiprocessing.util")
     if util is not None and util not in _told:
         util.register_after_fork(_worker, _begin)

@@ -102,7 +102,7 @@ class FreshProcess:
             helper = self._helper
             if self._owner != os.getpid():
                 raise OptctxError(
-                    "this FreshProcess belongs to the process that this one was forked from; make another one here"
+                    "this FreshProcess belongs to the process that this one was forked from; make another one"
                 )
             if helper is None or helper.stdin is None:
                 raise OptctxError("this FreshProcess is not running; use it inside its `with` block")
