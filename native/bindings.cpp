@@ -141,7 +141,7 @@ void bind_patch(nb::module_& m) {
             },
             "sites"_a, "text_begin"_a, "text_end"_a)
         .def("commit", &patch::Transaction::commit, "fail_at"_a = 0)
-        .def("undo", &patch::Transaction::undo)
+        .def("undo", &patch::Transaction::undo, "fail_at"_a = 0)
         .def_prop_ro("committed", &patch::Transaction::committed)
         .def_prop_ro("trampoline_bytes", &patch::Transaction::trampoline_bytes)
         .def_prop_ro("pages", &patch::Transaction::pages)

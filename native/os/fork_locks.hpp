@@ -27,7 +27,6 @@ enum class Rank : std::uint8_t {
     copies,       // idle storage of activations
     orphans,      // references to be given up
     readers,      // instructions behind reads that are marked
-    breakpoints,  // sites that may trap
 };
 
 // A mutex that fork holds. The child finds what the mutex guards as a holder left it, never half-changed. Not

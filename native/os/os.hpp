@@ -2,6 +2,8 @@
 // the call, the address and the reason; nothing defaults to zero.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -25,6 +27,11 @@ struct MappedRange {
     bool readable;
     bool writable;
     bool executable;
+    // What is mapped there; no device, inode and path where that is no file.
+    std::uint64_t offset = 0;  // bytes into the file
+    dev_t device = 0;
+    ino_t inode = 0;
+    std::string path;
 };
 
 // A snapshot of this process's address space, sorted by address.
@@ -110,13 +117,7 @@ private:
 
 // Number of threads in this process now.
 std::size_t thread_count();
-// Ids of threads that block `signal`; such a thread would be killed by a trap instead of handling it.
+// Ids of threads that block `signal`; such a thread would be killed by a fault instead of handling it.
 std::vector<int> threads_blocking(int signal);
-
-// True if membarrier(PRIVATE_EXPEDITED_SYNC_CORE) works here; registers this process for it.
-bool register_sync_core();
-// After it returns no thread of this process runs instructions fetched before the call
-// (membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE).
-void sync_core();
 
 }  // namespace optctx::os

@@ -2,10 +2,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/membarrier.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -68,8 +67,6 @@ int flags_of(Access access) noexcept {
     return PROT_NONE;
 }
 
-long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
-
 }  // namespace
 
 OsError::OsError(const std::string& call, std::uintptr_t address, int code)
@@ -80,12 +77,22 @@ std::vector<MappedRange> address_space() {
     std::vector<MappedRange> ranges;
     char line[4352];
     while (std::fgets(line, sizeof line, file.get())) {
-        std::uintptr_t begin = 0;
-        std::uintptr_t end = 0;
+        MappedRange range{};
         char flags[5] = "";
-        if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, flags) != 3)
+        unsigned major = 0;
+        unsigned minor = 0;
+        int path = 0;
+        if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &range.begin,
+                        &range.end, flags, &range.offset, &major, &minor, &range.inode, &path) != 7)
             throw OsError("parse /proc/self/maps", 0, EPROTO);
-        ranges.push_back({begin, end, flags[0] == 'r', flags[1] == 'w', flags[2] == 'x'});
+        range.readable = flags[0] == 'r';
+        range.writable = flags[1] == 'w';
+        range.executable = flags[2] == 'x';
+        if (range.inode != 0) {
+            range.device = makedev(major, minor);
+            range.path.assign(line + path, std::strcspn(line + path, "\n"));
+        }
+        ranges.push_back(std::move(range));
     }
     return ranges;
 }
@@ -136,7 +143,7 @@ Mapping map_near(std::uintptr_t begin, std::uintptr_t end, std::size_t size) {
     size = (size + page_size() - 1) / page_size() * page_size();
     std::uintptr_t free_from = low;
     auto space = address_space();
-    space.push_back({high, high, false, false, false});
+    space.push_back({high, high, false, false, false, 0, 0, 0, {}});
     for (const MappedRange& range : space) {
         // Stay a page away from neighbours, so that no stack or heap beside it is kept from growing.
         const std::uintptr_t at = free_from + page_size();
@@ -248,16 +255,6 @@ std::vector<int> threads_blocking(int signal) {
         if ((mask >> (signal - 1)) & 1) blocking.push_back(id);
     }
     return blocking;
-}
-
-bool register_sync_core() {
-    const long commands = membarrier(MEMBARRIER_CMD_QUERY);
-    if (commands < 0 || (commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) == 0) return false;
-    return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE) == 0;
-}
-
-void sync_core() {
-    if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) != 0) throw OsError("membarrier(SYNC_CORE)", 0, errno);
 }
 
 }  // namespace optctx::os

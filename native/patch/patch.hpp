@@ -17,11 +17,8 @@ struct Site {
 
 // Owns the trampolines of an image and the bytes they replace.
 //
-// Other threads may run the code meanwhile. Each site is one instruction, replaced by one jump of the
-// same start, so no thread can be in the middle of it; the bytes change by the protocol for
-// cross-modifying code: a breakpoint over the first byte, then the tail, then the first byte, every
-// core serialised in between (Intel SDM vol. 3A, 9.1.3). A thread that meets the breakpoint is sent on
-// to the trampoline by a SIGTRAP handler.
+// Other threads may run the code at the same time. Each site is one instruction, replaced by one jump with the same
+// start, so no thread can be in the middle of it; all sites change at once (os::Replacement).
 class Transaction {
 public:
     // Checks that the bytes in memory are those expected and that no two sites overlap; writes the
@@ -30,11 +27,12 @@ public:
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
 
-    // Redirects every site, or throws and leaves every byte as it was. `fail_at` makes step number
-    // `fail_at` fail (tests); steps are counted from 1, one for each byte range written.
+    // Redirects every site, or throws and leaves every byte as it was. `fail_at` makes that step of
+    // os::Replacement fail (tests).
     void commit(std::size_t fail_at = 0);
-    // Puts the original bytes back. Trampolines stay mapped: a thread may still be in one.
-    void undo();
+    // Puts the original bytes back, or throws with nothing changed. Trampolines stay mapped: a thread may still be in
+    // one.
+    void undo(std::size_t fail_at = 0);
 
     bool committed() const noexcept { return committed_; }
     std::size_t size() const noexcept { return sites_.size(); }
@@ -43,7 +41,6 @@ public:
     std::uintptr_t trampoline_of(std::uintptr_t site) const;
 
 private:
-    class Writer;
     struct Placed {
         std::uintptr_t address;
         std::vector<std::uint8_t> before;
@@ -52,12 +49,11 @@ private:
     };
     void check_overlap() const;
     void write_trampolines(const std::vector<Site>& sites);
-    void check_threads() const;
-    void replace(Writer& writer, std::vector<std::uint8_t> Placed::* bytes) const;
+    using Bytes = std::vector<std::uint8_t> Placed::*;
+    void check_bytes(Bytes expected) const;
+    void replace(Bytes before, Bytes after, std::size_t fail_at) const;
 
     std::vector<Placed> sites_;  // by address
-    std::uintptr_t text_begin_;
-    std::uintptr_t text_end_;
     os::Mapping trampolines_;
     std::size_t used_ = 0;
     bool committed_ = false;
