@@ -193,6 +193,13 @@ void add_scopes(nb::module_& m) {
     m.def("enter_beside", &enter, "context"_a, "owner"_a, "As `enter`, in line or not.");
     m.def("leave_beside", &leave, "context"_a, "As `leave`; the Context in which it was entered was told already.");
     m.def(
+        "leave_all",
+        [] {
+            view::leave_all();
+            drop_orphans();
+        },
+        "Leaves whatever this thread is inside of, recordings included; the task has to be told.");
+    m.def(
         "in_line", [] { return view::in_line(task_scope::get().ptr()); },
         "Whether LLVM sees on this thread what the running task is inside of.");
     m.def(
@@ -226,6 +233,5 @@ void add_scopes(nb::module_& m) {
         "take_turns", [] { wait_without_gil([] { view::hand_over(view::turns()); }); },
         "From now on threads share LLVM's own storage; before the first scope, and for good.");
     m.def("process_ends", &view::process_ends, "From now on threads that end stay inside their scopes.");
-    m.def("watch_forks", &view::watch_forks, "Keeps counts right in children of fork.");
     m.def("active_scopes", &view::active_scopes);
 }

@@ -15,6 +15,16 @@ void* virtual_function(std::uintptr_t object, unsigned index) {
     return (*reinterpret_cast<void* const* const*>(object))[index];
 }
 
+using IsFinalizing = int (*)();
+
+// Public, and under this name, since Python 3.13. Found at load: a child of fork would wait for a first call in which
+// another thread was.
+const IsFinalizing is_finalizing = [] {
+    void* function = dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
+    if (function == nullptr) function = dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
+    return reinterpret_cast<IsFinalizing>(function);
+}();
+
 std::string text_of(const image::RawStringRef& text) { return text.size == 0 ? "" : std::string(text.data, text.size); }
 
 }  // namespace
@@ -47,16 +57,7 @@ view::Space* in_place_space(unsigned image, std::vector<view::Region> regions, s
     return new view::Space(image, std::move(regions), std::move(set_default), std::move(calls), nullptr);
 }
 
-bool python_is_ending() {
-    using IsFinalizing = int (*)();
-    // Public, and under this name, since Python 3.13.
-    static const auto is_finalizing = [] {
-        void* function = dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
-        if (function == nullptr) function = dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
-        return reinterpret_cast<IsFinalizing>(function);
-    }();
-    return is_finalizing != nullptr && is_finalizing() != 0;
-}
+bool python_is_ending() { return is_finalizing != nullptr && is_finalizing() != 0; }
 
 std::vector<std::string> categories(const image::RawOption& option) {
     std::vector<std::string> names;

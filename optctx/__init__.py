@@ -7,6 +7,7 @@
 Importing changes nothing; the first use attaches to the LLVM in this process.
 """
 
+from optctx import interpreter  # noqa: F401  # refuses subinterpreters  # isort: split
 from optctx.cache import CompileCache
 from optctx.context import OptionContext, bound, current, lookup, unbind
 from optctx.drifting import Drift, DriftEvent, Drifts, Watcher, drift, watch

@@ -468,6 +468,11 @@ def enter_beside(context: object, owner: object) -> None:
 def leave_beside(context: Context) -> None:
     """As `leave`; the Context in which it was entered was told already."""
 
+def leave_all() -> None:
+    """
+    Leaves whatever this thread is inside of, recordings included; the task has to be told.
+    """
+
 def in_line() -> bool:
     """Whether LLVM sees on this thread what the running task is inside of."""
 
@@ -507,9 +512,6 @@ def take_turns() -> None:
 
 def process_ends() -> None:
     """From now on threads that end stay inside their scopes."""
-
-def watch_forks() -> None:
-    """Keeps counts right in children of fork."""
 
 def active_scopes() -> int: ...
 

@@ -3,6 +3,7 @@
 #include "audit/loads.hpp"
 #include "audit/stepping.hpp"
 #include "audit/watched.hpp"
+#include "os/fork_locks.hpp"
 #include "os/os.hpp"
 #include "os/signals.hpp"
 
@@ -31,7 +32,7 @@ struct Session {
     std::atomic<bool> failed{false};
 };
 
-std::mutex mutex;  // of start and stop
+auto& mutex = *new os::ForkSafeMutex(os::Rank::audit);  // of start and stop
 std::optional<os::FirstHandler> fault_handler;
 std::optional<os::FirstHandler> trap_handler;
 std::atomic<Session*> session{nullptr};

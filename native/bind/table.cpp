@@ -1,5 +1,7 @@
 #include "bind/table.hpp"
 
+#include "os/fork_locks.hpp"
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -12,16 +14,17 @@ namespace {
 
 // Threads that look up different LLVMContexts rarely meet at the same lock.
 struct Shard {
-    std::mutex mutex;
+    os::ForkSafeMutex mutex{os::Rank::bindings};
     std::unordered_map<const void*, std::shared_ptr<const Binding>> bindings;
 };
 
 constexpr std::size_t shard_count = 64;
 
+auto& shards = *new std::array<Shard, shard_count>;  // outlives every thread
+
 Shard& shard(const void* llvm_context) {
-    static auto* shards = new std::array<Shard, shard_count>;  // outlives every thread
     const auto address = reinterpret_cast<std::uintptr_t>(llvm_context);
-    return (*shards)[(address >> 4 ^ address >> 10) % shard_count];
+    return shards[(address >> 4 ^ address >> 10) % shard_count];
 }
 
 std::atomic<std::size_t> count{0};

@@ -19,6 +19,8 @@
 namespace optctx::os {
 namespace {
 
+const auto size_of_page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+
 std::string describe(const std::string& call, std::uintptr_t address, int code) {
     char where[32] = "";
     if (address != 0) std::snprintf(where, sizeof where, " at %#" PRIxPTR, address);
@@ -213,10 +215,7 @@ int try_protect(std::uintptr_t begin, std::uintptr_t end, Access access) noexcep
     return failed;
 }
 
-std::size_t page_size() {
-    static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    return size;
-}
+std::size_t page_size() { return size_of_page; }
 
 void say(const std::string& text) noexcept {
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());

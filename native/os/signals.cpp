@@ -1,5 +1,6 @@
 #include "os/signals.hpp"
 
+#include "os/fork_locks.hpp"
 #include "os/os.hpp"
 
 #include <array>
@@ -25,7 +26,8 @@ struct Hook {
     bool installed = false;
 };
 
-std::mutex mutex;  // of everything but the handlers' pointers and `previous`, which a signal handler reads
+// Of everything but the handlers' pointers and `previous`, which a signal handler reads.
+auto& mutex = *new ForkSafeMutex(Rank::handlers);
 Hook fault{SIGSEGV, "SIGSEGV"};
 Hook trap{SIGTRAP, "SIGTRAP"};
 
@@ -140,9 +142,6 @@ void FirstHandler::check() const {
     const std::lock_guard lock(mutex);
     check_first(hook_of(signal_));
 }
-
-void hold_handlers() { mutex.lock(); }
-void release_handlers() { mutex.unlock(); }
 
 bool is_asked_first(int signal) {
     const std::lock_guard lock(mutex);

@@ -31,10 +31,6 @@ private:
 // False if somebody else's handler was put before those that are asked first, or none of them lives.
 bool is_asked_first(int signal);
 
-// Around a fork: no other thread is in the middle of a change of handlers, which the child would wait for in vain.
-void hold_handlers();
-void release_handlers();
-
 // True if this thread would be killed by the signal, handler or not.
 bool is_blocked(int signal);
 

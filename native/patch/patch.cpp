@@ -1,6 +1,7 @@
 #include "patch/patch.hpp"
 
 #include "os/replacement.hpp"
+#include "patch/changing.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -104,6 +105,7 @@ void Transaction::replace(Bytes Placed::* before, Bytes Placed::* after, std::si
 }
 
 void Transaction::commit(std::size_t fail_at) {
+    const std::lock_guard lock(changing);
     if (committed_ || sites_.empty()) return;
     replace(&Placed::before, &Placed::after, fail_at);
     trampolines_.leak();  // from here on a thread may be in one, whatever becomes of this transaction
@@ -111,6 +113,7 @@ void Transaction::commit(std::size_t fail_at) {
 }
 
 void Transaction::undo(std::size_t fail_at) {
+    const std::lock_guard lock(changing);
     if (!committed_) return;
     replace(&Placed::after, &Placed::before, fail_at);
     committed_ = false;

@@ -1,6 +1,7 @@
 #include "patch/pointers.hpp"
 
 #include "os/os.hpp"
+#include "patch/changing.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -65,6 +66,7 @@ void PointerTransaction::undo() {
 
 void PointerTransaction::write(std::uintptr_t PointerChange::* value) const {
     if (changes_.empty()) return;
+    const std::lock_guard lock(changing);
     // The tables lie together in the part of the data that the loader has made read-only (RELRO).
     const Writable writable(changes_.front().at, changes_.back().at + sizeof(std::uintptr_t));
     for (const PointerChange& change : changes_)

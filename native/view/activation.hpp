@@ -1,12 +1,12 @@
 // One thread's use of a context, and the pool that keeps a bounded number of them for the next entry.
 #pragma once
 
+#include "os/fork_locks.hpp"
 #include "view/space.hpp"
 
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace optctx::view {
@@ -52,13 +52,10 @@ public:
     void give(Node node);
     // Drops what is kept for an owner that is about to go.
     void forget(const void* owner);
-    // Around a fork.
-    void hold() { mutex_.lock(); }
-    void release() { mutex_.unlock(); }
 
 private:
     std::size_t capacity_;
-    std::mutex mutex_;
+    os::ForkSafeMutex mutex_{os::Rank::activations};
     std::list<Idle> idle_;
 };
 

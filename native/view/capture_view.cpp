@@ -2,9 +2,9 @@
 #include "view/capture.hpp"
 
 #include "image/option_layout.hpp"
+#include "os/fork_locks.hpp"
 
 #include <cstring>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -41,7 +41,7 @@ public:
 private:
     unsigned image_;
     std::shared_ptr<const Layout> layout_;
-    std::mutex mutex_;
+    os::ForkSafeMutex mutex_{os::Rank::captures};
     std::vector<std::vector<void*>> idle_;
 };
 

@@ -11,31 +11,13 @@ namespace {
 // Idle activations kept in a process: about 115 KB each.
 constexpr std::size_t kept_activations = 128;
 
-ActivationPool& pool() {
-    static auto* instance = new ActivationPool(kept_activations);  // outlives every thread
-    return *instance;
-}
-
-std::mutex& watch_mutex() {
-    static auto* instance = new std::mutex;  // outlives every thread
-    return *instance;
-}
+// All outlive every thread.
+auto& pool = *new ActivationPool(kept_activations);
+auto& watch_mutex = *new os::ForkSafeMutex(os::Rank::contexts);
+// Contexts that mark reads, with threads inside; guarded by that mutex.
+auto& watched = *new std::vector<Context*>;
 
 }  // namespace
-
-void hold_contexts() {
-    watch_mutex().lock();
-    os::hold_handlers();  // which are changed with that mutex held
-    pool().hold();
-    hold_debugging();
-}
-
-void release_contexts() {
-    release_debugging();
-    pool().release();
-    os::release_handlers();
-    watch_mutex().unlock();
-}
 
 Context::Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides,
                  std::shared_ptr<ProcessWide> process_wide, std::shared_ptr<Reads> reads)
@@ -46,7 +28,10 @@ Context::Context(Space& space, std::shared_ptr<const Setting> base, Setting over
       reads_(std::move(reads)),
       raises_flag_(flag_is_set()) {}
 
-Context::~Context() { pool().forget(this); }
+Context::~Context() {
+    pool.forget(this);
+    delete key_.load();
+}
 
 const Block* Context::block(std::uint32_t slot) const {
     const auto find = [slot](const Setting& setting) {
@@ -84,8 +69,11 @@ std::vector<void*> Context::values() const {
 }
 
 const std::string& Context::key() const {
-    std::call_once(key_found_, [this] { key_ = find_key(); });
-    return key_;
+    if (const std::string* found = key_.load(std::memory_order_acquire)) return *found;
+    auto found = std::make_unique<const std::string>(find_key());
+    const std::string* first = nullptr;
+    if (key_.compare_exchange_strong(first, found.get(), std::memory_order_acq_rel)) return *found.release();
+    return *first;  // another thread's
 }
 
 std::vector<std::uint32_t> Context::changed() const {
@@ -110,7 +98,7 @@ std::string Context::find_key() const {
 ActivationPool::Node Context::acquire() {
     come_in();
     try {
-        ActivationPool::Node node = pool().take(this);
+        ActivationPool::Node node = pool.take(this);
         if (node.empty())
             node.push_back({this, std::make_unique<Activation>(space_, values(), this, reads_.get())});
         else
@@ -123,18 +111,21 @@ ActivationPool::Node Context::acquire() {
 }
 
 void Context::release(ActivationPool::Node activation) {
-    pool().give(std::move(activation));
+    pool.give(std::move(activation));
     go_out();
 }
 
 void Context::come_in() {
     if (reads_ == nullptr && !raises_flag_) return;
-    const std::lock_guard lock(watch_mutex());
+    const std::lock_guard lock(watch_mutex);
     if (reads_ != nullptr) {
-        if (inside_ == 0)
+        if (inside_ == 0) {
+            watched.reserve(watched.size() + 1);
             handler_.emplace();
-        else
+            watched.push_back(this);
+        } else {
             handler_->check();  // for this thread
+        }
         ++inside_;
     }
     if (raises_flag_) space_.debugging()->raise();
@@ -142,23 +133,35 @@ void Context::come_in() {
 
 void Context::go_out() {
     if (reads_ == nullptr && !raises_flag_) return;
-    const std::lock_guard lock(watch_mutex());
+    const std::lock_guard lock(watch_mutex);
     if (raises_flag_) space_.debugging()->lower();
-    if (reads_ != nullptr && --inside_ == 0) handler_.reset();
+    if (reads_ == nullptr || --inside_ > 0) return;
+    handler_.reset();
+    std::erase(watched, this);
+}
+
+void Context::count_threads_again(const std::function<std::size_t(const Context&)>& inside) noexcept {
+    const std::lock_guard lock(watch_mutex);
+    std::erase_if(watched, [&](Context* context) {
+        context->inside_ = inside(*context);
+        if (context->inside_ > 0) return false;
+        context->handler_.reset();
+        return true;
+    });
 }
 
 void Context::hold() noexcept {
-    const std::lock_guard lock(watch_mutex());
+    const std::lock_guard lock(watch_mutex);
     ++held_;
 }
 
 void Context::let_go() noexcept {
-    const std::lock_guard lock(watch_mutex());
+    const std::lock_guard lock(watch_mutex);
     --held_;
 }
 
 std::optional<std::vector<std::uint32_t>> Context::take_reads() {
-    const std::lock_guard lock(watch_mutex());
+    const std::lock_guard lock(watch_mutex);
     if (reads_ == nullptr || inside_ > 0 || held_ > 0) return std::nullopt;
     const bool lost = reads_->lost();
     auto readers = reads_->readers();

@@ -6,9 +6,10 @@
 #include "view/process_wide.hpp"
 #include "view/space.hpp"
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -62,6 +63,8 @@ public:
     // With no thread inside: readers marked since the last time, which are forgotten. Nothing while some are inside, or
     // while it is held, or where nobody wants to know or some were lost.
     std::optional<std::vector<std::uint32_t>> take_reads();
+    // In the child of a fork: of the threads inside each context only those that `inside` counts are there.
+    static void count_threads_again(const std::function<std::size_t(const Context&)>& inside) noexcept;
 
 private:
     const Block* block(std::uint32_t slot) const;
@@ -79,13 +82,8 @@ private:
     // Guarded, as what follows, by one mutex of all contexts, which can be held around a fork.
     std::size_t inside_ = 0;
     std::size_t held_ = 0;
-    std::optional<PoisonHandler> handler_;  // while anybody is inside
-    mutable std::once_flag key_found_;
-    mutable std::string key_;
+    std::optional<PoisonHandler> handler_;                  // while anybody is inside
+    mutable std::atomic<const std::string*> key_{nullptr};  // found when first asked for; owned
 };
-
-// Around a fork: no other thread is in the middle of entering or leaving a context.
-void hold_contexts();
-void release_contexts();
 
 }  // namespace optctx::view

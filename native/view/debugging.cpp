@@ -27,10 +27,7 @@ const RawDebugType only_type{name.text, 0, false};
 const RawDebugType* const nothing[3] = {&only_type, &only_type + 1, &only_type + 1};
 RawManagedStatic silent{nothing, nullptr, nullptr};
 
-std::mutex& mutex() {
-    static auto* instance = new std::mutex;  // outlives every thread
-    return *instance;
-}
+auto& mutex = *new os::ForkSafeMutex(os::Rank::debugging);  // outlives every thread
 
 std::array<std::atomic<Debugging*>, max_images> all{};
 // Threads outside contexts are shown nothing, although the flag may have been raised process-wide since.
@@ -60,15 +57,12 @@ void follow_debugging() noexcept {
     if (may_lag.load(std::memory_order_relaxed)) each([](Debugging& instance) { instance.follow(); });
 }
 
-void hold_debugging() { mutex().lock(); }
-void release_debugging() { mutex().unlock(); }
-
 Debugging::Debugging(unsigned image, const Places& places)
     : places_(places), outside_(*reinterpret_cast<const RawManagedStatic*>(places.types)) {
     all.at(image).store(this, std::memory_order_release);
 }
 
-std::unique_lock<std::mutex> Debugging::hold() const { return std::unique_lock(mutex()); }
+os::ForkSafeLock Debugging::hold() const { return os::ForkSafeLock(mutex); }
 
 void* Debugging::types(bool prints) const noexcept {
     return prints ? reinterpret_cast<void*>(places_.types) : static_cast<void*>(&silent);
@@ -111,24 +105,24 @@ void Debugging::follow_held() noexcept {
 }
 
 void Debugging::raise() noexcept {
-    const std::lock_guard lock(mutex());
+    const std::lock_guard lock(mutex);
     if (count_++ == 0) begin();
 }
 
 void Debugging::lower() noexcept {
-    const std::lock_guard lock(mutex());
+    const std::lock_guard lock(mutex);
     if (--count_ == 0) end();
 }
 
 void Debugging::raised_by(std::size_t count) noexcept {
-    const std::lock_guard lock(mutex());
+    const std::lock_guard lock(mutex);
     const bool was_up = count_ > 0;
     count_ = count;
     if (was_up && count == 0) end();
 }
 
 void Debugging::follow() noexcept {
-    const std::lock_guard lock(mutex());
+    const std::lock_guard lock(mutex);
     if (count_ > 0)
         follow_held();
     else if (*flag())

@@ -5,10 +5,10 @@
 #pragma once
 
 #include "image/option_layout.hpp"
+#include "os/fork_locks.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 
 namespace optctx::view {
@@ -43,7 +43,7 @@ public:
     // Sees to it that threads outside contexts follow what was set process-wide meanwhile.
     void follow() noexcept;
     // With the lock held: where the flag is that is process-wide, whoever has raised LLVM's own.
-    std::unique_lock<std::mutex> hold() const;
+    os::ForkSafeLock hold() const;
     const void* process_wide_flag() const noexcept { return count_ > 0 ? &kept_ : flag(); }
     bool is_flag(std::uintptr_t address) const noexcept { return address == places_.flag; }
 
@@ -69,8 +69,5 @@ Debugging* debugging(unsigned image) noexcept;
 std::optional<bool> process_wide_flag(std::uintptr_t address);
 // At the beginning of a call into LLVM: `follow`, where there may be need.
 void follow_debugging() noexcept;
-// Around a fork.
-void hold_debugging();
-void release_debugging();
 
 }  // namespace optctx::view

@@ -1,9 +1,9 @@
 #include "view/gate.hpp"
 
+#include "os/fork_locks.hpp"
+
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 
 namespace optctx::view::gate {
 namespace {
@@ -13,8 +13,8 @@ enum class Phase { open, changing, in_force, undoing };
 struct State {
     std::atomic<std::size_t> inside{0};  // threads
     std::atomic<bool> closed{false};     // somebody waits, or the phase is not `open`
-    std::mutex mutex;
-    std::condition_variable moved;
+    os::ForkSafeMutex mutex{os::Rank::gate};
+    os::ForkSafeCondition moved;
     Phase phase = Phase::open;
     std::string changes;      // in force, or being made
     std::size_t sharers = 0;  // threads that have closed the gate
@@ -28,21 +28,18 @@ struct State {
     }
 };
 
-State* instance = new State;  // outlives every thread
-
-State& state() { return *instance; }
+State& s = *new State;  // outlives every thread
 
 thread_local std::size_t depth = 0;   // of this thread inside contexts and compilations
 thread_local std::size_t closes = 0;  // of the gate by this thread
 
-[[noreturn]] void refuse(const State& s, const std::string& wanted, const char* why) {
+[[noreturn]] void refuse(const std::string& wanted, const char* why) {
     throw GateError("cannot apply " + wanted + " process-wide: " + why + " (" + s.changes + ")");
 }
 
 }  // namespace
 
 bool try_enter() noexcept {
-    State& s = state();
     if (depth > 0) {
         ++depth;
         return true;
@@ -60,8 +57,7 @@ bool try_enter() noexcept {
 
 void enter() {
     if (try_enter()) return;
-    State& s = state();
-    std::unique_lock lock(s.mutex);
+    os::ForkSafeLock lock(s.mutex);
     const std::uint64_t ticket = s.next_ticket++;
     s.closed = true;
     s.moved.wait(lock, [&] { return s.serving == ticket && s.phase == Phase::open; });
@@ -73,7 +69,6 @@ void enter() {
 
 void leave() noexcept {
     if (--depth > 0) return;
-    State& s = state();
     s.inside.fetch_sub(1);
     if (!s.closed.load()) return;
     const std::lock_guard lock(s.mutex);
@@ -81,15 +76,14 @@ void leave() noexcept {
 }
 
 bool close(const std::string& changes) {
-    State& s = state();
-    std::unique_lock lock(s.mutex);
+    os::ForkSafeLock lock(s.mutex);
     if (closes > 0) {
-        if (s.changes != changes) refuse(s, changes, "this thread is inside a context with other process-wide values");
+        if (s.changes != changes) refuse(changes, "this thread is inside a context with other process-wide values");
         ++closes;
         return false;
     }
     if (depth > 0 && s.waiting_closers > 0)
-        refuse(s, changes, "another thread waits for this one to leave its context before it changes options");
+        refuse(changes, "another thread waits for this one to leave its context before it changes options");
     const std::uint64_t ticket = s.next_ticket++;
     ++s.waiting_closers;
     s.closed = true;
@@ -113,7 +107,6 @@ bool close(const std::string& changes) {
 }
 
 bool try_share(const std::string& changes) noexcept {
-    State& s = state();
     const std::lock_guard lock(s.mutex);
     if (s.phase != Phase::in_force || s.changes != changes) return false;
     if (closes++ == 0) ++s.sharers;
@@ -121,7 +114,6 @@ bool try_share(const std::string& changes) noexcept {
 }
 
 void changed(bool done) {
-    State& s = state();
     const std::lock_guard lock(s.mutex);
     s.phase = done ? Phase::in_force : Phase::open;
     if (!done) {
@@ -133,7 +125,6 @@ void changed(bool done) {
 }
 
 bool last_out() {
-    State& s = state();
     const std::lock_guard lock(s.mutex);
     if (--closes > 0 || --s.sharers > 0) return false;
     s.phase = Phase::undoing;
@@ -141,7 +132,6 @@ bool last_out() {
 }
 
 void open() {
-    State& s = state();
     const std::lock_guard lock(s.mutex);
     s.phase = Phase::open;
     s.changes.clear();
@@ -149,15 +139,13 @@ void open() {
 }
 
 bool only_this_thread_lives() {
-    const State& before = *instance;  // its mutex may be held by a thread that is gone: left behind
-    auto* now = new State;
-    now->inside = depth > 0 ? 1 : 0;
-    now->sharers = closes > 0 ? 1 : 0;
-    now->phase = before.phase;
-    now->changes = before.changes;
-    now->closed = before.phase != Phase::open;
-    instance = now;
-    return before.phase != Phase::open && closes == 0;
+    const std::lock_guard lock(s.mutex);
+    s.inside = depth > 0 ? 1 : 0;
+    s.sharers = closes > 0 ? 1 : 0;
+    s.waiting_closers = 0;
+    s.serving = s.next_ticket;
+    s.settle();
+    return s.phase != Phase::open && closes == 0;
 }
 
 }  // namespace optctx::view::gate

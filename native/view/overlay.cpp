@@ -61,7 +61,7 @@ void Overlay::put(const Kept& kept) noexcept {
 }
 
 void Overlay::load(const std::vector<void*>& values) {
-    const std::unique_lock storage = space_.hold_storage();
+    const os::ForkSafeLock storage = space_.hold_storage();
     space_.cover();
     keep(before_);  // and what it owns
     const auto put_parts = [&values]<class T>(const std::vector<Part<T>>& parts) {
@@ -77,21 +77,21 @@ void Overlay::load(const std::vector<void*>& values) {
 }
 
 void Overlay::load(const Kept& kept) {
-    const std::unique_lock storage = space_.hold_storage();
+    const os::ForkSafeLock storage = space_.hold_storage();
     space_.cover();
     keep(before_);
     put(kept);
 }
 
 void Overlay::unload() noexcept {
-    const std::unique_lock storage = space_.hold_storage();
+    const os::ForkSafeLock storage = space_.hold_storage();
     for (const std::uint32_t slot : owning_) release_value(space_.regions()[slot], live<void>(slot));
     put(before_);
     space_.uncover();
 }
 
 Kept Overlay::unload_and_keep() {
-    const std::unique_lock storage = space_.hold_storage();
+    const os::ForkSafeLock storage = space_.hold_storage();
     Kept kept = before_;  // for its size
     keep(kept);
     put(before_);

@@ -61,8 +61,7 @@ public:
 
     void after_fork_in_child(const Frame*) noexcept override {
         if (!gate::only_this_thread_lives()) return;
-        if (in_force_ != nullptr) in_force_->undo();
-        in_force_ = nullptr;
+        undo_process_wide();  // if the thread that closed the gate had come so far
         gate::open();
     }
 
@@ -73,7 +72,7 @@ private:
         return true;
     }
 
-    void activate_or_dismiss(Frame& frame) {
+    static void activate_or_dismiss(Frame& frame) {
         try {
             activate(frame);
         } catch (...) {
@@ -83,31 +82,28 @@ private:
         frame.admitted = true;
     }
 
-    void put_in_force(const std::shared_ptr<ProcessWide>& changes) {
+    static void put_in_force(const std::shared_ptr<ProcessWide>& changes) {
         try {
             changes->apply();
         } catch (...) {
             gate::changed(false);
             throw;
         }
-        in_force_ = changes;
         gate::changed(true);
     }
 
     // The other way round from what let it in.
-    void dismiss(const Context& context) noexcept {
+    static void dismiss(const Context& context) noexcept {
         if (context.process_wide() == nullptr) {
             gate::leave();
         } else if (gate::last_out()) {
-            in_force_->undo();
-            in_force_ = nullptr;
+            undo_process_wide();
             gate::open();
         }
     }
-
-    // What is in force process-wide; guarded by the gate: only its first and its last closer touch it.
-    std::shared_ptr<ProcessWide> in_force_;
 };
+
+auto& instance = *new PerThread;  // outlives every thread
 
 }  // namespace
 
@@ -118,10 +114,7 @@ void activate(Frame& frame) {
     set_current_view(frame.image, frame.view);
 }
 
-Way& per_thread() noexcept {
-    static auto* instance = new PerThread;  // outlives every thread
-    return *instance;
-}
+Way& per_thread() noexcept { return instance; }
 
 void hand_over(Way& next) {
     if (&way() == &next) return;

@@ -1,5 +1,7 @@
 #include "view/poison.hpp"
 
+#include "os/fork_locks.hpp"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -16,7 +18,7 @@ struct Prepared {
     std::vector<ReadingInstruction> instructions;  // by address
 };
 
-std::mutex mutex;
+auto& mutex = *new os::ForkSafeMutex(os::Rank::readers);
 std::array<std::atomic<const Prepared*>, max_images> prepared{};
 
 constexpr std::array<int, 16> registers{REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,

@@ -1,12 +1,12 @@
 #include "view/process_wide.hpp"
 
 #include "image/option_layout.hpp"
+#include "os/fork_locks.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
 namespace optctx::view {
@@ -17,8 +17,9 @@ using image::RawList;
 using image::RawOption;
 using image::RawSet;
 
-std::mutex* changing = new std::mutex;  // held while changes are made or undone; outlives every thread
-const ProcessWide* in_force = nullptr;  // guarded by it
+// Held while changes are made or undone, so a child of fork has all of a set or nothing. Both outlive every thread.
+auto& changing = *new os::ForkSafeMutex(os::Rank::changes);
+auto& in_force = *new std::shared_ptr<ProcessWide>;  // guarded by it
 std::atomic<std::uint64_t> epoch{0};
 
 constexpr std::size_t head_at = offsetof(RawOption, occurrences);
@@ -77,7 +78,7 @@ bool ProcessWide::debugs() const noexcept {
 }
 
 void ProcessWide::apply() {
-    const std::lock_guard lock(*changing);
+    const std::lock_guard lock(changing);
     ++epoch;
     saved_.clear();
     raise_flag();
@@ -102,15 +103,18 @@ void ProcessWide::apply() {
             throw;
         }
     }
-    in_force = this;
+    in_force = shared_from_this();
 }
 
 void ProcessWide::undo() noexcept {
-    const std::lock_guard lock(*changing);
-    in_force = nullptr;
     undo_from(saved_.size());
     lower_flag();
     ++epoch;
+}
+
+void undo_process_wide() noexcept {
+    const std::lock_guard lock(changing);
+    if (const std::shared_ptr<ProcessWide> changes = std::exchange(in_force, nullptr)) changes->undo();
 }
 
 // The flag goes up for types of debug output, too: for this set alone, as a context with `debug` raises it.
@@ -153,18 +157,15 @@ std::vector<Covered> ProcessWide::covered() const {
 }
 
 std::vector<Covered> covered_storage() {
-    const std::lock_guard lock(*changing);
+    const std::lock_guard lock(changing);
     return in_force == nullptr ? std::vector<Covered>{} : in_force->covered();
 }
 
 bool debugs_process_wide() {
-    const std::lock_guard lock(*changing);
+    const std::lock_guard lock(changing);
     return in_force != nullptr && in_force->debugs();
 }
 
 std::uint64_t process_wide_epoch() noexcept { return epoch.load(); }
-
-// The mutex may be held by a thread that is gone: it is left behind.
-void forget_who_changes() { changing = new std::mutex; }
 
 }  // namespace optctx::view

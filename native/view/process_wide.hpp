@@ -50,12 +50,13 @@ public:
     // Has LLVM parse every value into its own objects. Throws ParseError with everything put back. Call with the gate
     // closed: other threads must not be reading them.
     void apply();
-    void undo() noexcept;
     // What was there before, while the changes are in force: copies, with the addresses that they were taken from.
     // Where two are of the same storage, the first is what was there before all changes.
     std::vector<Covered> covered() const;
 
 private:
+    friend void undo_process_wide() noexcept;
+    void undo() noexcept;
     void raise_flag() noexcept;
     void lower_flag() noexcept;
     void undo_from(std::size_t count) noexcept;
@@ -68,13 +69,13 @@ private:
     std::vector<Saved> saved_;
 };
 
+// Undoes the changes in force, if there are any; with the gate closed, as for `apply`.
+void undo_process_wide() noexcept;
 // What the changes in force cover; the changes may be undone by another thread at any moment.
 std::vector<Covered> covered_storage();
 // Whether the changes in force have LLVM print debug output.
 bool debugs_process_wide();
 // Counts what was applied and undone: odd from the moment when a change is begun until it is undone.
 std::uint64_t process_wide_epoch() noexcept;
-// In the child of a fork, where a thread that was making changes is gone.
-void forget_who_changes();
 
 }  // namespace optctx::view

@@ -53,6 +53,10 @@ void Recorder::stop() {
     handler_.reset();
 }
 
+void drop_recorders() noexcept {
+    while (!recorders.started.empty()) recorders.started.back()->stop();
+}
+
 void Recorder::add(const Recorder& inner) noexcept {
     complete_ = complete_ && inner.complete_;
     lost_ = lost_ || inner.lost_;

@@ -58,6 +58,8 @@ private:
 
 // Over all threads.
 std::size_t active_recorders() noexcept;
+// Ends those of this thread, which nobody will end.
+void drop_recorders() noexcept;
 // In a child of fork, where only this thread lives on.
 void count_recorders_again() noexcept;
 

@@ -1,17 +1,14 @@
 // The scopes of each thread.
 #include "view/scope.hpp"
 
-#include "os/os.hpp"
+#include "os/fork_locks.hpp"
 #include "view/per_thread.hpp"
 #include "view/process_wide.hpp"
 #include "view/recorder.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <iterator>
-#include <mutex>
 #include <tuple>
 #include <utility>
 
@@ -40,12 +37,10 @@ std::atomic<Way*> chosen_way{nullptr};
 std::atomic<std::size_t> active{0};
 std::atomic<bool> ending{false};
 std::atomic<bool> follows{false};
-std::mutex orphan_mutex;
+// Both outlive every thread.
+auto& orphan_mutex = *new os::ForkSafeMutex(os::Rank::orphans);
+auto& orphans = *new std::vector<void*>;
 std::atomic<bool> orphaned{false};
-std::vector<void*>& orphans() {
-    static auto* list = new std::vector<void*>;  // outlives every thread
-    return *list;
-}
 
 struct Stack {
     Levels levels;
@@ -202,26 +197,27 @@ void raise_flags_again() {
     }
 }
 
-void before_fork() {
-    way().before_fork();
-    hold_contexts();
+std::size_t activations_of(const Context& context) noexcept {
+    const auto has = [&](const Level& level) {
+        return !level.frame.activation.empty() && level.frame.context.get() == &context;
+    };
+    const auto& levels = stack.levels;
+    return static_cast<std::size_t>(std::count_if(levels.begin(), levels.end(), has)) +
+           (stack.carried && has(*stack.carried) ? 1 : 0);
 }
 
-void after_fork_in_parent() {
-    release_contexts();
-    way().after_fork_in_parent();
-}
-
-void after_fork_in_child() {
-    release_contexts();
+// In the child of a fork only this thread lives on: what is counted over all threads becomes what it has.
+void count_again() noexcept {
     const auto counted =
         std::count_if(stack.levels.begin(), stack.levels.end(), [](const Level& level) { return level.counts(); });
     active = static_cast<std::size_t>(counted);
     count_recorders_again();
-    forget_who_changes();
+    Context::count_threads_again(activations_of);
     way().after_fork_in_child(stack.innermost());
     raise_flags_again();
 }
+
+[[maybe_unused]] const bool watches_forks = os::repair_after_fork(count_again);
 
 }  // namespace
 
@@ -233,11 +229,6 @@ Way& way() noexcept {
 void use(Way& chosen) noexcept { chosen_way.store(&chosen, std::memory_order_release); }
 
 void process_ends() noexcept { ending = true; }
-
-void watch_forks() {
-    static const int registered = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    if (registered != 0) throw os::OsError("pthread_atfork", 0, registered);
-}
 
 Frame frame_of(const std::shared_ptr<Context>& context) {
     return {.context = context, .image = context->space().image()};
@@ -290,6 +281,14 @@ Entry to_leave(const Context& context, Mark task) {
 }
 
 void leave(Mark mark) noexcept { stack.take(stack.find(mark)); }
+
+void leave_all() noexcept {
+    drop_recorders();
+    while (!stack.levels.empty()) Stack::abandon(stack.take(std::prev(stack.levels.end())));
+    if (stack.carried) Stack::abandon(stack.drop_carried());
+    stack.shown = nullptr;
+    stack.calls = stack.bridged = 0;
+}
 
 bool begin_call(Mark task) noexcept {
     follow_debugging();
@@ -373,14 +372,14 @@ std::size_t active_scopes() noexcept { return active.load(std::memory_order_rela
 void add_orphan(void* reference) noexcept {
     const std::lock_guard lock(orphan_mutex);
     orphaned = true;
-    orphans().push_back(reference);
+    orphans.push_back(reference);
 }
 
 std::vector<void*> take_orphans() {
     if (!orphaned.load(std::memory_order_relaxed)) return {};
     const std::lock_guard lock(orphan_mutex);
     orphaned = false;
-    return std::exchange(orphans(), {});
+    return std::exchange(orphans, {});
 }
 
 }  // namespace optctx::view

@@ -50,6 +50,9 @@ Entry to_leave(const Context& context, Mark task);
 // Leaves it; the references are the caller's again.
 void leave(Mark mark) noexcept;
 
+// Leaves whatever this thread is inside of, recordings included: nothing of it will be left the usual way.
+void leave_all() noexcept;
+
 // For the length of a call into LLVM this thread shows what the task is inside of; calls nest. If nothing has to be
 // done for that, `begin_call` returns true; otherwise a frame that was let in comes next, or the call does without.
 bool begin_call(Mark task) noexcept;
@@ -77,8 +80,6 @@ bool begin_compilation_at_once();
 void begin_compilation();
 void end_compilation() noexcept;
 
-// Makes the counts right again in children of fork, where only the forking thread lives on. Idempotent.
-void watch_forks();
 // To be called before the C library runs destructors at the end of the process.
 void process_ends() noexcept;
 // Scopes that are entered now, over all threads.

@@ -177,7 +177,7 @@ Setting Space::parse(std::uint32_t slot, const std::string& name,
 Setting Space::parse_locked(std::uint32_t slot, const std::string& name,
                             const std::vector<std::optional<std::string>>& values) {
     const Region& region = regions_[slot];
-    std::unique_lock storage = hold_storage();
+    os::ForkSafeLock storage = hold_storage();
     const LiveView cloning;
     Setting setting = clone_process_wide(slot);
     storage.unlock();
@@ -244,7 +244,7 @@ std::shared_ptr<const Setting> Space::drift() {
 // Brings the last drift, and the view of it, up to now.
 void Space::find_drift() {
     const LiveView comparing;
-    const auto flag = debugging_ == nullptr ? std::unique_lock<std::mutex>() : debugging_->hold();
+    const auto flag = debugging_ == nullptr ? os::ForkSafeLock() : debugging_->hold();
     const bool unchanged = std::none_of(options_.begin(), options_.end(),
                                         [&](std::uint32_t slot) { return drifted(slot, last_view_.data()); });
     if (unchanged) return;
@@ -265,7 +265,7 @@ void Space::find_drift() {
     last_drift_ = std::move(drift);
 }
 
-std::unique_lock<std::mutex> Space::hold_storage() { return std::unique_lock(storage_mutex_); }
+os::ForkSafeLock Space::hold_storage() { return os::ForkSafeLock(storage_mutex_); }
 
 void Space::cover() {
     find_drift();

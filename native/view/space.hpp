@@ -1,6 +1,7 @@
 // The regions of one image and what was registered for each: where every context starts.
 #pragma once
 
+#include "os/fork_locks.hpp"
 #include "view/capture.hpp"
 #include "view/debugging.hpp"
 #include "view/layout.hpp"
@@ -11,7 +12,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -113,7 +113,7 @@ public:
     Overlay& overlay();
     // Guards LLVM's own storage where a context's values are put into it (view/overlay.hpp). From `cover` to
     // `uncover`, both called with it held, what was there before counts as process-wide.
-    std::unique_lock<std::mutex> hold_storage();
+    os::ForkSafeLock hold_storage();
     void cover();
     void uncover() noexcept;
 
@@ -145,14 +145,14 @@ private:
     std::vector<std::shared_ptr<Block>> default_blocks_;
     std::vector<void*> defaults_;
 
-    std::mutex pool_mutex_;
+    os::ForkSafeMutex pool_mutex_{os::Rank::copies};
     std::vector<std::unique_ptr<Block>> pool_;
 
-    std::mutex parse_mutex_;
+    os::ForkSafeMutex parse_mutex_{os::Rank::parsing};
     using Occurrences = std::tuple<std::uint32_t, std::string, std::vector<std::optional<std::string>>>;
     std::map<Occurrences, Setting> kept_;  // settings that must live for ever
 
-    std::mutex storage_mutex_;
+    os::ForkSafeMutex storage_mutex_{os::Rank::storage};
     bool covered_ = false;
     std::unique_ptr<Overlay> overlay_;
     std::unique_ptr<Debugging> debugging_;

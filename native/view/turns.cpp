@@ -1,12 +1,11 @@
 #include "view/turns.hpp"
 
+#include "os/fork_locks.hpp"
 #include "view/context.hpp"
 #include "view/gate.hpp"
 #include "view/overlay.hpp"
 
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,8 +26,8 @@ namespace {
 std::string key_of(const std::shared_ptr<ProcessWide>& changes) { return changes == nullptr ? "" : changes->key(); }
 
 struct State {
-    std::mutex mutex;
-    std::condition_variable moved;
+    os::ForkSafeMutex mutex{os::Rank::turns};
+    os::ForkSafeCondition moved;
     std::shared_ptr<Group> current;  // whose values LLVM's storage holds
     std::shared_ptr<ProcessWide> in_force;
     std::size_t running = 0;  // threads of the current group that are not waiting
@@ -62,7 +61,7 @@ public:
 
     void admit(Frame& frame, const Frame* outer) override {
         const std::shared_ptr<Group> from = group_of(outer);
-        std::unique_lock lock(state_->mutex);
+        os::ForkSafeLock lock(state_->mutex);
         lend(from);
         wait(lock, [&] { return state_->running == 0 || may_join(frame, from); });
         take(frame, outer, from);
@@ -99,7 +98,7 @@ public:
 
     void begin_compilation(const Frame* scope) override {
         if (begin_compilation_at_once(scope)) return;
-        std::unique_lock lock(state_->mutex);
+        os::ForkSafeLock lock(state_->mutex);
         wait(lock, [&] { return state_->running == 0 || state_->current == process_; });
         start_in_process();
         ++compilations;
@@ -115,14 +114,9 @@ public:
         settle();
     }
 
-    void before_fork() noexcept override { state_->mutex.lock(); }
-    void after_fork_in_parent() noexcept override { state_->mutex.unlock(); }
-
     void after_fork_in_child(const Frame* scope) noexcept override {
-        const State& before = *state_;  // threads that are gone may be waiting for it: left behind
-        state_ = new State;
-        state_->current = before.current;
-        state_->in_force = before.in_force;
+        const std::lock_guard lock(state_->mutex);
+        state_->serving = state_->next_ticket;  // nobody else waits
         const std::shared_ptr<Group> own = group_of(scope);
         state_->running = own != nullptr ? 1 : 0;
         state_->shared = scope == nullptr || !scope->nested;
@@ -188,7 +182,7 @@ private:
     }
 
     template <class Ready>
-    void wait(std::unique_lock<std::mutex>& lock, const Ready& ready) {
+    void wait(os::ForkSafeLock& lock, const Ready& ready) {
         State& state = *state_;
         const std::uint64_t ticket = state.next_ticket++;
         state.moved.wait(lock, [&] { return state.serving == ticket && ready(); });
@@ -235,7 +229,7 @@ private:
         put_away(*state.current);
         state.current = process_;
         if (state.in_force != nullptr && key_of(state.in_force) != key_of(group->changes)) {
-            state.in_force->undo();
+            undo_process_wide();
             state.in_force = nullptr;
         }
         if (group->changes != nullptr && state.in_force == nullptr) {
@@ -263,14 +257,13 @@ private:
     }
 
     const std::shared_ptr<Group> process_;
-    State* state_;
+    State* const state_;
 };
+
+auto& instance = *new Turns;  // outlives every thread
 
 }  // namespace
 
-Way& turns() noexcept {
-    static auto* instance = new Turns;  // outlives every thread
-    return *instance;
-}
+Way& turns() noexcept { return instance; }
 
 }  // namespace optctx::view

@@ -48,9 +48,7 @@ public:
     virtual bool begin_compilation_at_once(const Frame* scope) = 0;
     virtual void begin_compilation(const Frame* scope) = 0;
     virtual void end_compilation(const Frame* scope) noexcept = 0;
-    // Around fork; in the child only this thread lives on, and `scope` is the innermost it is in, or null.
-    virtual void before_fork() noexcept {}
-    virtual void after_fork_in_parent() noexcept {}
+    // In the child of a fork, where only this thread lives on: `scope` is the innermost it is in, or null.
     virtual void after_fork_in_child(const Frame* scope) noexcept = 0;
 };
 

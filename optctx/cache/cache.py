@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from optctx.context import OptionContext, current
 from optctx.engine.attach import Engine, attach
 from optctx.errors import OptctxError
 from optctx.image.handles import module_address
+from optctx.locks import Rank, lock_held_by_fork
 from optctx.records import record
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class CompileCache:
         self._store: Store = (
             MemoryStore(size_limit) if directory is None else open_folder(directory, size_limit)
         )
-        self._lock = threading.Lock()
+        self._lock = lock_held_by_fork(Rank.COUNTS)
         self.hits = 0
         self.misses = 0
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from optctx.errors import OptctxError
+from optctx.locks import Rank, lock_held_by_fork
 
 __all__ = ["MemoryStore", "Store", "open_folder"]
 
@@ -43,7 +44,7 @@ class MemoryStore:
         self._limit = size_limit
         self._size = 0
         self._values: OrderedDict[str, bytes] = OrderedDict()
-        self._lock = threading.RLock()
+        self._lock = lock_held_by_fork(Rank.STORE)
 
     def get(self, key: str) -> bytes | None:
         with self._lock:

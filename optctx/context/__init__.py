@@ -1,6 +1,9 @@
 """N1 and N2: contexts of option values, and the scopes that bind them to a thread."""
 
-from optctx.context import jit_libraries  # noqa: F401  # bindings follow modules into llvmlite's LLJIT
+from optctx.context import (
+    jit_libraries,  # noqa: F401  # bindings follow modules into llvmlite's LLJIT
+    workers,  # noqa: F401  # of multiprocessing begin outside any scope
+)
 from optctx.context.binding import bound, unbind
 from optctx.context.context import OptionContext
 from optctx.context.lookups import current, lookup

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import contextvars
 import gc
-import threading
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from optctx import _native
 from optctx.errors import OptctxError, OptionValueError, ScopeError, UnsupportedImageError
+from optctx.locks import Rank, lock_held_by_fork
 
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "begin_compilation",
+    "begin_outside",
     "cannot_enter",
     "check_in_line",
     "follow_tasks",
@@ -36,7 +37,7 @@ _innermost: contextvars.ContextVar[Mark | None] = contextvars.ContextVar("optctx
 _probe: contextvars.ContextVar[None] = contextvars.ContextVar("optctx probe")
 _native.use_task_variable(_innermost)
 
-_lock = threading.Lock()
+_lock = lock_held_by_fork(Rank.TASKS)
 _following = False
 
 
@@ -113,6 +114,12 @@ def begin_compilation(what: str) -> None:
         context = innermost(what)
         assert context is not None  # nothing else is entered
         raise cannot_enter(context, error) from None
+
+
+def begin_outside() -> None:
+    """Leaves every scope and recording of this thread and task: in a worker process no other code will."""
+    _native.leave_all()
+    _innermost.set(None)
 
 
 def follow_tasks(engine: Engine) -> None:

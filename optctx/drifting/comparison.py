@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 
 from optctx._native import CoveredStorage, Kind, Spans, process_wide_epoch
@@ -10,6 +9,7 @@ from optctx.drifting.drift import refused
 from optctx.drifting.state import State, drifted_states, live_state, outside_contexts, registered_state
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
+from optctx.locks import Rank, lock_held_by_fork
 
 __all__ = ["Comparison", "Difference"]
 
@@ -38,7 +38,8 @@ class Comparison:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._busy = threading.Lock()
+        self._busy = lock_held_by_fork(Rank.COMPARING)
+        self._comparing = False  # guarded by it
         self._explained: dict[int, tuple[str, object]] = {}  # states that were reported by other means
         self._refused = refused(engine)
         self._spans = Spans([span for option in self._refused for span in _spans(engine, option)])
@@ -63,10 +64,6 @@ class Comparison:
             if process_wide_epoch() == epoch:
                 return read, states
 
-    def forked(self) -> None:
-        """In a child of fork a thread that is gone may have been comparing."""
-        self._busy = threading.Lock()
-
     def explain(self, option: PlannedOption, state: State) -> None:
         """This state of the option was told of: `differences` leaves it out."""
         self._explained[option.record.address] = state.key
@@ -76,7 +73,13 @@ class Comparison:
         if not self._busy.acquire(blocking=False):
             return []
         try:
-            found = [*self._of_scoped(), *self._of_refused()]
+            if self._comparing:
+                return []
+            self._comparing = True
+            try:
+                found = [*self._of_scoped(), *self._of_refused()]
+            finally:
+                self._comparing = False
         finally:
             self._busy.release()
         return [each for each in found if not self._was_explained(each)]

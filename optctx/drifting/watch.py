@@ -18,6 +18,7 @@ from optctx.drifting.state import State, live_state
 from optctx.engine.attach import Engine, attach
 from optctx.engine.plan import PlannedOption
 from optctx.errors import DriftWarning, OptionTypeError, shown
+from optctx.locks import Rank, lock_held_by_fork
 
 __all__ = ["Watcher", "watch"]
 
@@ -155,7 +156,7 @@ class _Watching:
     """
 
     def __init__(self) -> None:
-        self._changing = threading.RLock()  # of `_watchers`
+        self._changing = lock_held_by_fork(Rank.WATCHERS)  # of `_watchers`
         self._watchers: tuple[Watcher, ...] = ()
         self._reports: list[_Report] = []
         self._parsing: list[_Parse] = []
@@ -228,12 +229,9 @@ class _Watching:
 
     def forked(self) -> None:
         """In the child only this thread lives on."""
-        self._changing = threading.RLock()
         me = threading.get_ident()
         self._parsing = [each for each in self._parsing if each.thread == me]
         self._reports = [each for each in self._reports if each.thread == me]
-        if self._comparison is not None:
-            self._comparison.forked()
 
     # Inside LLVM
 

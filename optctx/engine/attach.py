@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,7 +15,6 @@ from optctx._native import (
     active_scopes,
     bound_count,
     process_ends,
-    watch_forks,
 )
 from optctx.engine.choice import Choice, cannot_redirect, choose, warn_of_fallback
 from optctx.engine.lookups import publish_options
@@ -25,6 +23,7 @@ from optctx.engine.way import IMAGE_INDEX, CannotRedirectError, Clock, Way
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
 from optctx.image.survey import Survey, survey
+from optctx.locks import Rank, lock_held_by_fork
 
 __all__ = [
     "Engine",
@@ -87,7 +86,7 @@ class Engine:
         return Storage(own, value, context)
 
 
-_lock = threading.RLock()
+_lock = lock_held_by_fork(Rank.ENGINE)
 _engine: Engine | None = None
 _listeners: list[Callable[[], None]] = []
 _attaching = False  # guarded by the lock; True where the thread that holds it comes here again
@@ -230,7 +229,6 @@ def _make() -> Engine:
         choice = choose(image, surveyed, clock)
     finally:
         image.release_pages()
-    watch_forks()
     atexit.register(process_ends)
     engine = Engine(image, surveyed, choice, seconds=clock.laps)
     for option in engine.plan.options.values():

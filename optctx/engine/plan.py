@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from optctx._native import NO_SLOT, Image, Kind, Ownership, Region, Role
 from optctx.engine.code import Code, read_code
@@ -14,6 +13,7 @@ from optctx.image.reporting import ReportingObject
 from optctx.image.sites import Site
 from optctx.image.state import State, find_state
 from optctx.image.survey import OptionRecord, Survey
+from optctx.lazy import lazy
 
 __all__ = ["Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
 
@@ -36,7 +36,7 @@ class Plan:
     served: dict[int, list[PlannedOption]] = field(default_factory=dict)
     printing: Printing | None = None
 
-    @cached_property
+    @lazy
     def owners(self) -> dict[int, PlannedOption]:
         """By slot of a region: the option that it belongs to. For a plan that is complete."""
         return {

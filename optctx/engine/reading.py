@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 
 from optctx._native import prepare_recording
 from optctx.engine.attach import Engine
@@ -11,6 +10,7 @@ from optctx.engine.plan import PlannedOption
 from optctx.engine.readers import Reader
 from optctx.engine.redirecting import Redirecting
 from optctx.errors import UnsupportedImageError
+from optctx.lazy import lazy
 
 __all__ = ["Reading", "reading"]
 
@@ -22,14 +22,14 @@ class Reading:
         self._engine = engine
         prepare_recording(engine.space, way.reading_instructions())
 
-    @cached_property
+    @lazy
     def options(self) -> list[list[PlannedOption]]:
         """By index: the options whose values the reader sees, none of them an alias."""
         served = self._engine.plan.served
         seen = {**served, **{slot: [option] for slot, option in self._engine.plan.owners.items()}}
         return [[self._engine.resolve(option) for option in seen.get(r.slot, ())] for r in self._readers]
 
-    @cached_property
+    @lazy
     def _readers(self) -> list[Reader]:
         return list(self._engine.plan.readers)
 

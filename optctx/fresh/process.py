@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError  # the built-in one from 3.11 on
 from types import TracebackType
@@ -13,6 +14,7 @@ from types import TracebackType
 from optctx.errors import OptctxError
 from optctx.fresh.job import Job, Result
 from optctx.fresh.protocol import Decoder, Request, encode, write_all
+from optctx.locks import lock_left_behind
 
 __all__ = ["FreshProcess"]
 
@@ -41,11 +43,12 @@ class FreshProcess:
         self._timeout = timeout
         self._memory = memory
         self._directory = directory
-        self._state = threading.Lock()  # never held while writing: the reader needs it
-        self._writing = threading.Lock()
+        self._state = lock_left_behind()  # never held while writing: the reader needs it
+        self._writing = lock_left_behind()
         self._waiting: dict[int, Future[Result]] = {}
         self._next = 0
         self._ended = False
+        self._owner = os.getpid()
         self._helper: subprocess.Popen[bytes] | None = None
         self._reader: threading.Thread | None = None
 
@@ -53,6 +56,7 @@ class FreshProcess:
         if self._helper is not None:
             raise OptctxError("this FreshProcess is running already; make another one")
         path = [os.path.abspath(entry) for entry in sys.path]
+        _running.add(self)
         self._helper = subprocess.Popen(
             [sys.executable, "-c", _START.format(path=path)],
             stdin=subprocess.PIPE,
@@ -61,6 +65,7 @@ class FreshProcess:
             env=None if self._directory is None else {**os.environ, "TMPDIR": self._directory},
         )
         self._ended = False
+        self._owner = os.getpid()
         self._reader = threading.Thread(target=self._read, args=(self._helper,), daemon=True)
         self._reader.start()
         return self
@@ -95,6 +100,10 @@ class FreshProcess:
         seconds = self._timeout if timeout is None else timeout
         with self._writing:
             helper = self._helper
+            if self._owner != os.getpid():
+                raise OptctxError(
+                    "this FreshProcess belongs to the process that this one was forked from; make another one"
+                )
             if helper is None or helper.stdin is None:
                 raise OptctxError("this FreshProcess is not running; use it inside its `with` block")
             number = self._expect(answer)
@@ -108,6 +117,15 @@ class FreshProcess:
             return answer.result(seconds + _GRACE)
         except FutureTimeoutError:
             return Result(error=f"the helper process did not answer within {seconds + _GRACE:g} s")
+
+    def _forked(self) -> None:
+        """In a child of fork the helper stays the parent's, which ends it by closing the only pipe to it."""
+        helper, self._helper = self._helper, None
+        if helper is None or helper.stdin is None or helper.stdout is None:
+            return
+        helper.returncode = 0  # no child of this process
+        helper.stdin.close()
+        helper.stdout.close()
 
     def _expect(self, answer: Future[Result]) -> int | None:
         """Enter a job among those that wait; None if the helper has ended and nobody would answer."""
@@ -135,6 +153,15 @@ class FreshProcess:
             self._waiting.clear()
         for waiting in left:
             waiting.set_result(_helper_died(helper))
+
+
+def _leave_to_parent() -> None:
+    for process in list(_running):
+        process._forked()
+
+
+_running: weakref.WeakSet[FreshProcess] = weakref.WeakSet()
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _helper_died(helper: subprocess.Popen[bytes]) -> Result:

@@ -7,6 +7,7 @@ meet.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,16 +15,19 @@ from contextlib import contextmanager
 from optctx._native import end_compilation
 from optctx.context.binding import travelling
 from optctx.context.scope import begin_compilation
+from optctx.locks import Rank, lock_held_by_fork, lock_left_behind
 
 __all__ = ["KeyedLocks", "compiling", "counted"]
 
 
 class _Entry:
+    """`users`: threads that hold the lock or wait for it, once for each time."""
+
     __slots__ = ("lock", "users")
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self.users = 0
+        self.lock = lock_left_behind()
+        self.users: list[int] = []
 
 
 class KeyedLocks:
@@ -33,7 +37,7 @@ class KeyedLocks:
     """
 
     def __init__(self) -> None:
-        self._guard = threading.RLock()  # a signal handler may compile in between
+        self._guard = lock_held_by_fork(Rank.COMPILING)  # of the entries
         self._entries: dict[int, _Entry] = {}
 
     def __len__(self) -> int:
@@ -43,10 +47,11 @@ class KeyedLocks:
     def holding(self, keys: Iterable[int]) -> Iterator[None]:
         """Hold the locks of all `keys`, addresses in this process, for the length of the `with` block."""
         ordered = sorted(set(keys))
+        me = threading.get_ident()
         with self._guard:
             entries = [self._entries.setdefault(key, _Entry()) for key in ordered]
             for entry in entries:
-                entry.users += 1
+                entry.users.append(me)
         held: list[_Entry] = []
         try:
             for entry in entries:
@@ -58,12 +63,21 @@ class KeyedLocks:
                 entry.lock.release()
             with self._guard:
                 for key, entry in zip(ordered, entries, strict=True):
-                    entry.users -= 1
+                    entry.users.remove(me)
                     if not entry.users:
                         del self._entries[key]
 
+    def forked(self) -> None:
+        """In a child of fork: of the users only this thread lives on."""
+        me = threading.get_ident()
+        for key, entry in list(self._entries.items()):
+            entry.users = [user for user in entry.users if user == me]
+            if not entry.users:
+                del self._entries[key]
+
 
 _locks = KeyedLocks()
+os.register_at_fork(after_in_child=_locks.forked)
 
 
 @contextmanager

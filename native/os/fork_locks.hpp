@@ -1,0 +1,106 @@
+// Locks that a child of fork never finds held by a thread that it does not have (design/fork.md).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+namespace optctx::os {
+
+// The order in which a thread takes locks when it holds several, and in which a fork takes all of them. A thread takes
+// no lock of a lower or the same rank than one that it holds. A holder never needs the GIL: the thread that forks may
+// have it while it waits.
+enum class Rank : std::uint8_t {
+    audit,        // starting and stopping an audit
+    code,         // changing LLVM's instructions and tables
+    turns,        // whose turn it is (view/turns.cpp)
+    gate,         // who is inside LLVM (view/gate.cpp)
+    changes,      // making and undoing process-wide changes
+    contexts,     // threads inside each context that marks its reads or prints debug output
+    handlers,     // signal handlers
+    parsing,      // LLVM's parsers on the options of a space
+    storage,      // LLVM's own storage of options
+    debugging,    // LLVM's flag for debug output
+    captures,     // idle views of captures
+    bindings,     // LLVMContexts and what is bound to them
+    activations,  // idle activations
+    copies,       // idle storage of activations
+    orphans,      // references to be given up
+    readers,      // instructions behind reads that are marked
+};
+
+// A mutex that fork holds. The child finds what the mutex guards as a holder left it, never half-changed. Not
+// recursive, but a thread may fork while it holds the mutex; the child then holds it as well.
+class ForkSafeMutex {
+public:
+    // Throws OsError where the process cannot be told of forks.
+    explicit ForkSafeMutex(Rank rank);
+    ForkSafeMutex(const ForkSafeMutex&) = delete;
+    ForkSafeMutex& operator=(const ForkSafeMutex&) = delete;
+    ~ForkSafeMutex();
+
+    void lock() {
+        if (in_repair()) return;
+        mutex_.lock();
+        owner_.store(this_thread(), std::memory_order_relaxed);
+    }
+    bool try_lock() {
+        if (in_repair()) return true;
+        if (!mutex_.try_lock()) return false;
+        owner_.store(this_thread(), std::memory_order_relaxed);
+        return true;
+    }
+    void unlock() {
+        if (in_repair()) return;
+        owner_.store(nullptr, std::memory_order_relaxed);
+        mutex_.unlock();
+    }
+
+private:
+    friend class ForkLocks;
+
+    // An address that no other thread has.
+    static const void* this_thread() noexcept { return __builtin_thread_pointer(); }
+    // In the child, where the repairs run with every mutex held.
+    static bool in_repair() noexcept { return repairing_.load(std::memory_order_relaxed); }
+
+    static inline std::atomic<bool> repairing_{false};
+
+    std::mutex mutex_;
+    std::atomic<const void*> owner_{nullptr};
+    const Rank rank_;
+    bool held_by_fork_ = false;
+    ForkSafeMutex* next_ = nullptr;  // by rank; guarded by the mutex of the list
+};
+
+using ForkSafeLock = std::unique_lock<ForkSafeMutex>;
+
+// A condition variable without a record of its waiters, which std::condition_variable keeps and waits for: in a child
+// they never come.
+class ForkSafeCondition {
+public:
+    // Returns when `ready()`, which is called with the lock held, is true.
+    template <class Ready>
+    void wait(ForkSafeLock& lock, const Ready& ready) {
+        while (!ready()) {
+            const std::uint32_t seen = notified_.load();
+            lock.unlock();
+            notified_.wait(seen);
+            lock.lock();
+        }
+    }
+    // Call with the lock held.
+    void notify_all() noexcept {
+        notified_.fetch_add(1);
+        notified_.notify_all();
+    }
+
+private:
+    std::atomic<std::uint32_t> notified_{0};
+};
+
+// Has `repair` called in every child of fork, with all mutexes held, so that counts of threads are right again. Locking
+// is a no-op there. At most four, in the order in which they were given.
+bool repair_after_fork(void (*repair)() noexcept);
+
+}  // namespace optctx::os

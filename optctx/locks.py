@@ -1,0 +1,105 @@
+"""Locks that a child of fork never finds held by a thread that it does not have (design/fork.md).
+
+Every lock of optctx's Python code is made here. Those of its native code are in native/os/fork_locks.hpp.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import logging  # noqa: F401  its own hook is registered first, so a fork takes its lock after those here
+import os
+import threading
+import weakref
+
+__all__ = ["Rank", "lock_held_by_fork", "lock_left_behind"]
+
+
+class Rank(enum.IntEnum):
+    """The order in which a thread takes locks when it holds several, and in which a fork takes all of them.
+
+    A thread that holds one may need the GIL, which a fork gives up while it waits.
+    """
+
+    WATCHERS = 1  # of process-wide values
+    COMPARING = 2  # what they are with what they were
+    ENGINE = 3  # attaching and detaching
+    TASKS = 4  # following tasks, from the first context on
+    COMPILING = 5  # which objects of LLVM's are in use
+    STORE = 6  # of compiled code
+    COUNTS = 7  # of hits and misses
+
+
+class _Lock(weakref.ref["threading.RLock"]):
+    """One of the locks. `rank` None: a fork does not wait for it."""
+
+    __slots__ = ("rank",)
+    rank: Rank | None
+
+
+_locks: set[_Lock] = set()  # changed and copied in single steps
+_held: dict[int, list[list[threading.RLock]]] = {}  # by thread: of each fork that it has begun
+
+
+def lock_held_by_fork(rank: Rank) -> threading.RLock:
+    """Make a lock that fork takes before and releases after: a child finds what it guards complete.
+
+    Reentrant. A thread may fork while it holds the lock; the child then holds it as well. For short steps,
+    since `os.fork()` waits while another thread is in one.
+    """
+    return _enrol(threading.RLock(), rank)
+
+
+def lock_left_behind() -> threading.RLock:
+    """Make a lock that is free in a child of fork, unless the thread that forked holds it.
+
+    Reentrant. For what takes long: fork does not wait. What the lock guards may be half-changed in the child.
+    """
+    return _enrol(threading.RLock(), None)
+
+
+def _enrol(lock: threading.RLock, rank: Rank | None) -> threading.RLock:
+    enrolled = _Lock(lock, _locks.discard)
+    enrolled.rank = rank
+    _locks.add(enrolled)
+    return lock
+
+
+_forking = lock_left_behind()  # the first one that a fork takes
+
+
+def _hold() -> None:
+    """Before a fork. Waits without the GIL."""
+    ranked = [(each.rank, each()) for each in _locks.copy() if each.rank is not None]
+    held: list[threading.RLock] = []
+    _held.setdefault(threading.get_ident(), []).append(held)
+    for lock in (_forking, *(lock for _, lock in sorted(ranked, key=lambda pair: pair[0]))):
+        if lock is not None:
+            held.append(lock)  # before, so that an interrupt while it waits loses no lock
+            lock.acquire()
+
+
+def _release() -> None:
+    me = threading.get_ident()
+    held = _held[me].pop()
+    if not _held[me]:
+        del _held[me]
+    for lock in reversed(held):
+        with contextlib.suppress(RuntimeError):  # the wait for it was interrupted
+            lock.release()
+
+
+def _release_in_child() -> None:
+    """Also frees what a thread holds that is gone."""
+    _release()
+    for each in _locks.copy():
+        lock = each()
+        if lock is None:
+            continue
+        if lock.acquire(blocking=False):
+            lock.release()
+        else:
+            lock._at_fork_reinit()  # type: ignore[attr-defined]
+
+
+os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_release_in_child)
