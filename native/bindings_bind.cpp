@@ -1,4 +1,5 @@
 // Python bindings of bind/: names and conversions, and the way from a thread that runs LLVM back into Python.
+#include "bind/lifetime.hpp"
 #include "bind/runs.hpp"
 #include "bind/table.hpp"
 #include "bindings.hpp"
@@ -177,6 +178,18 @@ void add_bind(nb::module_& m) {
         "Binds the LLVMContexts that llvmlite's LLJIT makes on this thread from now on, in this order; None: not at "
         "all. Replaces what was expected before.");
     m.def("expected_llvm_contexts", &bind::expected_llvm_contexts, "What this thread still expects, None for null.");
+    nb::class_<bind::Lifetime>(m, "Lifetime", nb::is_weak_referenceable(),
+                               "An LLVMContext and its modules each hold the same one. When the last of them drops it, "
+                               "the LLVMContext is disposed of if it was closed. Unknown to the garbage collector, "
+                               "which therefore runs every finaliser before it drops this.")
+        .def(
+            "__init__",
+            [](bind::Lifetime* self, std::uintptr_t llvm_context, std::uintptr_t dispose) {
+                new (self) bind::Lifetime(reinterpret_cast<void*>(llvm_context),
+                                          reinterpret_cast<bind::Lifetime::Dispose>(dispose));
+            },
+            "llvm_context"_a, "dispose"_a, "Both by address.")
+        .def("close", &bind::Lifetime::close, "The LLVMContext may be disposed of.");
     nb::class_<patch::PointerTransaction>(m, "PointerTransaction", "Pointers in virtual function tables.")
         .def(
             "__init__",

@@ -625,6 +625,17 @@ def expect_llvm_contexts(bindings: Sequence[Binding | None]) -> None:
 def expected_llvm_contexts() -> list[Binding]:
     """What this thread still expects, None for null."""
 
+class Lifetime:
+    """
+    An LLVMContext and its modules each hold the same one. When the last of them drops it, the LLVMContext is disposed of if it was closed. Unknown to the garbage collector, which therefore runs every finaliser before it drops this.
+    """
+
+    def __init__(self, llvm_context: int, dispose: int) -> None:
+        """Both by address."""
+
+    def close(self) -> None:
+        """The LLVMContext may be disposed of."""
+
 class PointerTransaction:
     """Pointers in virtual function tables."""
 
