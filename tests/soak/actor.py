@@ -50,6 +50,7 @@ class Actor:
     rng: random.Random
     main: bool = False
     child: bool = False  # of fork, or within another operation: nothing that takes long
+    compiled: int = 0
 
     def options(self) -> Options:
         return self.rng.choice(SETS)
@@ -64,6 +65,7 @@ class Actor:
 
     def compare(self, name: str, *scopes: Options, by_optctx: bool) -> None:
         key = key_of(*scopes)
+        self.compiled += 1
         if by_optctx:
             self.judge(compile_job(job(name)), name, *scopes)
             return
@@ -79,6 +81,7 @@ class Actor:
 
     def judge_code(self, code: str, name: str, *scopes: Options) -> None:
         """Compare what `emit_assembly` gave."""
+        self.compiled += 1
         wanted = self.shared.answers.passes[name, key_of(*scopes)].code.decode()
         expect(code == wanted, f"{name} under {key_of(*scopes)}: {difference(code, wanted)}")
 

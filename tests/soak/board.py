@@ -13,7 +13,7 @@ __all__ = ["HISTORY", "Board", "Note"]
 
 HISTORY = 12  # operations of a thread that are kept
 _ENTRY = struct.Struct("<d I 20s")  # time.monotonic() of the start, number from 1, kind
-_COUNTS = struct.Struct("<Q")  # operations that a thread has finished
+_COUNTS = struct.Struct("<QQ")  # operations that a thread has finished, and compilations in them
 
 
 @dataclass(frozen=True)
@@ -42,30 +42,36 @@ class Board:
         at = thread * self._row + _COUNTS.size + number % HISTORY * _ENTRY.size
         _ENTRY.pack_into(self._map, at, time.monotonic(), number, kind.encode())
 
-    def end(self, thread: int, number: int) -> None:
-        _COUNTS.pack_into(self._map, thread * self._row, number)
+    def end(self, thread: int, number: int, compilations: int) -> None:
+        _COUNTS.pack_into(self._map, thread * self._row, number, compilations)
 
-    def finished(self) -> int:
-        rows = range(0, self._threads * self._row, self._row)
-        return sum(int(_COUNTS.unpack_from(self._map, at)[0]) for at in rows)
+    def operations(self) -> int:
+        return sum(self._counts(thread)[0] for thread in range(self._threads))
+
+    def compilations(self) -> int:
+        return sum(self._counts(thread)[1] for thread in range(self._threads))
 
     def notes(self, thread: int) -> list[Note]:
         """The last operations of a thread, the latest last."""
         start = thread * self._row + _COUNTS.size
         ends = range(start, start + HISTORY * _ENTRY.size, _ENTRY.size)
-        found = [Note(*_ENTRY.unpack_from(self._map, at)) for at in ends]
-        found = [Note(each.started, each.number, each.kind.rstrip(b"\0").decode()) for each in found]  # type: ignore[attr-defined]
-        return sorted((each for each in found if each.number), key=lambda each: each.number)
+        found = [_ENTRY.unpack_from(self._map, at) for at in ends]
+        notes = [Note(started, number, kind.rstrip(b"\0").decode()) for started, number, kind in found]
+        return sorted((each for each in notes if each.number), key=lambda each: each.number)
 
     def oldest(self) -> float:
         """Seconds since the beginning of the operation that has been running longest."""
         now = time.monotonic()
-        last = [notes[-1] for thread in range(self._threads) if (notes := self.notes(thread))]
-        running = [each for thread, each in enumerate(last) if self._count(thread) < each.number]
-        return max((now - each.started for each in running), default=0.0)
+        last = []
+        for thread in range(self._threads):
+            notes = self.notes(thread)
+            if notes and notes[-1].number > self._counts(thread)[0]:
+                last.append(notes[-1])
+        return max((now - each.started for each in last), default=0.0)
 
-    def _count(self, thread: int) -> int:
-        return int(_COUNTS.unpack_from(self._map, thread * self._row)[0])
+    def _counts(self, thread: int) -> tuple[int, int]:
+        operations, compilations = _COUNTS.unpack_from(self._map, thread * self._row)
+        return int(operations), int(compilations)
 
     def __str__(self) -> str:
         lines = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.soak import scoping, travelling, whole
+from tests.soak import broken, scoping, travelling, whole
 from tests.soak.actor import Operation
 
 __all__ = ["KINDS", "Kind", "chosen"]
@@ -38,7 +38,7 @@ KINDS: dict[str, Kind] = {
     "jit": Kind(travelling.jit, 0.5),
     "links": Kind(travelling.links, 0.5),
     "cached": Kind(travelling.cached),
-    "machines": Kind(travelling.machines),
+    "machines": Kind(travelling.machines, holds=False),
     "attach-cycles": Kind(whole.attach_cycles, 0.2),
     "watching": Kind(whole.watching, 0.3),
     "drifting": Kind(whole.drifting, 0.3),
@@ -46,8 +46,13 @@ KINDS: dict[str, Kind] = {
     "processes": Kind(whole.processes, 0.02),
     "forks": Kind(whole.forks, 0.3),
     "handlers": Kind(whole.handlers, 2),
-    "interrupts": Kind(whole.interrupts, 2),
+    "interrupts": Kind(whole.interrupts, 2, holds=False),
     "faults": Kind(whole.faults, 0.03),
+    "broken-result": Kind(broken.result, holds=False),
+    "broken-error": Kind(broken.raises, holds=False),
+    "broken-crash": Kind(broken.crash, holds=False),
+    "broken-exit": Kind(broken.leave, holds=False),
+    "broken-hang": Kind(broken.hang, holds=False),
 }
 
 

@@ -64,13 +64,13 @@ class Soak:
             now = time.monotonic()
             if now - sampled >= _SAMPLE:
                 sampled = now
-                if worker.board.finished():
-                    growth.add(worker.board.finished(), resident(worker.pid))
+                if worker.board.operations():
+                    growth.add(worker.board.compilations(), resident(worker.pid))
                 self.stock.add(stock.finished(), resident(stock.pid))
             if now - told >= _TOLD:
                 told = now
-                print(f"seed {seed}: {worker.board.finished()} operations, {growth}", flush=True)
-        self.operations += worker.board.finished()
+                print(f"seed {seed}: {worker.board.operations()} operations, {growth}", flush=True)
+        self.operations += worker.board.operations()
         if len(growth.samples) >= len(self.growth.samples):
             self.growth = growth  # of the worker that lived longest
         if found:
@@ -84,8 +84,8 @@ class Soak:
         return (
             f"{self.operations} operations of {len(self.kinds)} kinds in {self.workers} processes, "
             f"{found['WRONG']} wrong, {found['HANG']} hangs, {found['CRASH']} crashes\n"
-            f"memory with optctx: {self.growth} operations\n"
-            f"memory of stock llvmlite: {self.stock} compilations"
+            f"memory with optctx: {self.growth}\n"
+            f"memory of stock llvmlite: {self.stock}"
         )
 
 

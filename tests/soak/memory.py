@@ -12,16 +12,16 @@ _SETTLED = 0.25  # of the samples: caches fill before that
 
 @dataclass
 class Growth:
-    """Samples of (operations so far, bytes resident)."""
+    """Samples of (compilations so far, bytes resident)."""
 
     samples: list[tuple[int, int]] = field(default_factory=list)
 
-    def add(self, operations: int, resident: int) -> None:
+    def add(self, compilations: int, resident: int) -> None:
         if resident:
-            self.samples.append((operations, resident))
+            self.samples.append((compilations, resident))
 
     def per_thousand(self) -> float:
-        """Bytes for each thousand operations, by the least squares, once it has settled."""
+        """Bytes for each thousand compilations, by least squares, once caches are full."""
         settled = self.samples[int(len(self.samples) * _SETTLED) :]
         count = len(settled)
         if count < 2:
@@ -37,5 +37,5 @@ class Growth:
         first, last = self.samples[int(len(self.samples) * _SETTLED)][1], self.samples[-1][1]
         return (
             f"{self.samples[0][1] / _MEGABYTE:.0f} MB at first, {first / _MEGABYTE:.0f} MB settled, "
-            f"{last / _MEGABYTE:.0f} MB at last, {self.per_thousand() / 1024:+.0f} KB for each 1,000"
+            f"{last / _MEGABYTE:.0f} MB at last, {self.per_thousand() / 1024:+.0f} KB per 1,000 compilations"
         )

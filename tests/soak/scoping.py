@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import threading
 from collections.abc import Iterator
@@ -109,10 +110,8 @@ def interleaved(actor: Actor) -> None:
     next(first)
     next(second)
     for generator in (first, second, first):
-        try:
+        with contextlib.suppress(ScopeError):
             next(generator, None)
-        except ScopeError:
-            pass
     del first, second, generator
     actor.check()
 
@@ -155,8 +154,11 @@ def wrapped(actor: Actor) -> None:
 def pools(actor: Actor) -> None:
     options = actor.options()
     names = [actor.module() for _ in range(3)]
-    with context_of(options), propagating(ThreadPoolExecutor(2)) as pool:
-        results = list(pool.map(compile_job, map(job, names)))
+    with propagating(ThreadPoolExecutor(2)) as pool:
+        with context_of(options):
+            results = pool.map(compile_job, map(job, names))
+        # Waiting inside would hold up a thread in "exclusive", which in turn holds up the pool.
+        results = list(results)
     for name, result in zip(names, results, strict=True):
         actor.judge(result, name, options)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -81,10 +82,8 @@ class WatchedWorker:
 
     def _clean_up(self) -> None:
         """Kills the worker and what it has started."""
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
 
     def _words(self) -> str:
         stacks = (self._plan.folder / "stacks").read_text(errors="replace")[-_KEPT:]

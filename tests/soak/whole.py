@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import pickle
@@ -42,17 +43,15 @@ WITHOUT_EFFECT = "hexagon-gen-mux-threshold"  # of the modules here
 BESIDE: tuple[Operation, ...] = (scopes, lookups, exceptions, generators, recording, cached)
 
 
-class Interrupt(Exception):
+class InterruptError(Exception):
     """What a signal handler raises."""
 
 
 def attach_cycles(actor: Actor) -> None:
     """Detaching fails while other threads are inside scopes; otherwise the next use attaches again."""
     for _ in range(3):
-        try:
+        with contextlib.suppress(ScopeError):
             optctx.detach()
-        except ScopeError:
-            pass
         actor.check()
     scopes(actor)
 
@@ -164,7 +163,10 @@ def interrupts(actor: Actor) -> None:
         return
 
     def handle(number: int, frame: FrameType | None) -> None:
-        raise Interrupt
+        if is_in_llvmlites_lock(frame):
+            signal.setitimer(signal.ITIMER_REAL, 0.0001)
+        else:
+            raise InterruptError
 
     before = signal.signal(signal.SIGALRM, handle)
     try:
@@ -173,11 +175,20 @@ def interrupts(actor: Actor) -> None:
             actor.rng.choice(BESIDE)(actor)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-    except Interrupt:
+    except InterruptError:
         pass
     finally:
         signal.signal(signal.SIGALRM, before)
     actor.check()
+
+
+def is_in_llvmlites_lock(frame: FrameType | None) -> bool:
+    """Whether llvmlite is taking or giving up its lock, which an exception would leave locked for good."""
+    while frame is not None:
+        if frame.f_code.co_filename == ffi.__file__:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def faults(actor: Actor) -> None:

@@ -57,17 +57,19 @@ class Worker:
 
     def _work(self, thread: int) -> None:
         weights = [KINDS[kind].weight for kind in self.kinds]
-        number = 0
+        number = compiled = 0
         while time.monotonic() < self.until and number < self.most and not self.failed:
             number += 1
             rng = random.Random(f"{self.shared.seed} {thread} {number}")  # each can be repeated by itself
             [kind] = rng.choices(self.kinds, weights)
             self.board.begin(thread, number, kind)
+            actor = Actor(self.shared, rng, main=thread == 0)
             try:
-                KINDS[kind].operation(Actor(self.shared, rng, main=thread == 0))
+                KINDS[kind].operation(actor)
             except BaseException as error:
                 self._tell(thread, number, kind, error)
-            self.board.end(thread, number)
+            compiled += actor.compiled
+            self.board.end(thread, number, compiled)
             if rng.random() < 0.02:
                 gc.collect(rng.randrange(3))
 
