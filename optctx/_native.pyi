@@ -627,14 +627,14 @@ def expected_llvm_contexts() -> list[Binding]:
 
 class Lifetime:
     """
-    An LLVMContext and its modules each hold the same one. When the last of them drops it, the LLVMContext is disposed of if it was closed. Unknown to the garbage collector, which therefore runs every finaliser before it drops this.
+    An LLVMContext and its modules each hold the same one. When the last of them drops it, LLVM disposes of the LLVMContext if that was closed. The garbage collector does not track it, so it runs every finaliser before it drops this.
     """
 
     def __init__(self, llvm_context: int, dispose: int) -> None:
         """Both by address."""
 
     def close(self) -> None:
-        """The LLVMContext may be disposed of."""
+        """Allow LLVM to dispose of the LLVMContext."""
 
 class PointerTransaction:
     """Pointers in virtual function tables."""

@@ -105,7 +105,8 @@ def errors(actor: Actor) -> None:
         lambda: OptionContext.from_module(module),
     ]
     try:
-        actor.rng.choice(work)()
+        with actor.inside(actor.options()):  # attributes count only while optctx is attached
+            actor.rng.choice(work)()
     except OptctxError as error:
         cycle = [module, error]
         cycle.append(cycle)
