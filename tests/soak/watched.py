@@ -40,7 +40,6 @@ class WatchedWorker:
         """`patience`: seconds that one operation may take."""
         self._plan = plan
         self._patience = patience
-        self._errors = (plan.folder / "errors").open("w+b")
         (plan.folder / "wrong").write_text("")
         self.board = Board(plan.folder / "board", plan.threads)
         command = [sys.executable, "-m", "tests.soak.worker", str(plan.folder), "--seed", str(plan.seed)]
@@ -48,9 +47,8 @@ class WatchedWorker:
         command += ["--operations", str(plan.operations), "--kinds", ",".join(plan.kinds)]
         path = os.pathsep.join(entry for entry in sys.path if entry)
         environment = {**os.environ, "PYTHONPATH": path}
-        self._process = subprocess.Popen(
-            command, stderr=self._errors, env=environment, start_new_session=True
-        )
+        with (plan.folder / "errors").open("wb") as errors:
+            self._process = subprocess.Popen(command, stderr=errors, env=environment, start_new_session=True)
         self._started = time.monotonic()
 
     @property
@@ -87,8 +85,7 @@ class WatchedWorker:
 
     def _words(self) -> str:
         stacks = (self._plan.folder / "stacks").read_text(errors="replace")[-_KEPT:]
-        self._errors.seek(0)
-        errors = self._errors.read().decode(errors="replace")[-_KEPT:]
+        errors = (self._plan.folder / "errors").read_text(errors="replace")[-_KEPT:]
         again = f"--seed {self._plan.seed} --threads {self._plan.threads} --only {','.join(self._plan.kinds)}"
         return f"repeat it with {again}; the last operations were\n{self.board}\n{errors}{stacks}"
 
@@ -113,9 +110,7 @@ class StockProcess:
         return int(self._process.stdout.readline())
 
     def stop(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        self._process.communicate()  # closes its input, which ends it
 
 
 def resident(pid: int) -> int:
