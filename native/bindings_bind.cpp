@@ -24,6 +24,29 @@ nb::object* may_run_function = nullptr;
 nb::object* resolve_function = nullptr;
 nb::object* cannot_enter_function = nullptr;
 
+// Shared by an LLVMContext and its modules; whoever drops it last disposes of the LLVMContext, if that was closed.
+class Lifetime {
+public:
+    using Dispose = void (*)(std::uintptr_t llvm_context);
+
+    Lifetime(std::uintptr_t llvm_context, std::uintptr_t dispose)
+        : llvm_context_(llvm_context), dispose_(reinterpret_cast<Dispose>(dispose)) {}
+    Lifetime(const Lifetime&) = delete;
+    Lifetime& operator=(const Lifetime&) = delete;
+    ~Lifetime() {
+        if (!closed_) return;
+        const WithoutGil others_run;  // as ctypes does it
+        dispose_(llvm_context_);
+    }
+
+    void close() { closed_ = true; }
+
+private:
+    std::uintptr_t llvm_context_;
+    Dispose dispose_;
+    bool closed_ = false;
+};
+
 const void* pointer(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
 
 nb::object object_or_none(void* object) {
@@ -177,6 +200,12 @@ void add_bind(nb::module_& m) {
         "Binds the LLVMContexts that llvmlite's LLJIT makes on this thread from now on, in this order; None: not at "
         "all. Replaces what was expected before.");
     m.def("expected_llvm_contexts", &bind::expected_llvm_contexts, "What this thread still expects, None for null.");
+    nb::class_<Lifetime>(m, "Lifetime", nb::is_weak_referenceable(),
+                         "An LLVMContext and its modules each hold the same one. When the last of them drops it, LLVM "
+                         "disposes of the LLVMContext if that was closed. The garbage collector does not track it, so "
+                         "it runs every finaliser before it drops this.")
+        .def(nb::init<std::uintptr_t, std::uintptr_t>(), "llvm_context"_a, "dispose"_a, "Both by address.")
+        .def("close", &Lifetime::close, "Allow LLVM to dispose of the LLVMContext.");
     nb::class_<patch::PointerTransaction>(m, "PointerTransaction", "Pointers in virtual function tables.")
         .def(
             "__init__",

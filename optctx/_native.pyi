@@ -635,6 +635,17 @@ def expect_llvm_contexts(bindings: Sequence[Binding | None]) -> None:
 def expected_llvm_contexts() -> list[Binding]:
     """What this thread still expects, None for null."""
 
+class Lifetime:
+    """
+    An LLVMContext and its modules each hold the same one. When the last of them drops it, LLVM disposes of the LLVMContext if that was closed. The garbage collector does not track it, so it runs every finaliser before it drops this.
+    """
+
+    def __init__(self, llvm_context: int, dispose: int) -> None:
+        """Both by address."""
+
+    def close(self) -> None:
+        """Allow LLVM to dispose of the LLVMContext."""
+
 class PointerTransaction:
     """Pointers in virtual function tables."""
 

@@ -1,8 +1,4 @@
-"""Modules to stamp, to link and to write out, for the tests of links.
-
-They are in LLVM's global context: a raised error that a test keeps is a cycle with its modules, and llvmlite
-crashes where the garbage collector closes an LLVMContext before a module of it.
-"""
+"""Modules to stamp, to link and to write out, for the tests of links. They are in LLVM's global context."""
 
 from __future__ import annotations
 

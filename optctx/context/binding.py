@@ -141,7 +141,9 @@ def _resolve(text: bytes, here: OptionContext | None) -> OptionContext | None:
         problem = OptionValueError(
             f'nothing has been run: cannot use the function attribute "optctx"="{words}": {error}'
         )
-        problem.__cause__ = error
+        # Tracebacks lead to this frame, which holds the problem, and to the caller's, which hold modules.
+        error.__context__ = None
+        problem.__cause__ = error.with_traceback(None)
         tell(problem)
         return None
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from optctx.engine.attach import when_attached
 from optctx.errors import OptctxError
+from optctx.image.freeing import order_arguments, order_freeing
 
 __all__ = ["raise_problems", "tell", "when_returning"]
 
@@ -49,12 +50,16 @@ def tell(problem: OptctxError | Warning) -> None:
 def raise_problems(stacklevel: int = 3) -> None:
     """Warns of this thread's warnings and raises its first error; both are forgotten then."""
     found, _problems.found = _problems.found, []
-    for problem in found:
-        if isinstance(problem, Warning):
-            warnings.warn(problem, stacklevel=stacklevel)
-    for problem in found:
-        if isinstance(problem, OptctxError):
-            raise problem
+    problem = None
+    try:
+        for problem in found:
+            if isinstance(problem, Warning):
+                warnings.warn(problem, stacklevel=stacklevel)
+        for problem in found:
+            if isinstance(problem, OptctxError):
+                raise problem
+    finally:  # an error that a frame of its own traceback holds keeps the caller's module and LLVMContext
+        del found, problem
     for listener in _listeners:
         listener()
 
@@ -69,9 +74,11 @@ def _arm() -> None:
 
     for name in _FUNCTIONS:
         getattr(ffi.lib, name)._cfn.errcheck = _check
+    order_freeing()
 
 
-def _check(result: Any, _function: object, _arguments: object) -> Any:
+def _check(result: Any, _function: object, arguments: tuple[object, ...]) -> Any:
+    order_arguments(arguments)
     if _problems.found or _listeners:
         raise_problems(_LLVMLITE_LEVEL)
     return result

@@ -67,7 +67,7 @@ class Watcher:
         except Exception as error:
             if value is None:
                 raise
-            _unraisable(error)  # the block's own error is the one to see
+            _unraisable([error])  # the block's own error is the one to see
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
@@ -209,16 +209,19 @@ class _Watching:
         raised: list[Exception] = []
         if self._inside.llvm:
             return raised
-        for report in [each for each in self._reports.copy() if wanted(each)]:
-            try:
-                self._reports.remove(report)
-            except ValueError:
-                continue  # told by a call inside another
-            try:
-                report.tell()
-            except Exception as error:  # for the enclosing call
-                raised.append(error)
-        return raised
+        try:
+            for report in [each for each in self._reports.copy() if wanted(each)]:
+                try:
+                    self._reports.remove(report)
+                except ValueError:
+                    continue  # told by a call inside another
+                try:
+                    report.tell()
+                except Exception as error:  # for the enclosing call
+                    raised.append(error)
+            return raised
+        finally:
+            del raised  # tracebacks lead to this frame, and from it to the caller's
 
     def process_ends(self) -> None:
         """Python's functions are not called by LLVM any more."""
@@ -273,8 +276,7 @@ class _Watching:
     def _call_ends(self) -> None:
         """llvmlite would keep its lock if this raised."""
         if self._reports:
-            for error in self.tell(_is_of_this_thread):
-                _unraisable(error)
+            _unraisable(self.tell(_is_of_this_thread))
 
     def _returning(self) -> None:
         self.look()
@@ -306,15 +308,18 @@ def _is_of_this_thread(report: _Report) -> bool:
 
 
 def _raise_first(errors: list[Exception]) -> None:
-    for error in errors[1:]:
-        _unraisable(error)
+    _unraisable(errors[1:])
     if errors:
-        raise errors[0]
+        try:
+            raise errors.pop(0)
+        finally:
+            errors.clear()  # see `tell`
 
 
-def _unraisable(error: Exception) -> None:
+def _unraisable(errors: list[Exception]) -> None:
     """As Python does for what is raised where nobody could catch it."""
-    report_unraisable(error, watch)
+    while errors:
+        report_unraisable(errors.pop(0), watch)
 
 
 _watching = _Watching()

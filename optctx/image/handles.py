@@ -6,6 +6,7 @@ import ctypes
 from typing import Any
 
 from optctx.errors import OptctxError, PassPipelineError
+from optctx.image.freeing import order_module
 
 __all__ = [
     "llvm_context_address",
@@ -28,7 +29,9 @@ def module_address(module: object) -> int:
             "expected a module (llvmlite.binding.ModuleRef), found IR as text (str); "
             "parse it first: llvmlite.binding.parse_assembly(text, llvmlite.binding.create_context())"
         )
-    return _address(module, binding.ModuleRef, "module")
+    address = _address(module, binding.ModuleRef, "module")
+    order_module(module)
+    return address
 
 
 def llvm_context_address(llvm_context: object) -> int:
@@ -75,7 +78,6 @@ def _address(value: Any, expected: type[Any], what: str) -> int:
         raise TypeError(f"expected a {what} (llvmlite.binding.{expected.__name__}), found {name}")
     if value.closed:
         raise OptctxError(f"the {what} is closed; make a new llvmlite.binding.{expected.__name__}")
-    address = ctypes.cast(value._ptr, ctypes.c_void_p).value
-    if not address:
+    if not value._ptr:
         raise OptctxError(f"the {what} has no native object behind it")
-    return address
+    return ctypes.addressof(value._ptr.contents)  # `ctypes.cast` would leave a reference cycle

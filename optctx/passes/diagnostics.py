@@ -45,7 +45,8 @@ def errors_raised(api: NativeApi, context: int) -> Iterator[None]:
             os.write(2, f"{_PREFIXES[severity]}: {message}\n".encode())
 
     handler = _Handler(handle)  # alive, like `handle`, until the context has forgotten it
-    api.set_diagnostic_handler(context, ctypes.cast(handler, c_void_p), None, True)
+    code = c_void_p.from_address(ctypes.addressof(handler))  # `ctypes.cast` would leave a reference cycle
+    api.set_diagnostic_handler(context, code, None, True)
     try:
         yield
     finally:

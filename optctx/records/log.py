@@ -71,13 +71,13 @@ class Log:
         self._drift = drift_of(engine)
         self._process = process_states(engine)
         self._ended: list[Scope] | None = None
-        self._problem: OptctxError | None = None
+        self._problem: str | None = None
 
     def _end(self) -> None:
         try:
             self._ended = self._scopes()
         except OptctxError as error:  # for who asks; the block may have failed already
-            self._problem = error
+            self._problem = str(error)
 
     @property
     def names(self) -> frozenset[str]:
@@ -161,7 +161,7 @@ class Log:
         if self._ended is not None:
             return self._ended
         if self._problem is not None:
-            raise self._problem
+            raise OptctxError(self._problem)
         if threading.get_ident() != self._thread:
             raise ScopeError(
                 "another thread is recording: its log can be read there, or when its block has ended"

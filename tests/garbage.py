@@ -1,0 +1,240 @@
+"""Programs that crash stock llvmlite by the order in which they drop its objects.
+
+    python garbage.py module after
+
+"after": optctx attaches before the objects are made. "before": it attaches later and uses the objects.
+"stock": it is not imported.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from llvmlite import binding
+
+IR = """
+define i32 @{}(i32 %x) {{
+  %y = add i32 %x, 1
+  ret i32 %y
+}}
+"""
+
+
+def parse(llvm_context: Any, name: str = "f") -> Any:
+    return binding.parse_assembly(IR.format(name), llvm_context)
+
+
+def machine() -> Any:
+    return binding.Target.from_default_triple().create_target_machine()
+
+
+def module(llvm_context: Any) -> list[object]:
+    return [parse(llvm_context)]
+
+
+def clone(llvm_context: Any) -> list[object]:
+    made = parse(llvm_context)
+    return [made, made.clone()]
+
+
+def linked(llvm_context: Any) -> list[object]:
+    made, other = parse(llvm_context), parse(llvm_context, "g")
+    made.link_in(other)
+    return [made, other]
+
+
+def values(llvm_context: Any) -> list[object]:
+    functions = parse(llvm_context).functions
+    function = next(functions)
+    return [functions, function, function.blocks, function.attributes, next(function.blocks).instructions]
+
+
+def engine(llvm_context: Any) -> list[object]:
+    return [binding.create_mcjit_compiler(parse(llvm_context), machine())]
+
+
+def engine_of_two(llvm_context: Any) -> list[object]:
+    made = binding.create_mcjit_compiler(parse(llvm_context), machine())
+    made.add_module(parse(llvm_context, "g"))
+    made.set_object_cache(lambda module, data: None)
+    made.finalize_object()
+    return [made, made.target_data]
+
+
+def passes(llvm_context: Any) -> list[object]:
+    target, tuning = machine(), binding.create_pipeline_tuning_options()
+    builder = binding.create_pass_builder(target, tuning)
+    builder.start_pass_timing()
+    for_modules, for_functions = builder.getModulePassManager(), builder.getFunctionPassManager()
+    made = parse(llvm_context)
+    for_modules.run(made, builder)
+    for_functions.run(made.get_function("f"), builder)
+    return [target, tuning, builder, for_modules, for_functions, made]
+
+
+def lljit(llvm_context: Any) -> list[object]:
+    made = binding.create_lljit_compiler(machine())
+    builder = binding.JITLibraryBuilder().add_ir(parse(llvm_context)).export_symbol("f")
+    return [made, builder.link(made, "library"), made.lookup("library", "f"), made.target_data]
+
+
+SHAPES: dict[str, Callable[[Any], list[object]]] = {
+    each.__name__: each for each in (module, clone, linked, values, engine, engine_of_two, passes, lljit)
+}
+
+
+def in_cycles(shape: str, when: str) -> None:
+    """The objects in garbage cycles, in both orders of their making, with the LLVMContext and without."""
+    for attempt in range(8):
+        llvm_context = binding.create_context()
+        objects = SHAPES[shape](llvm_context)
+        if when == "before":
+            touch(objects)
+        if attempt % 2:
+            objects.reverse()
+        cycle: list[object] = [objects, llvm_context if attempt % 4 < 2 else None]
+        cycle.append(cycle)
+        if attempt > 3:
+            gc.collect()  # whose survivors change places
+        del llvm_context, objects, cycle
+        gc.collect()
+        use_memory()
+
+
+def touch(objects: list[object]) -> None:
+    """What attaches, and sees objects that were there before."""
+    import optctx
+
+    optctx.attach()
+    for each in objects:
+        if isinstance(each, binding.ModuleRef) and not each.closed:
+            optctx.run_passes(each, "default<O1>")
+        if isinstance(each, binding.ValueRef):
+            optctx.run_passes(each.module, "default<O1>")
+        if isinstance(each, binding.ExecutionEngine):
+            each.finalize_object()
+
+
+def closed_first(when: str) -> None:
+    """An LLVMContext that is closed before its modules."""
+    llvm_context = binding.create_context()
+    made = parse(llvm_context)
+    if when == "before":
+        touch([made])
+    llvm_context.close()
+    use_memory()
+    assert "add i32" in str(made)
+    copy = made.clone()
+    made.close()
+    use_memory()
+    assert "add i32" in str(copy)
+
+
+def engine_of_contexts(when: str) -> None:
+    """llvmlite's engine forgets its modules before LLVM deletes them: no cycle is needed."""
+    made = binding.create_mcjit_compiler(parse(binding.create_context()), machine())
+    made.add_module(parse(binding.create_context(), "g"))
+    if when == "before":
+        touch([made])
+    del made
+    use_memory()
+
+
+def any_order(when: str) -> None:
+    for seed in range(200):
+        Shuffle(random.Random(seed)).run()
+        gc.collect()
+    use_memory()
+
+
+class Shuffle:
+    """Any sequence of what llvmlite allows, and of closing an LLVMContext at any time."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.contexts = [binding.create_context() for _ in range(2)]
+        self.free: list[Any] = []  # modules of no engine
+        self.engines: list[Any] = []
+        self.dropped: list[list[object]] = []  # what has been forgotten, but may be in a cycle
+
+    def run(self) -> None:
+        steps = [self.parse, self.parse, self.clone, self.link, self.own]
+        steps += [self.close, self.close_context, self.forget]
+        for _ in range(self.rng.randrange(4, 25)):
+            self.rng.choice(steps)()
+
+    def parse(self) -> None:
+        llvm_context = self.rng.choice(self.contexts)
+        if not llvm_context.closed:
+            self.free.append(parse(llvm_context, f"f{self.rng.random()}"))
+
+    def clone(self) -> None:
+        if self.free:
+            self.free.append(self.rng.choice(self.free).clone())
+
+    def link(self) -> None:
+        """As llvmlite does it: the other module is gone, its object is not."""
+        if self.free:
+            into = self.rng.choice(self.free)
+            other = parse(into._context, "other") if not into._context.closed else into.clone()
+            with suppress(RuntimeError):  # both define it
+                into.link_in(other)
+            self.dropped.append([other])
+
+    def own(self) -> None:
+        if self.free:
+            module = self.free.pop(self.rng.randrange(len(self.free)))
+            self.engines.append(binding.create_mcjit_compiler(module, machine()))
+
+    def close(self) -> None:
+        group = self.rng.choice([self.free, self.engines])
+        if group:
+            self.dropped.append([closed := group.pop(self.rng.randrange(len(group)))])
+            closed.close()
+
+    def close_context(self) -> None:
+        at = self.rng.randrange(len(self.contexts))
+        self.dropped.append([self.contexts[at]])
+        self.contexts[at].close()
+        self.contexts[at] = binding.create_context()
+
+    def forget(self) -> None:
+        cycle: list[object] = []
+        for group in (self.free, self.engines, self.contexts):
+            if group and self.rng.random() < 0.5:
+                cycle.append(group.pop())
+        if not self.contexts:
+            self.contexts.append(binding.create_context())
+        cycle.append(self.dropped.pop() if self.dropped else None)
+        cycle.append(cycle)
+        self.rng.shuffle(cycle)
+
+
+def use_memory() -> None:
+    """What was freed too early, or twice, is overwritten, or found by malloc."""
+    llvm_contexts = [binding.create_context() for _ in range(10)]
+    assert all("add i32" in str(parse(each)) for each in llvm_contexts)
+
+
+def main(name: str, when: str) -> None:
+    gc.disable()
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    if when == "after":
+        import optctx
+
+        optctx.attach()
+    if name in SHAPES:
+        in_cycles(name, when)
+    else:
+        globals()[name](when)
+    print("alive")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,65 @@
+"""The kinds of operations, and how often each of them runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.soak import broken, scoping, travelling, whole
+from tests.soak.actor import Operation
+
+__all__ = ["KINDS", "Kind", "chosen"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """`weight`: relative frequency. `holds`: it runs unless asked not to; otherwise only if asked for."""
+
+    operation: Operation
+    weight: float = 1.0
+    holds: bool = True
+
+
+KINDS: dict[str, Kind] = {
+    "scopes": Kind(scoping.scopes, 3),
+    "lookups": Kind(scoping.lookups),
+    "exceptions": Kind(scoping.exceptions),
+    "generators": Kind(scoping.generators),
+    "interleaved": Kind(scoping.interleaved, 0.3, holds=False),
+    "died-inside": Kind(scoping.died_inside, 0.5),
+    "wrapped": Kind(scoping.wrapped),
+    "pools": Kind(scoping.pools, 0.5),
+    "recording": Kind(scoping.recording),
+    "unread": Kind(scoping.unread, 0.5),
+    "bindings": Kind(travelling.bindings),
+    "mismatches": Kind(travelling.mismatches, 0.5),
+    "attributes": Kind(travelling.attributes),
+    "errors": Kind(travelling.errors),
+    "garbage": Kind(travelling.garbage),
+    "jit": Kind(travelling.jit, 0.5),
+    "links": Kind(travelling.links, 0.5),
+    "cached": Kind(travelling.cached),
+    "machines": Kind(travelling.machines, holds=False),
+    "attach-cycles": Kind(whole.attach_cycles, 0.2),
+    "watching": Kind(whole.watching, 0.3),
+    "drifting": Kind(whole.drifting, 0.3),
+    "exclusive": Kind(whole.exclusive, 0.3),
+    "processes": Kind(whole.processes, 0.02),
+    "forks": Kind(whole.forks, 0.3),
+    "handlers": Kind(whole.handlers, 2),
+    "interrupts": Kind(whole.interrupts, 2, holds=False),
+    "faults": Kind(whole.faults, 0.03),
+    "broken-result": Kind(broken.result, holds=False),
+    "broken-error": Kind(broken.raises, holds=False),
+    "broken-crash": Kind(broken.crash, holds=False),
+    "broken-exit": Kind(broken.leave, holds=False),
+    "broken-hang": Kind(broken.hang, holds=False),
+}
+
+
+def chosen(*, without: set[str], only: set[str], also: set[str]) -> list[str]:
+    """Names of kinds, in order. Raises ValueError for a name that is none."""
+    unknown = sorted((without | only | also) - KINDS.keys())
+    if unknown:
+        raise ValueError(f"no kind of operation is called {', '.join(unknown)}; there are {', '.join(KINDS)}")
+    wanted = only or {name for name, kind in KINDS.items() if kind.holds} | also
+    return [name for name in KINDS if name in wanted - without]

@@ -1,0 +1,288 @@
+"""After an error nothing of ours keeps the caller's module: reference counting alone frees it."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import itertools
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from types import CellType, FrameType, FunctionType, MethodType, TracebackType
+from typing import Any
+
+import pytest
+from llvmlite import binding
+from runs import COUNT, UNROLL, emit_object_by_llvmlite, machine, run_function_passes, run_module_passes
+from support import COUNTED, run_python, set_option
+
+import optctx
+from optctx import CompileCache, OptctxError, OptionContext, propagating, record
+
+pytestmark = pytest.mark.usefixtures("attached")
+
+BAD = COUNTED.replace("@count(ptr %out) {", '@count(ptr %out) "optctx"="-unrol-count=x" {')
+STAMPED_BY_OTHERS = COUNTED + '\n!optctx.options = !{!0}\n!0 = !{!"7"}'
+REFUSED_ASSEMBLY = """
+target triple = "x86_64-unknown-linux-gnu"
+define void @f() {
+  call void asm sideeffect "no such instruction", ""()
+  ret void
+}
+"""
+
+MINIMAL = """
+import gc
+
+from llvmlite import binding
+
+import optctx
+
+optctx.attach()
+text = 'define void @f() "optctx"="-no-such-option" { ret void }'
+module = binding.parse_assembly(text, binding.create_context())
+try:
+    optctx.run_passes(module, "default<O1>")
+except optctx.OptctxError:
+    pass
+del module
+gc.collect()
+print("alive")
+"""
+
+VALUES = itertools.count(1)
+Work = Callable[[Any, Any], object]
+redirected = pytest.mark.redirected
+HOLDERS = (BaseException, FrameType, TracebackType, FunctionType, MethodType, CellType)
+
+
+def leaving_out_of_order(module: Any, llvm_context: Any) -> None:
+    outer, inner = OptionContext(), OptionContext({"unroll-count": COUNT})
+    outer.__enter__()
+    inner.__enter__()
+    try:
+        outer.__exit__()
+    finally:
+        inner.__exit__()
+        outer.__exit__()
+
+
+def unread(mode: str) -> Work:
+    def run(module: Any, llvm_context: Any) -> None:
+        with OptionContext({"hexagon-initial-cfg-cleanup": False}, unread=mode):  # type: ignore[arg-type]
+            optctx.run_passes(module, UNROLL)
+
+    return run
+
+
+def mismatched(run: Callable[[Any], object], on_mismatch: str = "error") -> Work:
+    def work(module: Any, llvm_context: Any) -> None:
+        OptionContext({"unroll-count": COUNT}).bind(llvm_context, on_mismatch)  # type: ignore[arg-type]
+        try:
+            run(module)
+        finally:
+            optctx.unbind(llvm_context)
+
+    return work
+
+
+def emit(module: Any) -> bytes:
+    return optctx.emit_object(module, machine())
+
+
+def emit_by_llvmlite(module: Any) -> bytes:
+    return emit_object_by_llvmlite(module, machine())
+
+
+def by_mcjit(module: Any) -> None:
+    engine = binding.create_mcjit_compiler(module, machine())
+    engine.finalize_object()
+
+
+def by_lljit(module: Any) -> None:
+    compiler = binding.create_lljit_compiler(machine(), suppress_errors=True)
+    binding.JITLibraryBuilder().add_ir(module).export_symbol("count").link(compiler, "library")
+
+
+def bind_twice(module: Any, llvm_context: Any) -> None:
+    OptionContext().bind(llvm_context)
+    try:
+        OptionContext().bind(llvm_context)
+    finally:
+        optctx.unbind(llvm_context)
+
+
+def in_a_pool(module: Any, llvm_context: Any) -> None:
+    with OptionContext({"unroll-count": COUNT}), propagating(ThreadPoolExecutor(1)) as pool:
+        pool.submit(optctx.run_passes, module, "no-such-pass").result()
+
+
+def while_recording(module: Any, llvm_context: Any) -> None:
+    with record():
+        optctx.run_passes(module, "no-such-pass")
+
+
+def recorders_out_of_order(module: Any, llvm_context: Any) -> None:
+    outer, inner = record(), record()
+    outer.__enter__()
+    inner.__enter__()
+    try:
+        outer.__exit__(None, None, None)
+    finally:
+        inner.__exit__(None, None, None)
+
+
+def a_log_that_lost_reads(module: Any, llvm_context: Any) -> None:
+    with record() as log:
+        optctx.run_passes(module, UNROLL)
+    log._ended, log._problem = None, "there was not enough memory to record everything that LLVM read"
+    log.reads  # noqa: B018
+
+
+def refuse(_: object) -> None:
+    raise OptctxError("no")
+
+
+def a_watcher_that_raises(module: Any, llvm_context: Any) -> None:
+    with optctx.watch(refuse):
+        set_option("unroll-count", str(next(VALUES)))
+
+
+def cached(module: Any, llvm_context: Any) -> None:
+    with CompileCache() as cache:
+        cache.compile(module, "no-such-pass")
+
+
+def raising_warnings(work: Work) -> Work:
+    def run(module: Any, llvm_context: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            work(module, llvm_context)
+
+    return run
+
+
+PATHS: dict[str, tuple[Work, str]] = {
+    "pipeline": (lambda module, _: optctx.run_passes(module, "no-such-pass"), COUNTED),
+    "pipeline text": (lambda module, _: optctx.run_passes(module, "\0"), COUNTED),
+    "pipeline type": (lambda module, _: optctx.run_passes(module, 3), COUNTED),  # type: ignore[arg-type]
+    "no machine": (lambda module, _: optctx.run_passes(module, UNROLL, target_machine=module), COUNTED),
+    "no tuning": (lambda module, _: optctx.run_passes(module, UNROLL, tuning=module), COUNTED),
+    "no module": (lambda module, context: optctx.run_passes(context, UNROLL), COUNTED),
+    "assembly": (lambda module, _: emit(module), REFUSED_ASSEMBLY),
+    "no emission": (lambda module, _: optctx.emit_assembly(module, module), COUNTED),
+    "scopes": (leaving_out_of_order, COUNTED),
+    "option": (lambda module, _: OptionContext({"unrol-count": module}), COUNTED),
+    "value": (lambda module, _: OptionContext({"unroll-count": module}), COUNTED),
+    "base": (lambda module, _: OptionContext(base=module), COUNTED),
+    "run": (lambda module, _: OptionContext().run(optctx.run_passes, module, "no-such-pass"), COUNTED),
+    "wrap": (lambda module, _: optctx.wrap(optctx.run_passes)(module, "no-such-pass"), COUNTED),
+    "pool": (in_a_pool, COUNTED),
+    "cache": (cached, COUNTED),
+    "cache attribute": (lambda module, _: CompileCache().compile(module), BAD),
+    "no stamp": (lambda module, _: OptionContext.from_module(module), COUNTED),
+    "no context": (lambda module, _: optctx.stamp(module, module), COUNTED),
+    "stamped by others": (lambda module, _: OptionContext.from_module(module), STAMPED_BY_OTHERS),
+    "link, stamped by others": (lambda module, _: optctx.check_link([module]), STAMPED_BY_OTHERS),
+    "link": (lambda module, _: link(module), COUNTED),
+    "link type": (lambda module, _: optctx.check_link(module), COUNTED),
+    "bind": (lambda _, context: OptionContext().bind(context, "no"), COUNTED),
+    "bind a module": (lambda module, _: OptionContext().bind(module), COUNTED),
+    "unbind": (lambda _, context: optctx.unbind(context), COUNTED),
+}
+REDIRECTED: dict[str, tuple[Work, str]] = {
+    "attribute": (lambda module, _: optctx.run_passes(module, UNROLL), BAD),
+    "attribute, module passes": (lambda module, _: run_module_passes(module), BAD),
+    "attribute, function passes": (lambda module, _: run_function_passes(module), BAD),
+    "attribute, emission": (lambda module, _: emit(module), BAD),
+    "attribute, llvmlite's emission": (lambda module, _: emit_by_llvmlite(module), BAD),
+    "attribute, MCJIT": (lambda module, _: by_mcjit(module), BAD),
+    "attribute, LLJIT": (lambda module, _: by_lljit(module), BAD),
+    "bind twice": (bind_twice, COUNTED),
+    "mismatch": (mismatched(lambda module: optctx.run_passes(module, UNROLL)), COUNTED),
+    "mismatch, warning": (
+        raising_warnings(mismatched(lambda module: optctx.run_passes(module, UNROLL), "warn")),
+        COUNTED,
+    ),
+    "mismatch, llvmlite's warning": (raising_warnings(mismatched(run_module_passes, "warn")), COUNTED),
+    "mismatch, module passes": (mismatched(run_module_passes), COUNTED),
+    "mismatch, function passes": (mismatched(run_function_passes), COUNTED),
+    "mismatch, emission": (mismatched(emit), COUNTED),
+    "mismatch, llvmlite's emission": (mismatched(emit_by_llvmlite), COUNTED),
+    "mismatch, MCJIT": (mismatched(by_mcjit), COUNTED),
+    "mismatch, LLJIT": (mismatched(by_lljit), COUNTED),
+    "unread": (unread("error"), COUNTED),
+    "unread, warning": (raising_warnings(unread("warn")), COUNTED),
+    "recording": (while_recording, COUNTED),
+    "recorders": (recorders_out_of_order, COUNTED),
+    "log": (a_log_that_lost_reads, COUNTED),
+}
+
+
+def link(module: Any) -> None:
+    optctx.stamp(module, OptionContext({"unroll-count": COUNT}))
+    optctx.check_link([module], OptionContext({"unroll-count": COUNT + 1}), on_mismatch="error")
+
+
+@contextmanager
+def no_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def failing(work: Work, text: str) -> list[weakref.ref[Any]]:
+    """References to the objects that the work failed with, which its caller has dropped."""
+    llvm_context = binding.create_context()
+    module = binding.parse_assembly(text, llvm_context)
+    references = [weakref.ref(module), weakref.ref(llvm_context)]
+    try:
+        work(module, llvm_context)
+    except (OptctxError, TypeError, Warning):
+        return references
+    raise AssertionError("the work does not fail")
+
+
+def left_behind() -> list[object]:
+    """What only the collector frees and could keep the caller's objects; ctypes has cycles of its own."""
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        gc.collect()
+        return [each for each in gc.garbage if isinstance(each, HOLDERS) or is_ours(type(each))]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.collect()
+
+
+def is_ours(kind: type) -> bool:
+    package = kind.__module__.partition(".")[0]
+    return package in ("llvmlite", "optctx") and not issubclass(kind, ctypes._Pointer)
+
+
+@pytest.mark.parametrize("name", [*PATHS, *(pytest.param(name, marks=redirected) for name in REDIRECTED)])
+def test_an_error_leaves_no_cycle_that_holds_the_callers_objects(name: str) -> None:
+    check(*{**PATHS, **REDIRECTED}[name])
+
+
+def test_neither_does_the_error_of_a_watcher() -> None:
+    work = "t.a_watcher_that_raises, t.COUNTED"
+    run_python(f"import test_error_cycles as t; t.optctx.attach(); t.check({work})")
+
+
+@redirected
+def test_a_module_with_a_bad_attribute_does_not_end_the_process() -> None:
+    assert run_python(MINIMAL) == "alive\n"
+
+
+def check(work: Work, text: str) -> None:
+    failing(work, text)  # what is made once and kept
+    with no_collector():
+        references = failing(work, text)
+        assert [reference() for reference in references] == [None, None]
+        assert left_behind() == []
