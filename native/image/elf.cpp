@@ -128,10 +128,10 @@ std::optional<std::uintptr_t> Image::symbol(std::string_view name) const {
 const Symbol* Image::function_at(std::uintptr_t address) const { return containing(functions_, address); }
 const Symbol* Image::object_at(std::uintptr_t address) const { return containing(objects_, address); }
 
-std::vector<Symbol> Image::functions_named(std::string_view prefix) const {
+std::vector<Symbol> Image::functions_named(std::string_view prefix, std::string_view infix) const {
     std::vector<Symbol> found;
     for (const Symbol& symbol : functions_)
-        if (symbol.name.starts_with(prefix)) found.push_back(symbol);
+        if (symbol.name.starts_with(prefix) && symbol.name.find(infix) != symbol.name.npos) found.push_back(symbol);
     return found;
 }
 

@@ -44,8 +44,8 @@ public:
     std::optional<std::uintptr_t> symbol(std::string_view name) const;
     const Symbol* function_at(std::uintptr_t address) const;
     const Symbol* object_at(std::uintptr_t address) const;
-    // Functions whose name starts with `prefix`.
-    std::vector<Symbol> functions_named(std::string_view prefix) const;
+    // Functions whose name starts with `prefix` and holds `infix`.
+    std::vector<Symbol> functions_named(std::string_view prefix, std::string_view infix) const;
     // R_X86_64_RELATIVE relocations: (address of the pointer, what it points at).
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> relative_relocations() const;
     // The code as the file has it; `text_begin()` is the address of its first byte. What runs may have been changed.

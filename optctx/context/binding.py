@@ -151,4 +151,15 @@ def _cannot_enter(context: OptionContext, why: str) -> None:
     tell(UnsupportedImageError(f"not everything has been run: cannot enter {context!r}: {why}"))
 
 
+def _cannot_make_machine(why: str) -> None:
+    """On the thread that runs LLVM: the enclosing call is to say so."""
+    tell(
+        UnsupportedImageError(
+            f"not everything has been run under the option values in force: no TargetMachine for them: {why}; "
+            "make the target machine inside the scope"
+        )
+    )
+
+
+_native.set_cannot_make_machine(_cannot_make_machine)
 _native.set_judges(_may_run, _resolve, _cannot_enter)

@@ -1,0 +1,37 @@
+"""TargetMachines that belong to the option values in force: what is intercepted for them, or why nothing is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from optctx._native import Image, configure_machines, machine_interceptor, pack_machine_use
+from optctx.image.machines import MachineFunction, find_machine_functions, machine_calls
+from optctx.image.thunks import passing_thunk
+
+__all__ = ["Machines"]
+
+
+class Machines:
+    """`intercepted`: functions by address. `refusal`: why there are none, or an empty string."""
+
+    def __init__(self, image: Image, index: int) -> None:
+        """Runs functions of the image on scratch memory; changes nothing of LLVM's."""
+        self.intercepted, missing = find_machine_functions(image)
+        calls, unknown = machine_calls(image)
+        self.refusal = ""
+        if missing or unknown:
+            self.refusal = f"expected the functions {', '.join([*missing, *unknown])}, found none"
+        else:
+            try:
+                configure_machines(index, calls)
+            except RuntimeError as error:
+                self.refusal = str(error)
+        if self.refusal:
+            self.intercepted: dict[int, MachineFunction] = {}
+
+    def thunks(self) -> Iterable[tuple[int, bytes]]:
+        """The code to put in the way of each function, by its address."""
+        passing = machine_interceptor()
+        for address, function in self.intercepted.items():
+            entry = pack_machine_use(function.use, function.argument)
+            yield address, passing_thunk(address, entry, passing)
