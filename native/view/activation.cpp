@@ -57,12 +57,12 @@ void Activation::reset() {
 }
 
 bool Activation::written() const noexcept {
-    std::size_t index = 0;
-    for (const std::uint32_t word : space_.hot_words())
-        if (std::memcmp(copies_->data() + word, &pristine_[index++], sizeof(std::uint64_t)) != 0) return true;
+    const std::uint8_t* copies = copies_->data();
+    for (const std::uint32_t index : space_.option_words())
+        if (std::memcmp(copies + space_.hot_words()[index], &pristine_[index], sizeof(std::uint64_t)) != 0) return true;
     for (std::size_t i = 0; i < pristine_sets_.size(); ++i) {
         const auto& [slot, object_at] = space_.copied_sets()[i];
-        if (!same_state(space_.regions()[slot], copies_->data() + object_at, pristine_sets_[i])) return true;
+        if (!same_state(space_.regions()[slot], copies + object_at, pristine_sets_[i])) return true;
     }
     return false;
 }
