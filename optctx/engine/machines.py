@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from optctx._native import Image, configure_machines, machine_interceptor, pack_machine_use
+from optctx.engine.refusals import PlannedOption
 from optctx.image.machines import MachineFunction, find_machine_functions, machine_calls
 from optctx.image.thunks import passing_thunk
 
-__all__ = ["Machines"]
+__all__ = ["Machines", "belongs_to_machine"]
+
+# Constructors of machines and of their assembly information, and what makes parts that a module has one of.
+_FOR_WHOLE_MACHINE = re.compile(
+    r"(TargetMachine(Impl)?|MCAsmInfo\w*)C[12]E|create\w*(MCSubtargetInfo|MCAsmInfo|AsmBackend)E"
+)
+
+
+def belongs_to_machine(option: PlannedOption) -> bool:
+    """Whether LLVM reads the option only while it makes a TargetMachine, which a module has one of."""
+    return bool(option.readers) and all(_FOR_WHOLE_MACHINE.search(reader) for reader in option.readers)
 
 
 class Machines:
