@@ -121,8 +121,9 @@ def test_a_machine_that_was_made_and_used_before_attaching_is_as_good(fresh: Fre
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     machine = make_machine()
-    with binding.create_context() as own, binding.parse_assembly("define void @f() { ret void }", own) as module:
-        machine.emit_assembly(module)
+    with binding.create_context() as own:
+        with binding.parse_assembly("define void @f() { ret void }", own) as module:
+            machine.emit_assembly(module)
     with OptionContext({"trap-unreachable": True, "min-bit-test-cmps": 100}):
         print(compiled(machine).hex())
     print(compiled(machine).hex())
@@ -139,13 +140,17 @@ def test_a_bound_context_has_its_own_machine(fresh: FreshProcess, llvm_context: 
     for emit in (machine.emit_assembly, lambda module: emit_assembly(module, machine)):
         with binding.parse_assembly("define void @f() { unreachable }", llvm_context) as module:
             text = emit(module)
-            assert "ud2" in text and "intel_syntax" in text and text != plain
+            assert "ud2" in text
+            assert "intel_syntax" in text
+            assert text != plain
     assert compiled(machine) == expected(fresh, X86, {})
 
 
 def test_two_functions_of_a_module_have_subtargets_of_their_own(machine: Any) -> None:
     body = SOURCE[SOURCE.index("define i64 @choose") :]
-    tests = body.replace("@choose(i64 %x, i64 %y)", '@tests(i64 %x, i64 %y) "optctx"="-min-bit-test-cmps=100"')
+    tests = body.replace(
+        "@choose(i64 %x, i64 %y)", '@tests(i64 %x, i64 %y) "optctx"="-min-bit-test-cmps=100"'
+    )
     plain = body.replace("@choose", "@plain")
     head = SOURCE[: SOURCE.index("define i64 @choose")]
 
@@ -228,3 +233,38 @@ def test_what_a_machine_was_built_from_is_recorded_at_each_use(machine: Any) -> 
         assert {"trap-unreachable", "min-bit-test-cmps", "x86-asm-syntax"} <= set(log.names)
         with OptionContext({"x86-asm-syntax": "intel"}, unread="error"):
             compiled(machine)
+
+
+def test_detaching_disposes_of_what_is_kept() -> None:
+    run_python("""
+    from llvmlite import binding
+    from shared_machines import compiled, make_machine
+    import optctx
+    from optctx import OptionContext
+    from optctx._native import idle_machines
+
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    machine = make_machine()
+    for _ in range(2):
+        with OptionContext({"trap-unreachable": True}):
+            traps = compiled(machine)
+        assert idle_machines() == 1
+        optctx.detach()
+        assert idle_machines() == 0
+        assert compiled(machine) != traps
+    """)
+
+
+def test_a_library_without_a_function_that_this_needs_says_so() -> None:
+    run_python("""
+    import optctx
+    from optctx.image import machines
+    from support import unrolled
+
+    machines._CALLS = (*machines._CALLS, "LLVMMissing")
+    [image] = optctx.info()["images"]
+    assert image["shared_machines"] == "expected the functions LLVMMissing, found none"
+    with optctx.OptionContext({"unroll-count": 3}):
+        assert unrolled() == 3
+    """)

@@ -61,7 +61,8 @@ def test_mcjit_compiles_a_bound_module_with_what_is_bound(llvm_context: Any) -> 
         engine.add_module(binding.parse_assembly((NEVER + AFTER).format("bound"), llvm_context))
         engine.add_module(binding.parse_assembly((NEVER + AFTER).format("unbound")))
         engine.finalize_object()
-        assert traps(engine, "bound") and not traps(engine, "unbound")
+        assert traps(engine, "bound")
+        assert not traps(engine, "unbound")
 
 
 @pytest.fixture

@@ -142,10 +142,9 @@ bool Facts::made_for_jit(const void* machine, const void* options) const {
 
 void* Facts::make_like(const void* machine, const void* options, bool jit) const {
     const std::unique_ptr<char, decltype(&std::free)> features(llvm_.features(machine), &std::free);
-    void* made = llvm_.create(llvm_.target(machine), llvm_.triple(machine), llvm_.cpu(machine),
-                              {features.get(), std::strlen(features.get())}, options,
-                              {llvm_.reloc_model(machine), true}, {llvm_.code_model(machine), true},
-                              llvm_.opt_level(machine), jit);
+    void* made = llvm_.create(
+        llvm_.target(machine), llvm_.triple(machine), llvm_.cpu(machine), {features.get(), std::strlen(features.get())},
+        options, {llvm_.reloc_model(machine), true}, {llvm_.code_model(machine), true}, llvm_.opt_level(machine), jit);
     if (made != nullptr) carry(machine, made);
     return made;
 }

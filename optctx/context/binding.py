@@ -136,7 +136,7 @@ def _check_for_function(context: OptionContext) -> None:
     for name in context.overrides:
         if belongs_to_machine(engine.resolve(engine.options[name])):
             raise OptionValueError(
-                f"LLVM reads {name!r} when it makes a target machine, and a module has one for all its functions; "
+                f"LLVM reads {name!r} when it makes a target machine, which all functions of a module share; "
                 "set it in a scope, or bind it to the LLVMContext"
             )
 
@@ -169,8 +169,8 @@ def _cannot_make_machine(why: str) -> None:
     """On the thread that runs LLVM: the enclosing call is to say so."""
     tell(
         UnsupportedImageError(
-            f"not everything has been run under the option values in force: no TargetMachine for them: {why}; "
-            "make the target machine inside the scope"
+            f"the code is not what the option values in force ask for: LLVM made no target machine for them "
+            f"({why}); make the target machine inside the scope"
         )
     )
 

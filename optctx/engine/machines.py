@@ -1,4 +1,4 @@
-"""TargetMachines that belong to the option values in force: what is intercepted for them, or why nothing is."""
+"""Keep TargetMachines apart by the option values that they were built from."""
 
 from __future__ import annotations
 
@@ -24,10 +24,14 @@ def belongs_to_machine(option: PlannedOption) -> bool:
 
 
 class Machines:
-    """`intercepted`: functions by address. `refusal`: why there are none, or an empty string."""
+    """What of TargetMachines is intercepted.
+
+    `intercepted`: functions by address. `refusal`: why there are none, or an empty string.
+    """
 
     def __init__(self, image: Image, index: int) -> None:
-        """Runs functions of the image on scratch memory; changes nothing of LLVM's."""
+        """Run functions of the image on scratch memory; change nothing of LLVM's."""
+        self.intercepted: dict[int, MachineFunction]
         self.intercepted, missing = find_machine_functions(image)
         calls, unknown = machine_calls(image)
         self.refusal = ""
@@ -39,7 +43,7 @@ class Machines:
             except RuntimeError as error:
                 self.refusal = str(error)
         if self.refusal:
-            self.intercepted: dict[int, MachineFunction] = {}
+            self.intercepted = {}
 
     def thunks(self) -> Iterable[tuple[int, bytes]]:
         """The code to put in the way of each function, by its address."""
