@@ -42,11 +42,9 @@ SIDES = (
 def compile_side(side: Side) -> str:
     """Assembly; the options come with the LLVMContext, on whatever thread this runs."""
     llvm_context = llvm.create_context()
-    context = OptionContext(side.options, base="defaults")
-    context.bind(llvm_context)
-    with context:  # some options are read when a target machine is made
-        target = llvm.Target.from_triple(side.triple)
-        machine = target.create_target_machine(cpu=side.cpu, codemodel="default")
+    OptionContext(side.options, base="defaults").bind(llvm_context)
+    target = llvm.Target.from_triple(side.triple)
+    machine = target.create_target_machine(cpu=side.cpu, codemodel="default")
     module = llvm.parse_assembly(IR, llvm_context)
     module.triple = side.triple
     module.data_layout = str(machine.target_data)

@@ -56,8 +56,8 @@ void bind_image(nb::module_& m) {
         .def("function_at", &image::Image::function_at, "address"_a,
              "The function whose code holds the address, or None.")
         .def("object_at", &image::Image::object_at, "address"_a, "The object whose storage holds the address, or None.")
-        .def("functions_named", &image::Image::functions_named, "prefix"_a,
-             "Functions whose mangled name starts so; the image must outlive the answer.")
+        .def("functions_named", &image::Image::functions_named, "prefix"_a, "infix"_a = "",
+             "Functions whose mangled name starts with `prefix` and holds `infix`; the image must outlive the answer.")
         .def(
             "initial_bytes",
             [](const image::Image& i, std::uintptr_t a, std::size_t n) {
@@ -372,6 +372,7 @@ NB_MODULE(_native, m) {
     add_scopes(m);
     add_audit(m);
     add_bind(m);
+    add_machines(m);
     add_interface(m);
     add_record(m);
     add_drift(m);

@@ -9,6 +9,8 @@ void add_scopes(nanobind::module_& m);
 void add_audit(nanobind::module_& m);
 // LLVMContexts, functions and the contexts of option values that belong to them (bindings_bind.cpp).
 void add_bind(nanobind::module_& m);
+// TargetMachines that belong to option values (bindings_machine.cpp).
+void add_machines(nanobind::module_& m);
 // Gives up what nobody holds any more; call with the GIL.
 void drop_orphans();
 // What Python says of each option so that lookups from C++ find it (bindings_interface.cpp).

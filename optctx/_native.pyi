@@ -50,9 +50,9 @@ class Image:
     def object_at(self, address: int) -> Symbol | None:
         """The object whose storage holds the address, or None."""
 
-    def functions_named(self, prefix: str) -> list[Symbol]:
+    def functions_named(self, prefix: str, infix: str = '') -> list[Symbol]:
         """
-        Functions whose mangled name starts so; the image must outlive the answer.
+        Functions whose mangled name starts with `prefix` and holds `infix`; the image must outlive the answer.
         """
 
     def initial_bytes(self, address: int, size: int) -> bytes:
@@ -663,6 +663,39 @@ class PointerTransaction:
 
 def place_code(code: bytes, near_begin: int, near_end: int) -> int:
     """Address of executable memory that holds the code, for ever."""
+
+class MachineUse(enum.Enum):
+    work = 0
+
+    begin = 1
+
+    end = 2
+
+    reset_options = 3
+
+def pack_machine_use(use: MachineUse, argument: int) -> int:
+    """What a thunk passes on to `machine_interceptor()`."""
+
+def machine_interceptor() -> int:
+    """
+    Address of what runs before an intercepted function of a TargetMachine.
+    """
+
+def configure_machines(image: int, calls: Sequence[int]) -> None:
+    """
+    `calls`: addresses, in the order of native/machine/llvm.hpp. Raises RuntimeError, with nothing changed, if the image does not check out.
+    """
+
+def set_cannot_make_machine(tell: object) -> None:
+    """
+    On the thread that runs LLVM, `tell` is given the reason why there is no machine for the values in force.
+    """
+
+def forget_machines() -> None:
+    """Before machines can begin and end unseen."""
+
+def idle_machines() -> int:
+    """Machines that are kept for later runs."""
 
 class Place:
     """Where to read: in a context, and in LLVM's own storage."""

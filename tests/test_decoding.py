@@ -42,6 +42,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
         from optctx.image.decoding_capstone import CapstoneDecoder
         from optctx.image.decoding_iced import IcedDecoder
         from optctx.image.loaded import llvmlite_image
+        from optctx.image.machines import find_machine_functions
         from optctx.image.reporting import find_reporting
         from optctx.image.survey import survey
 
@@ -50,6 +51,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
         reporting = find_reporting(image)
         options = sorted({(record.address, record.size) for record in surveyed.records if record.size})
         assert len(options) > 2000
+        targets = entries.find_ways(image).callers() | dict.fromkeys(find_machine_functions(image)[0], "")
 
         def everything(decoder):
             for module in (entries, sites, trampolines):
@@ -60,14 +62,14 @@ def test_in_the_whole_library_both_find_the_same() -> None:
                 "accesses": sites.find_accesses(image, options),
                 "code": plan.code,
                 "trampolines": list(_trampolines(plan)),
-                "ways": entries.find_ways(image),
+                "entrances": entries.find_entrances(image, targets),
             }
 
         iced, capstone = everything(IcedDecoder()), everything(CapstoneDecoder())
         for name, found in iced.items():
             assert capstone[name] == found, name
         assert len(iced["sites"][0]) > 5000 and len(iced["accesses"]) > 5000
-        assert len(iced["trampolines"]) > 5000 and len(iced["ways"].entrances) > 300
+        assert len(iced["trampolines"]) > 5000 and len(iced["entrances"]) > 300
     """)
 
 

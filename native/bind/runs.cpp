@@ -1,5 +1,6 @@
 #include "bind/runs.hpp"
 
+#include "machine/machines.hpp"
 #include "view/scope.hpp"
 
 #include <algorithm>
@@ -114,6 +115,7 @@ bool begin_run(State& now, const void* llvm_context, Subject kind, void* subject
     }
     now.runs.push_back(std::move(run));
     now.steps.push_back(Step::run);
+    machine::begin_run();
     return true;
 }
 
@@ -216,8 +218,10 @@ void optctx_after(std::uint64_t steps) {
         now.steps.pop_back();
         if (step == Step::function) {
             now.functions.pop_back();
+            machine::leave_context();
             view::leave_borrowed();
         } else {
+            machine::end_run();
             end(now.runs.back());
             now.runs.pop_back();
         }

@@ -38,8 +38,10 @@ public:
     std::optional<std::uintptr_t> symbol(std::string_view name) const { return symbols_.address_of(name); }
     std::optional<Symbol> function_at(std::uintptr_t address) const { return symbols_.function_at(address); }
     std::optional<Symbol> object_at(std::uintptr_t address) const { return symbols_.object_at(address); }
-    // Functions whose name starts with `prefix`.
-    std::vector<Symbol> functions_named(std::string_view prefix) const { return symbols_.functions_named(prefix); }
+    // Functions whose name starts with `prefix` and holds `infix`.
+    std::vector<Symbol> functions_named(std::string_view prefix, std::string_view infix) const {
+        return symbols_.functions_named(prefix, infix);
+    }
     // Calls `visit(address of the pointer, what it points at)` for each R_X86_64_RELATIVE relocation.
     template <class Visit>
     void visit_relative_relocations(const Visit& visit) const;

@@ -64,10 +64,12 @@ std::optional<Symbol> SymbolIndex::containing(const Numbers& sorted, std::uintpt
     return std::nullopt;
 }
 
-std::vector<Symbol> SymbolIndex::functions_named(std::string_view prefix) const {
+std::vector<Symbol> SymbolIndex::functions_named(std::string_view prefix, std::string_view infix) const {
     std::vector<Symbol> found;
-    for (const std::uint32_t number : functions_)
-        if (std::string_view(strings_ + symbols_[number].st_name).starts_with(prefix)) found.push_back(symbol(number));
+    for (const std::uint32_t number : functions_) {
+        const std::string_view name = strings_ + symbols_[number].st_name;
+        if (name.starts_with(prefix) && name.find(infix) != name.npos) found.push_back(symbol(number));
+    }
     return found;
 }
 

@@ -30,8 +30,8 @@ public:
     // Symbols may nest or share an address: the containing one that starts last.
     std::optional<Symbol> function_at(std::uintptr_t address) const { return containing(functions_, address); }
     std::optional<Symbol> object_at(std::uintptr_t address) const { return containing(objects_, address); }
-    // Functions whose name starts with `prefix`, by address.
-    std::vector<Symbol> functions_named(std::string_view prefix) const;
+    // Functions whose name starts with `prefix` and holds `infix`, by address.
+    std::vector<Symbol> functions_named(std::string_view prefix, std::string_view infix) const;
 
 private:
     using Numbers = std::vector<std::uint32_t>;  // places in the table

@@ -25,6 +25,7 @@ enum class Rank : std::uint8_t {
     bindings,     // LLVMContexts and what is bound to them
     activations,  // idle activations
     copies,       // idle storage of activations
+    machines,     // TargetMachines and their idle variants
     orphans,      // references to be given up
     readers,      // instructions behind reads that are marked
 };

@@ -56,6 +56,17 @@ void Activation::reset() {
     if (reads_ != nullptr) space_.layout()->poison(view_.data(), reads_, nullptr);
 }
 
+bool Activation::written() const noexcept {
+    const std::uint8_t* copies = copies_->data();
+    for (const std::uint32_t index : space_.option_words())
+        if (std::memcmp(copies + space_.hot_words()[index], &pristine_[index], sizeof(std::uint64_t)) != 0) return true;
+    for (std::size_t i = 0; i < pristine_sets_.size(); ++i) {
+        const auto& [slot, object_at] = space_.copied_sets()[i];
+        if (!same_state(space_.regions()[slot], copies + object_at, pristine_sets_[i])) return true;
+    }
+    return false;
+}
+
 // The occurrences are hot words, which were put back.
 void Activation::renew_sets() {
     for (std::size_t i = 0; i < pristine_sets_.size(); ++i) {

@@ -23,6 +23,8 @@ public:
 
     // Forgets what LLVM wrote since the last reset, and waits again for readers that are not marked any more.
     void reset();
+    // True if LLVM wrote to options since then, or to their variables.
+    bool written() const noexcept;
     View view() noexcept { return view_.data(); }
 
 private:

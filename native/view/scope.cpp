@@ -267,6 +267,17 @@ void* current_owner(unsigned image) noexcept {
     return level == nullptr ? nullptr : level->entry.owner;
 }
 
+bool wrote(unsigned image) noexcept {
+    const Level* seen = stack.seen(image);
+    if (seen == nullptr || !seen->frame.activation.empty())
+        return seen != nullptr && seen->frame.activation.front().activation->written();
+    // A call shows the values of a scope further out once more.
+    for (const Level& level : stack.levels)
+        if (level.frame.view == seen->frame.view && !level.frame.activation.empty())
+            return level.frame.activation.front().activation->written();
+    return true;
+}
+
 void enter(Frame&& frame, Entry entry) { stack.push(std::move(frame), Reason::scope, entry, entry.mark); }
 
 Entry to_leave(const Context& context, Mark task) {

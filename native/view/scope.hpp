@@ -41,6 +41,8 @@ Entry innermost() noexcept;
 // What LLVM sees on this thread, for whatever reason: the context and its owner, or null.
 const Context* current_context(unsigned image) noexcept;
 void* current_owner(unsigned image) noexcept;
+// Whether LLVM has written to the option values there since this thread entered that context.
+bool wrote(unsigned image) noexcept;
 
 // After one of the admissions. Takes over the references in `entry`, unless it throws.
 void enter(Frame&& frame, Entry entry);

@@ -78,12 +78,15 @@ void Space::add_copied(std::uint32_t slot) {
         for (const Pointer& pointer : region.pointers)
             copied_pointers_.push_back({object_at + pointer.at, pointer.slot, pointer.offset});
         if (!region.pointers.empty()) return;  // a constant table
-        for (std::size_t at = 0; at < region.size; at += sizeof(std::uint64_t))
+        for (std::size_t at = 0; at < region.size; at += sizeof(std::uint64_t)) {
+            if (region.role != Role::state) option_words_.push_back(static_cast<std::uint32_t>(hot_words_.size()));
             hot_words_.push_back(static_cast<std::uint32_t>(object_at + at));
+        }
         return;
     }
     if (region.ownership == Ownership::list || region.ownership == Ownership::list_of_strings)
         throw std::runtime_error("a list cannot be copied for each activation");
+    option_words_.push_back(static_cast<std::uint32_t>(hot_words_.size()));
     hot_words_.push_back(static_cast<std::uint32_t>(object_at + offsetof(RawOption, occurrences)));
     if (region.ownership == Ownership::set) {
         copied_sets_.push_back({slot, object_at});
@@ -91,6 +94,7 @@ void Space::add_copied(std::uint32_t slot) {
     }
     if (region.ownership == Ownership::string)
         owning_words_.push_back({slot, object_at, object_at + region.value_offset, hot_words_.size()});
+    option_words_.push_back(static_cast<std::uint32_t>(hot_words_.size()));
     hot_words_.push_back(static_cast<std::uint32_t>(object_at + region.value_offset));
 }
 

@@ -84,6 +84,8 @@ public:
     std::size_t copied_bytes() const noexcept { return copied_bytes_; }
     // Where LLVM's writes go in those copies, in bytes from their start: values and occurrence counts.
     const std::vector<std::uint32_t>& hot_words() const noexcept { return hot_words_; }
+    // Of these, by index, those of options and their variables.
+    const std::vector<std::uint32_t>& option_words() const noexcept { return option_words_; }
     const std::vector<OwningWord>& owning_words() const noexcept { return owning_words_; }
     const std::vector<CopiedSet>& copied_sets() const noexcept { return copied_sets_; }
     const std::vector<CopiedPointer>& copied_pointers() const noexcept { return copied_pointers_; }
@@ -139,6 +141,7 @@ private:
     std::vector<std::uint32_t> copied_;
     std::size_t copied_bytes_ = 0;
     std::vector<std::uint32_t> hot_words_;
+    std::vector<std::uint32_t> option_words_;
     std::vector<OwningWord> owning_words_;
     std::vector<CopiedSet> copied_sets_;
     std::vector<CopiedPointer> copied_pointers_;

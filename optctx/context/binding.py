@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal, cast
 from optctx import _native
 from optctx.context.enclosing import tell
 from optctx.context.unread import judge
-from optctx.engine.attach import stay_attached
+from optctx.engine.attach import attach, stay_attached
+from optctx.engine.machines import belongs_to_machine
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
@@ -129,13 +130,26 @@ def _may_run(owner: OptionContext, here: OptionContext | None, is_error: bool) -
     return not is_error
 
 
+def _check_for_function(context: OptionContext) -> None:
+    """Raises OptionValueError for what cannot be different for a function."""
+    engine = attach()
+    for name in context.overrides:
+        if belongs_to_machine(engine.resolve(engine.options[name])):
+            raise OptionValueError(
+                f"LLVM reads {name!r} when it makes a target machine, which all functions of a module share; "
+                "set it in a scope, or bind it to the LLVMContext"
+            )
+
+
 def _resolve(text: bytes, here: OptionContext | None) -> OptionContext | None:
     """The options in a function's attribute, inside `here`; None if they are refused."""
     from optctx.context.context import OptionContext
     from optctx.context.lookups import process_wide_values
 
     try:
-        return OptionContext.from_args(text.decode(), base=here or process_wide_values())
+        context = OptionContext.from_args(text.decode(), base=here or process_wide_values())
+        _check_for_function(context)
+        return context
     except (OptctxError, UnicodeDecodeError) as error:
         words = text.decode(errors="backslashreplace")
         problem = OptionValueError(
@@ -153,4 +167,15 @@ def _cannot_enter(context: OptionContext, why: str) -> None:
     tell(UnsupportedImageError(f"not everything has been run: cannot enter {context!r}: {why}"))
 
 
+def _cannot_make_machine(why: str) -> None:
+    """On the thread that runs LLVM: the enclosing call is to say so."""
+    tell(
+        UnsupportedImageError(
+            f"the code is not what the option values in force ask for: LLVM made no target machine for them "
+            f"({why}); make the target machine inside the scope"
+        )
+    )
+
+
+_native.set_cannot_make_machine(_cannot_make_machine)
 _native.set_judges(_may_run, _resolve, _cannot_enter)

@@ -60,8 +60,9 @@ class OptionContext(Mapping[str, Value]):
     process, and leaving puts them back exactly. Threads with the same changes share; other threads wait to
     enter until they are undone. Threads that compile past optctx are not held up, and see the changes.
 
-    Some options are read when an object is made (PipelineTuningOptions, TargetMachine), not when a pass
-    runs: make such objects inside the scope.
+    LLVM reads some options when PipelineTuningOptions are made, not when a pass runs: make them inside the
+    scope. A TargetMachine may be made anywhere: what LLVM builds for it belongs to the values in force when
+    it is used.
 
     `unread` says what happens to overrides that LLVM did not read at all when the last scope of this context
     is left, on whichever thread, and its last binding is ended (`unbind`): "ignore", "warn"
@@ -213,8 +214,7 @@ class OptionContext(Mapping[str, Value]):
         any pass has run; with "warn" it goes on under the scope of the thread, with a
         ContextMismatchWarning.
 
-        Objects that are made beforehand (TargetMachine, PipelineTuningOptions) see the scope of the thread
-        that makes them. llvmlite's LLJIT gets a module as text (`JITLibraryBuilder.add_ir(module)`), which it
+        PipelineTuningOptions see the scope of the thread that makes them. llvmlite's LLJIT gets a module as text (`JITLibraryBuilder.add_ir(module)`), which it
         parses into an LLVMContext of its own: what is bound when the module is added goes with it, to stay.
         Text that was made of the module elsewhere (`add_ir(str(module))`) has no binding.
 

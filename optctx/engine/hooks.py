@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from optctx._native import Image, PointerTransaction, Subject, interceptors, pack_entry, place_code
+from optctx.engine.machines import Machines
 from optctx.errors import UnsupportedImageError
-from optctx.image.entries import Ways, find_ways
+from optctx.image.entries import Entrance, Ways, find_entrances, find_ways
 from optctx.image.thunks import branch_to, thunk
 
 __all__ = ["Hooks", "prepare_hooks"]
@@ -35,7 +37,7 @@ class Hooks:
     follows_lljit: bool
 
 
-def prepare_hooks(image: Image) -> Hooks:
+def prepare_hooks(image: Image, machines: Machines) -> Hooks:
     """Finds all entrances and writes the thunks; changes nothing of LLVM's.
 
     Raises UnsupportedImageError naming the functions that the library lacks.
@@ -45,26 +47,36 @@ def prepare_hooks(image: Image) -> Hooks:
     missing = [*ways.missing, *(name for name, address in found.items() if address is None)]
     if missing:
         raise UnsupportedImageError(f"{image.path}: expected the functions {', '.join(missing)}, found none")
-    before, after, skip_answer = interceptors()
+    entrances = find_entrances(image, ways.callers() | dict.fromkeys(machines.intercepted, ""))
     thunks = b""
     offsets = {}
-    for address, function in ways.intercepted.items():
+    for address, code in [*_thunks(ways), *machines.thunks()]:
         offsets[address] = len(thunks)
-        entry = pack_entry(function.subject, function.argument, function.skip)
-        thunks += thunk(address, entry, before, after, skip_answer)
+        thunks += code
     base = place_code(thunks, image.text_begin, image.text_end)
-    code = []
+    redirected = []
     pointers = []
-    for way in ways.entrances:
-        to = base + offsets[way.target]
-        if way.code:
-            code.append((way.address, way.code, branch_to(to, is_jump=way.is_jump)))
+    for entrance in entrances:
+        to = base + offsets[entrance.target]
+        if entrance.code:
+            redirected.append((entrance.address, entrance.code, branch_to(to, is_jump=entrance.is_jump)))
         else:
-            pointers.append((way.address, way.target, to))
+            pointers.append((entrance.address, entrance.target, to))
     calls = [address for address in found.values() if address]
-    return Hooks(code, PointerTransaction(pointers), calls, _begins_llvm_contexts(ways))
+    return Hooks(redirected, PointerTransaction(pointers), calls, _begins_llvm_contexts(ways, entrances))
 
 
-def _begins_llvm_contexts(ways: Ways) -> bool:
-    begins = Subject.llvm_context_that_begins
-    return any(ways.intercepted[entrance.target].subject == begins for entrance in ways.entrances)
+def _thunks(ways: Ways) -> Iterable[tuple[int, bytes]]:
+    before, after, skip_answer = interceptors()
+    for address, function in ways.intercepted.items():
+        entry = pack_entry(function.subject, function.argument, function.skip)
+        yield address, thunk(address, entry, before, after, skip_answer)
+
+
+def _begins_llvm_contexts(ways: Ways, entrances: list[Entrance]) -> bool:
+    begins = {
+        address
+        for address, function in ways.intercepted.items()
+        if function.subject == Subject.llvm_context_that_begins
+    }
+    return any(entrance.target in begins for entrance in entrances)

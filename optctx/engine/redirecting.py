@@ -15,9 +15,11 @@ from optctx._native import (
     Space,
     Transaction,
     configure_bindings,
+    forget_machines,
     thread_offset,
 )
 from optctx.engine.hooks import prepare_hooks
+from optctx.engine.machines import Machines
 from optctx.engine.plan import Plan, plan_redirected
 from optctx.engine.way import IMAGE_INDEX, CannotRedirectError, Clock, Way, add_occurrence_of
 from optctx.errors import UnsupportedImageError
@@ -56,7 +58,8 @@ class Redirecting(Way):
         self.plan = plan_redirected(image, survey, reporting)
         clock.lap("sites")
         try:
-            self.hooks = prepare_hooks(image)
+            self.machines = Machines(image, IMAGE_INDEX)
+            self.hooks = prepare_hooks(image, self.machines)
             self.follows_lljit = self.hooks.follows_lljit
             clock.lap("entrances")
             sites = itertools.chain(_trampolines(self.plan), self.hooks.code)
@@ -98,6 +101,7 @@ class Redirecting(Way):
         except RuntimeError:
             self.hooks.tables.commit()
             raise
+        forget_machines()
         self.attached = False
 
     def _commit(self) -> None:
@@ -132,6 +136,7 @@ class Redirecting(Way):
                 "code_pages": self.transaction.pages,
                 "trampoline_bytes": self.transaction.trampoline_bytes,
             },
+            "shared_machines": self.machines.refusal or "yes",
             "sites_refused": dict(Counter(refusal.reason for refusal in code.refusals)),
         }
 

@@ -19,8 +19,8 @@ def info() -> dict[str, Any]:
     Keys: python, processor, engine ("thread": every thread reads option values of its own; "exclusive":
     threads with different values take turns; None where attaching failed), engine_reason (why this one, such
     as what forbade to change code), active_scopes, images (one dict for each LLVM: path, build_id, registry
-    layout, options by scope, decoder, sites by tactic, refusals with their reasons, seconds that attaching
-    took) and error.
+    layout, options by scope, decoder, sites by tactic, shared_machines ("yes", or why scopes need a
+    TargetMachine each), refusals with their reasons, seconds that attaching took) and error.
     """
     report: dict[str, Any] = {
         "python": platform.python_version(),

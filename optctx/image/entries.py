@@ -6,12 +6,13 @@ which argument is the module or function, counted with the hidden first argument
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from optctx._native import Image, Skip, Span, Subject, find_branches, find_data_pointers
 from optctx.image.decoding import LONGEST, decoder
 
-__all__ = ["Entrance", "Intercepted", "Ways", "find_ways"]
+__all__ = ["Entrance", "Intercepted", "Ways", "find_entrances", "find_ways"]
 
 
 @dataclass(frozen=True)
@@ -89,12 +90,15 @@ class Ways:
     """`intercepted` by address of the function; `missing`: names that the image lacks."""
 
     intercepted: dict[int, Intercepted]
-    entrances: list[Entrance]
     missing: list[str]
+
+    def callers(self) -> dict[int, str]:
+        """For each address, how the names of the functions start whose calls count."""
+        return {address: function.caller for address, function in self.intercepted.items()}
 
 
 def find_ways(image: Image) -> Ways:
-    """Every function to intercept, with every direct call, tail call and table entry that leads there."""
+    """Every function to intercept."""
     intercepted: dict[int, Intercepted] = {}
     missing = []
     for function in _INTERCEPTED:
@@ -102,26 +106,34 @@ def find_ways(image: Image) -> Ways:
         intercepted.update(dict.fromkeys(places, function))
         if not places:
             missing.append(function.name)
-    spans = [Span(address, 1) for address in sorted(intercepted)]
+    return Ways(intercepted, missing)
+
+
+def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
+    """Every direct call, tail call and table entry that leads to one of the `targets` (address -> caller).
+
+    Of the calls only those count that stand in functions whose names start with the caller.
+    """
+    spans = [Span(address, 1) for address in sorted(targets)]
     pointers = [Entrance(at, target) for at, target in find_data_pointers(image, spans)]
-    return Ways(intercepted, [*_branches(image, intercepted), *pointers], missing)
+    return [*_branches(image, targets), *pointers]
 
 
 def _places(image: Image, function: Intercepted) -> list[int]:
     if not function.infix:
         address = image.symbol(function.name)
         return [] if address is None else [address]
-    return [s.address for s in image.functions_named(function.name) if function.infix in s.name]
+    return [symbol.address for symbol in image.functions_named(function.name, function.infix)]
 
 
-def _branches(image: Image, intercepted: dict[int, Intercepted]) -> list[Entrance]:
+def _branches(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
     """The candidates that are instructions: each function is decoded from its start up to them."""
     found = []
-    for address, target in find_branches(image, list(intercepted)):
+    for address, target in find_branches(image, list(targets)):
         function = image.function_at(address)
         if function is None:
             continue  # between functions: padding or a table
-        if not function.name.startswith(intercepted[target].caller):
+        if not function.name.startswith(targets[target]):
             continue
         begin, last = function.address, address + _BRANCH - 1
         size = min(max(function.size, last + 1 - begin), last + LONGEST - begin)

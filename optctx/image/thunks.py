@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import struct
 
-__all__ = ["branch_to", "thunk"]
+__all__ = ["branch_to", "passing_thunk", "thunk"]
 
 # rdi, rsi, rdx, rcx, r8, r9: mov [rsp + 8 * i], register; and the other way round
 _SAVE = bytes.fromhex("48893c24 4889742408 4889542410 48894c2418 4c89442420 4c894c2428")
 _LOAD = bytes.fromhex("488b3c24 488b742408 488b542410 488b4c2418 4c8b442420 4c8b4c2428")
 _ENTER = bytes.fromhex("55 4889e5 4883ec50")  # push rbp; mov rbp, rsp; sub rsp, 80: still aligned to 16
+_DROP = b"\xc9"  # leave
 _LEAVE = bytes.fromhex("488b442430 c9 c3")  # mov rax, [rsp + 48]; leave; ret
 _RESULT = bytes.fromhex("4889442430")  # mov [rsp + 48], rax
 _ANSWER = bytes.fromhex("4889442438")  # mov [rsp + 56], rax
@@ -51,6 +52,26 @@ def thunk(target: int, entry: int, before: int, after: int, skip_answer: int) ->
             struct.pack("<i", len(work)),  # je past the call
             work,
             _LEAVE,
+        ]
+    )
+
+
+def passing_thunk(target: int, entry: int, passing: int) -> bytes:
+    """Code that calls `passing(entry, arguments)` and goes on to `target`, with whatever they are then.
+
+    Nothing of it is left on the stack, so the function may have any number of arguments, and any result.
+    """
+    return b"".join(
+        [
+            _ENTER,
+            _SAVE,
+            b"\xbf",
+            struct.pack("<I", entry),  # mov edi, entry
+            _FIRST_IS_RSP,
+            _call(passing),
+            _LOAD,
+            _DROP,
+            branch_to(target, is_jump=True),
         ]
     )
 

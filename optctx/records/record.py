@@ -23,8 +23,9 @@ def record() -> Iterator[Log]:
     others run as before. Blocks nest: what is read in an inner one is read in the outer one, too. Each
     function's first read of an option takes a few microseconds, later ones nothing.
 
-    An option that an object was made with before (a TargetMachine, PipelineTuningOptions) is not read
-    again: make such objects inside. What optctx itself looks up is not noted.
+    An option that PipelineTuningOptions were made with before is not read again: make them inside. The same
+    is true of a TargetMachine that is used outside any scope; inside one, what LLVM reads for a machine is
+    noted at each use. What optctx itself looks up is not noted.
 
     Raises UnsupportedImageError where threads take turns (`info()["engine"]`) or where reads cannot be
     noticed (a thread that blocks SIGSEGV; another handler of it over that of optctx), and at the end of the

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import hashlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from llvmlite import binding
 
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
 
     from optctx.engine.audit import Access
 
-__all__ = ["Job", "Outcome", "compile_job", "digest", "initialise"]
+__all__ = ["Job", "Machines", "Outcome", "compile_job", "digest", "initialise", "make_machine"]
+
+# What gives a job the machine for a triple.
+Machines: TypeAlias = "Callable[[Job, str], AbstractContextManager[TargetMachine]]"
 
 
 @dataclass(frozen=True)
@@ -99,10 +104,12 @@ def initialise() -> None:
     gc.freeze()  # children share these pages
 
 
-def compile_job(job: Job, *, keep_text: bool = False) -> Outcome:
-    """Compile with this thread's option values; context, module and target machine are made inside."""
+def compile_job(job: Job, *, keep_text: bool = False, machines: Machines | None = None) -> Outcome:
+    """Compile with this thread's option values; context and module are made inside, and so is the target
+    machine unless `machines` gives one.
+    """
     try:
-        data = _compile(job)
+        data = _compile(job, machines or make_machine)
     except OptctxError as error:
         words = str(error)
         return Outcome("error", digest(words.encode()), text=words)
@@ -110,7 +117,7 @@ def compile_job(job: Job, *, keep_text: bool = False) -> Outcome:
     return Outcome("output", digest(data), text=text)
 
 
-def _compile(job: Job) -> bytes:
+def _compile(job: Job, machines: Machines) -> bytes:
     with binding.create_context() as context, _parse(job, context) as module:
         if job.triple:
             module.triple = job.triple
@@ -119,7 +126,8 @@ def _compile(job: Job) -> bytes:
         if job.tool == "opt" and not module.triple:
             run_passes(module, job.passes)
             return str(module).encode()
-        with _machine(job, module) as machine:
+        module.triple = module.triple or binding.get_process_triple()
+        with machines(job, module.triple) as machine:
             if job.tool == "opt":
                 run_passes(module, job.passes, target_machine=machine)
                 return str(module).encode()
@@ -137,9 +145,8 @@ def _parse(job: Job, context: binding.ContextRef) -> ModuleRef:
         raise OptctxError(f"cannot read the module: {' '.join(str(error).split())}") from None
 
 
-def _machine(job: Job, module: ModuleRef) -> TargetMachine:
-    triple = module.triple or binding.get_process_triple()
-    module.triple = triple
+def make_machine(job: Job, triple: str) -> TargetMachine:
+    """A machine for the job alone. Raises OptctxError where LLVM makes none."""
     try:
         target = binding.Target.from_triple(triple)
         return target.create_target_machine(

@@ -16,6 +16,7 @@ from tests.conformance.cache import ReferenceCache
 from tests.conformance.forked import run_forked
 from tests.conformance.job import Job, Outcome, initialise
 from tests.conformance.judging import Settings, compute_references, judge_all
+from tests.conformance.machines import SharedMachines
 from tests.conformance.recorded import (
     find_recorded,
     recorded_as_json,
@@ -38,12 +39,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     2 if there is no source.
     """
-    options = _arguments().parse_args(arguments)
+    parser = _arguments()
+    options = parser.parse_args(arguments)
+    if options.shared_machines and (options.audit or options.record):
+        parser.error("--shared-machines goes with neither --audit nor --record")
     started_in = Path.cwd()
     Mode.process_wide = options.process_wide
     Mode.poison = options.poison
     Mode.audit = options.audit
     Mode.record = options.record
+    Mode.machines = SharedMachines() if options.shared_machines else None
     options.threads = 1 if options.audit else options.threads
     options.cache = options.cache.resolve()
     try:
@@ -68,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name: getattr(options, name)
         for name in (
             *("folders", "limit", "seed", "threads", "timeout"),
-            *("printed", "process_wide", "poison", "audit", "record"),
+            *("printed", "process_wide", "poison", "audit", "record", "shared_machines"),
         )
     }
     settings["library"] = build_id
@@ -109,6 +114,11 @@ def _arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--record", action="store_true", help="every option that changes the output must be recorded as read"
+    )
+    parser.add_argument(
+        "--shared-machines",
+        action="store_true",
+        help="one target machine for each triple, processor and other property, used by all contexts",
     )
     parser.add_argument("--printed", action="store_true", help="standard error counts, too; one thread")
     parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one job in a fresh process")

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NoReturn
 
-from tests.conformance.job import Job, Outcome, compile_job, digest
+from tests.conformance.job import Job, Machines, Outcome, compile_job, digest
 
 __all__ = ["Crash", "Mode", "ScopedRun", "run_scoped", "scoped_outcome"]
 
@@ -51,6 +51,7 @@ class Mode:
     poison: bool = False  # spoil the process-wide values first
     audit: bool = False  # watch LLVM's own option storage; one thread
     record: bool = False  # note what LLVM reads
+    machines: Machines | None = None  # of all jobs, where they share them
 
 
 def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
@@ -73,7 +74,7 @@ def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
 
         return compile_recorded(job, context, keep_text=keep_text)
     with context:
-        return compile_job(job, keep_text=keep_text)
+        return compile_job(job, keep_text=keep_text, machines=Mode.machines)
 
 
 def run_scoped(

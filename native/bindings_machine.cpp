@@ -1,0 +1,66 @@
+// Python bindings of machine/: names and conversions.
+#include "bindings.hpp"
+#include "gil.hpp"
+#include "machine/machines.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <iterator>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+namespace {
+
+nb::object* cannot_make_function = nullptr;  // kept for ever: LLVM may run while Python shuts down
+
+void cannot_make(const char* why) {
+    if (cannot_make_function == nullptr) return;
+    const WithGil gil;
+    try {
+        stay_at_exit([&] { (*cannot_make_function)(why); });
+    } catch (nb::python_error& error) {
+        error.discard_as_unraisable("optctx: making a TargetMachine");
+    }
+}
+
+// In the order of the fields of LlvmCalls, which are pointers to functions and nothing else.
+machine::LlvmCalls calls_of(const std::vector<std::uintptr_t>& addresses) {
+    machine::LlvmCalls calls{};
+    static_assert(sizeof calls % sizeof addresses[0] == 0);
+    if (addresses.size() != sizeof calls / sizeof addresses[0])
+        throw nb::value_error("expected one address for each function that machines are made and changed with");
+    std::memcpy(&calls, addresses.data(), sizeof calls);
+    return calls;
+}
+
+void configure(unsigned image, const std::vector<std::uintptr_t>& addresses) {
+    machine::configure(image, calls_of(addresses), cannot_make);
+}
+
+}  // namespace
+
+void add_machines(nb::module_& m) {
+    nb::enum_<machine::Use>(m, "MachineUse")
+        .value("work", machine::Use::work)
+        .value("begin", machine::Use::begin)
+        .value("end", machine::Use::end)
+        .value("reset_options", machine::Use::reset_options);
+    m.def("pack_machine_use", &machine::pack, "use"_a, "argument"_a,
+          "What a thunk passes on to `machine_interceptor()`.");
+    m.def(
+        "machine_interceptor", [] { return reinterpret_cast<std::uintptr_t>(&machine::optctx_use_machine); },
+        "Address of what runs before an intercepted function of a TargetMachine.");
+    m.def("configure_machines", &configure, "image"_a, "calls"_a,
+          "`calls`: addresses, in the order of native/machine/llvm.hpp. Raises RuntimeError, with nothing changed, if "
+          "the image does not check out.");
+    m.def(
+        "set_cannot_make_machine", [](nb::object tell) { cannot_make_function = new nb::object(std::move(tell)); },
+        "tell"_a,
+        "On the thread that runs LLVM, `tell` is given the reason why there is no machine for the values in force.");
+    m.def("forget_machines", &machine::forget_all, "Before machines can begin and end unseen.");
+    m.def("idle_machines", &machine::idle_variants, "Machines that are kept for later runs.");
+}

@@ -1,0 +1,156 @@
+#include "machine/llvm.hpp"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+namespace optctx::machine {
+namespace {
+
+constexpr std::size_t scratch_size = 8192;  // bytes, more than the base class of a machine takes
+using Scratch = std::array<std::uint8_t, scratch_size>;
+
+std::unique_ptr<Scratch> scratch(int fill) {
+    auto made = std::make_unique<Scratch>();
+    made->fill(static_cast<std::uint8_t>(fill));
+    return made;
+}
+
+// The bits that a setter of machines may change.
+std::vector<Bits> bits_of(void (*set)(void*, std::int32_t)) {
+    auto changed = scratch(0);
+    for (const int fill : {0x00, 0xFF}) {
+        for (const std::int32_t value : {0, 1, 2}) {
+            const auto machine = scratch(fill);
+            set(machine->data(), value);
+            for (std::size_t at = 0; at < scratch_size; ++at)
+                (*changed)[at] |= static_cast<std::uint8_t>((*machine)[at] ^ fill);
+        }
+    }
+    std::vector<Bits> bits;
+    for (std::size_t at = 0; at < scratch_size; ++at)
+        if ((*changed)[at] != 0) bits.push_back({at, (*changed)[at]});
+    return bits;
+}
+
+std::size_t size_of_options(const LlvmCalls& llvm) {
+    std::size_t size = 0;
+    for (const int fill : {0x00, 0xFF}) {
+        const auto options = scratch(fill);
+        llvm.default_options(options->data());
+        for (std::size_t at = 0; at < scratch_size; ++at)
+            if ((*options)[at] != fill) size = std::max(size, at + 1);
+        llvm.destroy_options(options->data());
+    }
+    return (size + 7) / 8 * 8;
+}
+
+void copy_bits(const std::vector<Bits>& bits, const std::uint8_t* from, std::uint8_t* to) {
+    for (const auto& [at, mask] : bits) to[at] = static_cast<std::uint8_t>((to[at] & ~mask) | (from[at] & mask));
+}
+
+std::uint64_t word_at(const void* object, std::size_t at) {
+    std::uint64_t word;
+    std::memcpy(&word, static_cast<const std::uint8_t*>(object) + at, sizeof word);
+    return word;
+}
+
+// Of one byte of a word: the bit that is set in `with` and in nothing else that the two words hold there. 0: there is
+// none, or more is different.
+std::uint64_t single_flag(std::uint64_t without, std::uint64_t with) {
+    const std::uint64_t changed = without ^ with;
+    const bool single = changed != 0 && (changed & (changed - 1)) == 0;
+    return single && (with & changed) != 0 ? changed : 0;
+}
+
+}  // namespace
+
+Options::Options(const LlvmCalls& llvm, const void* options) : llvm_(llvm), bytes_(new std::uint8_t[room]()) {
+    llvm_.copy_options(bytes_.get(), options);
+}
+
+Options::~Options() { llvm_.destroy_options(bytes_.get()); }
+
+Facts::Facts(const LlvmCalls& calls) : llvm_(calls) {
+    options_size_ = size_of_options(llvm_);
+    if (options_size_ < 64 || options_size_ > Options::room)
+        throw std::runtime_error("expected llvm::TargetOptions of 64 to 1024 bytes, found " +
+                                 std::to_string(options_size_));
+    verbosity_ = bits_of(llvm_.set_verbosity);
+    if (verbosity_.size() != 1)
+        throw std::runtime_error("expected LLVMSetTargetMachineAsmVerbosity to change one byte, found " +
+                                 std::to_string(verbosity_.size()));
+    for (const auto set : llvm_.set_others) {
+        const auto bits = bits_of(set);
+        others_.insert(others_.end(), bits.begin(), bits.end());
+    }
+}
+
+// Where a machine keeps the options that it was given: where the base class's constructor copies them to.
+std::size_t Facts::options_offset(const void* machine) const {
+    const auto defaults = scratch(0);
+    const auto made = scratch(0);
+    llvm_.default_options(defaults->data());
+    llvm_.construct(made->data(), llvm_.target(machine), {"", 0}, llvm_.triple(machine), {"", 0}, {"", 0},
+                    defaults->data());
+    std::vector<std::size_t> found;
+    for (std::size_t at = 8; at + options_size_ <= scratch_size; at += 8)
+        if (std::memcmp(made->data() + at, defaults->data(), options_size_) == 0) found.push_back(at);
+    llvm_.destroy(made->data());
+    llvm_.destroy_options(defaults->data());
+    if (found.size() != 1)
+        throw std::runtime_error("expected one llvm::TargetOptions in a TargetMachine, found " +
+                                 std::to_string(found.size()));
+    return found.front();
+}
+
+std::unique_ptr<Options> Facts::options_of(const void* machine) const {
+    const std::size_t offset = options_offset(machine);
+    auto options = std::make_unique<Options>(llvm_, static_cast<const std::uint8_t*>(machine) + offset);
+    const auto defaults = scratch(0);
+    llvm_.default_options(defaults->data());
+    std::vector<Bits> inside;
+    for (const Bits& bits : others_)
+        if (bits.at >= offset && bits.at - offset < options_size_) inside.push_back({bits.at - offset, bits.mask});
+    copy_bits(inside, defaults->data(), static_cast<std::uint8_t*>(options->address()));
+    llvm_.destroy_options(defaults->data());
+    return options;
+}
+
+// The flag is what two machines that were made alike but for it differ in; a third tells that it is no accident.
+bool Facts::made_for_jit(const void* machine, const void* options) const {
+    std::array<void*, 3> made{};
+    std::size_t size = malloc_usable_size(const_cast<void*>(machine));
+    for (std::size_t i = 0; i < made.size(); ++i) {
+        made[i] = make_like(machine, options, i == 1);
+        size = made[i] == nullptr ? 0 : std::min(size, malloc_usable_size(made[i]));
+    }
+    bool for_jit = false;
+    for (std::size_t at = 8; at + 8 <= size && !for_jit; at += 8) {
+        const std::uint64_t without = word_at(made[0], at);
+        const std::uint64_t flag = without == word_at(made[2], at) ? single_flag(without, word_at(made[1], at)) : 0;
+        for_jit = flag != 0 && (word_at(machine, at) & flag) != 0;
+    }
+    for (void* each : made)
+        if (each != nullptr) llvm_.dispose(each);
+    return for_jit;
+}
+
+void* Facts::make_like(const void* machine, const void* options, bool jit) const {
+    const std::unique_ptr<char, decltype(&std::free)> features(llvm_.features(machine), &std::free);
+    void* made = llvm_.create(
+        llvm_.target(machine), llvm_.triple(machine), llvm_.cpu(machine), {features.get(), std::strlen(features.get())},
+        options, {llvm_.reloc_model(machine), true}, {llvm_.code_model(machine), true}, llvm_.opt_level(machine), jit);
+    if (made != nullptr) carry(machine, made);
+    return made;
+}
+
+void Facts::carry(const void* from, void* to) const {
+    copy_bits(verbosity_, static_cast<const std::uint8_t*>(from), static_cast<std::uint8_t*>(to));
+}
+
+}  // namespace optctx::machine

@@ -1,0 +1,53 @@
+"""Keep TargetMachines apart by the option values that they were built from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from optctx._native import Image, configure_machines, machine_interceptor, pack_machine_use
+from optctx.engine.refusals import PlannedOption
+from optctx.image.machines import MachineFunction, find_machine_functions, machine_calls
+from optctx.image.thunks import passing_thunk
+
+__all__ = ["Machines", "belongs_to_machine"]
+
+# Constructors of machines and of their assembly information, and what makes parts that a module has one of.
+_FOR_WHOLE_MACHINE = re.compile(
+    r"(TargetMachine(Impl)?|MCAsmInfo\w*)C[12]E|create\w*(MCSubtargetInfo|MCAsmInfo|AsmBackend)E"
+)
+
+
+def belongs_to_machine(option: PlannedOption) -> bool:
+    """Whether LLVM reads the option only while it makes a TargetMachine, which a module has one of."""
+    return bool(option.readers) and all(_FOR_WHOLE_MACHINE.search(reader) for reader in option.readers)
+
+
+class Machines:
+    """What of TargetMachines is intercepted.
+
+    `intercepted`: functions by address. `refusal`: why there are none, or an empty string.
+    """
+
+    def __init__(self, image: Image, index: int) -> None:
+        """Run functions of the image on scratch memory; change nothing of LLVM's."""
+        self.intercepted: dict[int, MachineFunction]
+        self.intercepted, missing = find_machine_functions(image)
+        calls, unknown = machine_calls(image)
+        self.refusal = ""
+        if missing or unknown:
+            self.refusal = f"expected the functions {', '.join([*missing, *unknown])}, found none"
+        else:
+            try:
+                configure_machines(index, calls)
+            except RuntimeError as error:
+                self.refusal = str(error)
+        if self.refusal:
+            self.intercepted = {}
+
+    def thunks(self) -> Iterable[tuple[int, bytes]]:
+        """The code to put in the way of each function, by its address."""
+        passing = machine_interceptor()
+        for address, function in self.intercepted.items():
+            entry = pack_machine_use(function.use, function.argument)
+            yield address, passing_thunk(address, entry, passing)

@@ -1,0 +1,117 @@
+"""One TargetMachine for compilations under many option values, and what each of them must give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import binding
+from support import X86
+
+from optctx import OptionContext, emit_assembly, emit_object, run_passes
+from optctx.fresh import FreshProcess, Job
+
+__all__ = ["CASES", "EMITS", "PASSES", "SOURCE", "Options", "compiled", "expected", "make_machine"]
+
+Options = dict[str, object]
+
+PASSES = "default<O2>"
+# A switch (bit tests and jump tables), code that is never reached, a division, calls, an address.
+SOURCE = """
+@table = global [64 x i64] zeroinitializer
+declare void @other()
+declare void @stop() noreturn
+define i64 @choose(i64 %x, i64 %y) {
+  switch i64 %x, label %none [
+    i64 1, label %one
+    i64 4, label %one
+    i64 9, label %one
+    i64 11, label %two
+    i64 12, label %three
+    i64 13, label %four
+    i64 14, label %two
+  ]
+one:
+  %s = sdiv i64 %y, %x
+  ret i64 %s
+two:
+  call void @other()
+  %p = getelementptr i64, ptr @table, i64 %x
+  %v = load i64, ptr %p
+  ret i64 %v
+three:
+  call void @stop()
+  unreachable
+four:
+  %a = icmp sgt i64 %y, 5
+  %q = load i64, ptr @table
+  %b = icmp slt i64 %q, 500
+  %c = and i1 %a, %b
+  br i1 %c, label %two, label %none
+none:
+  switch i64 %y, label %end [
+    i64 1, label %some
+    i64 14, label %some
+    i64 29, label %some
+  ]
+some:
+  call void @other()
+  br label %end
+end:
+  ret i64 0
+}
+"""
+# What LLVM reads while it makes a machine, a subtarget, or a pipeline that writes to the machine. Per triple:
+# sets of options, each of which changes the assembly of SOURCE.
+CASES: dict[str, tuple[Options, ...]] = {
+    X86: (
+        {"x86-asm-syntax": "intel"},
+        {"trap-unreachable": True},
+        {"min-bit-test-cmps": 100},
+        {"jump-is-expensive": True},
+        {"fast-isel": True},
+    ),
+    "aarch64-unknown-linux-gnu": (
+        {"trap-unreachable": True},
+        {"min-bit-test-cmps": 100},
+        {"global-isel": True},
+        {"aarch64-min-jump-table-entries": 2},
+    ),
+    "powerpc64le-unknown-linux-gnu": (
+        {"trap-unreachable": True},
+        {"ppc-min-bit-test-cmps": 100},
+        {"ppc-min-jump-table-entries": 2},
+    ),
+    "hexagon-unknown-elf": ({"hexagon-long-calls": True}, {"trap-unreachable": True}),
+    "riscv64-unknown-linux-gnu": ({"trap-unreachable": True}, {"min-bit-test-cmps": 100}),
+}
+EMITS: dict[str, Callable[[Any, Any], bytes]] = {
+    "emit_assembly": lambda module, machine: emit_assembly(module, machine).encode(),
+    "emit_object": emit_object,
+    "llvmlite's assembly": lambda module, machine: machine.emit_assembly(module).encode(),
+    "llvmlite's object": lambda module, machine: bytes(machine.emit_object(module)),
+}
+
+
+def make_machine(triple: str = X86, cpu: str = "") -> Any:
+    return binding.Target.from_triple(triple).create_target_machine(cpu, opt=2, codemodel="default")
+
+
+def compiled(machine: Any, emit: str = "emit_assembly", source: str = SOURCE) -> bytes:
+    """The source, through the passes and emitted by the machine, under the values of this thread."""
+    with binding.create_context() as context, binding.parse_assembly(source, context) as module:
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        run_passes(module, PASSES, target_machine=machine)
+        return EMITS[emit](module, machine)
+
+
+def expected(
+    fresh: FreshProcess, triple: str, options: Options, emit: str = "emit_assembly", cpu: str = ""
+) -> bytes:
+    """What a fresh process gives with these options set for the whole of it."""
+    arguments = tuple(OptionContext(options, base="defaults").args())
+    kind = "assembly" if "assembly" in emit else "object"
+    result = fresh.compile(Job(SOURCE, PASSES, arguments, triple, cpu, emit=kind))
+    assert result.error is None, result.error
+    return result.code

@@ -1,0 +1,270 @@
+"""One TargetMachine under many option values: each compilation is as in a fresh process with these values."""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+from llvmlite import binding
+from shared_machines import CASES, EMITS, SOURCE, Options, compiled, expected, make_machine
+from support import X86, in_threads, run_python
+
+from optctx import OptionContext, OptionValueError, emit_assembly, record
+from optctx._native import forget_machines, idle_machines
+from optctx.fresh import FreshProcess
+from optctx.image.handles import target_machine_address
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+
+INTEL: Options = {"x86-asm-syntax": "intel"}
+TRAPS: Options = {"trap-unreachable": True}
+
+
+@pytest.fixture
+def machine() -> Iterator[Any]:
+    with make_machine() as made:
+        yield made
+
+
+def under(options: Options | None) -> Any:
+    return nullcontext() if options is None else OptionContext(options, base="defaults")
+
+
+@pytest.mark.parametrize("emit", EMITS)
+def test_whoever_uses_the_machine_first_leaves_nothing_in_it(fresh: FreshProcess, emit: str) -> None:
+    for options in ({"min-bit-test-cmps": 100}, TRAPS):
+        scoped, plain = (expected(fresh, X86, each, emit) for each in (options, {}))
+        assert scoped != plain
+        for order in ((None, options, None), (options, None, options), (options, {}, None)):
+            with make_machine() as machine:
+                for each in order:
+                    with under(each):
+                        assert compiled(machine, emit) == (scoped if each else plain)
+
+
+@pytest.mark.parametrize("emit", EMITS)
+def test_a_machine_that_is_made_inside_a_scope_belongs_to_no_scope(fresh: FreshProcess, emit: str) -> None:
+    with OptionContext(TRAPS):
+        machine = make_machine()
+    with machine:
+        assert compiled(machine, emit) == expected(fresh, X86, {}, emit)
+        with OptionContext({"min-bit-test-cmps": 100}):
+            assert compiled(machine, emit) == expected(fresh, X86, {"min-bit-test-cmps": 100}, emit)
+        with OptionContext(TRAPS):
+            assert compiled(machine, emit) == expected(fresh, X86, TRAPS, emit)
+        assert compiled(machine, emit) == expected(fresh, X86, {}, emit)
+
+
+@pytest.mark.parametrize("triple", CASES)
+def test_in_random_order_on_one_machine_for_each_target(fresh: FreshProcess, triple: str) -> None:
+    cases: list[Options] = [{}, *CASES[triple]]
+    references = [expected(fresh, triple, options) for options in cases]
+    assert all(reference != references[0] for reference in references[1:])
+    order = random.Random(triple).choices(range(len(cases)), k=8 * len(cases))
+    with make_machine(triple) as machine:
+        for index in order:
+            with under(cases[index] or None):
+                assert compiled(machine) == references[index], cases[index]
+
+
+def test_several_threads_share_one_machine(fresh: FreshProcess) -> None:
+    cases: list[Options] = [{}, *CASES[X86]]
+    references = [expected(fresh, X86, options) for options in cases]
+    with make_machine() as machine:
+
+        def work(seed: int) -> None:
+            for index in random.Random(seed).choices(range(len(cases)), k=25):
+                with under(cases[index] or None):
+                    assert compiled(machine) == references[index], cases[index]
+
+        in_threads([functools.partial(work, seed) for seed in range(4)])
+
+
+def test_values_of_the_whole_process_reach_machines_outside_scopes_as_ever() -> None:
+    run_python("""
+    from llvmlite import binding
+    from shared_machines import compiled, make_machine
+    import optctx
+    from optctx import OptionContext
+
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    early = make_machine()
+    plain = compiled(early)
+    optctx.attach()
+    late = make_machine()
+    binding.set_option("", "-trap-unreachable")
+    new = make_machine()
+    traps = compiled(new)
+    assert traps != plain
+    assert compiled(early) == compiled(late) == plain  # what stock LLVM does
+    for machine in (early, late, new):
+        with OptionContext({}):
+            assert compiled(machine) == traps
+        with OptionContext({}, base="defaults"):
+            assert compiled(machine) == plain
+    assert compiled(early) == compiled(late) == plain
+    """)
+
+
+def test_a_machine_that_was_made_and_used_before_attaching_is_as_good(fresh: FreshProcess) -> None:
+    said = run_python("""
+    from llvmlite import binding
+    from shared_machines import compiled, make_machine
+    from optctx import OptionContext
+
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    machine = make_machine()
+    with binding.create_context() as own:
+        with binding.parse_assembly("define void @f() { ret void }", own) as module:
+            machine.emit_assembly(module)
+    with OptionContext({"trap-unreachable": True, "min-bit-test-cmps": 100}):
+        print(compiled(machine).hex())
+    print(compiled(machine).hex())
+    """)
+    both: Options = {"trap-unreachable": True, "min-bit-test-cmps": 100}
+    assert said.split() == [expected(fresh, X86, options).hex() for options in (both, {})]
+
+
+def test_a_bound_context_has_its_own_machine(fresh: FreshProcess, llvm_context: Any, machine: Any) -> None:
+    assert compiled(machine) == expected(fresh, X86, {})
+    with binding.parse_assembly("define void @f() { unreachable }", llvm_context) as module:
+        plain = machine.emit_assembly(module)
+    OptionContext({**TRAPS, **INTEL}).bind(llvm_context)
+    for emit in (machine.emit_assembly, lambda module: emit_assembly(module, machine)):
+        with binding.parse_assembly("define void @f() { unreachable }", llvm_context) as module:
+            text = emit(module)
+            assert "ud2" in text
+            assert "intel_syntax" in text
+            assert text != plain
+    assert compiled(machine) == expected(fresh, X86, {})
+
+
+def test_two_functions_of_a_module_have_subtargets_of_their_own(machine: Any) -> None:
+    body = SOURCE[SOURCE.index("define i64 @choose") :]
+    tests = body.replace(
+        "@choose(i64 %x, i64 %y)", '@tests(i64 %x, i64 %y) "optctx"="-min-bit-test-cmps=100"'
+    )
+    plain = body.replace("@choose", "@plain")
+    head = SOURCE[: SOURCE.index("define i64 @choose")]
+
+    def functions(source: str) -> dict[str, str]:
+        text = compiled(machine, source=source).decode()
+        names = ("tests", "plain")
+        return {name: text[text.index(f"{name}:") : text.index(f".size\t{name}")] for name in names}
+
+    one, other = functions(head + tests + plain), functions(head + plain + tests)
+    assert normal(one["tests"]) == normal(other["tests"]) and normal(one["plain"]) == normal(other["plain"])
+    assert normal(one["tests"]) != normal(one["plain"]).replace("plain", "tests")
+    with OptionContext({"min-bit-test-cmps": 100}):
+        all_tests = functions(head + tests + plain)
+    assert normal(all_tests["plain"]).replace("plain", "tests") == normal(one["tests"])
+    unmarked = functions(head + tests.replace('"optctx"="-min-bit-test-cmps=100"', "") + plain)
+    assert normal(unmarked["tests"]) == normal(one["plain"]).replace("plain", "tests")
+
+
+def normal(text: str) -> str:
+    """Without the numbers of labels and functions."""
+    return re.sub(r"\.?L[A-Za-z_]*\d+(_\d+)?", "L", text)
+
+
+@pytest.mark.parametrize("option", ["-x86-asm-syntax=intel", "-trap-unreachable"])
+def test_what_is_read_for_a_whole_machine_is_no_option_of_a_function(machine: Any, option: str) -> None:
+    source = SOURCE.replace("@choose(i64 %x, i64 %y)", f'@choose(i64 %x, i64 %y) "optctx"="{option}"')
+    name = option.strip("-").partition("=")[0]
+    with pytest.raises(OptionValueError, match=f"{name}.*machine"):
+        compiled(machine, source=source)
+
+
+def test_verbosity_is_carried_over(machine: Any) -> None:
+    with OptionContext(INTEL):
+        quiet = compiled(machine)
+        machine.set_asm_verbosity(True)
+        assert len(compiled(machine)) > len(quiet)
+        machine.set_asm_verbosity(False)
+        assert compiled(machine) == quiet
+
+
+def test_machines_are_kept_for_the_next_run_and_go_with_the_one_they_are_for(machine: Any) -> None:
+    forget_machines()
+    with OptionContext(INTEL):
+        first = compiled(machine)
+        assert idle_machines() == 1
+        assert compiled(machine) == first and idle_machines() == 1
+    with OptionContext({**INTEL, "unroll-count": 3}):
+        compiled(machine)
+    assert idle_machines() == 2
+    machine.close()
+    assert idle_machines() == 0
+
+
+def test_not_more_than_so_many_are_kept(machine: Any) -> None:
+    forget_machines()
+    for count in range(40):
+        with OptionContext({"min-bit-test-cmps": 100 + count}):
+            compiled(machine)
+    assert idle_machines() == 32
+
+
+def test_an_address_that_is_used_again_is_another_machine(fresh: FreshProcess) -> None:
+    """A machine at the address of one that is gone has nothing of it: another processor, other scopes."""
+    addresses = set()
+    references = {cpu: expected(fresh, X86, TRAPS, cpu=cpu) for cpu in ("", "znver4")}
+    for index in range(30):
+        cpu = ("", "znver4")[index % 2]
+        with under(TRAPS if index % 3 else None), make_machine(cpu=cpu) as made:
+            addresses.add(target_machine_address(made))
+            with OptionContext(TRAPS):
+                assert compiled(made) == references[cpu]
+    assert len(addresses) < 30
+
+
+def test_what_a_machine_was_built_from_is_recorded_at_each_use(machine: Any) -> None:
+    context = OptionContext(TRAPS)
+    for _ in range(2):
+        with context, record() as log:
+            compiled(machine)
+        assert {"trap-unreachable", "min-bit-test-cmps", "x86-asm-syntax"} <= set(log.names)
+        with OptionContext({"x86-asm-syntax": "intel"}, unread="error"):
+            compiled(machine)
+
+
+def test_detaching_disposes_of_what_is_kept() -> None:
+    run_python("""
+    from llvmlite import binding
+    from shared_machines import compiled, make_machine
+    import optctx
+    from optctx import OptionContext
+    from optctx._native import idle_machines
+
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    machine = make_machine()
+    for _ in range(2):
+        with OptionContext({"trap-unreachable": True}):
+            traps = compiled(machine)
+        assert idle_machines() == 1
+        optctx.detach()
+        assert idle_machines() == 0
+        assert compiled(machine) != traps
+    """)
+
+
+def test_a_library_without_a_function_that_this_needs_says_so() -> None:
+    run_python("""
+    import optctx
+    from optctx.image import machines
+    from support import unrolled
+
+    machines._CALLS = (*machines._CALLS, "LLVMMissing")
+    [image] = optctx.info()["images"]
+    assert image["shared_machines"] == "expected the functions LLVMMissing, found none"
+    with optctx.OptionContext({"unroll-count": 3}):
+        assert unrolled() == 3
+    """)

@@ -1,0 +1,128 @@
+"""MCJIT, LLJIT and llvmlite's pass managers with one TargetMachine under many option values."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from llvmlite import binding
+from shared_machines import make_machine
+
+from optctx import OptionContext
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+
+# A call that never returns: LLVM puts a trap (ud2) after it only with this option.
+OPTIONS = {"trap-unreachable": True}
+NEVER = "declare void @abort()\ndefine void @{0}() {{\n  call void @abort()\n  unreachable\n}}\n"
+AFTER = "define void @{0}_after() {{ ret void }}\n"
+TRAP = b"\x0f\x0b"
+
+
+def code_at(address: int, end: int) -> bytes:
+    return ctypes.string_at(address, end - address)
+
+
+def traps(engine: Any, name: str) -> bool:
+    """Whether the function that MCJIT made has a trap."""
+    address, end = (engine.get_function_address(each) for each in (name, f"{name}_after"))
+    assert 0 < end - address < 4096
+    return TRAP in code_at(address, end)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 0), (1, 0, 1)])
+def test_mcjit_compiles_under_the_values_of_the_scope_that_it_runs_in(order: tuple[int, ...]) -> None:
+    with binding.create_mcjit_compiler(binding.parse_assembly(""), make_machine()) as engine:
+        for number, inside in enumerate(order):
+            name = f"never{number}"
+            engine.add_module(binding.parse_assembly((NEVER + AFTER).format(name)))
+            with OptionContext(OPTIONS if inside else {}):
+                engine.finalize_object()
+            assert traps(engine, name) == bool(inside)
+        engine.add_module(binding.parse_assembly((NEVER + AFTER).format("outside")))
+        engine.finalize_object()
+        assert not traps(engine, "outside")
+
+
+def test_a_jit_that_is_made_inside_a_scope_compiles_outside_with_other_values() -> None:
+    with OptionContext(OPTIONS):
+        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), make_machine())
+    with engine:
+        engine.add_module(binding.parse_assembly((NEVER + AFTER).format("outside")))
+        engine.finalize_object()
+        assert not traps(engine, "outside")
+
+
+def test_mcjit_compiles_a_bound_module_with_what_is_bound(llvm_context: Any) -> None:
+    OptionContext(OPTIONS).bind(llvm_context)
+    with binding.create_mcjit_compiler(binding.parse_assembly(""), make_machine()) as engine:
+        engine.add_module(binding.parse_assembly((NEVER + AFTER).format("bound"), llvm_context))
+        engine.add_module(binding.parse_assembly((NEVER + AFTER).format("unbound")))
+        engine.finalize_object()
+        assert traps(engine, "bound")
+        assert not traps(engine, "unbound")
+
+
+@pytest.fixture
+def lljit() -> Iterator[Any]:
+    with binding.create_lljit_compiler(make_machine(), suppress_errors=True) as made:
+        yield made
+
+
+def linked(jit: Any, name: str) -> Any:
+    """A library of the two functions, in this order, which nothing has compiled yet."""
+    builder = binding.JITLibraryBuilder().add_ir((NEVER + AFTER).format(name)).add_current_process()
+    builder.export_symbol(name).export_symbol(f"{name}_after")
+    return builder.link(jit, name)
+
+
+def test_lljit_compiles_under_the_values_of_the_scope_that_looks_up(lljit: Any) -> None:
+    for number, inside in enumerate((0, 1, 0, 1)):
+        name = f"never{number}"
+        with OptionContext(OPTIONS if inside else {}):
+            tracker = linked(lljit, name)
+        assert (TRAP in code_at(tracker[name], tracker[f"{name}_after"])) == bool(inside)
+
+
+def test_a_pass_builder_that_was_made_outside_asks_the_machine_of_the_scope() -> None:
+    """The width of a vector comes from the subtarget."""
+    source = """
+    define void @scale(ptr noalias %out, ptr noalias %in) {
+    entry:
+      br label %loop
+    loop:
+      %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+      %from = getelementptr float, ptr %in, i64 %i
+      %value = load float, ptr %from
+      %scaled = fmul float %value, 3.0
+      %to = getelementptr float, ptr %out, i64 %i
+      store float %scaled, ptr %to
+      %next = add nuw nsw i64 %i, 1
+      %more = icmp slt i64 %next, 4096
+      br i1 %more, label %loop, label %done
+    done:
+      ret void
+    }
+    """
+    target = binding.Target.from_triple("aarch64-unknown-linux-gnu")
+
+    def vectorised(machine: Any, builder: Any) -> str:
+        with binding.create_context() as context, binding.parse_assembly(source, context) as module:
+            module.triple, module.data_layout = machine.triple, str(machine.target_data)
+            builder.getModulePassManager().run(module, builder)
+            return str(module)
+
+    bits = OptionContext({"aarch64-sve-vector-bits-min": 512, "aarch64-sve-vector-bits-max": 512})
+    with target.create_target_machine("generic", "+sve2") as machine:
+        tuning = binding.create_pipeline_tuning_options(speed_level=3)
+        tuning.loop_vectorization = True
+        builder = binding.create_pass_builder(machine, tuning)
+        plain = vectorised(machine, builder)
+        with bits:
+            wide = vectorised(machine, builder)
+        assert vectorised(machine, builder) == plain
+        assert wide != plain
+        with bits, target.create_target_machine("generic", "+sve2") as own:
+            assert vectorised(own, binding.create_pass_builder(own, tuning)) == wide
