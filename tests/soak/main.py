@@ -89,13 +89,19 @@ class Soak:
         )
 
 
+def _listed() -> str:
+    """The kinds of operations, for the help."""
+    lines = [f"  {name:15}{kind.fails and 'only if asked for: '}{kind.fails}" for name, kind in KINDS.items()]
+    return "\n".join(["kinds of operations:", *lines])
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 if nothing was found, 1 if something was."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.soak",
         description=__doc__,
-        epilog=f"kinds: {', '.join(name if kind.holds else f'({name})' for name, kind in KINDS.items())}; "
-        "those in parentheses run only if asked for",
+        epilog=_listed(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--minutes", type=float, default=1)
     parser.add_argument("--operations", type=int, default=1 << 31, help="of each thread, at most")
