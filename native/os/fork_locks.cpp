@@ -88,6 +88,20 @@ ForkSafeMutex::ForkSafeMutex(Rank rank) : rank_(rank) { ForkLocks::get().enrol(*
 
 ForkSafeMutex::~ForkSafeMutex() { ForkLocks::get().drop(*this); }
 
+void ForkSafeCondition::wait_once(ForkSafeLock& lock, std::optional<std::chrono::nanoseconds> time) {
+    const std::uint32_t seen = notified_.load();
+    ++waiters_;
+    lock.unlock();
+    sleep_while(notified_, seen, time);
+    lock.lock();
+    --waiters_;
+}
+
+void ForkSafeCondition::notify_all() noexcept {
+    notified_.fetch_add(1);
+    if (waiters_ > 0) wake_all(notified_);
+}
+
 bool repair_after_fork(void (*repair)() noexcept) {
     ForkLocks::get().add(repair);
     return true;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 
 namespace optctx::os {
 
@@ -76,28 +78,25 @@ private:
 
 using ForkSafeLock = std::unique_lock<ForkSafeMutex>;
 
-// A condition variable without a record of its waiters, which std::condition_variable keeps and waits for: in a child
-// they never come.
+// A condition variable that counts notifications. std::condition_variable keeps a record of its waiters and waits for
+// them, which in a child never come.
 class ForkSafeCondition {
 public:
     // Returns when `ready()`, which is called with the lock held, is true.
     template <class Ready>
     void wait(ForkSafeLock& lock, const Ready& ready) {
-        while (!ready()) {
-            const std::uint32_t seen = notified_.load();
-            lock.unlock();
-            notified_.wait(seen);
-            lock.lock();
-        }
+        while (!ready()) wait_once(lock, std::nullopt);
     }
+    // Returns when it was notified, when the time is over, or earlier.
+    void wait_for(ForkSafeLock& lock, std::chrono::nanoseconds time) { wait_once(lock, time); }
     // Call with the lock held.
-    void notify_all() noexcept {
-        notified_.fetch_add(1);
-        notified_.notify_all();
-    }
+    void notify_all() noexcept;
 
 private:
+    void wait_once(ForkSafeLock& lock, std::optional<std::chrono::nanoseconds> time);
+
     std::atomic<std::uint32_t> notified_{0};
+    std::uint32_t waiters_ = 0;  // at most; guarded by the lock. In a child those of the parent are among them.
 };
 
 // Has `repair` called in every child of fork, with all mutexes held, so that counts of threads are right again. Locking

@@ -4,8 +4,11 @@
 
 #include <sys/types.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -113,6 +116,11 @@ std::size_t page_size();
 
 // Writes to standard error, past every buffer; where that fails, nobody could be told.
 void say(const std::string& text) noexcept;
+
+// Sleeps while the word has that value, until `wake_all`, until the time is over, or for no reason.
+void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value,
+                 std::optional<std::chrono::nanoseconds> time) noexcept;
+void wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 
 // Sleeps until the process ends.
 [[noreturn]] void stop_this_thread() noexcept;

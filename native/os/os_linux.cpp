@@ -2,8 +2,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -11,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -219,6 +222,18 @@ std::size_t page_size() { return size_of_page; }
 
 void say(const std::string& text) noexcept {
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value,
+                 std::optional<std::chrono::nanoseconds> time) noexcept {
+    const auto given = time.value_or(std::chrono::nanoseconds(0));
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(given);
+    const timespec limit{static_cast<time_t>(seconds.count()), static_cast<long>((given - seconds).count())};
+    syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, time ? &limit : nullptr, nullptr, 0);
+}
+
+void wake_all(const std::atomic<std::uint32_t>& word) noexcept {
+    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
 void stop_this_thread() noexcept {
