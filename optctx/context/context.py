@@ -214,9 +214,10 @@ class OptionContext(Mapping[str, Value]):
         any pass has run; with "warn" it goes on under the scope of the thread, with a
         ContextMismatchWarning.
 
-        PipelineTuningOptions see the scope of the thread that makes them. llvmlite's LLJIT gets a module as text (`JITLibraryBuilder.add_ir(module)`), which it
-        parses into an LLVMContext of its own: what is bound when the module is added goes with it, to stay.
-        Text that was made of the module elsewhere (`add_ir(str(module))`) has no binding.
+        PipelineTuningOptions see the scope of the thread that makes them. llvmlite's LLJIT gets a module as
+        text (`JITLibraryBuilder.add_ir(module)`), which it parses into an LLVMContext of its own: what is
+        bound when the module is added goes with it, to stay. Text that was made of the module elsewhere
+        (`add_ir(str(module))`) has no binding.
 
         Raises TypeError for anything that is not llvmlite's, OptctxError for a closed LLVMContext,
         ScopeError if it is bound already, ProcessWideOptionError for a context that changes the whole
