@@ -4,6 +4,9 @@
 #include "bindings.hpp"
 #include "gil.hpp"
 #include "patch/pointers.hpp"
+#include "scoping.hpp"
+#include "view/attachment.hpp"
+#include "view/orphans.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -137,9 +140,14 @@ void add_bind(nb::module_& m) {
         [](std::uintptr_t llvm_context, std::shared_ptr<view::Context> context, nb::object owner,
            bind::OnMismatch on_mismatch) {
             drop_orphans();
-            auto binding =
+            const auto binding =
                 std::make_shared<const bind::Binding>(std::move(context), on_mismatch, owner.release().ptr());
-            return bind::bind(pointer(llvm_context), std::move(binding));
+            for (;;) {
+                if (!view::is_attached()) scoping::attach();
+                if (!bind::bind(pointer(llvm_context), binding)) return false;
+                if (view::is_attached()) return true;
+                bind::unbind(pointer(llvm_context));  // another thread detached before this one was counted
+            }
         },
         "llvm_context"_a, "context"_a, "owner"_a, "on_mismatch"_a, "False if the LLVMContext is bound already.");
     m.def(

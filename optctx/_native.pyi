@@ -1,7 +1,10 @@
 """Native part of optctx: image, patching, views. Not a public interface."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+import contextlib
 import enum
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 
 class Symbol:
@@ -444,21 +447,30 @@ def read_set(address: int) -> list[bool | int | int | float | str]: ...
 def use_task_variable(variable: object) -> None:
     """The ContextVar in which tasks keep the mark of their innermost scope."""
 
-def enter(context: object, owner: object, /) -> bool:
+def set_scope_helpers(attach: object, check_in_line: object, cannot_enter: object, cannot_leave: object, judge: object) -> None:
     """
-    False, and nothing is done, if this thread is not in line with the running task.
-    """
-
-def leave(context: Context, /) -> object:
-    """
-    None. Or (mark, token) of the scope, and nothing is done, if it was entered in another contextvars.Context than the one that is current.
+    What entering and leaving call before they change anything, or when they are done: attach(), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), which return exceptions, judge(context, failed).
     """
 
-def enter_beside(context: object, owner: object) -> None:
-    """As `enter`, in line or not."""
+R = TypeVar("R")
 
-def leave_beside(context: Context) -> None:
-    """As `leave`; the Context in which it was entered was told already."""
+def inside(manager: contextlib.AbstractContextManager[object], function: Callable[..., R], /, *arguments: object) -> R:
+    """
+    `with manager: return function(*arguments)`, with no instruction of the interpreter between the two.
+    """
+
+class ScopeBase:
+    def _give(self, native: Context, judged: bool, /) -> None: ...
+    def _run(self, function: object, arguments: tuple[object, ...], keywords: dict[str, Any], /) -> object: ...
+    @property
+    def _native(self) -> Context: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None: ...
 
 def in_line() -> bool:
     """Whether LLVM sees on this thread what the running task is inside of."""
@@ -643,6 +655,23 @@ class PointerTransaction:
 def place_code(code: bytes, near_begin: int, near_end: int) -> int:
     """Address of executable memory that holds the code, for ever."""
 
+def is_attached() -> bool:
+    """Whether scopes reach LLVM now."""
+
+def redirect(code: Transaction, tables: PointerTransaction) -> None:
+    """Commits both, all or none; scopes reach LLVM then."""
+
+def restore(code: Transaction, tables: PointerTransaction) -> tuple[int, int, int]:
+    """
+    Undoes `redirect`, all or none, if nothing uses it: (LLVMContexts that are bound, scopes that are entered, blocks that record), all 0 if it was undone.
+    """
+
+def set_attached() -> None:
+    """Where no code has to be changed."""
+
+def set_detached() -> tuple[int, int, int]:
+    """The counts of `restore`."""
+
 class Place:
     """Where to read: in a context, and in LLVM's own storage."""
 
@@ -665,13 +694,11 @@ class UnwatchedError(RuntimeError):
     pass
 
 class Recorder:
-    """What LLVM reads on one thread, from start to stop."""
+    """What LLVM reads on one thread, while its block is entered."""
 
     @staticmethod
-    def start(space: Space) -> Recorder:
-        """On this thread."""
-
-    def stop(self) -> None: ...
+    def make(space: Space) -> Recorder:
+        """To be started by the block that has it."""
 
     def gather(self) -> None:
         """Takes over what recorders inside it have seen so far."""
@@ -688,6 +715,15 @@ class Recorder:
         """
         [(context, or None outside every scope, indexes of the readers that read)].
         """
+
+class RecordingBase:
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None: ...
 
 def active_recorders() -> int:
     """Blocks that record at this moment, over all threads."""

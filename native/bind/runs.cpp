@@ -1,5 +1,6 @@
 #include "bind/runs.hpp"
 
+#include "view/orphans.hpp"
 #include "view/scope.hpp"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 #include "view/scope.hpp"
 
 #include "os/os.hpp"
+#include "view/orphans.hpp"
 #include "view/per_thread.hpp"
 #include "view/process_wide.hpp"
 #include "view/recorder.hpp"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
-#include <mutex>
 #include <tuple>
 #include <utility>
 
@@ -28,6 +28,7 @@ struct Level {
     Mark shown;            // while it is the last one
     Mark previous;         // shown before
     std::size_t call = 0;  // which of the calls under way
+    bool abandoned = false;
 
     bool is_scope(Mark mark) const noexcept { return reason == Reason::scope && entry.mark == mark; }
     // Of a context, and not only another frame's values once more.
@@ -40,13 +41,6 @@ std::atomic<Way*> chosen_way{nullptr};
 std::atomic<std::size_t> active{0};
 std::atomic<bool> ending{false};
 std::atomic<bool> follows{false};
-std::mutex orphan_mutex;
-std::atomic<bool> orphaned{false};
-std::vector<void*>& orphans() {
-    static auto* list = new std::vector<void*>;  // outlives every thread
-    return *list;
-}
-
 struct Stack {
     Levels levels;
     // While switches are followed: what the running task was inside of elsewhere. LLVM sees its values at once, but
@@ -56,6 +50,7 @@ struct Stack {
     Mark shown = nullptr;
     std::size_t calls = 0;    // into LLVM, under way
     std::size_t bridged = 0;  // of these, with a level
+    std::size_t abandoned = 0;
 
     // A thread that ends inside scopes leaves them, innermost first. Not where the process ends with it: LLVM's own
     // objects are about to go, and nobody who waits may be let in any more. But their destructors must not read through
@@ -92,6 +87,7 @@ struct Stack {
     // Takes a level out; what it shows is not shown any more.
     Entry take(Levels::iterator at) noexcept {
         if (at->counts()) active.fetch_sub(1, std::memory_order_relaxed);
+        if (at->abandoned) --abandoned;
         const Level* outer = at == levels.begin() ? nullptr : &*std::prev(at);
         Level* above = std::next(at) == levels.end() ? nullptr : &*std::next(at);
         way().leave(at->frame, outer == nullptr ? nullptr : &outer->frame, above == nullptr ? nullptr : &above->frame);
@@ -118,6 +114,15 @@ struct Stack {
         return std::find_if(levels.begin(), levels.end(), [mark](const Level& level) { return level.is_scope(mark); });
     }
 
+    // Whether it can be left now. Where switches are followed any level can, unless LLVM is at work inside.
+    bool is_free(Levels::iterator at) noexcept {
+        if (!follows_switches()) return std::next(at) == levels.end();
+        const Mark mark = at->entry.mark;
+        return std::none_of(at, levels.end(), [mark](const Level& level) {
+            return level.reason == Reason::borrowed && level.shown == mark;
+        });
+    }
+
     Levels::iterator find_to_leave(const Context& context, Mark task) noexcept {
         const auto own = [&](const Level& level) {
             return level.reason == Reason::scope && level.frame.context.get() == &context;
@@ -132,11 +137,7 @@ struct Stack {
             if (last == levels.rend()) return levels.end();
             at = std::prev(last.base());
         }
-        const Mark mark = at->entry.mark;
-        const bool used = std::any_of(at, levels.end(), [mark](const Level& level) {
-            return level.reason == Reason::borrowed && level.shown == mark;  // LLVM is at work inside
-        });
-        return own(*at) && !used ? at : levels.end();
+        return own(*at) && is_free(at) ? at : levels.end();
     }
 
     // What LLVM sees. Where tasks are switched that need not be the last level.
@@ -218,6 +219,7 @@ void after_fork_in_child() {
         std::count_if(stack.levels.begin(), stack.levels.end(), [](const Level& level) { return level.counts(); });
     active = static_cast<std::size_t>(counted);
     count_recorders_again();
+    only_this_thread_abandons();
     forget_who_changes();
     way().after_fork_in_child(stack.innermost());
     raise_flags_again();
@@ -289,7 +291,25 @@ Entry to_leave(const Context& context, Mark task) {
         "this thread is not inside it: it was not entered, was left already, or was entered on another thread");
 }
 
+void give_token(Mark mark, void* token) noexcept { stack.find(mark)->entry.token = token; }
+
 void leave(Mark mark) noexcept { stack.take(stack.find(mark)); }
+
+void abandon(Ticket ticket) noexcept {
+    for (Level& level : stack.levels) {
+        if (level.reason != Reason::scope || level.entry.ticket != ticket || level.abandoned) continue;
+        level.abandoned = true;
+        ++stack.abandoned;
+    }
+}
+
+bool any_abandoned() noexcept { return stack.abandoned != 0; }
+
+Entry next_abandoned() noexcept {
+    for (auto at = stack.levels.end(); at != stack.levels.begin();)
+        if ((--at)->abandoned && stack.is_free(at)) return at->entry;
+    return {};
+}
 
 bool begin_call(Mark task) noexcept {
     follow_debugging();
@@ -369,18 +389,5 @@ void end_compilation() noexcept {
 }
 
 std::size_t active_scopes() noexcept { return active.load(std::memory_order_relaxed); }
-
-void add_orphan(void* reference) noexcept {
-    const std::lock_guard lock(orphan_mutex);
-    orphaned = true;
-    orphans().push_back(reference);
-}
-
-std::vector<void*> take_orphans() {
-    if (!orphaned.load(std::memory_order_relaxed)) return {};
-    const std::lock_guard lock(orphan_mutex);
-    orphaned = false;
-    return std::exchange(orphans(), {});
-}
 
 }  // namespace optctx::view

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal, cast
 from optctx import _native
 from optctx.context.enclosing import tell
 from optctx.context.unread import judge
-from optctx.engine.attach import stay_attached
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
@@ -62,7 +61,6 @@ def bind(engine: Engine, context: OptionContext, llvm_context: ContextRef, on_mi
             f"cannot bind {context!r}: the LLVMContext at {address:#x} is bound to {bound(llvm_context)!r} "
             "already; unbind it first"
         )
-    stay_attached(engine, lambda: _native.unbind(address))
 
 
 def bound(llvm_context: ContextRef) -> OptionContext | None:

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 __all__ = [
     "begin_compilation",
     "cannot_enter",
+    "cannot_leave",
     "check_in_line",
     "follow_tasks",
     "innermost",
-    "leave_elsewhere",
 ]
 
 Mark: TypeAlias = "tuple[OptionContext, _native.Context]"  # a new one for each entry
@@ -69,35 +69,18 @@ def check_in_line(what: str) -> None:
         )
 
 
-def leave_elsewhere(context: OptionContext, left: object) -> None:
-    """Leaves a scope that was entered in another contextvars.Context, which has to be told.
-
-    So it is when the event loop closes an asynchronous generator that nobody uses any more, or when a pending
-    task is dropped. Raises ScopeError, with nothing changed, if that Context runs further out on this thread.
-    """
-    mark, token = cast("tuple[Mark, Token]", left)
-    entered_in = _context_of(token)
-    assert entered_in is not None
-    try:
-        entered_in.run(_innermost.reset, token)
-    except RuntimeError:
-        raise ScopeError(
-            f"cannot leave {context!r} here: it was entered in a contextvars.Context that runs further out "
-            "on this thread; leave it there"
-        ) from None
-    if _innermost.get(None) is mark:  # this Context is a copy of that one
-        outer = token.old_value
-        _innermost.set(None if outer is contextvars.Token.MISSING else outer)
-    _native.leave_beside(context._native)
-
-
-def cannot_enter(context: OptionContext, error: Exception) -> OptctxError:
+def cannot_enter(context: OptionContext, kind: type[Exception], text: str) -> OptctxError:
     """The error for a context that the native module would not enter."""
-    if isinstance(error, _native.GateError):
-        return ScopeError(f"cannot enter {context!r}: {error}")
-    if isinstance(error, _native.UnwatchedError):
-        return UnsupportedImageError(f"cannot tell what LLVM reads inside {context!r}: {error}")
-    return OptionValueError(f"cannot enter {context!r}: LLVM says: {str(error).strip(': ')}")
+    if issubclass(kind, _native.GateError):
+        return ScopeError(f"cannot enter {context!r}: {text}")
+    if issubclass(kind, _native.UnwatchedError):
+        return UnsupportedImageError(f"cannot tell what LLVM reads inside {context!r}: {text}")
+    return OptionValueError(f"cannot enter {context!r}: LLVM says: {text.strip(': ')}")
+
+
+def cannot_leave(context: OptionContext, text: str) -> ScopeError:
+    """The error for a scope that the native module would not leave."""
+    return ScopeError(f"cannot leave {context!r}: {text}")
 
 
 def begin_compilation(what: str) -> None:
@@ -112,7 +95,7 @@ def begin_compilation(what: str) -> None:
     except (_native.GateError, _native.ParseError, _native.UnwatchedError) as error:
         context = innermost(what)
         assert context is not None  # nothing else is entered
-        raise cannot_enter(context, error) from None
+        raise cannot_enter(context, type(error), str(error)) from None
 
 
 def follow_tasks(engine: Engine) -> None:
