@@ -374,6 +374,7 @@ NB_MODULE(_native, m) {
     add_audit(m);
     add_bind(m);
     add_attach(m);
+    add_compile(m);
     add_interface(m);
     add_record(m);
     add_drift(m);

@@ -21,8 +21,8 @@ namespace {
 // LLVMContexts that are bound, scopes that are entered, blocks that record.
 using Users = std::tuple<std::size_t, std::size_t, std::size_t>;
 
-void redirect(patch::Transaction& code, patch::PointerTransaction& tables) {
-    code.commit();
+void redirect(patch::Transaction& code, patch::PointerTransaction& tables, std::size_t fail_at) {
+    code.commit(fail_at);
     try {
         tables.commit();
     } catch (const std::exception&) {
@@ -67,7 +67,7 @@ Users restore(patch::Transaction& code, patch::PointerTransaction& tables) {
 
 void add_attach(nb::module_& m) {
     m.def("is_attached", &view::is_attached, "Whether scopes reach LLVM now.");
-    m.def("redirect", &redirect, "code"_a, "tables"_a, "Commits both, all or none; scopes reach LLVM then.");
+    m.def("redirect", &redirect, "code"_a, "tables"_a, "fail_at"_a = 0, "Commits both, all or none; scopes reach LLVM then.");
     m.def("restore", &restore, "code"_a, "tables"_a,
           "Undoes `redirect`, all or none, if nothing uses it: (LLVMContexts that are bound, scopes that are entered, "
           "blocks that record), all 0 if it was undone.");

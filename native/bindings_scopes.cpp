@@ -1,5 +1,6 @@
 // Entering and leaving contexts: a thread's scopes (view/scope.hpp) and its task's mark (task_scope.hpp), together.
 #include "bindings.hpp"
+#include "compile/keyed_locks.hpp"
 #include "gil.hpp"
 #include "native_calls.hpp"
 #include "os/os.hpp"
@@ -86,7 +87,13 @@ void add_scopes(nb::module_& m) {
         "take_turns", [] { wait_without_gil([] { view::hand_over(view::turns()); }); },
         "From now on threads share LLVM's own storage; before the first scope, and for good.");
     m.def("process_ends", &view::process_ends, "From now on threads that end stay inside their scopes.");
-    m.def("watch_forks", &view::watch_forks, "Keeps counts right in children of fork.");
+    m.def(
+        "watch_forks",
+        [] {
+            view::watch_forks();
+            compile::watch_forks();
+        },
+        "Keeps counts and locks right in children of fork.");
     m.def("active_scopes", [] {
         scoping::leave_abandoned();
         return view::active_scopes();

@@ -2,6 +2,7 @@
 
 #include "bindings.hpp"
 #include "gil.hpp"
+#include "llvmlite_lock.hpp"
 #include "native_calls.hpp"
 #include "os/os.hpp"
 #include "task_scope.hpp"
@@ -91,12 +92,14 @@ void enter_now(nb::handle native, nb::handle self, view::Ticket ticket) {
     mark.release();
 }
 
-void enter_or_refuse(nb::handle native, nb::handle self, view::Ticket ticket) {
+// Has the exceptions of entering the context raised as Python's.
+template <class Work>
+void or_refuse(nb::handle self, const Work& work) {
     const auto refuse = [self](const char* which, const std::exception& error) {
         blocks::raise(helpers->cannot_enter(self, nb::module_::import_("optctx._native").attr(which), error.what()));
     };
     try {
-        enter_now(native, self, ticket);
+        work();
     } catch (const view::gate::GateError& error) {
         refuse("GateError", error);
     } catch (const view::ParseError& error) {
@@ -119,7 +122,7 @@ nb::object enter(nb::handle self, view::Ticket ticket) {
         if (!view::is_attached()) helpers->attach();
         leave_abandoned();
         if (!view::in_line(task_scope::get().ptr())) helpers->check_in_line(self, "enter");
-        enter_or_refuse(native, self, ticket);
+        or_refuse(self, [&] { enter_now(native, self, ticket); });
         if (view::is_attached()) return nb::borrow(self);
         // Another thread detached before this one was counted.
         leave_entry(view::to_leave(*nb::cast<SharedContext>(native), task_scope::get().ptr()));
@@ -139,7 +142,7 @@ void leave(nb::handle self, bool failed) {
     }
     leave_entry(entry);
     leave_abandoned();
-    if (parts_of(self).judged) helpers->judge(self, failed);
+    judge(self, failed);
 }
 
 void abandon(nb::handle, view::Ticket ticket) noexcept {
@@ -229,6 +232,7 @@ void leave_abandoned() noexcept {
         for (const view::Ticket ticket : view::take_posted()) {
             view::abandon(ticket);
             view::Recorder::abandon(ticket);
+            llvmlite_lock::abandon(ticket);
         }
     while (view::any_abandoned()) {
         const view::Entry entry = view::next_abandoned();
@@ -240,6 +244,18 @@ void leave_abandoned() noexcept {
             return;  // tried again later
         }
     }
+}
+
+void begin_counted() {
+    leave_abandoned();
+    const nb::object mark = task_scope::get();
+    if (!view::in_line(mark.ptr())) helpers->check_in_line(nb::none(), "compile");
+    const nb::object self = mark.is_valid() ? nb::borrow(PyTuple_GetItem(mark.ptr(), 0)) : nb::none();
+    or_refuse(self, [] { begin_compilation(); });
+}
+
+void judge(nb::handle self, bool failed) {
+    if (parts_of(self).judged) helpers->judge(self, failed);
 }
 
 void set_helpers(Helpers given) { helpers = new Helpers(std::move(given)); }

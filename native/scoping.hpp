@@ -34,6 +34,10 @@ void end_library_call() noexcept;
 // Around compilations, which may wait. Throws what the native context throws, with nothing changed.
 void begin_compilation();
 void end_compilation() noexcept;
+// The same for optctx's own compilations. Raises what entering raises.
+void begin_counted();
+// Tells what LLVM did not read in a scope that was left, if the scope wants that.
+void judge(nanobind::handle scope, bool failed);
 
 // Leaves what no block of this thread holds any more, as far as that is possible now. Done wherever optctx looks.
 void leave_abandoned() noexcept;

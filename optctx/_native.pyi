@@ -1,6 +1,6 @@
 """Native part of optctx: image, patching, views. Not a public interface."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import contextlib
 import enum
 from types import TracebackType
@@ -513,7 +513,7 @@ def process_ends() -> None:
     """From now on threads that end stay inside their scopes."""
 
 def watch_forks() -> None:
-    """Keeps counts right in children of fork."""
+    """Keeps counts and locks right in children of fork."""
 
 def active_scopes() -> int: ...
 
@@ -629,13 +629,10 @@ class Binding:
 def binding_of_module(module: int) -> Binding:
     """To be bound to other LLVMContexts as well, or None."""
 
-def expect_llvm_contexts(bindings: Sequence[Binding | None]) -> None:
+def expecting_llvm_contexts(bindings: Sequence[Binding | None], function: object, *arguments) -> object:
     """
-    Binds the LLVMContexts that llvmlite's LLJIT makes on this thread from now on, in this order; None: not at all. Replaces what was expected before.
+    Calls the function, and binds the LLVMContexts that llvmlite's LLJIT makes on this thread in it, in this order; None: not at all. What a call further out still expects is put back.
     """
-
-def expected_llvm_contexts() -> list[Binding]:
-    """What this thread still expects, None for null."""
 
 class PointerTransaction:
     """Pointers in virtual function tables."""
@@ -658,7 +655,7 @@ def place_code(code: bytes, near_begin: int, near_end: int) -> int:
 def is_attached() -> bool:
     """Whether scopes reach LLVM now."""
 
-def redirect(code: Transaction, tables: PointerTransaction) -> None:
+def redirect(code: Transaction, tables: PointerTransaction, fail_at: int = 0) -> None:
     """Commits both, all or none; scopes reach LLVM then."""
 
 def restore(code: Transaction, tables: PointerTransaction) -> tuple[int, int, int]:
@@ -671,6 +668,42 @@ def set_attached() -> None:
 
 def set_detached() -> tuple[int, int, int]:
     """The counts of `restore`."""
+
+class Llvm:
+    """Functions of llvmlite's library, by address."""
+
+    def __init__(self, addresses: Mapping[str, int]) -> None: ...
+
+def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, tuning: int, text: bytes) -> tuple[bytes | None, list[bytes]]:
+    """
+    (why the pipeline does not parse, errors). `llvmlite_lock`: llvmlite's, or None where the context is not the global one; `machine` and `tuning` may be 0.
+    """
+
+def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, as_object: bool) -> tuple[bytes | None, bytes, list[bytes]]:
+    """(code, why there is none, errors)."""
+
+def compile_alone(context: int, machine: int, llvmlite_lock: object | None, function: object, *arguments) -> object:
+    """Calls the function as `run_passes` and `emit` call LLVM."""
+
+def run_counted(function: Callable[..., R], /, *arguments: object) -> R:
+    """
+    Calls the function. What the task is inside of holds, and no thread changes options process-wide meanwhile.
+    """
+
+def held() -> dict:
+    """
+    What this process holds at this moment (calls: this thread); for tests.
+    """
+
+def held_locks() -> int:
+    """
+    LLVMContexts and target machines that compilations have for themselves.
+    """
+
+def make_lock_safe(lock: object) -> None:
+    """
+    Gives llvmlite's lock native methods, which an exception at any moment cannot leave half done.
+    """
 
 class Place:
     """Where to read: in a context, and in LLVM's own storage."""

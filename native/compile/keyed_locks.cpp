@@ -1,5 +1,9 @@
 #include "compile/keyed_locks.hpp"
 
+#include "os/os.hpp"
+
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -55,6 +59,16 @@ void take_waiting(std::uintptr_t key, const Waiting& waiting) {
     }
 }
 
+void before_fork() { table->mutex.lock(); }
+void after_fork_in_parent() { table->mutex.unlock(); }
+
+void after_fork_in_child() {
+    Table* before = table;  // threads that are gone may be waiting for its condition: left behind
+    table = new Table;
+    for (const auto& [key, held] : before->held)
+        if (held.holder == std::this_thread::get_id()) table->held.emplace(key, held);
+}
+
 }  // namespace
 
 Keys in_order(Keys keys) {
@@ -91,15 +105,9 @@ std::size_t locked() noexcept {
     return table->held.size();
 }
 
-void locks_before_fork() noexcept { table->mutex.lock(); }
-void locks_after_fork_in_parent() noexcept { table->mutex.unlock(); }
-
-void locks_after_fork_in_child() noexcept {
-    table->mutex.unlock();
-    auto* now = new Table;  // threads that are gone may be waiting for the condition: left behind
-    for (const auto& [key, held] : table->held)
-        if (held.holder == std::this_thread::get_id()) now->held.emplace(key, held);
-    table = now;
+void watch_forks() {
+    static const int registered = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    if (registered != 0) throw os::OsError("pthread_atfork", 0, registered);
 }
 
 }  // namespace optctx::compile

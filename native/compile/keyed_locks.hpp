@@ -23,9 +23,7 @@ void unlock(const Keys& keys) noexcept;
 // Held by any thread.
 std::size_t locked() noexcept;
 
-// Around fork; in the child only this thread's locks are held.
-void locks_before_fork() noexcept;
-void locks_after_fork_in_parent() noexcept;
-void locks_after_fork_in_child() noexcept;
+// Keeps the locks usable around fork: in the child only this thread's are held. Idempotent.
+void watch_forks();
 
 }  // namespace optctx::compile

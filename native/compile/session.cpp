@@ -3,6 +3,7 @@
 #include "bind/table.hpp"
 #include "blocks/block.hpp"
 #include "gil.hpp"
+#include "llvmlite_lock.hpp"
 #include "native_calls.hpp"
 #include "os/os.hpp"
 #include "scoping.hpp"
@@ -42,7 +43,7 @@ nb::object travelling(std::uintptr_t llvm_context) {
     return nb::borrow(static_cast<PyObject*>(binding->owner));
 }
 
-// A block of C++ code that holds a scope or a lock as a `with` statement does.
+// A block of C++ code that holds a scope or a lock as a `with` statement does, and leaves it without a word.
 class Inside {
 public:
     Inside(nb::object manager, const blocks::Kind& kind) : manager_(std::move(manager)), kind_(kind) {
@@ -53,11 +54,8 @@ public:
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
     ~Inside() {
+        const nb::error_scope pending;
         if (!manager_.is_none()) kind_.abandon(manager_, ticket_);
-    }
-    // May throw; nothing is held then.
-    void leave(bool failed) {
-        if (!manager_.is_none()) kind_.leave(manager_, failed);
     }
 
 private:
@@ -66,4 +64,31 @@ private:
     view::Ticket ticket_{};
 };
 
+// Returns the scope that travelled.
+nb::object run_inside(const Need& need, const std::function<nb::object()>& work, nb::object& result) {
+    const Counted counted;
+    const Locked locked(in_order(need.target_machine == 0 ? Keys{need.llvm_context}
+                                                          : Keys{need.llvm_context, need.target_machine}));
+    const Inside llvmlite(need.llvmlite_lock, llvmlite_lock::block);
+    nb::object scope = travelling(need.llvm_context);
+    const Inside travels(scope, scoping::scope);
+    result = work();
+    return scope;
+}
+
 }  // namespace
+
+Counted::Counted() { scoping::begin_counted(); }
+Counted::~Counted() {
+    const nb::error_scope pending;
+    scoping::end_compilation();
+}
+
+nb::object run(const Need& need, const std::function<nb::object()>& work) {
+    nb::object result;
+    const nb::object scope = run_inside(need, work, result);
+    if (!scope.is_none()) scoping::judge(scope, false);  // when nothing is held any more
+    return result;
+}
+
+}  // namespace optctx::compile

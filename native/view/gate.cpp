@@ -148,6 +148,9 @@ void open() {
     s.settle();
 }
 
+std::size_t threads_inside() noexcept { return state().inside.load(); }
+bool is_closed() noexcept { return state().closed.load(); }
+
 bool only_this_thread_lives() {
     const State& before = *instance;  // its mutex may be held by a thread that is gone: left behind
     auto* now = new State;

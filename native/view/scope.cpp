@@ -317,6 +317,8 @@ bool begin_call(Mark task) noexcept {
     return stack.shown == task && !stack.shows_only_carried();
 }
 
+std::size_t calls() noexcept { return stack.calls; }
+
 void enter_for_call(Frame&& frame, Entry entry) {
     stack.push(std::move(frame), Reason::call, entry, entry.mark);
     ++stack.bridged;

@@ -64,6 +64,8 @@ Entry next_abandoned() noexcept;
 // For the length of a call into LLVM this thread shows what the task is inside of; calls nest. If nothing has to be
 // done for that, `begin_call` returns true; otherwise a frame that was let in comes next, or the call does without.
 bool begin_call(Mark task) noexcept;
+// Of this thread, under way.
+std::size_t calls() noexcept;
 // Takes over `mark`, unless it throws.
 void enter_for_call(Frame&& frame, Entry entry);
 // Returns a mark that was taken over, or null.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Literal, cast
 
 from optctx import _native
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from optctx.context.context import OptionContext
     from optctx.engine.attach import Engine
 
-__all__ = ["OnMismatch", "bind", "bound", "travelling", "unbind"]
+__all__ = ["OnMismatch", "bind", "bound", "unbind"]
 
 OnMismatch = Literal["switch", "warn", "error"]
 
@@ -69,15 +68,6 @@ def bound(llvm_context: ContextRef) -> OptionContext | None:
     Raises TypeError for anything that is not llvmlite's LLVMContext, OptctxError for a closed one.
     """
     return _bound(llvm_context_address(llvm_context))[0]
-
-
-def travelling(llvm_context: int) -> AbstractContextManager[object]:
-    """The scope that goes with an LLVMContext, by address: of what is bound to it with "switch", or no scope.
-
-    For optctx's own compilations, which read options before and after a pass manager runs, too.
-    """
-    context, mode = _bound(llvm_context)
-    return context if context is not None and mode == _native.OnMismatch.switch_over else nullcontext()
 
 
 def _bound(address: int) -> tuple[OptionContext | None, _native.OnMismatch]:

@@ -361,8 +361,8 @@ def _frozen(value: Value) -> object:
 # What `with` does beyond its native step; each before anything has changed, or after everything has.
 
 
-def _check_in_line(context: OptionContext, verb: str) -> None:
-    check_in_line(f"{verb} {context!r}")
+def _check_in_line(context: OptionContext | None, verb: str) -> None:
+    check_in_line(verb if context is None else f"{verb} {context!r}")
 
 
 def _judge(context: OptionContext, failed: bool) -> None:

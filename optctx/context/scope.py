@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from optctx.engine.attach import Engine
 
 __all__ = [
-    "begin_compilation",
     "cannot_enter",
     "cannot_leave",
     "check_in_line",
@@ -36,7 +35,7 @@ _innermost: contextvars.ContextVar[Mark | None] = contextvars.ContextVar("optctx
 _probe: contextvars.ContextVar[None] = contextvars.ContextVar("optctx probe")
 _native.use_task_variable(_innermost)
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _following = False
 
 
@@ -83,36 +82,29 @@ def cannot_leave(context: OptionContext, text: str) -> ScopeError:
     return ScopeError(f"cannot leave {context!r}: {text}")
 
 
-def begin_compilation(what: str) -> None:
-    """Lets this thread into LLVM with what its task is inside of, until `_native.end_compilation`.
-
-    Waits while options are changed process-wide. Raises what entering raises.
-    """
-    if not _native.in_line():
-        check_in_line(what)
-    try:
-        _native.begin_compilation()
-    except (_native.GateError, _native.ParseError, _native.UnwatchedError) as error:
-        context = innermost(what)
-        assert context is not None  # nothing else is entered
-        raise cannot_enter(context, type(error), str(error)) from None
-
-
 def follow_tasks(engine: Engine) -> None:
-    """From now on every call that llvmlite makes sees what its task is inside of, and so do all where the
-    interpreter reports switches of tasks and no thread waits for its turn; for whoever makes the first
-    context."""
+    """Has every call that llvmlite makes see what its task is inside of, from now on.
+
+    So do all calls where the interpreter reports switches of tasks and no thread waits for its turn. Called
+    with the first context; an exception that interrupts it leaves the rest to the next call.
+    """
+    if not _following:
+        _native.inside(_lock, _follow, engine)
+
+
+def _follow(engine: Engine) -> None:
+    """Each step is whole, and made once."""
     global _following
-    if _following:
-        return
     from llvmlite.binding import ffi  # importing optctx works without llvmlite
 
-    with _lock:
-        if not _following:
-            if engine.way.follows_tasks:
-                _native.watch_context_switches()
-            ffi.register_lock_callback(_native.begin_library_call, _native.end_library_call)
-            _following = True
+    if engine.way.follows_tasks:
+        _native.watch_context_switches()
+    lock = ffi.lib._lock
+    _native.make_lock_safe(lock)
+    callbacks = (_native.begin_library_call, _native.end_library_call)
+    if callbacks not in lock._cblist:
+        lock._cblist.append(callbacks)
+    _following = True
 
 
 def _is_running(context: contextvars.Context | None) -> bool:

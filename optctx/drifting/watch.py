@@ -164,6 +164,9 @@ class _Watching:
         self._interception: Interception | None = None
         self._comparison: Comparison | None = None
 
+    def watchers(self) -> tuple[Watcher, ...]:
+        return self._watchers
+
     def join(self, watcher: Watcher, engine: Engine) -> None:
         with self._changing:
             if self._interception is None:

@@ -154,6 +154,9 @@ def _attach_first(engine: Engine) -> None:
         choice = fall_back(error, engine.image, engine.survey, clock)
         engine = _engine = _make(engine.image, engine.survey, choice, clock)
         engine.way.attach()
+    except UnsupportedImageError:
+        _engine = None  # the next call chooses again
+        raise
     _used = True
     clock.lap("commit")
     engine.seconds.update(clock.laps)

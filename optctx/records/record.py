@@ -23,6 +23,13 @@ class Recording(RecordingBase):
 
         def __enter__(self) -> Log: ...
 
+    @property
+    def log(self) -> Log:
+        """What `with` gives. Raises ScopeError before the block was entered."""
+        if self._log is None:
+            raise ScopeError("cannot give the log of a recording that was not entered")
+        return self._log
+
     def _prepare(self) -> Log:
         """Called by `__enter__`: everything but the start."""
         if self._log is not None:
