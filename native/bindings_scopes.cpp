@@ -48,6 +48,9 @@ void add_scopes(nb::module_& m) {
           nb::sig("def inside(manager: contextlib.AbstractContextManager[object], "
                   "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
           "`with manager: return function(*arguments)`, with no instruction of the interpreter between the two.");
+    m.def("inside_if_free", &blocks::inside_if_free,
+          nb::sig("def inside_if_free(lock: object, function: collections.abc.Callable[[], R], /) -> R | None"),
+          "The same with a lock, or None, and nothing is called, if that is not free.");
     scoping::add_base(m);
     m.def(
         "in_line",

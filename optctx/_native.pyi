@@ -459,6 +459,11 @@ def inside(manager: contextlib.AbstractContextManager[object], function: Callabl
     `with manager: return function(*arguments)`, with no instruction of the interpreter between the two.
     """
 
+def inside_if_free(lock: object, function: Callable[[], R], /) -> R | None:
+    """
+    The same with a lock, or None, and nothing is called, if that is not free.
+    """
+
 class ScopeBase:
     def _give(self, native: Context, judged: bool, /) -> None: ...
     def _run(self, function: object, arguments: tuple[object, ...], keywords: dict[str, Any], /) -> object: ...
@@ -776,7 +781,27 @@ def set_call_listeners(begins: object, ends: object) -> None:
     What hears of llvmlite's calls while `listen_to_calls` says so; once in a process.
     """
 
-def listen_to_calls(on: bool) -> None: ...
+def parses_under_way() -> int:
+    """On this thread, of what `observe_occurrences` sees."""
+
+class WatcherBase:
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None: ...
+
+def add_watcher(watcher: object, tables: PointerTransaction) -> None:
+    """
+    The first one has `tables` committed, which lead to what `observe_occurrences` returned.
+    """
+
+def remove_watcher(watcher: object) -> bool:
+    """Whether it was there; with the last one LLVM's tables are as before."""
+
+def watchers() -> tuple: ...
 
 def report_unraisable(error: object, where: object) -> None:
     """Tells sys.unraisablehook of an exception."""

@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import decimal
+import dis
+import itertools
 import os
 import random
 import signal
@@ -25,7 +27,6 @@ from llvmlite.binding import ffi
 import optctx
 from optctx import CompileCache, OptionContext, _native, emit_object, propagating, record, run_passes, watch
 from optctx.context.scope import _innermost
-from optctx.drifting.watch import _watching
 from optctx.engine import attach as attaching
 from optctx.fresh.job import initialise_targets
 
@@ -33,6 +34,9 @@ Work = Callable[[], object]
 
 PACKAGE = os.path.dirname(optctx.__file__) + os.sep
 SMALL = "define i32 @f(i32 %x) { %y = add i32 %x, 1 ret i32 %y }"
+
+
+RETURN = dis.opmap["RETURN_VALUE"]
 
 
 class Interrupt(BaseException):
@@ -65,27 +69,26 @@ def state() -> dict[str, object]:
     """What must be the same before and after."""
     held = dict(_native.held())
     held["mark"] = _innermost.get(None)
-    held["watchers"] = len(_watching.watchers())
+    held["watchers"] = len(_native.watchers())
     held["llvmlite's lock"] = is_free(ffi.lib._lock._lock)
     held["attaching"] = is_free(attaching._lock)
-    held["changed options"] = str(optctx.drift())
+    held["changed options"] = sorted(set(optctx.drift()) - {"unroll-count"})
     return held
 
 
 # At each instruction
 
 
-def interrupt_at(work: Work, number: int) -> bool:
-    """Runs the work, interrupted before instruction `number` of optctx's code; whether it got there."""
+def interrupt_at(work: Work, number: int) -> int:
+    """Runs the work, interrupted before instruction `number` of optctx's code; how many there were till then."""
     count = 0
-    reached = False
 
     def in_frame(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal count, reached
-        if event == "opcode":
+        nonlocal count
+        # No signal is looked at between a call and the return of its result.
+        if event == "opcode" and frame.f_code.co_code[frame.f_lasti] != RETURN:
             count += 1
             if count == number:
-                reached = True
                 sys.settrace(None)
                 raise Interrupt
         return in_frame
@@ -104,22 +107,29 @@ def interrupt_at(work: Work, number: int) -> bool:
         pass
     finally:
         sys.settrace(None)
-    return reached
+    return count
 
 
-def leftovers_at_each_instruction(work: Work, step: int = 1) -> list[str]:
-    """What differs afterwards, by number of the instruction."""
+def instructions(work: Work) -> int:
+    """How many there are to be interrupted."""
+    return interrupt_at(work, sys.maxsize)
+
+
+def leftovers(work: Work, most: int = sys.maxsize) -> list[str]:
+    """What differs after an interrupt at each instruction, or at `most` of them, spread over all."""
     work()
     before = state()
     found = []
-    number = 1
-    while interrupt_at(work, number):
+    total = instructions(work)
+    numbers = range(1, total + 1)
+    chosen = numbers if total <= most else sorted({*random.Random(3).sample(numbers, most), *numbers[-most // 4 :]})
+    for number in chosen:
+        interrupt_at(work, number)
         after = state()
         if after != before:
             differs = {name: after[name] for name in after if after[name] != before[name]}
             found.append(f"{number}: {differs}")
             before = after
-        number += step
     work()
     return found
 
@@ -153,8 +163,8 @@ def signals(work: Work, count: int, longest: float) -> int:
 # Work
 
 
-def works() -> dict[str, tuple[Work, int]]:
-    """Work by name, and which instructions to try: every one, or one of so many."""
+def works() -> dict[str, Work]:
+    """Work by name."""
     initialise_targets()
     context, other = four(), OptionContext({"unroll-count": 8}, base="defaults")
     warns, fails = four(unread="warn"), four(unread="error")
@@ -250,34 +260,36 @@ def works() -> dict[str, tuple[Work, int]]:
         with exclusive:
             pass
 
+    numbers = itertools.count(1)
+
     def watched() -> None:
         with watch(lambda event: None):
-            binding.set_option("", "-unroll-count=0")
+            binding.set_option("", f"-unroll-count={next(numbers)}")
 
     def propagated() -> None:
         with context, ThreadPoolExecutor(1) as pool:
             propagating(pool).submit(int).result()
 
     return {
-        "empty": (empty, 1),
-        "nested": (nested, 1),
-        "generators": (generators, 1),
-        "run": (lambda: context.run(int), 1),
-        "decorated": (decorated, 1),
-        "wrapped": (wrapped, 1),
-        "propagated": (propagated, 1),
-        "recorded": (recorded, 3),
-        "unread warns": (unread_warns, 3),
-        "unread fails": (unread_fails, 3),
-        "compiled": (compiled, 1),
-        "compiled in the global context": (compiled_in_the_global_context, 1),
-        "emitted": (emitted, 1),
-        "refused": (refused, 1),
-        "cached": (cached, 23),
-        "bound": (bound_and_released, 1),
-        "detached": (detached, 1),
-        "exclusive": (everything_exclusive, 1),
-        "watched": (watched, 7),
+        "empty": empty,
+        "nested": nested,
+        "generators": generators,
+        "run": lambda: context.run(int),
+        "decorated": decorated,
+        "wrapped": wrapped,
+        "propagated": propagated,
+        "recorded": recorded,
+        "unread warns": unread_warns,
+        "unread fails": unread_fails,
+        "compiled": compiled,
+        "compiled in the global context": compiled_in_the_global_context,
+        "emitted": emitted,
+        "refused": refused,
+        "cached": cached,
+        "bound": bound_and_released,
+        "detached": detached,
+        "exclusive": everything_exclusive,
+        "watched": watched,
     }
 
 
@@ -296,7 +308,7 @@ def main(arguments: list[str]) -> int:
             left += decimal.getcontext().prec != 28
         print(f"decimal.localcontext: {count} interrupts, {left} left")
         return 0
-    own = {name: work for name, (work, _) in works().items() if name not in ("detached", "watched")}
+    own = {name: work for name, work in works().items() if name not in ("detached", "watched")}
     chosen = arguments[1:] or list(own)
     chance = random.Random(2)
     left: dict[str, int] = {}

@@ -174,6 +174,17 @@ nb::object inside(nb::handle manager, nb::handle function, const nb::args& argum
     throw error;
 }
 
+nb::object inside_if_free(nb::handle lock, nb::handle function) {
+    if (!nb::cast<bool>(lock.attr("acquire")(false))) return nb::none();
+    nb::object result = nb::steal(PyObject_CallNoArgs(function.ptr()));
+    {
+        const nb::error_scope pending;
+        lock.attr("release")();
+    }
+    if (!result.is_valid()) throw nb::python_error();
+    return result;
+}
+
 nb::object make_exit(const Kind& kind) {
     auto* method = PyObject_New(ExitMethod, exit_type);
     if (method == nullptr) throw nb::python_error();

@@ -73,5 +73,7 @@ nanobind::object make_type(nanobind::handle module, const char* name, std::vecto
 // `with manager: return function(*arguments)` for any context manager whose exit suppresses nothing. If its `__enter__`
 // and `__exit__` are native, no instruction of the interpreter comes between them and the call.
 nanobind::object inside(nanobind::handle manager, nanobind::handle function, const nanobind::args& arguments);
+// The same with a lock that need not be waited for; None, and nothing is called, if it is not free.
+nanobind::object inside_if_free(nanobind::handle lock, nanobind::handle function);
 
 }  // namespace optctx::blocks
