@@ -196,7 +196,7 @@ void add_bind(nb::module_& m) {
             std::vector<std::shared_ptr<const bind::Binding>> expected;
             for (const auto& binding : bindings) expected.push_back(binding.value_or(nullptr));
             const Expecting expecting(std::move(expected));
-            return nb::object(function(*arguments));
+            return blocks::call(function, arguments);
         },
         "bindings"_a, "function"_a, "arguments"_a,
         "Calls the function, and binds the LLVMContexts that llvmlite's LLJIT makes on this thread in it, in this "

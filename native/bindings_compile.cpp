@@ -60,8 +60,6 @@ nb::object emit(const compile::Llvm& llvm, std::uintptr_t context, nb::object ll
     });
 }
 
-nb::object call(nb::handle function, const nb::args& arguments) { return function(*arguments); }
-
 }  // namespace
 
 void add_compile(nb::module_& m) {
@@ -80,7 +78,7 @@ void add_compile(nb::module_& m) {
         "compile_alone",
         [](std::uintptr_t context, std::uintptr_t machine, nb::object llvmlite_lock, nb::handle function,
            const nb::args& arguments) {
-            return compile::run({context, machine, std::move(llvmlite_lock)}, [&] { return call(function, arguments); });
+            return compile::run({context, machine, std::move(llvmlite_lock)}, [&] { return blocks::call(function, arguments); });
         },
         "context"_a, "machine"_a, "llvmlite_lock"_a.none(), "function"_a, "arguments"_a,
         "Calls the function as `run_passes` and `emit` call LLVM.");
@@ -88,7 +86,7 @@ void add_compile(nb::module_& m) {
         "run_counted",
         [](nb::handle function, const nb::args& arguments) {
             const compile::Counted counted;
-            return call(function, arguments);
+            return blocks::call(function, arguments);
         },
         nb::sig("def run_counted(function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
         "Calls the function. What the task is inside of holds, and no thread changes options process-wide meanwhile.");

@@ -23,7 +23,7 @@ std::optional<nb::python_error> tell_exit(nb::handle callbacks) {
     std::optional<nb::python_error> first;
     for (nb::handle each : callbacks) {
         try {
-            each[1]();
+            blocks::call_with(nb::object(each[1]));
         } catch (nb::python_error& error) {
             if (!first) first.emplace(std::move(error));
         }
@@ -35,7 +35,7 @@ void leave_one(const Entered& left) {
     const nb::object lock = nb::steal(left.lock);
     const nb::object callbacks = nb::steal(left.callbacks);
     std::optional<nb::python_error> error = tell_exit(callbacks);
-    lock.attr("release")();
+    blocks::call_method(lock, "release");
     if (error) throw *std::move(error);
 }
 
@@ -43,14 +43,14 @@ nb::object enter(nb::handle self, view::Ticket ticket) {
     entered.reserve(entered.size() + 1);
     const nb::object lock = self.attr("_lock");
     nb::list told;
-    lock.attr("acquire")();  // waits without the GIL; a signal handler that raises then leaves it alone
+    blocks::call_method(lock, "acquire");  // waits without the GIL; a signal handler that raises then leaves it alone
     entered.push_back({ticket, lock.inc_ref().ptr(), told.inc_ref().ptr()});
     try {
         for (nb::handle each : nb::list(self.attr("_cblist"))) {
-            each[0]();
+            blocks::call_with(nb::object(each[0]));
             told.append(each);
         }
-    } catch (...) {
+    } catch (nb::python_error&) {
         const Entered last = entered.back();
         entered.pop_back();
         try {
@@ -66,7 +66,7 @@ nb::object enter(nb::handle self, view::Ticket ticket) {
 void leave(nb::handle self, bool) {
     if (entered.empty()) {  // entered before `make_safe`
         std::optional<nb::python_error> error = tell_exit(nb::list(self.attr("_cblist")));
-        self.attr("_lock").attr("release")();
+        blocks::call_method(nb::object(self.attr("_lock")), "release");
         if (error) throw *std::move(error);
         return;
     }

@@ -18,14 +18,14 @@ std::shared_ptr<view::Recorder> recorder_of(nb::handle log) {
 }
 
 nb::object enter(nb::handle self, view::Ticket ticket) {
-    nb::object log = self.attr("_prepare")();
+    nb::object log = blocks::call_method(self, "_prepare");
     const std::shared_ptr<view::Recorder> recorder = recorder_of(log);
     for (;;) {
         if (!view::is_attached()) scoping::attach();
         try {
             recorder->start(ticket);
         } catch (const view::UnwatchedError& error) {
-            blocks::raise(self.attr("_cannot_start")(error.what()));
+            blocks::raise(blocks::call_method(self, "_cannot_start", error.what()));
         }
         if (view::is_attached()) return log;
         recorder->stop();  // another thread detached before this one was counted
@@ -36,9 +36,9 @@ void leave(nb::handle self, bool) {
     try {
         recorder_of(self.attr("_log"))->stop();
     } catch (const view::ScopeError& error) {
-        blocks::raise(self.attr("_cannot_stop")(error.what()));
+        blocks::raise(blocks::call_method(self, "_cannot_stop", error.what()));
     }
-    self.attr("_finish")();
+    blocks::call_method(self, "_finish");
 }
 
 void abandon(nb::handle, view::Ticket ticket) noexcept {

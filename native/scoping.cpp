@@ -68,7 +68,7 @@ void finish_leaving(view::Entry entry) {
 void leave_entry(view::Entry entry) {
     const nb::handle token = static_cast<PyObject*>(entry.token);
     if (!task_scope::reset(token) && !task_scope::reset_elsewhere(token, static_cast<PyObject*>(entry.mark)))
-        blocks::raise(helpers->cannot_leave(nb::handle(static_cast<PyObject*>(entry.owner)),
+        blocks::raise(blocks::call_with(helpers->cannot_leave, nb::handle(static_cast<PyObject*>(entry.owner)),
                                     "it was entered in a contextvars.Context that runs further out on this thread; "
                                     "leave it there"));
     finish_leaving(entry);
@@ -96,7 +96,8 @@ void enter_now(nb::handle native, nb::handle self, view::Ticket ticket) {
 template <class Work>
 void or_refuse(nb::handle self, const Work& work) {
     const auto refuse = [self](const char* which, const std::exception& error) {
-        blocks::raise(helpers->cannot_enter(self, nb::module_::import_("optctx._native").attr(which), error.what()));
+        const nb::object type = nb::module_::import_("optctx._native").attr(which);
+        blocks::raise(blocks::call_with(helpers->cannot_enter, self, type, error.what()));
     };
     try {
         work();
@@ -119,9 +120,9 @@ nb::handle given_native(nb::handle self) {
 nb::object enter(nb::handle self, view::Ticket ticket) {
     const nb::handle native = given_native(self);
     for (;;) {
-        if (!view::is_attached()) helpers->attach();
+        if (!view::is_attached()) blocks::call_with(helpers->attach);
         leave_abandoned();
-        if (!view::in_line(task_scope::get().ptr())) helpers->check_in_line(self, "enter");
+        if (!view::in_line(task_scope::get().ptr())) blocks::call_with(helpers->check_in_line, self, "enter");
         or_refuse(self, [&] { enter_now(native, self, ticket); });
         if (view::is_attached()) return nb::borrow(self);
         // Another thread detached before this one was counted.
@@ -137,8 +138,8 @@ void leave(nb::handle self, bool failed) {
     try {
         entry = view::to_leave(*nb::cast<SharedContext>(native), task.ptr());
     } catch (const view::ScopeError& error) {
-        helpers->check_in_line(self, "leave");
-        blocks::raise(helpers->cannot_leave(self, error.what()));
+        blocks::call_with(helpers->check_in_line, self, "leave");
+        blocks::raise(blocks::call_with(helpers->cannot_leave, self, error.what()));
     }
     leave_entry(entry);
     leave_abandoned();
@@ -249,18 +250,18 @@ void leave_abandoned() noexcept {
 void begin_counted() {
     leave_abandoned();
     const nb::object mark = task_scope::get();
-    if (!view::in_line(mark.ptr())) helpers->check_in_line(nb::none(), "compile");
+    if (!view::in_line(mark.ptr())) blocks::call_with(helpers->check_in_line, nb::none(), "compile");
     const nb::object self = mark.is_valid() ? nb::borrow(PyTuple_GetItem(mark.ptr(), 0)) : nb::none();
     or_refuse(self, [] { begin_compilation(); });
 }
 
 void judge(nb::handle self, bool failed) {
-    if (parts_of(self).judged) helpers->judge(self, failed);
+    if (parts_of(self).judged) blocks::call_with(helpers->judge, self, failed);
 }
 
 void set_helpers(Helpers given) { helpers = new Helpers(std::move(given)); }
 
-void attach() { helpers->attach(); }
+void attach() { blocks::call_with(helpers->attach); }
 
 void add_base(nb::handle module) {
     static PyMethodDef methods[] = {

@@ -80,7 +80,7 @@ nb::object enter(nb::handle self, view::Ticket ticket) {
 }
 
 void leave(nb::handle self, bool failed) {
-    if (remove_watcher(self)) self.attr("_finish")(failed);
+    if (remove_watcher(self)) blocks::call_method(self, "_finish", failed);
 }
 
 void abandon(nb::handle self, view::Ticket ticket) noexcept {

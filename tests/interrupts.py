@@ -79,8 +79,8 @@ def state() -> dict[str, object]:
 # At each instruction
 
 
-def interrupt_at(work: Work, number: int) -> int:
-    """Runs the work, interrupted before instruction `number` of optctx's code; how many there were till then."""
+def interrupt_at(work: Work, number: int, places: tuple[str, ...]) -> int:
+    """Runs the work, interrupted before instruction `number` of files there; how many there were till then."""
     count = 0
 
     def in_frame(frame: FrameType, event: str, _: object) -> Any:
@@ -94,7 +94,7 @@ def interrupt_at(work: Work, number: int) -> int:
         return in_frame
 
     def on_call(frame: FrameType, event: str, _: object) -> Any:
-        if not frame.f_code.co_filename.startswith(PACKAGE):
+        if not frame.f_code.co_filename.startswith(places):
             return None
         frame.f_trace_lines = False
         frame.f_trace_opcodes = True
@@ -110,21 +110,21 @@ def interrupt_at(work: Work, number: int) -> int:
     return count
 
 
-def instructions(work: Work) -> int:
+def instructions(work: Work, places: tuple[str, ...] = (PACKAGE,)) -> int:
     """How many there are to be interrupted."""
-    return interrupt_at(work, sys.maxsize)
+    return interrupt_at(work, sys.maxsize, places)
 
 
-def leftovers(work: Work, most: int = sys.maxsize) -> list[str]:
+def leftovers(work: Work, most: int = sys.maxsize, places: tuple[str, ...] = (PACKAGE,)) -> list[str]:
     """What differs after an interrupt at each instruction, or at `most` of them, spread over all."""
     work()
     before = state()
     found = []
-    total = instructions(work)
+    total = instructions(work, places)
     numbers = range(1, total + 1)
     chosen = numbers if total <= most else sorted({*random.Random(3).sample(numbers, most), *numbers[-most // 4 :]})
     for number in chosen:
-        interrupt_at(work, number)
+        interrupt_at(work, number, places)
         after = state()
         if after != before:
             differs = {name: after[name] for name in after if after[name] != before[name]}

@@ -1,10 +1,13 @@
 #include "blocks/block.hpp"
 
+#include "gil.hpp"
+
 #include <structmember.h>
 
 #include <nanobind/stl/string.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -154,35 +157,47 @@ nb::object make_type(nb::handle module, const char* name, std::vector<PyType_Slo
     return type;
 }
 
+nb::object call(nb::handle function, nb::handle arguments, nb::handle keywords) {
+    PyObject* result =
+        stay_at_exit([&] { return PyObject_Call(function.ptr(), arguments.ptr(), keywords.ptr()); });
+    if (result == nullptr) throw nb::python_error();
+    return nb::steal(result);
+}
+
 nb::object inside(nb::handle manager, nb::handle function, const nb::args& arguments) {
     const nb::object exit = manager.attr("__exit__");
-    manager.attr("__enter__")();
-    PyObject* result = PyObject_Call(function.ptr(), arguments.ptr(), nullptr);
-    if (result != nullptr) {
-        nb::object kept = nb::steal(result);
-        exit(nb::none(), nb::none(), nb::none());
-        return kept;
-    }
-    nb::python_error error;
+    call_method(manager, "__enter__");
+    std::optional<nb::python_error> error;
+    nb::object result;
     try {
-        const nb::object trace = error.traceback().is_valid() ? nb::borrow(error.traceback()) : nb::none();
-        exit(error.type(), error.value(), trace);
+        result = call(function, arguments);
+    } catch (nb::python_error& raised) {
+        error.emplace(std::move(raised));
+    }
+    if (!error) {
+        call_with(exit, nb::none(), nb::none(), nb::none());
+        return result;
+    }
+    try {
+        const nb::object trace = error->traceback().is_valid() ? nb::borrow(error->traceback()) : nb::none();
+        call_with(exit, error->type(), error->value(), trace);
     } catch (nb::python_error& second) {
-        PyException_SetContext(second.value().ptr(), error.value().inc_ref().ptr());
+        PyException_SetContext(second.value().ptr(), error->value().inc_ref().ptr());
         throw;
     }
-    throw error;
+    throw *std::move(error);
 }
 
 nb::object inside_if_free(nb::handle lock, nb::handle function) {
-    if (!nb::cast<bool>(lock.attr("acquire")(false))) return nb::none();
-    nb::object result = nb::steal(PyObject_CallNoArgs(function.ptr()));
-    {
-        const nb::error_scope pending;
-        lock.attr("release")();
+    if (!nb::cast<bool>(call_method(lock, "acquire", false))) return nb::none();
+    try {
+        nb::object result = call_with(function);
+        call_method(lock, "release");
+        return result;
+    } catch (nb::python_error&) {
+        call_method(lock, "release");
+        throw;
     }
-    if (!result.is_valid()) throw nb::python_error();
-    return result;
 }
 
 nb::object make_exit(const Kind& kind) {
@@ -197,28 +212,32 @@ nb::object run(nb::handle self, const Kind& kind, nb::handle function, nb::handl
     // Holds what it enters itself, so that it is left or abandoned whatever `leave` throws.
     const view::Ticket ticket = view::new_ticket();
     kind.enter(self, ticket);
-    PyObject* result = PyObject_Call(function.ptr(), arguments.ptr(), keywords.ptr());
     const auto leave_or_abandon = [&](bool failed) {
         try {
             kind.leave(self, failed);
-        } catch (...) {
+        } catch (nb::python_error&) {
             kind.abandon(self, ticket);
             throw;
         }
     };
-    if (result != nullptr) {
-        nb::object kept = nb::steal(result);
-        leave_or_abandon(false);
-        return kept;
+    std::optional<nb::python_error> error;
+    nb::object result;
+    try {
+        result = call(function, arguments, keywords);
+    } catch (nb::python_error& raised) {
+        error.emplace(std::move(raised));
     }
-    nb::python_error error;
+    if (!error) {
+        leave_or_abandon(false);
+        return result;
+    }
     try {
         leave_or_abandon(true);
     } catch (nb::python_error& second) {
-        PyException_SetContext(second.value().ptr(), error.value().inc_ref().ptr());
+        PyException_SetContext(second.value().ptr(), error->value().inc_ref().ptr());
         throw;
     }
-    throw error;
+    throw *std::move(error);
 }
 
 }  // namespace optctx::blocks

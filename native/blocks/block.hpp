@@ -13,6 +13,7 @@
 
 #include <exception>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace optctx::blocks {
@@ -38,6 +39,18 @@ nanobind::object run(nanobind::handle self, const Kind& kind, nanobind::handle f
                      nanobind::handle keywords);
 
 [[noreturn]] void raise(const nanobind::object& exception);
+
+// Calls Python code, or code that gives up the GIL. Where the interpreter is ending, the thread stays in it for good and
+// no C++ frame further out is unwound without the GIL.
+nanobind::object call(nanobind::handle function, nanobind::handle arguments, nanobind::handle keywords = {});
+template <class... Arguments>
+nanobind::object call_with(nanobind::handle function, Arguments&&... arguments) {
+    return call(function, nanobind::make_tuple(std::forward<Arguments>(arguments)...));
+}
+template <class... Arguments>
+nanobind::object call_method(nanobind::handle self, const char* name, Arguments&&... arguments) {
+    return call_with(nanobind::object(self.attr(name)), std::forward<Arguments>(arguments)...);
+}
 
 // Calls what may throw from a function of the C API; null with an exception set if it does.
 template <class Work>

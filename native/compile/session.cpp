@@ -24,7 +24,7 @@ public:
                          if (!nb::is_alive() || native_calls::python_is_ending()) os::stop_this_thread();
                      },
                      [] {
-                         if (PyErr_CheckSignals() != 0) throw nb::python_error();
+                         if (stay_at_exit([] { return PyErr_CheckSignals(); }) != 0) throw nb::python_error();
                      }});
     }
     Locked(const Locked&) = delete;

@@ -63,7 +63,7 @@ class Watcher(WatcherBase):
             _unraisable(error)  # the block's own error is the one to see
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else "open"
+        state = "closed" if self.closed else "open"
         return f"<Watcher: {state}, {len(self.events)} event(s)>"
 
     def _tell(self, event: DriftEvent, moment: Moment) -> None:
