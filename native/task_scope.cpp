@@ -69,9 +69,16 @@ nb::object get() {
 }
 
 nb::object set(nb::handle mark) {
+    const nb::object before = get();
     PyObject* token = set_value(variable, mark.ptr());
-    if (token == nullptr) throw nb::python_error();
-    return nb::steal(token);
+    if (token != nullptr) return nb::steal(token);
+    nb::python_error no_memory;
+    // CPython sets the value even where it has no memory for the token.
+    for (int tries = 0; tries < 3 && get().is(mark); ++tries) {
+        Py_XDECREF(set_value(variable, before.is_valid() ? before.ptr() : Py_None));
+        PyErr_Clear();
+    }
+    throw no_memory;
 }
 
 bool reset(nb::handle token) {
