@@ -1,5 +1,6 @@
 // Python bindings: names and conversions, no logic.
 #include "bindings.hpp"
+#include "blocks/block.hpp"
 #include "gil.hpp"
 #include "image/branches.hpp"
 #include "image/elf.hpp"
@@ -366,6 +367,7 @@ void bind_view(nb::module_& m) {
 NB_MODULE(_native, m) {
     m.doc() = "Native part of optctx: image, patching, views. Not a public interface.";
     nb::set_leak_warnings(false);
+    blocks::prepare();
     bind_image(m);
     bind_patch(m);
     bind_view(m);
@@ -373,6 +375,8 @@ NB_MODULE(_native, m) {
     add_audit(m);
     add_bind(m);
     add_machines(m);
+    add_attach(m);
+    add_compile(m);
     add_interface(m);
     add_record(m);
     add_drift(m);

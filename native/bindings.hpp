@@ -17,6 +17,10 @@ void drop_orphans();
 void add_interface(nanobind::module_& m);
 // Which options LLVM reads (bindings_record.cpp).
 void add_record(nanobind::module_& m);
+// Compiling without llvmlite's lock around it (bindings_compile.cpp).
+void add_compile(nanobind::module_& m);
+// Attaching and detaching (bindings_attach.cpp).
+void add_attach(nanobind::module_& m);
 // What tells when somebody changes LLVM's own options (bindings_drift.cpp).
 void add_drift(nanobind::module_& m);
 // Called at the beginning and the end of every call that llvmlite makes, while somebody listens. Never throw.

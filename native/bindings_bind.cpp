@@ -4,6 +4,9 @@
 #include "bindings.hpp"
 #include "gil.hpp"
 #include "patch/pointers.hpp"
+#include "scoping.hpp"
+#include "view/attachment.hpp"
+#include "view/orphans.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -88,6 +91,21 @@ void cannot_enter(void* owner, const char* why) {
     }
 }
 
+// For as long as it lives; what a link further out still expects is put back, since this one may be inside it.
+class Expecting {
+public:
+    explicit Expecting(std::vector<std::shared_ptr<const bind::Binding>> expected)
+        : before_(bind::expected_llvm_contexts()) {
+        bind::expect_llvm_contexts(std::move(expected));
+    }
+    Expecting(const Expecting&) = delete;
+    Expecting& operator=(const Expecting&) = delete;
+    ~Expecting() { bind::expect_llvm_contexts(std::move(before_)); }
+
+private:
+    std::vector<std::shared_ptr<const bind::Binding>> before_;
+};
+
 template <class Function>
 void set(Function& to, std::uintptr_t address) {
     to = reinterpret_cast<Function>(address);
@@ -160,9 +178,14 @@ void add_bind(nb::module_& m) {
         [](std::uintptr_t llvm_context, std::shared_ptr<view::Context> context, nb::object owner,
            bind::OnMismatch on_mismatch) {
             drop_orphans();
-            auto binding =
+            const auto binding =
                 std::make_shared<const bind::Binding>(std::move(context), on_mismatch, owner.release().ptr());
-            return bind::bind(pointer(llvm_context), std::move(binding));
+            for (;;) {
+                if (!view::is_attached()) scoping::attach();
+                if (!bind::bind(pointer(llvm_context), binding)) return false;
+                if (view::is_attached()) return true;
+                bind::unbind(pointer(llvm_context));  // another thread detached before this one was counted
+            }
         },
         "llvm_context"_a, "context"_a, "owner"_a, "on_mismatch"_a, "False if the LLVMContext is bound already.");
     m.def(
@@ -190,16 +213,17 @@ void add_bind(nb::module_& m) {
         "binding_of_module", [](std::uintptr_t module) { return bind::bound_to_module(pointer(module)); }, "module"_a,
         "To be bound to other LLVMContexts as well, or None.");
     m.def(
-        "expect_llvm_contexts",
-        [](const std::vector<std::optional<std::shared_ptr<const bind::Binding>>>& bindings) {
+        "expecting_llvm_contexts",
+        [](const std::vector<std::optional<std::shared_ptr<const bind::Binding>>>& bindings, nb::handle function,
+           const nb::args& arguments) {
             std::vector<std::shared_ptr<const bind::Binding>> expected;
             for (const auto& binding : bindings) expected.push_back(binding.value_or(nullptr));
-            bind::expect_llvm_contexts(std::move(expected));
+            const Expecting expecting(std::move(expected));
+            return blocks::call(function, arguments);
         },
-        "bindings"_a,
-        "Binds the LLVMContexts that llvmlite's LLJIT makes on this thread from now on, in this order; None: not at "
-        "all. Replaces what was expected before.");
-    m.def("expected_llvm_contexts", &bind::expected_llvm_contexts, "What this thread still expects, None for null.");
+        "bindings"_a, "function"_a, "arguments"_a,
+        "Calls the function, and binds the LLVMContexts that llvmlite's LLJIT makes on this thread in it, in this "
+        "order; None: not at all. What a call further out still expects is put back.");
     nb::class_<Lifetime>(m, "Lifetime", nb::is_weak_referenceable(),
                          "An LLVMContext and its modules each hold the same one. When the last of them drops it, LLVM "
                          "disposes of the LLVMContext if that was closed. The garbage collector does not track it, so "

@@ -5,6 +5,7 @@
 #include "gil.hpp"
 #include "native_calls.hpp"
 #include "view/process_wide.hpp"
+#include "watching.hpp"
 
 #include <dlfcn.h>
 #include <nanobind/stl/pair.h>
@@ -38,19 +39,27 @@ void call(nb::object& function, const char* where, Arguments&&... arguments) noe
 
 bool python_lives() { return nb::is_alive() && !native_calls::python_is_ending(); }
 
+// Options that LLVM is giving values to on this thread, further in and further out.
+thread_local std::size_t parses = 0;
+
 bool begin(std::uintptr_t option) {
     if (!python_lives()) return false;
     const WithGil gil;
+    ++parses;
     call(*begin_occurrence, "optctx: before an option is set", option);
     return true;
 }
 
 void end(std::uintptr_t option, image::RawStringRef value, bool refused) {
-    if (!python_lives()) return;
+    if (!python_lives()) {
+        --parses;
+        return;
+    }
     const WithGil gil;
     const nb::object given =
         value.data == nullptr ? nb::object(nb::none()) : nb::object(nb::bytes(value.data, value.size));
     call(*end_occurrence, "optctx: after an option was set", option, given, refused);
+    --parses;
 }
 
 // Copies of what changes in force cover, at addresses that stay good as long as it lives.
@@ -102,7 +111,8 @@ void add_drift(nb::module_& m) {
             call_ends = new nb::object(std::move(ends));
         },
         "begins"_a, "ends"_a, "What hears of llvmlite's calls while `listen_to_calls` says so; once in a process.");
-    m.def("listen_to_calls", [](bool on) { listening = on; }, "on"_a);
+    m.def("parses_under_way", [] { return parses; }, "On this thread, of what `observe_occurrences` sees.");
+    watching::add(m, [](bool on) { listening = on; });
     m.def(
         "report_unraisable",
         [](nb::handle error, nb::handle where) {

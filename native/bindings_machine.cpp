@@ -61,6 +61,5 @@ void add_machines(nb::module_& m) {
         "set_cannot_make_machine", [](nb::object tell) { cannot_make_function = new nb::object(std::move(tell)); },
         "tell"_a,
         "On the thread that runs LLVM, `tell` is given the reason why there is no machine for the values in force.");
-    m.def("forget_machines", &machine::forget_all, "Before machines can begin and end unseen.");
     m.def("idle_machines", &machine::idle_variants, "Machines that are kept for later runs.");
 }

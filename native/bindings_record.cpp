@@ -1,5 +1,6 @@
 // Python bindings of what was read: names and conversions.
 #include "bindings.hpp"
+#include "recording.hpp"
 #include "view/poison.hpp"
 #include "view/recorder.hpp"
 #include "view/space.hpp"
@@ -40,13 +41,15 @@ void prepare(const view::Space& space,
 
 void add_record(nb::module_& m) {
     nb::exception<view::UnwatchedError>(m, "UnwatchedError", PyExc_RuntimeError);
-    nb::class_<view::Recorder>(m, "Recorder", "What LLVM reads on one thread, from start to stop.")
-        .def_static("start", &view::Recorder::start, "space"_a, "On this thread.")
-        .def("stop", &view::Recorder::stop)
+    nb::class_<view::Recorder>(m, "Recorder", "What LLVM reads on one thread, while its block is entered.")
+        .def_static(
+            "make", [](const view::Space& space) { return std::make_shared<view::Recorder>(space); }, "space"_a,
+            "To be started by the block that has it.")
         .def("gather", &view::Recorder::gather, "Takes over what recorders inside it have seen so far.")
         .def_prop_ro("complete", &view::Recorder::complete)
         .def_prop_ro("lost", &view::Recorder::lost, "Whether somebody else took the faults of the thread over.")
         .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope, indexes of the readers that read)].");
+    recording::add_base(m);
     m.def("active_recorders", &view::active_recorders, "Blocks that record at this moment, over all threads.");
     m.def("prepare_recording", &prepare, "space"_a, "instructions"_a,
           "`instructions`: (address, number of the base register, reader) behind the words of readers.");

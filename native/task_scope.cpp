@@ -22,6 +22,10 @@ Get get_value;
 Set set_value;
 Reset reset_value;
 PyObject* variable;
+// CPython shows the Context of a token to its garbage collector only.
+PyObject* get_referents;
+PyObject* context_type;
+PyObject* missing;
 void (*handler)();
 
 template <class Function>
@@ -49,7 +53,12 @@ void use(nb::object contextvar) {
     get_value = need<Get>("PyContextVar_Get");
     set_value = need<Set>("PyContextVar_Set");
     reset_value = need<Reset>("PyContextVar_Reset");
-    variable = contextvar.release().ptr();  // for as long as the process lives
+    // For as long as the process lives:
+    variable = contextvar.release().ptr();
+    get_referents = nb::object(nb::module_::import_("gc").attr("get_referents")).release().ptr();
+    const nb::module_ contextvars = nb::module_::import_("contextvars");
+    context_type = nb::object(contextvars.attr("Context")).release().ptr();
+    missing = nb::object(contextvars.attr("Token").attr("MISSING")).release().ptr();
 }
 
 nb::object get() {
@@ -60,9 +69,16 @@ nb::object get() {
 }
 
 nb::object set(nb::handle mark) {
+    const nb::object before = get();
     PyObject* token = set_value(variable, mark.ptr());
-    if (token == nullptr) throw nb::python_error();
-    return nb::steal(token);
+    if (token != nullptr) return nb::steal(token);
+    nb::python_error no_memory;
+    // CPython sets the value even where it has no memory for the token.
+    for (int tries = 0; tries < 3 && get().is(mark); ++tries) {
+        Py_XDECREF(set_value(variable, before.is_valid() ? before.ptr() : Py_None));
+        PyErr_Clear();
+    }
+    throw no_memory;
 }
 
 bool reset(nb::handle token) {
@@ -71,13 +87,32 @@ bool reset(nb::handle token) {
     return false;
 }
 
+bool reset_elsewhere(nb::handle token, nb::handle mark) {
+    try {
+        nb::object made_in;
+        for (nb::handle each : nb::handle(get_referents)(token))
+            if (PyObject_IsInstance(each.ptr(), context_type) == 1) made_in = nb::borrow(each);
+        if (!made_in.is_valid()) return false;
+        made_in.attr("run")(nb::handle(variable).attr("reset"), token);
+        if (get().is(mark)) {
+            const nb::object outer = token.attr("old_value");
+            set(outer.is(nb::handle(missing)) ? nb::none() : outer);
+        }
+        return true;
+    } catch (nb::python_error&) {
+        return false;
+    }
+}
+
 bool watch(void (*on_switch)()) {
+    static bool watching = false;
+    if (watching) return true;
     const auto add = find<AddWatcher>("PyContext_AddWatcher");
     handler = on_switch;
     if (add == nullptr) return false;
-    if (add(on_event) >= 0) return true;
-    PyErr_Clear();  // all watchers are taken
-    return false;
+    watching = add(on_event) >= 0;
+    if (!watching) PyErr_Clear();  // all watchers are taken
+    return watching;
 }
 
 }  // namespace optctx::task_scope

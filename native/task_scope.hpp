@@ -15,6 +15,9 @@ nanobind::object set(nanobind::handle mark);
 // Puts back what was before `set`. False, and nothing is done, where another contextvars.Context is current than then,
 // or the token was used already.
 bool reset(nanobind::handle token);
+// The same where another one is current: in the Context where the token was made. False, and nothing is done, if that
+// one runs further out on this thread. If the current Context is a copy that has `mark`, it is told as well.
+bool reset_elsewhere(nanobind::handle token, nanobind::handle mark);
 // Has `on_switch` called on every thread of this interpreter whenever its current contextvars.Context changes. False
 // where the interpreter does not report that.
 bool watch(void (*on_switch)());

@@ -1,7 +1,10 @@
 """Native part of optctx: image, patching, views. Not a public interface."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+import contextlib
 import enum
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 
 class Symbol:
@@ -452,26 +455,40 @@ def read_set(address: int) -> list[bool | int | int | float | str]: ...
 def use_task_variable(variable: object) -> None:
     """The ContextVar in which tasks keep the mark of their innermost scope."""
 
-def enter(context: object, owner: object, /) -> bool:
-    """
-    False, and nothing is done, if this thread is not in line with the running task.
-    """
-
-def leave(context: Context, /) -> object:
-    """
-    None. Or (mark, token) of the scope, and nothing is done, if it was entered in another contextvars.Context than the one that is current.
-    """
-
-def enter_beside(context: object, owner: object) -> None:
-    """As `enter`, in line or not."""
-
-def leave_beside(context: Context) -> None:
-    """As `leave`; the Context in which it was entered was told already."""
-
 def leave_all() -> None:
     """
     Leaves whatever this thread is inside of, recordings included; the task has to be told.
     """
+
+def set_scope_helpers(attach: object, check_in_line: object, cannot_enter: object, cannot_leave: object, judge: object) -> None:
+    """
+    What entering and leaving call before they change anything, or when they are done: attach(), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), which return exceptions, judge(context, failed).
+    """
+
+R = TypeVar("R")
+
+def inside(manager: contextlib.AbstractContextManager[object], function: Callable[..., R], /, *arguments: object) -> R:
+    """
+    `with manager: return function(*arguments)`, with no instruction of the interpreter between the two.
+    """
+
+def inside_if_free(lock: object, function: Callable[[], R], /) -> R | None:
+    """
+    The same with a lock, or None, and nothing is called, if that is not free.
+    """
+
+class ScopeBase:
+    def _give(self, native: Context, judged: bool, /) -> None: ...
+    def _run(self, function: object, arguments: tuple[object, ...], keywords: dict[str, Any], /) -> object: ...
+    @property
+    def _native(self) -> Context: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None: ...
 
 def in_line() -> bool:
     """Whether LLVM sees on this thread what the running task is inside of."""
@@ -627,13 +644,10 @@ class Binding:
 def binding_of_module(module: int) -> Binding:
     """To be bound to other LLVMContexts as well, or None."""
 
-def expect_llvm_contexts(bindings: Sequence[Binding | None]) -> None:
+def expecting_llvm_contexts(bindings: Sequence[Binding | None], function: object, *arguments) -> object:
     """
-    Binds the LLVMContexts that llvmlite's LLJIT makes on this thread from now on, in this order; None: not at all. Replaces what was expected before.
+    Calls the function, and binds the LLVMContexts that llvmlite's LLJIT makes on this thread in it, in this order; None: not at all. What a call further out still expects is put back.
     """
-
-def expected_llvm_contexts() -> list[Binding]:
-    """What this thread still expects, None for null."""
 
 class Lifetime:
     """
@@ -691,11 +705,61 @@ def set_cannot_make_machine(tell: object) -> None:
     On the thread that runs LLVM, `tell` is given the reason why there is no machine for the values in force.
     """
 
-def forget_machines() -> None:
-    """Before machines can begin and end unseen."""
-
 def idle_machines() -> int:
     """Machines that are kept for later runs."""
+
+def is_attached() -> bool:
+    """Whether scopes reach LLVM now."""
+
+def redirect(code: Transaction, tables: PointerTransaction, fail_at: int = 0) -> None:
+    """Commits both, all or none; scopes reach LLVM then."""
+
+def restore(code: Transaction, tables: PointerTransaction) -> tuple[int, int, int]:
+    """
+    Undoes `redirect`, all or none, if nothing uses it: (LLVMContexts that are bound, scopes that are entered, blocks that record), all 0 if it was undone.
+    """
+
+def set_attached() -> None:
+    """Where no code has to be changed."""
+
+def set_detached() -> tuple[int, int, int]:
+    """The counts of `restore`."""
+
+class Llvm:
+    """Functions of llvmlite's library, by address."""
+
+    def __init__(self, addresses: Mapping[str, int]) -> None: ...
+
+def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, tuning: int, text: bytes) -> tuple[bytes | None, list[bytes]]:
+    """
+    (why the pipeline does not parse, errors). `llvmlite_lock`: llvmlite's, or None where the context is not the global one; `machine` and `tuning` may be 0.
+    """
+
+def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, as_object: bool) -> tuple[bytes | None, bytes, list[bytes]]:
+    """(code, why there is none, errors)."""
+
+def compile_alone(context: int, machine: int, llvmlite_lock: object | None, function: object, *arguments) -> object:
+    """Calls the function as `run_passes` and `emit` call LLVM."""
+
+def run_counted(function: Callable[..., R], /, *arguments: object) -> R:
+    """
+    Calls the function. What the task is inside of holds, and no thread changes options process-wide meanwhile.
+    """
+
+def held() -> dict:
+    """
+    What this process holds at this moment (calls: this thread); for tests.
+    """
+
+def held_locks() -> int:
+    """
+    LLVMContexts and target machines that compilations have for themselves.
+    """
+
+def make_lock_safe(lock: object) -> None:
+    """
+    Gives llvmlite's lock native methods, which an exception at any moment cannot leave half done.
+    """
 
 class Place:
     """Where to read: in a context, and in LLVM's own storage."""
@@ -719,13 +783,11 @@ class UnwatchedError(RuntimeError):
     pass
 
 class Recorder:
-    """What LLVM reads on one thread, from start to stop."""
+    """What LLVM reads on one thread, while its block is entered."""
 
     @staticmethod
-    def start(space: Space) -> Recorder:
-        """On this thread."""
-
-    def stop(self) -> None: ...
+    def make(space: Space) -> Recorder:
+        """To be started by the block that has it."""
 
     def gather(self) -> None:
         """Takes over what recorders inside it have seen so far."""
@@ -742,6 +804,15 @@ class Recorder:
         """
         [(context, or None outside every scope, indexes of the readers that read)].
         """
+
+class RecordingBase:
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None: ...
 
 def active_recorders() -> int:
     """Blocks that record at this moment, over all threads."""
@@ -761,7 +832,27 @@ def set_call_listeners(begins: object, ends: object) -> None:
     What hears of llvmlite's calls while `listen_to_calls` says so; once in a process.
     """
 
-def listen_to_calls(on: bool) -> None: ...
+def parses_under_way() -> int:
+    """On this thread, of what `observe_occurrences` sees."""
+
+class WatcherBase:
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None: ...
+
+def add_watcher(watcher: object, tables: PointerTransaction) -> None:
+    """
+    The first one has `tables` committed, which lead to what `observe_occurrences` returned.
+    """
+
+def remove_watcher(watcher: object) -> bool:
+    """Whether it was there; with the last one LLVM's tables are as before."""
+
+def watchers() -> tuple: ...
 
 def report_unraisable(error: object, where: object) -> None:
     """Tells sys.unraisablehook of an exception."""

@@ -25,9 +25,8 @@ class Rank(enum.IntEnum):
     COMPARING = 2  # what they are with what they were
     ENGINE = 3  # attaching and detaching
     TASKS = 4  # following tasks, from the first context on
-    COMPILING = 5  # which objects of LLVM's are in use
-    STORE = 6  # of compiled code
-    COUNTS = 7  # of hits and misses
+    STORE = 5  # of compiled code
+    COUNTS = 6  # of hits and misses
 
 
 class _Lock(weakref.ref["threading.RLock"]):

@@ -120,14 +120,8 @@ def test_a_change_that_fails_half_way_is_a_reason_to_take_turns(step: int) -> No
         falling_back(f"""
         from optctx.engine import redirecting
 
-        class Failing:
-            def __init__(self, *arguments):
-                self.transaction = redirecting_transaction(*arguments)
-
-            def commit(self):
-                self.transaction.commit({step})
-
-        redirecting_transaction, redirecting.Transaction = redirecting.Transaction, Failing
+        redirect = redirecting.redirect
+        redirecting.redirect = lambda code, tables: redirect(code, tables, {step})
         use_it("asked to fail")
         """)
     )

@@ -5,16 +5,18 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import pytest
 from llvmlite import binding
 from llvmlite.binding import ffi
+from support import run_python
 
+from optctx._native import compile_alone, held_locks
 from optctx.errors import OptctxError, PassPipelineError
 from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
-from optctx.passes.locks import KeyedLocks, compiling
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 SECONDS = 20.0  # far more than any of these compilations takes
@@ -93,13 +95,21 @@ def object_of(text: str) -> bytes:
         return emit_object(module, machine)
 
 
-def finishes(work: Callable[[], object], held: AbstractContextManager[Any]) -> bool:
-    """Whether `work`, on another thread, ends while this one holds `held`; it has to end afterwards."""
+def holding_llvmlites_lock(wait: Callable[[], bool]) -> bool:
+    with ffi.lib._lock:
+        return wait()
+
+
+def finishes(work: Callable[[], object], hold: Callable[[Callable[[], bool]], bool]) -> bool:
+    """Whether `work`, on another thread, ends while this one is in `hold`; it has to end afterwards."""
     done = threading.Event()
     thread = threading.Thread(target=lambda: (work(), done.set()))
-    with held:
+
+    def wait() -> bool:
         thread.start()
-        ended = done.wait(BRIEF)
+        return done.wait(BRIEF)
+
+    ended = hold(wait)
     thread.join(SECONDS)
     assert done.is_set()
     return ended
@@ -227,63 +237,90 @@ def test_compiling_does_not_wait_for_llvmlites_lock(module: Any, machine: Any) -
         run_passes(module, "default<O3>", target_machine=machine)
         emit_object(module, machine)
 
-    assert finishes(work, ffi.lib._lock)
+    assert finishes(work, holding_llvmlites_lock)
 
 
 def test_the_global_context_waits_for_llvmlites_lock() -> None:
     with binding.parse_assembly(SUM) as module:
-        assert not finishes(lambda: run_passes(module, "sroa"), ffi.lib._lock)
+        assert not finishes(lambda: run_passes(module, "sroa"), holding_llvmlites_lock)
 
 
 def test_modules_of_one_context_wait_for_one_another(context: Any, module: Any) -> None:
-    held = compiling(address(context), None, shared=False)
+    held = partial(compile_alone, address(context), 0, None)
     assert not finishes(lambda: run_passes(module, "sroa"), held)
 
 
 def test_modules_with_one_target_machine_wait_for_one_another(module: Any, machine: Any) -> None:
     other = 16  # no context lives at that address
-    held = compiling(other, address(machine), shared=False)
+    held = partial(compile_alone, other, address(machine), None)
     assert not finishes(lambda: emit_object(module, machine), held)
 
 
 def test_modules_that_share_nothing_do_not_wait(module: Any, machine: Any) -> None:
     with binding.create_context() as other, new_machine() as other_machine:
-        held = compiling(address(other), address(other_machine), shared=False)
+        held = partial(compile_alone, address(other), address(other_machine), None)
         assert finishes(lambda: run_passes(module, "default<O2>", target_machine=machine), held)
 
 
 def test_locks_taken_in_opposite_orders_do_not_block_each_other() -> None:
-    locks = KeyedLocks()
     counts = [0, 0]
 
-    def work(which: int, keys: list[int]) -> None:
+    def count(which: int) -> None:
+        counts[which] += 1
+
+    def work(which: int, context: int, machine: int) -> None:
         for _ in range(2000):
-            with locks.holding(keys):
-                counts[which] += 1
+            compile_alone(context, machine, None, count, which)
 
     threads = [
-        threading.Thread(target=work, args=(which, keys), daemon=True)
-        for which, keys in enumerate(([1, 2, 3], [3, 2, 1]))
+        threading.Thread(target=work, args=(which, *keys), daemon=True)
+        for which, keys in enumerate(((16, 32), (32, 16)))
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(SECONDS)
     assert counts == [2000, 2000]
-    assert len(locks) == 0
+    assert held_locks() == 0
 
 
 def test_a_lock_can_be_taken_again_by_its_holder_and_leaves_nothing_after_an_error() -> None:
-    locks = KeyedLocks()
-
     def fail() -> None:
-        with locks.holding([7]), locks.holding([7, 7, 8]):
-            assert len(locks) == 2
-            raise RuntimeError("inside")
+        assert held_locks() == 2
+        raise RuntimeError("inside")
 
     with pytest.raises(RuntimeError, match="inside"):
-        fail()
-    assert len(locks) == 0
+        compile_alone(16, 0, None, compile_alone, 16, 32, None, fail)
+    assert held_locks() == 0
+
+
+def test_a_signal_handler_that_raises_ends_the_wait_for_a_lock() -> None:
+    run_python("""
+        import signal, threading
+        from optctx import _native
+
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        held, done = threading.Event(), threading.Event()
+        thread = threading.Thread(
+            target=lambda: _native.compile_alone(16, 0, None, lambda: (held.set(), done.wait()))
+        )
+        thread.start()
+        held.wait()
+        signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        try:
+            _native.compile_alone(16, 8, None, print)
+        except KeyboardInterrupt:
+            pass
+        else:
+            raise SystemError("it went on")
+        assert _native.held_locks() == 1
+        done.set()
+        thread.join()
+        assert _native.held_locks() == 0
+    """)
 
 
 def test_threads_at_once_emit_what_one_thread_emits() -> None:

@@ -31,7 +31,8 @@ from optctx import (
     registry,
     watch,
 )
-from optctx.drifting.watch import _watching
+from optctx._native import watchers
+from optctx.drifting import interception
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -342,16 +343,14 @@ def test_what_llvm_refuses_counts_as_given_and_says_so(capfd: pytest.CaptureFixt
 
 
 def test_where_llvm_cannot_be_watched_nothing_is_left_half_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Refused:
-        def commit(self) -> None:
-            raise RuntimeError("the kernel forbids it")
+    def refuse(*_: object) -> None:
+        raise RuntimeError("the kernel forbids it")
 
     watch(ignore).close()
-    assert _watching._interception is not None
-    monkeypatch.setattr(_watching._interception, "_tables", Refused())
+    monkeypatch.setattr(interception, "add_watcher", refuse)
     with pytest.raises(UnsupportedImageError, match="the kernel forbids it; nothing was changed"):
         watch(ignore)
-    assert _watching._watchers == ()
+    assert watchers() == ()
     monkeypatch.undo()
     with watch(ignore) as watcher:
         assert not watcher.closed

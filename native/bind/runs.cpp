@@ -1,6 +1,7 @@
 #include "bind/runs.hpp"
 
 #include "machine/machines.hpp"
+#include "view/orphans.hpp"
 #include "view/scope.hpp"
 
 #include <algorithm>

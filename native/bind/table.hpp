@@ -1,6 +1,7 @@
 // Which context of option values belongs to which LLVMContext.
 #pragma once
 
+#include "view/orphans.hpp"
 #include "view/scope.hpp"
 
 #include <memory>

@@ -32,7 +32,7 @@ void end_run() noexcept;
 // which making them may have done.
 void leave_context() noexcept;
 
-// With nobody inside LLVM: forgets all machines. Called before machines can begin and end unseen.
+// With nobody inside LLVM: forgets all machines, since they begin and end unseen from now on.
 void forget_all();
 // Variants that no run has at this moment.
 std::size_t idle_variants();

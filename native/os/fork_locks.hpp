@@ -13,6 +13,8 @@ namespace optctx::os {
 // no lock of a lower or the same rank than one that it holds. A holder never needs the GIL: the thread that forks may
 // have it while it waits.
 enum class Rank : std::uint8_t {
+    compiling,    // which objects of LLVM's are in use
+    watchers,     // of process-wide values
     audit,        // starting and stopping an audit
     code,         // changing LLVM's instructions and tables
     turns,        // whose turn it is (view/turns.cpp)
@@ -28,6 +30,7 @@ enum class Rank : std::uint8_t {
     activations,  // idle activations
     copies,       // idle storage of activations
     machines,     // TargetMachines and their idle variants
+    abandoned,    // blocks that ended on other threads
     orphans,      // references to be given up
     readers,      // instructions behind reads that are marked
 };

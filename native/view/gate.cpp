@@ -138,6 +138,9 @@ void open() {
     s.settle();
 }
 
+std::size_t threads_inside() noexcept { return s.inside.load(); }
+bool is_closed() noexcept { return s.closed.load(); }
+
 bool only_this_thread_lives() {
     const std::lock_guard lock(s.mutex);
     s.inside = depth > 0 ? 1 : 0;

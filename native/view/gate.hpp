@@ -1,6 +1,7 @@
 // Who may be inside LLVM while options are changed for the whole process.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
@@ -34,6 +35,10 @@ void changed(bool done);
 // True if the caller is the last one out: it has to undo the changes, and then to call `open`.
 bool last_out();
 void open();
+
+// Threads that keep the gate open, and whether any has closed it or waits to.
+std::size_t threads_inside() noexcept;
+bool is_closed() noexcept;
 
 // In the child of a fork, where only the calling thread lives on: nobody else is inside or waits. True if changes that
 // another thread made are still in force: the caller has to undo them, and then to call `open`.

@@ -28,29 +28,45 @@ std::size_t active_recorders() noexcept { return active.load(); }
 
 void count_recorders_again() noexcept { active = recorders.started.size(); }
 
-Recorder::Recorder(const Space& space) : Substitute(space.image()), layout_(space.layout()), words_(layout_->size()) {
-    handler_.emplace();
-}
+Recorder::Recorder(const Space& space) : Substitute(space.image()), layout_(space.layout()), words_(layout_->size()) {}
 
-std::shared_ptr<Recorder> Recorder::start(const Space& space) {
-    auto made = std::make_shared<Recorder>(space);
-    recorders.started.push_back(made);
-    set_substitute(made.get());
+void Recorder::start(Ticket ticket) {
+    std::shared_ptr<Recorder> self = shared_from_this();
+    recorders.started.reserve(recorders.started.size() + 1);
+    handler_.emplace();
+    ticket_ = ticket;
+    recorders.started.push_back(std::move(self));
+    set_substitute(this);
     ++active;
-    return made;
 }
 
 void Recorder::stop() {
-    auto& started = recorders.started;
+    const auto& started = recorders.started;
     if (started.empty() || started.back().get() != this)
         throw ScopeError(handler_ ? "it is not the innermost recording of this thread" : "it has ended already");
+    stop_innermost();
+    stop_abandoned();
+}
+
+void Recorder::stop_innermost() noexcept {
+    auto& started = recorders.started;
     const std::shared_ptr<Recorder> self = std::move(started.back());
     started.pop_back();
     --active;
     Recorder* outer = started.empty() ? nullptr : started.back().get();
-    if (outer != nullptr) outer->add(*this);
+    if (outer != nullptr) outer->add(*self);
     set_substitute(outer);
-    handler_.reset();
+    self->handler_.reset();
+}
+
+void Recorder::stop_abandoned() noexcept {
+    while (!recorders.started.empty() && recorders.started.back()->abandoned_) stop_innermost();
+}
+
+void Recorder::abandon(Ticket ticket) noexcept {
+    for (const auto& each : recorders.started)
+        if (each->ticket_ == ticket) each->abandoned_ = true;
+    stop_abandoned();
 }
 
 void drop_recorders() noexcept {

@@ -1,6 +1,7 @@
 // What LLVM reads on one thread, from start to stop.
 #pragma once
 
+#include "view/abandoned.hpp"
 #include "view/context.hpp"
 #include "view/poison.hpp"
 
@@ -19,10 +20,10 @@ struct SeenReads {
 };
 
 // LLVM reads through words of the recorder's own, which are poisoned. Recorders nest.
-class Recorder final : public Substitute {
+class Recorder final : public Substitute, public std::enable_shared_from_this<Recorder> {
 public:
-    // On this thread. Throws UnwatchedError where its faults cannot be handled.
-    static std::shared_ptr<Recorder> start(const Space& space);
+    // Begins on this thread, once. Throws UnwatchedError where its faults cannot be handled, with nothing changed.
+    void start(Ticket ticket);
     // Ends it, and gives what was read to the one that it is in, if any. Throws ScopeError unless it is the innermost
     // one of this thread. `seen` stays as it is then.
     void stop();
@@ -38,6 +39,9 @@ public:
     }
 
     explicit Recorder(const Space& space);
+    // The block of this thread with the ticket is gone, and did not stop its recorder: stops it, as soon as it is the
+    // innermost one.
+    static void abandon(Ticket ticket) noexcept;
 
     void lose() noexcept override { lost_ = true; }
     // True if somebody took the faults of this thread over, so that reads after that were not seen.
@@ -46,6 +50,8 @@ public:
 private:
     SeenReads& seen_under(Context* context);
     void add(const Recorder& inner) noexcept;
+    static void stop_innermost() noexcept;
+    static void stop_abandoned() noexcept;
 
     std::shared_ptr<const Layout> layout_;
     std::optional<PoisonHandler> handler_;
@@ -54,6 +60,8 @@ private:
     SeenReads* now_ = nullptr;  // null if there was no memory for it
     bool complete_ = true;
     bool lost_ = false;
+    Ticket ticket_{};
+    bool abandoned_ = false;
 };
 
 // Over all threads.

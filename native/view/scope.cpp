@@ -2,6 +2,7 @@
 #include "view/scope.hpp"
 
 #include "os/fork_locks.hpp"
+#include "view/orphans.hpp"
 #include "view/per_thread.hpp"
 #include "view/process_wide.hpp"
 #include "view/recorder.hpp"
@@ -25,6 +26,7 @@ struct Level {
     Mark shown;            // while it is the last one
     Mark previous;         // shown before
     std::size_t call = 0;  // which of the calls under way
+    bool abandoned = false;
 
     bool is_scope(Mark mark) const noexcept { return reason == Reason::scope && entry.mark == mark; }
     // Of a context, and not only another frame's values once more.
@@ -37,11 +39,6 @@ std::atomic<Way*> chosen_way{nullptr};
 std::atomic<std::size_t> active{0};
 std::atomic<bool> ending{false};
 std::atomic<bool> follows{false};
-// Both outlive every thread.
-auto& orphan_mutex = *new os::ForkSafeMutex(os::Rank::orphans);
-auto& orphans = *new std::vector<void*>;
-std::atomic<bool> orphaned{false};
-
 struct Stack {
     Levels levels;
     // While switches are followed: what the running task was inside of elsewhere. LLVM sees its values at once, but
@@ -51,6 +48,7 @@ struct Stack {
     Mark shown = nullptr;
     std::size_t calls = 0;    // into LLVM, under way
     std::size_t bridged = 0;  // of these, with a level
+    std::size_t abandoned = 0;
 
     // A thread that ends inside scopes leaves them, innermost first. Not where the process ends with it: LLVM's own
     // objects are about to go, and nobody who waits may be let in any more. But their destructors must not read through
@@ -87,6 +85,7 @@ struct Stack {
     // Takes a level out; what it shows is not shown any more.
     Entry take(Levels::iterator at) noexcept {
         if (at->counts()) active.fetch_sub(1, std::memory_order_relaxed);
+        if (at->abandoned) --abandoned;
         const Level* outer = at == levels.begin() ? nullptr : &*std::prev(at);
         Level* above = std::next(at) == levels.end() ? nullptr : &*std::next(at);
         way().leave(at->frame, outer == nullptr ? nullptr : &outer->frame, above == nullptr ? nullptr : &above->frame);
@@ -113,6 +112,15 @@ struct Stack {
         return std::find_if(levels.begin(), levels.end(), [mark](const Level& level) { return level.is_scope(mark); });
     }
 
+    // Whether it can be left now. Where switches are followed any level can, unless LLVM is at work inside.
+    bool is_free(Levels::iterator at) noexcept {
+        if (!follows_switches()) return std::next(at) == levels.end();
+        const Mark mark = at->entry.mark;
+        return std::none_of(at, levels.end(), [mark](const Level& level) {
+            return level.reason == Reason::borrowed && level.shown == mark;
+        });
+    }
+
     Levels::iterator find_to_leave(const Context& context, Mark task) noexcept {
         const auto own = [&](const Level& level) {
             return level.reason == Reason::scope && level.frame.context.get() == &context;
@@ -127,11 +135,7 @@ struct Stack {
             if (last == levels.rend()) return levels.end();
             at = std::prev(last.base());
         }
-        const Mark mark = at->entry.mark;
-        const bool used = std::any_of(at, levels.end(), [mark](const Level& level) {
-            return level.reason == Reason::borrowed && level.shown == mark;  // LLVM is at work inside
-        });
-        return own(*at) && !used ? at : levels.end();
+        return own(*at) && is_free(at) ? at : levels.end();
     }
 
     // What LLVM sees. Where tasks are switched that need not be the last level.
@@ -213,6 +217,7 @@ void count_again() noexcept {
     active = static_cast<std::size_t>(counted);
     count_recorders_again();
     Context::count_threads_again(activations_of);
+    only_this_thread_abandons();
     way().after_fork_in_child(stack.innermost());
     raise_flags_again();
 }
@@ -291,6 +296,8 @@ Entry to_leave(const Context& context, Mark task) {
         "this thread is not inside it: it was not entered, was left already, or was entered on another thread");
 }
 
+void give_token(Mark mark, void* token) noexcept { stack.find(mark)->entry.token = token; }
+
 void leave(Mark mark) noexcept { stack.take(stack.find(mark)); }
 
 void leave_all() noexcept {
@@ -301,11 +308,29 @@ void leave_all() noexcept {
     stack.calls = stack.bridged = 0;
 }
 
+void abandon(Ticket ticket) noexcept {
+    for (Level& level : stack.levels) {
+        if (level.reason != Reason::scope || level.entry.ticket != ticket || level.abandoned) continue;
+        level.abandoned = true;
+        ++stack.abandoned;
+    }
+}
+
+bool any_abandoned() noexcept { return stack.abandoned != 0; }
+
+Entry next_abandoned() noexcept {
+    for (auto at = stack.levels.end(); at != stack.levels.begin();)
+        if ((--at)->abandoned && stack.is_free(at)) return at->entry;
+    return {};
+}
+
 bool begin_call(Mark task) noexcept {
     follow_debugging();
     ++stack.calls;
     return stack.shown == task && !stack.shows_only_carried();
 }
+
+std::size_t calls() noexcept { return stack.calls; }
 
 void enter_for_call(Frame&& frame, Entry entry) {
     stack.push(std::move(frame), Reason::call, entry, entry.mark);
@@ -379,18 +404,5 @@ void end_compilation() noexcept {
 }
 
 std::size_t active_scopes() noexcept { return active.load(std::memory_order_relaxed); }
-
-void add_orphan(void* reference) noexcept {
-    const std::lock_guard lock(orphan_mutex);
-    orphaned = true;
-    orphans.push_back(reference);
-}
-
-std::vector<void*> take_orphans() {
-    if (!orphaned.load(std::memory_order_relaxed)) return {};
-    const std::lock_guard lock(orphan_mutex);
-    orphaned = false;
-    return std::exchange(orphans, {});
-}
 
 }  // namespace optctx::view

@@ -1,6 +1,7 @@
 // What each thread is inside of, and how that is kept in line with the task that runs on it.
 #pragma once
 
+#include "view/abandoned.hpp"
 #include "view/context.hpp"
 #include "view/way.hpp"
 
@@ -23,6 +24,7 @@ struct Entry {
     Mark mark = nullptr;
     void* owner = nullptr;  // what the context is known by
     void* token = nullptr;
+    Ticket ticket{};  // of the block that holds it, if one does
 };
 
 // The values of a context, for this thread to be let in to.
@@ -49,15 +51,25 @@ void enter(Frame&& frame, Entry entry);
 // The scope that leaving `context` leaves: the innermost one; while switches are followed, the one with the mark of the
 // running task, wherever it is. Throws ScopeError if that is not of `context`.
 Entry to_leave(const Context& context, Mark task);
+// For a scope that was entered without its token.
+void give_token(Mark mark, void* token) noexcept;
 // Leaves it; the references are the caller's again.
 void leave(Mark mark) noexcept;
 
 // Leaves whatever this thread is inside of, recordings included: nothing of it will be left the usual way.
 void leave_all() noexcept;
+// The block of this thread that held the scope is gone, and did not leave it.
+void abandon(Ticket ticket) noexcept;
+bool any_abandoned() noexcept;
+// An abandoned scope that can be left now, with a null mark if there is none. Before Python 3.14 only the innermost
+// scope can.
+Entry next_abandoned() noexcept;
 
 // For the length of a call into LLVM this thread shows what the task is inside of; calls nest. If nothing has to be
 // done for that, `begin_call` returns true; otherwise a frame that was let in comes next, or the call does without.
 bool begin_call(Mark task) noexcept;
+// Of this thread, under way.
+std::size_t calls() noexcept;
 // Takes over `mark`, unless it throws.
 void enter_for_call(Frame&& frame, Entry entry);
 // Returns a mark that was taken over, or null.
@@ -86,9 +98,5 @@ void end_compilation() noexcept;
 void process_ends() noexcept;
 // Scopes that are entered now, over all threads.
 std::size_t active_scopes() noexcept;
-// References that nobody holds any more, to be given up by who may: of scopes whose threads ended inside them, and
-// others.
-void add_orphan(void* reference) noexcept;
-std::vector<void*> take_orphans();
 
 }  // namespace optctx::view

@@ -7,6 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from optctx._native import inside
 from optctx.cache.entry import pack_reads, pack_result, unpack_reads, unpack_result
 from optctx.cache.key import Situation, input_key
 from optctx.cache.store import MemoryStore, Store, open_folder
@@ -110,9 +111,8 @@ class CompileCache:
                 self._count(hit=True)
                 return unpack_result(entry, time.perf_counter() - started)
         self._count(hit=False)
-        # Inside a scope of its own: whatever others set process-wide meanwhile does not count.
-        with context:
-            result, names = _compile_and_tell(engine, job)
+        # Inside a scope of its own: what other threads set process-wide does not count.
+        result, names = context.run(_compile_and_tell, engine, job)
         if result.error is not None:
             raise OptctxError(result.error)
         key = situation.key(under, names)
@@ -123,15 +123,19 @@ class CompileCache:
 
     def _keep(self, under: str, key: str, names: list[str], result: Result) -> None:
         self._store.set(key, pack_result(result))
-        with self._store.changing():
-            known = unpack_reads(self._store.get(under))
-            if names not in known:
-                self._store.set(under, pack_reads([*known, names]))
+        inside(self._store.changing(), self._add_reads, under, names)
+
+    def _add_reads(self, under: str, names: list[str]) -> None:
+        known = unpack_reads(self._store.get(under))
+        if names not in known:
+            self._store.set(under, pack_reads([*known, names]))
 
     def _count(self, *, hit: bool) -> None:
-        with self._lock:
-            self.hits += hit
-            self.misses += not hit
+        inside(self._lock, self._count_one, hit)
+
+    def _count_one(self, hit: bool) -> None:
+        self.hits += hit
+        self.misses += not hit
 
 
 def _compile_and_tell(engine: Engine, job: Job) -> tuple[Result, list[str]]:
@@ -140,9 +144,9 @@ def _compile_and_tell(engine: Engine, job: Job) -> tuple[Result, list[str]]:
 
     if not engine.way.tells_reads:
         return compile_job(job), sorted(engine.options)
-    with record() as log:
-        result = compile_job(job)
-    return result, sorted(log.names)
+    recording = record()
+    result = inside(recording, compile_job, job)
+    return result, sorted(recording.log.names)
 
 
 def _source(module: ModuleRef | str | bytes) -> str | bytes:

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
+from optctx._native import inside
 from optctx.errors import OptctxError
 from optctx.locks import Rank, lock_held_by_fork
 
@@ -42,22 +43,27 @@ class MemoryStore:
     def __init__(self, size_limit: int) -> None:
         """`size_limit`: bytes of values."""
         self._limit = size_limit
-        self._size = 0
         self._values: OrderedDict[str, bytes] = OrderedDict()
         self._lock = lock_held_by_fork(Rank.STORE)
 
     def get(self, key: str) -> bytes | None:
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
+        return inside(self._lock, self._get, key)
+
+    def _get(self, key: str) -> bytes | None:
+        if key in self._values:
+            self._values.move_to_end(key)
+        return self._values.get(key)
 
     def set(self, key: str, value: bytes) -> None:
-        with self._lock:
-            self._size += len(value) - len(self._values.pop(key, b""))
-            self._values[key] = value
-            while self._size > self._limit:
-                self._size -= len(self._values.popitem(last=False)[1])
+        inside(self._lock, self._set, key, value)
+
+    def _set(self, key: str, value: bytes) -> None:
+        self._values[key] = value
+        self._values.move_to_end(key)
+        # Counted anew: an exception that interrupted this before may have left the size behind.
+        size = sum(map(len, self._values.values()))
+        while size > self._limit:
+            size -= len(self._values.popitem(last=False)[1])
 
     def changing(self) -> AbstractContextManager[object]:
         return self._lock
@@ -66,9 +72,7 @@ class MemoryStore:
         pass
 
     def clear(self) -> None:
-        with self._lock:
-            self._values.clear()
-            self._size = 0
+        self._values.clear()
 
     def close(self) -> None:
         self.clear()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Literal, cast
 
 from optctx import _native
 from optctx.context.enclosing import tell
 from optctx.context.unread import judge
-from optctx.engine.attach import attach, stay_attached
 from optctx.engine.machines import belongs_to_machine
 from optctx.errors import (
     ContextMismatchError,
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from optctx.context.context import OptionContext
     from optctx.engine.attach import Engine
 
-__all__ = ["OnMismatch", "bind", "bound", "travelling", "unbind"]
+__all__ = ["OnMismatch", "bind", "bound", "unbind"]
 
 OnMismatch = Literal["switch", "warn", "error"]
 
@@ -63,7 +61,6 @@ def bind(engine: Engine, context: OptionContext, llvm_context: ContextRef, on_mi
             f"cannot bind {context!r}: the LLVMContext at {address:#x} is bound to {bound(llvm_context)!r} "
             "already; unbind it first"
         )
-    stay_attached(engine, lambda: _native.unbind(address))
 
 
 def bound(llvm_context: ContextRef) -> OptionContext | None:
@@ -72,15 +69,6 @@ def bound(llvm_context: ContextRef) -> OptionContext | None:
     Raises TypeError for anything that is not llvmlite's LLVMContext, OptctxError for a closed one.
     """
     return _bound(llvm_context_address(llvm_context))[0]
-
-
-def travelling(llvm_context: int) -> AbstractContextManager[object]:
-    """The scope that goes with an LLVMContext, by address: of what is bound to it with "switch", or no scope.
-
-    For optctx's own compilations, which read options before and after a pass manager runs, too.
-    """
-    context, mode = _bound(llvm_context)
-    return context if context is not None and mode == _native.OnMismatch.switch_over else nullcontext()
 
 
 def _bound(address: int) -> tuple[OptionContext | None, _native.OnMismatch]:
@@ -132,7 +120,7 @@ def _may_run(owner: OptionContext, here: OptionContext | None, is_error: bool) -
 
 def _check_for_function(context: OptionContext) -> None:
     """Raises OptionValueError for what cannot be different for a function."""
-    engine = attach()
+    engine = context._engine
     for name in context.overrides:
         if belongs_to_machine(engine.resolve(engine.options[name])):
             raise OptionValueError(

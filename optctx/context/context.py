@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from optctx import _native
 from optctx.context.args import parse_args
@@ -13,14 +13,14 @@ from optctx.context.binding import OnMismatch, bind
 from optctx.context.deferred import refuse_deferred
 from optctx.context.override import Override, make_override
 from optctx.context.scopable import ProcessWideMode, scopable
-from optctx.context.scope import cannot_enter, check_in_line, follow_tasks, innermost, leave_elsewhere
+from optctx.context.scope import cannot_enter, cannot_leave, check_in_line, follow_tasks, innermost
 from optctx.context.stamped import agreed, stamped_overrides
 from optctx.context.state import Base, Contents, rebuild, resolve_base
 from optctx.context.text import Texts, texts_of
 from optctx.context.unread import UnreadMode, check_mode, judge, marks
-from optctx.engine.attach import Engine, attach, attached, stay_attached
+from optctx.engine.attach import Engine, attach, attached
 from optctx.engine.plan import PlannedOption
-from optctx.errors import OptionTypeError, ScopeError
+from optctx.errors import OptionTypeError
 from optctx.image.typenames import type_name
 from optctx.registry.registry import find
 from optctx.registry.values import Value, python_types, read_value
@@ -36,7 +36,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class OptionContext(Mapping[str, Value]):
+class OptionContext(_native.ScopeBase, Mapping[str, Value]):
     """Values for all of LLVM's options, some of them overridden; in force in a thread that enters it.
 
     `overrides` maps option names to Python values or command-line text; keywords do the same, with `_` for
@@ -82,7 +82,7 @@ class OptionContext(Mapping[str, Value]):
     changed; UnsupportedImageError where there is no LLVM that can be used.
     """
 
-    __slots__ = ("__weakref__", "_contents", "_engine", "_native", "_parent", "_unread")
+    __slots__ = ("__weakref__", "_contents", "_engine", "_parent", "_unread")
 
     def __init__(
         self,
@@ -122,7 +122,8 @@ class OptionContext(Mapping[str, Value]):
             base.drift, inherited, {override.option.record.name: override for override in made}
         )
         own = self._contents.own.values()
-        self._native = self._contents.native(engine, marks(engine, unread, parent, own))
+        native = self._contents.native(engine, marks(engine, unread, parent, own))
+        self._give(native, unread != "ignore")
         self._parent = parent if self._native.reads is not None else None
         follow_tasks(engine)
 
@@ -308,39 +309,9 @@ class OptionContext(Mapping[str, Value]):
 
     # Scopes
 
-    def __enter__(self) -> OptionContext:
-        if not self._engine.way.attached:
-            attach()
-        try:
-            if not _native.enter(self._native, self):
-                check_in_line(f"enter {self!r}")
-                _native.enter_beside(self._native, self)
-        except (_native.GateError, _native.ParseError, _native.UnwatchedError) as error:
-            raise cannot_enter(self, error) from None
-        if not self._engine.way.attached:
-            stay_attached(self._engine, self.__exit__)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        value: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
-        try:
-            elsewhere = _native.leave(self._native)
-        except _native.NativeScopeError as error:
-            check_in_line(f"leave {self!r}")
-            raise ScopeError(f"cannot leave {self!r}: {error}") from None
-        if elsewhere is not None:
-            leave_elsewhere(self, elsewhere)
-        if self._unread != "ignore":
-            judge(self, self._unread, failed=kind is not None)
-
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Calls the function inside this context, in this thread."""
-        with self:
-            return function(*args, **kwargs)
+        return cast("R", self._run(function, args, kwargs))
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """As a decorator: every call of the function runs inside this context.
@@ -351,8 +322,7 @@ class OptionContext(Mapping[str, Value]):
 
         @functools.wraps(function)
         def inside(*args: P.args, **kwargs: P.kwargs) -> R:
-            with self:
-                return function(*args, **kwargs)
+            return cast("R", self._run(function, args, kwargs))
 
         return inside
 
@@ -387,3 +357,17 @@ def _frozen(value: Value) -> object:
     if isinstance(value, list):
         return tuple(_frozen(item) for item in value)
     return value.hex() if isinstance(value, float) else value
+
+
+# What `with` does beyond its native step; each before anything has changed, or after everything has.
+
+
+def _check_in_line(context: OptionContext | None, verb: str) -> None:
+    check_in_line(verb if context is None else f"{verb} {context!r}")
+
+
+def _judge(context: OptionContext, failed: bool) -> None:
+    judge(context, context._unread, failed=failed)
+
+
+_native.set_scope_helpers(attach, _check_in_line, cannot_enter, cannot_leave, _judge)

@@ -16,7 +16,7 @@ from optctx.engine.attach import when_attached
 from optctx.errors import OptctxError
 from optctx.image.freeing import order_arguments, order_freeing
 
-__all__ = ["raise_problems", "tell", "when_returning"]
+__all__ = ["forget_problems", "raise_problems", "tell", "when_returning"]
 
 # llvmlite's functions that run passes, emit, or compile, and the one that sets options.
 _FUNCTIONS = (
@@ -64,9 +64,15 @@ def raise_problems(stacklevel: int = 3) -> None:
         listener()
 
 
+def forget_problems() -> None:
+    """For a call that begins: what is here was left by one that an exception interrupted."""
+    _problems.found.clear()
+
+
 def when_returning(listener: Callable[[], None]) -> None:
     """Has the listener called, from now on, where such a call returns; it may raise for its caller."""
-    _listeners.append(listener)
+    if listener not in _listeners:
+        _listeners.append(listener)
 
 
 def _arm() -> None:

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from optctx import _native
@@ -57,30 +56,21 @@ def _link(original: Callable[..., Any]) -> Callable[..., Any]:
     def link(self: Any, lljit: Any, library_name: Any) -> Any:
         bindings = self.__dict__.get(_BOUND, {})
         if bindings:
-            attach()  # somebody may have detached since
+            attach()  # another thread may have detached
         expected = [bindings.get(i) for i, (kind, _) in enumerate(_entries(self)) if kind in _PARSED]
-        with _expecting(expected):
-            return original(self, lljit, library_name)
+        return _native.expecting_llvm_contexts(expected, original, self, lljit, library_name)
 
     return link
 
 
-@contextmanager
-def _expecting(bindings: list[_native.Binding | None]) -> Iterator[None]:
-    """What a link further out still expects is put back: this one may be inside it."""
-    before = _native.expected_llvm_contexts()
-    try:
-        _native.expect_llvm_contexts(bindings)
-        yield
-    finally:
-        _native.expect_llvm_contexts(before)
-
-
 def _arm() -> None:
+    """Once, also where an exception interrupted it before."""
     from llvmlite.binding import JITLibraryBuilder
 
-    JITLibraryBuilder.add_ir = _add_ir(JITLibraryBuilder.add_ir)
-    JITLibraryBuilder.link = _link(JITLibraryBuilder.link)
+    if not hasattr(JITLibraryBuilder.add_ir, "__wrapped__"):
+        JITLibraryBuilder.add_ir = _add_ir(JITLibraryBuilder.add_ir)
+    if not hasattr(JITLibraryBuilder.link, "__wrapped__"):
+        JITLibraryBuilder.link = _link(JITLibraryBuilder.link)
 
 
 when_attached(_arm)

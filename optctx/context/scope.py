@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from optctx.engine.attach import Engine
 
 __all__ = [
-    "begin_compilation",
     "begin_outside",
     "cannot_enter",
+    "cannot_leave",
     "check_in_line",
     "follow_tasks",
     "innermost",
-    "leave_elsewhere",
 ]
 
 Mark: TypeAlias = "tuple[OptionContext, _native.Context]"  # a new one for each entry
@@ -70,50 +69,18 @@ def check_in_line(what: str) -> None:
         )
 
 
-def leave_elsewhere(context: OptionContext, left: object) -> None:
-    """Leaves a scope that was entered in another contextvars.Context, which has to be told.
-
-    So it is when the event loop closes an asynchronous generator that nobody uses any more, or when a pending
-    task is dropped. Raises ScopeError, with nothing changed, if that Context runs further out on this thread.
-    """
-    mark, token = cast("tuple[Mark, Token]", left)
-    entered_in = _context_of(token)
-    assert entered_in is not None
-    try:
-        entered_in.run(_innermost.reset, token)
-    except RuntimeError:
-        raise ScopeError(
-            f"cannot leave {context!r} here: it was entered in a contextvars.Context that runs further out "
-            "on this thread; leave it there"
-        ) from None
-    if _innermost.get(None) is mark:  # this Context is a copy of that one
-        outer = token.old_value
-        _innermost.set(None if outer is contextvars.Token.MISSING else outer)
-    _native.leave_beside(context._native)
-
-
-def cannot_enter(context: OptionContext, error: Exception) -> OptctxError:
+def cannot_enter(context: OptionContext, kind: type[Exception], text: str) -> OptctxError:
     """The error for a context that the native module would not enter."""
-    if isinstance(error, _native.GateError):
-        return ScopeError(f"cannot enter {context!r}: {error}")
-    if isinstance(error, _native.UnwatchedError):
-        return UnsupportedImageError(f"cannot tell what LLVM reads inside {context!r}: {error}")
-    return OptionValueError(f"cannot enter {context!r}: LLVM says: {str(error).strip(': ')}")
+    if issubclass(kind, _native.GateError):
+        return ScopeError(f"cannot enter {context!r}: {text}")
+    if issubclass(kind, _native.UnwatchedError):
+        return UnsupportedImageError(f"cannot tell what LLVM reads inside {context!r}: {text}")
+    return OptionValueError(f"cannot enter {context!r}: LLVM says: {text.strip(': ')}")
 
 
-def begin_compilation(what: str) -> None:
-    """Lets this thread into LLVM with what its task is inside of, until `_native.end_compilation`.
-
-    Waits while options are changed process-wide. Raises what entering raises.
-    """
-    if not _native.in_line():
-        check_in_line(what)
-    try:
-        _native.begin_compilation()
-    except (_native.GateError, _native.ParseError, _native.UnwatchedError) as error:
-        context = innermost(what)
-        assert context is not None  # nothing else is entered
-        raise cannot_enter(context, error) from None
+def cannot_leave(context: OptionContext, text: str) -> ScopeError:
+    """The error for a scope that the native module would not leave."""
+    return ScopeError(f"cannot leave {context!r}: {text}")
 
 
 def begin_outside() -> None:
@@ -123,20 +90,28 @@ def begin_outside() -> None:
 
 
 def follow_tasks(engine: Engine) -> None:
-    """From now on every call that llvmlite makes sees what its task is inside of, and so do all where the
-    interpreter reports switches of tasks and no thread waits for its turn; for whoever makes the first
-    context."""
+    """Has every call that llvmlite makes see what its task is inside of, from now on.
+
+    So do all calls where the interpreter reports switches of tasks and no thread waits for its turn. Called
+    with the first context; an exception that interrupts it leaves the rest to the next call.
+    """
+    if not _following:
+        _native.inside(_lock, _follow, engine)
+
+
+def _follow(engine: Engine) -> None:
+    """Each step is whole, and made once."""
     global _following
-    if _following:
-        return
     from llvmlite.binding import ffi  # importing optctx works without llvmlite
 
-    with _lock:
-        if not _following:
-            if engine.way.follows_tasks:
-                _native.watch_context_switches()
-            ffi.register_lock_callback(_native.begin_library_call, _native.end_library_call)
-            _following = True
+    if engine.way.follows_tasks:
+        _native.watch_context_switches()
+    lock = ffi.lib._lock
+    _native.make_lock_safe(lock)
+    callbacks = (_native.begin_library_call, _native.end_library_call)
+    if callbacks not in lock._cblist:
+        lock._cblist.append(callbacks)
+    _following = True
 
 
 def _is_running(context: contextvars.Context | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optctx._native import CoveredStorage, Kind, Spans, process_wide_epoch
+from optctx._native import CoveredStorage, Kind, Spans, inside_if_free, process_wide_epoch
 from optctx.drifting.drift import refused
 from optctx.drifting.state import State, drifted_states, live_state, outside_contexts, registered_state
 from optctx.engine.attach import Engine
@@ -70,19 +70,13 @@ class Comparison:
 
     def differences(self) -> list[Difference]:
         """What changed since the last time, in the order of the registry."""
-        if not self._busy.acquire(blocking=False):
+        found = inside_if_free(self._busy, self._found)
+        if found is None:
             return []
-        try:
-            if self._comparing:
-                return []
-            self._comparing = True
-            try:
-                found = [*self._of_scoped(), *self._of_refused()]
-            finally:
-                self._comparing = False
-        finally:
-            self._busy.release()
         return [each for each in found if not self._was_explained(each)]
+
+    def _found(self) -> list[Difference]:
+        return [*self._of_scoped(), *self._of_refused()]
 
     def _of_scoped(self) -> list[Difference]:
         """Where threads take turns, the values of whoever is inside are not in the way."""

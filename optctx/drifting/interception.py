@@ -13,8 +13,9 @@ from collections.abc import Callable
 from optctx._native import (
     PointerTransaction,
     Span,
+    WatcherBase,
+    add_watcher,
     find_data_pointers,
-    listen_to_calls,
     observe_occurrences,
     set_call_listeners,
 )
@@ -68,21 +69,12 @@ class Interception:
         set_call_listeners(listeners.call_begins, listeners.call_ends)
         when_returning(returning)
 
-    def start(self) -> None:
-        """Reaches the whole process. Raises UnsupportedImageError with nothing changed."""
+    def add(self, watcher: WatcherBase) -> None:
+        """Reaches the whole process, in one step. Raises UnsupportedImageError with nothing changed."""
         follow_tasks(self._engine)  # llvmlite tells of its calls from then on
         try:
-            self._tables.commit()
+            add_watcher(watcher, self._tables)
         except RuntimeError as error:
             raise UnsupportedImageError(
                 f"cannot watch LLVM's options: {error}; nothing was changed"
             ) from error
-        listen_to_calls(True)
-
-    def stop(self) -> None:
-        """LLVM's tables are as before. If they cannot be written any more they stay, and nobody listens."""
-        listen_to_calls(False)
-        try:
-            self._tables.undo()
-        except RuntimeError:
-            return

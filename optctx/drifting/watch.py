@@ -7,10 +7,16 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
-from types import TracebackType
 from typing import NamedTuple
 
-from optctx._native import report_unraisable
+from optctx._native import (
+    WatcherBase,
+    inside,
+    parses_under_way,
+    remove_watcher,
+    report_unraisable,
+    watchers,
+)
 from optctx.drifting.comparison import Comparison, Difference
 from optctx.drifting.event import DriftEvent, Moment, here
 from optctx.drifting.interception import Interception, Listeners
@@ -25,7 +31,7 @@ __all__ = ["Watcher", "watch"]
 Callback = Callable[[DriftEvent], object]
 
 
-class Watcher:
+class Watcher(WatcherBase):
     """Hears of changes from the moment when `watch` made it until `close`, or until its `with` block ends.
 
     `events` are the records, in the order in which they were seen. Any thread may close it.
@@ -34,43 +40,31 @@ class Watcher:
     def __init__(self, callback: Callback | None) -> None:
         self.events: list[DriftEvent] = []
         self._callback = callback
-        self._closed = False
 
     @property
     def closed(self) -> bool:
         """Whether it hears of nothing any more."""
-        return self._closed
+        return not any(each is self for each in watchers())
 
     def close(self) -> None:
-        """Ends the watch, after a last comparison; a second call does nothing.
+        """Ends the watch, and compares a last time; a second call does nothing.
 
         Raises what the callback, or a warning that is an error, raises for what was not told yet.
         """
-        if self._closed:
-            return
-        _watching.look()
-        self._closed = True
-        _watching.leave(self)
-        _raise_first(_watching.tell(lambda each: each.watcher is self))
+        if remove_watcher(self):
+            self._finish(failed=False)
 
-    def __enter__(self) -> Watcher:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        value: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
-        try:
-            self.close()
-        except Exception as error:
-            if value is None:
-                raise
-            _unraisable([error])  # the block's own error is the one to see
+    def _finish(self, failed: bool) -> None:
+        """Called by `close` and `__exit__`, when it is none of the watchers any more."""
+        _watching.look(self)
+        errors = _watching.tell(lambda each: each.watcher is self)
+        if failed:
+            _unraisable(errors)  # the block's own error is the one to see
+        else:
+            _raise_first(errors)
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else "open"
+        state = "closed" if self.closed else "open"
         return f"<Watcher: {state}, {len(self.events)} event(s)>"
 
     def _tell(self, event: DriftEvent, moment: Moment) -> None:
@@ -102,8 +96,11 @@ def watch(callback: Callback | None = None) -> Watcher:
     if callback is not None and not callable(callback):
         raise OptionTypeError(f"watch takes a function of one DriftEvent, found {shown(callback)}")
     watcher = Watcher(callback)
-    _watching.join(watcher, attach())
-    return watcher
+    try:
+        return _watching.join(watcher, attach())
+    except BaseException:
+        remove_watcher(watcher)
+        raise
 
 
 class _Report:
@@ -119,18 +116,6 @@ class _Report:
         self.watcher._tell(self.event, self.moment)
 
 
-class _Inside(threading.local):
-    """Whether this thread is in the middle of LLVM's work: `with` it, it is."""
-
-    llvm = 0
-
-    def __enter__(self) -> None:
-        self.llvm += 1
-
-    def __exit__(self, *_: object) -> None:
-        self.llvm -= 1
-
-
 class _Parse:
     """An option that LLVM is giving a value to on a thread, and what it was before."""
 
@@ -138,6 +123,7 @@ class _Parse:
         self.address = address
         self.before = before
         self.thread = threading.get_ident()
+        self.depth = parses_under_way()
 
 
 class _Act(NamedTuple):
@@ -150,56 +136,49 @@ class _Act(NamedTuple):
 class _Watching:
     """The watchers of this process.
 
-    What runs inside LLVM's and llvmlite's calls waits for nobody: lists are changed in single steps, and
+    What runs inside LLVM's and llvmlite's calls waits for no lock: lists are changed in single steps, and
     looked through in copies, since other threads change them at any moment. Their elements are what they are
     by identity, so that finding one runs no code of Python's.
     """
 
     def __init__(self) -> None:
-        self._changing = lock_held_by_fork(Rank.WATCHERS)  # of `_watchers`
-        self._watchers: tuple[Watcher, ...] = ()
+        self._changing = lock_held_by_fork(Rank.WATCHERS)  # of who joins
         self._reports: list[_Report] = []
         self._parsing: list[_Parse] = []
-        self._inside = _Inside()
         self._engine: Engine | None = None
         self._interception: Interception | None = None
         self._comparison: Comparison | None = None
 
-    def join(self, watcher: Watcher, engine: Engine) -> None:
-        with self._changing:
-            if self._interception is None:
-                listeners = Listeners(self._begins, self._ends, self.look, self._call_ends)
-                self._comparison = Comparison(engine)
-                self._engine = engine
-                self._interception = Interception(engine, listeners, self._returning)
-            if not self._watchers:
-                assert self._comparison is not None  # made with the interception
-                self._parsing.clear()
-                self._comparison.begin_again()
-                self._interception.start()
-            else:
-                self.look()  # what changed before is not for the new one
-            self._watchers = (*self._watchers, watcher)
+    def join(self, watcher: Watcher, engine: Engine) -> Watcher:
+        return inside(self._changing, self._join, watcher, engine)
 
-    def leave(self, watcher: Watcher) -> None:
-        with self._changing:
-            left = tuple(each for each in self._watchers if each is not watcher)
-            if len(left) == len(self._watchers):
-                return
-            self._watchers = left
-            if not left and self._interception is not None:
-                self._interception.stop()
+    def _join(self, watcher: Watcher, engine: Engine) -> Watcher:
+        """The last step is the one that has an effect."""
+        if self._interception is None:
+            listeners = Listeners(self._begins, self._ends, self.look, self._call_ends)
+            self._comparison = Comparison(engine)
+            self._engine = engine
+            self._interception = Interception(engine, listeners, self._returning)
+        if not watchers():
+            assert self._comparison is not None  # made with the interception
+            self._parsing.clear()
+            self._comparison.begin_again()
+        else:
+            self.look()  # what changed before is not for the new one
+        self._interception.add(watcher)
+        return watcher
 
-    def look(self) -> None:
-        """Compares, and reports what nobody told of."""
-        if self._comparison is None or not self._watchers:
+    def look(self, leaving: Watcher | None = None) -> None:
+        """Compares, and reports what nobody told of; also to a watcher that is leaving."""
+        told = watchers() if leaving is None else (*watchers(), leaving)
+        if self._comparison is None or not told:
             return
-        at_work = {each.address for each in self._parsing.copy()}
+        at_work = {each.address for each in self._parsing.copy() if not _is_stale(each, parses_under_way())}
         found = [each for each in self._comparison.differences() if each.option.record.address not in at_work]
         if found:
             moment = here()
             for each in found:
-                self._report(each, moment)
+                self._report(each, moment, told=told)
 
     def tell(self, wanted: Callable[[_Report], bool]) -> list[Exception]:
         """Tells the watchers what they were not told yet; returns what they raise.
@@ -207,7 +186,7 @@ class _Watching:
         Not in the middle of LLVM's work: the collector may run code there that calls llvmlite, or closes.
         """
         raised: list[Exception] = []
-        if self._inside.llvm:
+        if parses_under_way():
             return raised
         try:
             for report in [each for each in self._reports.copy() if wanted(each)]:
@@ -225,10 +204,8 @@ class _Watching:
 
     def process_ends(self) -> None:
         """Python's functions are not called by LLVM any more."""
-        with self._changing:
-            self._watchers = ()
-            if self._interception is not None:
-                self._interception.stop()
+        for each in watchers():
+            remove_watcher(each)
 
     def forked(self) -> None:
         """In the child only this thread lives on."""
@@ -242,22 +219,23 @@ class _Watching:
         option = self._option(address)
         if option is None or self._engine is None:
             return
-        with self._inside:
-            self.look()
-            self._parsing.append(_Parse(address, live_state(self._engine, option)))
+        outer = parses_under_way() - 1
+        for stale in [each for each in self._parsing.copy() if _is_stale(each, outer)]:
+            self._parsing.remove(stale)
+        self.look()
+        self._parsing.append(_Parse(address, live_state(self._engine, option)))
 
     def _ends(self, address: int, text: bytes | None, refused: bool) -> None:
         option = self._option(address)
         begun = self._take_begun(address)
         if option is None or begun is None or self._engine is None or self._comparison is None:
             return
-        with self._inside:
-            found = Difference(option, begun, live_state(self._engine, option))
-            if found.before.key != found.after.key:
-                self._comparison.explain(option, found.after)
-                given = None if text is None else text.decode(errors="backslashreplace")
-                self._report(found, here(self._engine.image), _Act(given, refused))
-            self.look()
+        found = Difference(option, begun, live_state(self._engine, option))
+        if found.before.key != found.after.key:
+            self._comparison.explain(option, found.after)
+            given = None if text is None else text.decode(errors="backslashreplace")
+            self._report(found, here(self._engine.image), _Act(given, refused))
+        self.look()
 
     def _option(self, address: int) -> PlannedOption | None:
         return None if self._engine is None else self._engine.plan.options.get(address)
@@ -283,7 +261,13 @@ class _Watching:
         if self._reports:
             _raise_first(self.tell(_is_of_this_thread))
 
-    def _report(self, found: Difference, moment: Moment, act: _Act | None = None) -> None:
+    def _report(
+        self,
+        found: Difference,
+        moment: Moment,
+        act: _Act | None = None,
+        told: tuple[object, ...] | None = None,
+    ) -> None:
         event = DriftEvent(
             found.option.record.name,
             found.before.value,
@@ -298,9 +282,18 @@ class _Watching:
             moment.native_stack,
             found.after.readable,
         )
-        for watcher in self._watchers:
+        for watcher in watchers() if told is None else told:
+            assert isinstance(watcher, Watcher)  # nothing else joins
             watcher.events.append(event)
             self._reports.append(_Report(watcher, event, moment))
+
+
+def _is_stale(parse: _Parse, depth: int) -> bool:
+    """Whether this thread's parse has ended, and an exception interrupted what was to be done then.
+
+    `depth`: parses of this thread that began before and have not ended.
+    """
+    return parse.thread == threading.get_ident() and parse.depth > depth
 
 
 def _is_of_this_thread(report: _Report) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,15 +12,13 @@ from optctx._native import (
     Context,
     Image,
     Space,
-    active_recorders,
-    active_scopes,
-    bound_count,
+    inside,
     process_ends,
 )
-from optctx.engine.choice import Choice, cannot_redirect, choose, warn_of_fallback
+from optctx.engine.choice import Choice, cannot_redirect, choose, fall_back, warn_of_fallback
 from optctx.engine.lookups import publish_options
 from optctx.engine.plan import Plan, PlannedOption
-from optctx.engine.way import IMAGE_INDEX, CannotRedirectError, Clock, Way
+from optctx.engine.way import IMAGE_INDEX, CannotRedirectError, Clock, Users, Way
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
 from optctx.image.survey import Survey, survey
@@ -32,7 +31,6 @@ __all__ = [
     "attach_now",
     "attached",
     "detach",
-    "stay_attached",
     "when_attached",
 ]
 
@@ -87,9 +85,9 @@ class Engine:
 
 
 _lock = lock_held_by_fork(Rank.ENGINE)
-_engine: Engine | None = None
+_engine: Engine | None = None  # complete, attached or not
 _listeners: list[Callable[[], None]] = []
-_attaching = False  # guarded by the lock; True where the thread that holds it comes here again
+_used = False  # whether the engine was ever attached; until then another way may take its place
 
 
 def attach() -> Engine:
@@ -97,23 +95,18 @@ def attach() -> Engine:
 
     Every thread keeps reading LLVM's globals until it enters a context. Takes about half a second once. Where
     the code cannot be changed, threads take turns instead; OPTCTX_ENGINE, read at the first call, decides
-    otherwise. Raises UnsupportedImageError, with nothing changed, where the library does not check out.
+    otherwise. Raises UnsupportedImageError, with nothing changed, where the library does not check out. If an
+    exception interrupts it, nothing is attached and the next call begins where this one ended.
     """
-    global _attaching
     engine = _engine
     if engine is not None and engine.way.attached:
         return engine
-    with _lock:
-        if _attaching:
-            raise UnsupportedImageError(
-                "this very thread is attaching to LLVM, and a signal handler or a finaliser interrupted it; "
-                "use optctx once before such code may run"
-            )
-        _attaching = True
-        try:
-            return _attach()
-        finally:
-            _attaching = False
+    if _is_held(_lock):
+        raise UnsupportedImageError(
+            "this very thread is attaching to LLVM, and a signal handler or a finaliser interrupted it; "
+            "use optctx once before such code may run"
+        )
+    return inside(_lock, _attach)
 
 
 def attach_now() -> None:
@@ -127,28 +120,55 @@ def attach_now() -> None:
 
 
 def _attach() -> Engine:
-    global _engine
+    """Changes nothing before its native step, `Way.attach`, but to prepare that once and for all."""
+    global _engine, _used
+    clock = Clock()
     if _engine is None:
-        made = _make()
+        image = llvmlite_image()
+        clock.lap("image")
         try:
-            for listener in _listeners:
-                listener()
+            surveyed = survey(image)
+            clock.lap("registry")
+            _engine = _make(image, surveyed, choose(image, surveyed, clock), clock)
         finally:
-            _engine = made  # complete: from now on other threads take it without the lock
-        if _engine.choice.fell_back:
-            warn_of_fallback(_engine.choice.reason)
-    elif not _engine.way.attached:
-        start = time.perf_counter()
-        try:
-            _engine.way.attach()
-        except CannotRedirectError as error:  # contexts were made for this way
-            raise cannot_redirect(error) from error
-        _engine.seconds["commit"] = time.perf_counter() - start
+            image.release_pages()
+    if _engine.way.attached:
+        return _engine
+    for listener in _listeners:
+        listener()
+    if not _used:
+        _attach_first(_engine)
+        return _engine
+    start = time.perf_counter()
+    try:
+        _engine.way.attach()
+    except CannotRedirectError as error:  # contexts were made for this way
+        raise cannot_redirect(error) from error
+    _engine.seconds["commit"] = time.perf_counter() - start
     return _engine
 
 
+def _attach_first(engine: Engine) -> None:
+    global _engine, _used
+    clock = Clock()
+    try:
+        engine.way.attach()
+    except CannotRedirectError as error:
+        choice = fall_back(error, engine.image, engine.survey, clock)
+        engine = _engine = _make(engine.image, engine.survey, choice, clock)
+        engine.way.attach()
+    except UnsupportedImageError:
+        _engine = None  # the next call chooses again
+        raise
+    _used = True
+    clock.lap("commit")
+    engine.seconds.update(clock.laps)
+    if engine.choice.fell_back:
+        warn_of_fallback(engine.choice.reason)
+
+
 def when_attached(listener: Callable[[], None]) -> None:
-    """Has the listener called once, when this process attaches for the first time."""
+    """Has the listener called before this process attaches; it may be called again, and is then to do nothing."""
     _listeners.append(listener)
 
 
@@ -163,72 +183,43 @@ def detach() -> None:
     Scopes that were only carried elsewhere (`copy_context`) have no effect until then. Raises ScopeError,
     with nothing changed, while any thread is inside a context or records, or any LLVMContext is bound.
     """
-    with _lock:
-        if _engine is None or not _engine.way.attached:
-            return
-        # Whoever enters, binds or records is counted first and looks at this then (`stay_attached`): either
-        # it is seen here, or it attaches again.
-        _engine.way.attached = False
-        try:
-            _check_unused()
-            _detach(_engine.way)
-        except BaseException:
-            _engine.way.attached = True
-            raise
+    inside(_lock, _detach)
 
 
-def stay_attached(engine: Engine, take_back: Callable[[], object]) -> None:
-    """For who was counted just now: attaches again if somebody detached meanwhile.
-
-    Raises what attaching raises, after `take_back`.
-    """
-    if engine.way.attached:
+def _detach() -> None:
+    if _engine is None or not _engine.way.attached:
         return
     try:
-        attach()
-    except BaseException:
-        take_back()
-        raise
-
-
-def _detach(way: Way) -> None:
-    try:
-        way.detach()
+        users = _engine.way.detach()
     except RuntimeError as error:
         raise UnsupportedImageError(f"could not detach from LLVM, nothing was changed: {error}") from error
+    _refuse(users)
 
 
-def _check_unused() -> None:
-    """Raises ScopeError while anybody needs what attaching has done."""
-    bindings = bound_count()
-    if bindings:
+def _refuse(users: Users) -> None:
+    """Raises ScopeError if anything needs what attaching has done."""
+    if users.bindings:
         raise ScopeError(
-            f"cannot detach from LLVM: contexts are bound to {bindings} LLVMContext(s), which would see "
+            f"cannot detach from LLVM: contexts are bound to {users.bindings} LLVMContext(s), which would see "
             "the process-wide values; unbind them first (what LLJIT has not compiled yet ends when it is "
             "looked up, or with its tracker)"
         )
-    inside = active_scopes()
-    if inside:
+    if users.scopes:
         raise ScopeError(
-            f"cannot detach from LLVM: {inside} scope(s) are still entered in this process; leave them first"
+            f"cannot detach from LLVM: {users.scopes} scope(s) are still entered in this process; leave them first"
         )
-    recording = active_recorders()
-    if recording:
+    if users.recorders:
         raise ScopeError(
-            f"cannot detach from LLVM: {recording} block(s) record what it reads; leave them first"
+            f"cannot detach from LLVM: {users.recorders} block(s) record what it reads; leave them first"
         )
 
 
-def _make() -> Engine:
-    clock = Clock()
-    image = llvmlite_image()
-    clock.lap("image")
-    try:
-        surveyed = survey(image)
-        clock.lap("registry")
-        choice = choose(image, surveyed, clock)
-    finally:
-        image.release_pages()
+def _is_held(lock: threading.RLock) -> bool:
+    """Whether this thread holds it."""
+    return lock._is_owned()  # type: ignore[attr-defined, no-any-return]  # as threading.Condition does
+
+
+def _make(image: Image, surveyed: Survey, choice: Choice, clock: Clock) -> Engine:
     atexit.register(process_ends)
     engine = Engine(image, surveyed, choice, seconds=clock.laps)
     for option in engine.plan.options.values():

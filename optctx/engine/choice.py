@@ -14,7 +14,7 @@ from optctx.engine.way import CannotRedirectError, Clock, Way
 from optctx.errors import EngineWarning, OptctxError, UnsupportedImageError
 from optctx.image.survey import Survey
 
-__all__ = ["VARIABLE", "Choice", "cannot_redirect", "choose", "warn_of_fallback"]
+__all__ = ["VARIABLE", "Choice", "cannot_redirect", "choose", "fall_back", "warn_of_fallback"]
 
 VARIABLE = "OPTCTX_ENGINE"
 _AUTOMATIC = ""
@@ -22,7 +22,7 @@ _AUTOMATIC = ""
 
 @dataclass(frozen=True)
 class Choice:
-    """An attached way, and why this one. `fell_back`: nobody asked for it."""
+    """A way that can be attached, and why this one. `fell_back`: the user did not ask for it."""
 
     way: Way
     reason: str
@@ -30,21 +30,29 @@ class Choice:
 
 
 def choose(image: Image, survey: Survey, clock: Clock) -> Choice:
-    """The way "thread" where nothing stands against it, else "exclusive".
+    """The way "thread" where nothing stands against it, else "exclusive". Attaches nothing yet.
 
-    Raises OptctxError for another value of the variable, and UnsupportedImageError with nothing changed.
+    Raises OptctxError for another value of the variable, and UnsupportedImageError.
     """
     wanted = _wanted()
     if wanted == TakingTurns.name:
-        return Choice(_attached(TakingTurns(image, survey, clock), clock), f"{VARIABLE}={wanted}")
+        return Choice(TakingTurns(image, survey, clock), f"{VARIABLE}={wanted}")
     try:
-        way: Way = _attached(Redirecting(image, survey, clock), clock)
+        way = Redirecting(image, survey, clock)
     except CannotRedirectError as error:
-        if wanted == Redirecting.name:
-            raise cannot_redirect(error) from error
-        way = _attached(TakingTurns(image, survey, clock), clock)
-        return Choice(way, f"LLVM's code cannot be changed: {error}", fell_back=True)
+        return fall_back(error, image, survey, clock)
     return Choice(way, f"{VARIABLE}={wanted}" if wanted else "LLVM's code could be changed")
+
+
+def fall_back(error: CannotRedirectError, image: Image, survey: Survey, clock: Clock) -> Choice:
+    """The way "exclusive", in place of one that could not be had.
+
+    Raises UnsupportedImageError if the variable asks for that one.
+    """
+    if _wanted() == Redirecting.name:
+        raise cannot_redirect(error) from error
+    way = TakingTurns(image, survey, clock)
+    return Choice(way, f"LLVM's code cannot be changed: {error}", fell_back=True)
 
 
 def cannot_redirect(error: CannotRedirectError) -> UnsupportedImageError:
@@ -73,12 +81,6 @@ def _wanted() -> str:
             f"or empty (automatic), found {value!r}"
         )
     return value
-
-
-def _attached(way: Way, clock: Clock) -> Way:
-    way.attach()
-    clock.lap("commit")
-    return way
 
 
 def _level_outside() -> int:

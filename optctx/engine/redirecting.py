@@ -15,13 +15,14 @@ from optctx._native import (
     Space,
     Transaction,
     configure_bindings,
-    forget_machines,
+    redirect,
+    restore,
     thread_offset,
 )
 from optctx.engine.hooks import prepare_hooks
 from optctx.engine.machines import Machines
 from optctx.engine.plan import Plan, plan_redirected
-from optctx.engine.way import IMAGE_INDEX, CannotRedirectError, Clock, Way, add_occurrence_of
+from optctx.engine.way import IMAGE_INDEX, CannotRedirectError, Clock, Users, Way, add_occurrence_of
 from optctx.errors import UnsupportedImageError
 from optctx.image.decoding import CannotDecodeError, decoder
 from optctx.image.reporting import find_reporting
@@ -84,7 +85,7 @@ class Redirecting(Way):
 
     def attach(self) -> None:
         try:
-            self._commit()
+            redirect(self.transaction, self.hooks.tables)
         except OsError as error:
             raise CannotRedirectError(str(error)) from error
         except RuntimeError as error:
@@ -92,26 +93,9 @@ class Redirecting(Way):
                 f"could not redirect LLVM's option reads, nothing was changed: {error}; "
                 "OPTCTX_ENGINE=exclusive works without"
             ) from error
-        self.attached = True
 
-    def detach(self) -> None:
-        self.hooks.tables.undo()
-        try:
-            self.transaction.undo()
-        except RuntimeError:
-            self.hooks.tables.commit()
-            raise
-        forget_machines()
-        self.attached = False
-
-    def _commit(self) -> None:
-        """Redirects the sites and the tables, all or none."""
-        self.transaction.commit()
-        try:
-            self.hooks.tables.commit()
-        except RuntimeError:
-            self.transaction.undo()
-            raise
+    def detach(self) -> Users:
+        return Users(*restore(self.transaction, self.hooks.tables))
 
     def reading_instructions(self) -> list[tuple[int, int, int]]:
         """(address, number of the base register, index of the reader) of each behind a reader's word."""

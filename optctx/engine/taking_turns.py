@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from optctx._native import Context, Image, Space, take_turns
+from optctx._native import Context, Image, Space, set_attached, set_detached, take_turns
 from optctx.engine.plan import plan_in_place
-from optctx.engine.way import IMAGE_INDEX, Clock, Way, add_occurrence_of
+from optctx.engine.way import IMAGE_INDEX, Clock, Users, Way, add_occurrence_of
 from optctx.errors import UnsupportedImageError
 from optctx.image.reporting import find_reporting, find_stream_table
 from optctx.image.survey import Survey
@@ -40,11 +40,11 @@ class TakingTurns(Way):
 
     def attach(self) -> None:
         take_turns()
-        self.attached = True
+        set_attached()
 
-    def detach(self) -> None:
+    def detach(self) -> Users:
         """Nothing was changed outside of scopes."""
-        self.attached = False
+        return Users(*set_detached())
 
     def process_wide(self) -> Context | None:
         return Context.make(self.space, self.space.drift(), [])

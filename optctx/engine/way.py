@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
-from optctx._native import Context, Image, Space
+from optctx._native import Context, Image, Space, is_attached
 from optctx.engine.plan import Plan
 from optctx.errors import UnsupportedImageError
 
-__all__ = ["IMAGE_INDEX", "CannotRedirectError", "Clock", "Way", "add_occurrence_of"]
+__all__ = ["IMAGE_INDEX", "CannotRedirectError", "Clock", "Users", "Way", "add_occurrence_of"]
 
 IMAGE_INDEX = 0  # which of the thread-local views; one LLVM is supported so far
 _ADD_OCCURRENCE = "_ZN4llvm2cl6Option13addOccurrenceEjNS_9StringRefES2_b"
@@ -18,6 +18,14 @@ _ADD_OCCURRENCE = "_ZN4llvm2cl6Option13addOccurrenceEjNS_9StringRefES2_b"
 
 class CannotRedirectError(Exception):
     """This machine does not let code be changed, whatever the library; nothing was changed."""
+
+
+class Users(NamedTuple):
+    """What needs LLVM to be attached: LLVMContexts that are bound, scopes, blocks that record."""
+
+    bindings: int
+    scopes: int
+    recorders: int
 
 
 class Way(ABC):
@@ -32,19 +40,22 @@ class Way(ABC):
     name: str
     plan: Plan
     space: Space
-    attached: bool = False
     intercepts: bool = False
     follows_tasks: bool = False
     tells_reads: bool = False
     follows_lljit: bool = False
+
+    @property
+    def attached(self) -> bool:
+        return is_attached()
 
     @abstractmethod
     def attach(self) -> None:
         """Raises CannotRedirectError or UnsupportedImageError with nothing changed."""
 
     @abstractmethod
-    def detach(self) -> None:
-        """Undoes `attach`, with no thread inside a context. Raises RuntimeError with nothing changed."""
+    def detach(self) -> Users:
+        """Undo `attach` in one step, unless something uses what it did. Raises RuntimeError, nothing changed."""
 
     @abstractmethod
     def process_wide(self) -> Context | None:

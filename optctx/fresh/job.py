@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from optctx._native import run_counted
 from optctx.errors import OptctxError
 from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
-from optctx.passes.locks import counted
 
 if TYPE_CHECKING:
     from llvmlite.binding import ContextRef, ModuleRef, TargetMachine
@@ -71,23 +71,27 @@ def compile_job(job: Job) -> Result:
     Safe on any number of threads at once. Bad IR, pipelines and targets come back as `Result.error`; nothing
     is raised for them.
     """
-    from llvmlite import binding
-
     initialise_targets()
     started = time.perf_counter()
     try:
-        with (
-            counted(),
-            binding.create_context() as context,
-            _parse(job.ir, context) as module,
-            _target_machine(job, module) as machine,
-        ):
-            run_passes(module, job.passes, target_machine=machine)
-            instructions = instruction_count(module)  # before emission, which changes the module
-            ir, code = _emit(job.emit, module, machine)
+        ir, code, instructions = run_counted(_compile, job)
     except OptctxError as error:
         return Result(error=str(error), seconds=time.perf_counter() - started)
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
+
+
+def _compile(job: Job) -> tuple[str | None, bytes, int]:
+    """IR, code and instructions."""
+    from llvmlite import binding
+
+    with (
+        binding.create_context() as context,
+        _parse(job.ir, context) as module,
+        _target_machine(job, module) as machine,
+    ):
+        run_passes(module, job.passes, target_machine=machine)
+        instructions = instruction_count(module)  # before emission, which changes the module
+        return *_emit(job.emit, module, machine), instructions
 
 
 def _parse(ir: str | bytes, context: ContextRef) -> ModuleRef:

@@ -13,6 +13,7 @@ from ctypes import POINTER, byref, c_char_p, c_size_t, c_uint, c_void_p
 from functools import cache
 from typing import Any, Final, TypeAlias, Union
 
+from optctx._native import inside, make_lock_safe
 from optctx.errors import UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
 
@@ -76,13 +77,16 @@ def module_names(module: int) -> tuple[str, str]:
     Here and below: raises UnsupportedImageError if the library lacks a function. No other thread may use the
     module's LLVMContext meanwhile but through llvmlite.
     """
+    return inside(_lock(), _module_names, module)
+
+
+def _module_names(module: int) -> tuple[str, str]:
     api = _api()
     length = c_size_t()
     names = []
-    with _lock():
-        for read in (api.identifier, api.source_file):
-            at = read(module, byref(length))
-            names.append(ctypes.string_at(at, length.value).decode(errors="replace"))
+    for read in (api.identifier, api.source_file):
+        at = read(module, byref(length))
+        names.append(ctypes.string_at(at, length.value).decode(errors="replace"))
     return names[0], names[1]
 
 
@@ -92,28 +96,32 @@ def read_named(module: int, name: str, depth: int) -> list[tuple[object, ...]] |
     An operand is bytes, None, a tuple of operands, or OTHER: a constant, for instance, or a node inside more
     than `depth` nodes. Changes nothing that LLVM writes out.
     """
+    return inside(_lock(), _read_named, module, name.encode(), depth)
+
+
+def _read_named(module: int, name: bytes, depth: int) -> list[tuple[object, ...]] | None:
     api = _api()
-    raw = name.encode()
-    with _lock():
-        if not api.find(module, raw, len(raw)):
-            return None
-        found = (c_void_p * api.count_named(module, raw))()
-        api.named(module, raw, found)
-        return [_operands(api, node, depth) for node in found]
+    if not api.find(module, name, len(name)):
+        return None
+    found = (c_void_p * api.count_named(module, name))()
+    api.named(module, name, found)
+    return [_operands(api, node, depth) for node in found]
 
 
 def write_named(module: int, name: str, nodes: Sequence[Node]) -> None:
     """Makes `nodes` all that the module has under a name."""
+    inside(_lock(), _write_named, module, name.encode(), nodes)
+
+
+def _write_named(module: int, name: bytes, nodes: Sequence[Node]) -> None:
     api = _api()
-    raw = name.encode()
-    with _lock():
-        context = api.llvm_context(module)
-        values = [api.as_value(context, _make(api, context, node)) for node in nodes]
-        existing = api.find(module, raw, len(raw))
-        if existing:
-            api.clear(existing)
-        for value in values:
-            api.append(module, raw, value)
+    context = api.llvm_context(module)
+    values = [api.as_value(context, _make(api, context, node)) for node in nodes]
+    existing = api.find(module, name, len(name))
+    if existing:
+        api.clear(existing)
+    for value in values:
+        api.append(module, name, value)
 
 
 def _operands(api: _Api, node: int, depth: int) -> tuple[object, ...]:
@@ -144,6 +152,8 @@ def _make(api: _Api, context: int, operand: bytes | Node | None) -> int | None:
 
 
 def _lock() -> Any:
+    """llvmlite's, which an exception at any moment cannot leave held."""
     from llvmlite.binding import ffi  # importing optctx works without llvmlite
 
+    make_lock_safe(ffi.lib._lock)
     return ffi.lib._lock

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import TYPE_CHECKING
 
-from optctx.context.enclosing import raise_problems
+from optctx import _native
+from optctx.context.enclosing import forget_problems, raise_problems
 from optctx.errors import OptctxError
 from optctx.image.handles import module_address, target_machine_address
-from optctx.passes.diagnostics import errors_raised
-from optctx.passes.locks import compiling
-from optctx.passes.native_api import NativeApi, native_api
+from optctx.passes.locks import llvmlite_lock, raise_errors
+from optctx.passes.native_api import native_api
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine
@@ -43,36 +42,17 @@ def _emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool) 
     machine_at = target_machine_address(target_machine)
     api = native_api()
     context = api.module_context(module_at)
-    message = ctypes.c_void_p()
-    code = None
-    with (
-        compiling(context, machine_at, shared=context == api.global_context()),
-        errors_raised(api, context),
-    ):
-        buffer = api.emit_to_memory(machine_at, module_at, int(as_object), ctypes.byref(message))
-        if buffer:
-            code = _take_code(api, buffer)
+    forget_problems()
+    code, message, errors = _native.emit(
+        api.native, context, llvmlite_lock(api, context), module_at, machine_at, as_object
+    )
+    raise_errors(errors)
     raise_problems(stacklevel=4)
     if code is None:
         what = "an object" if as_object else "assembly"
+        why = message.decode(errors="replace").strip() or "no reason given"
         raise OptctxError(
-            f"LLVM cannot emit {what} for {target_machine.triple}: {_take_message(api, message)}; "
+            f"LLVM cannot emit {what} for {target_machine.triple}: {why}; "
             "call llvmlite.binding.initialize_all_asmprinters() first, or choose a target that emits it"
         )
     return code
-
-
-def _take_code(api: NativeApi, buffer: int) -> bytes:
-    try:
-        return ctypes.string_at(api.buffer_start(buffer), api.buffer_size(buffer))
-    finally:
-        api.dispose_buffer(buffer)
-
-
-def _take_message(api: NativeApi, message: ctypes.c_void_p) -> str:
-    if not message.value:
-        return "no reason given"
-    try:
-        return ctypes.string_at(message.value).decode(errors="replace").strip()
-    finally:
-        api.dispose_string(message)

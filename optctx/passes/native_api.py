@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from ctypes import POINTER, c_bool, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from ctypes import c_uint, c_void_p
 from functools import cache
 from typing import Any
 
+from optctx._native import Llvm
 from optctx.errors import UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
 
@@ -29,6 +30,32 @@ _SET_DIAGNOSTIC_HANDLER = (
     "_ZN4llvm11LLVMContext28setDiagnosticHandlerCallBackEPFvPKNS_14DiagnosticInfoEPvES4_b"
 )
 
+# What native/compile/llvm.hpp calls these functions, and what the library does.
+_EXPORTED = {
+    "create_tuning": "LLVMPY_CreatePipelineTuningOptions",
+    "dispose_tuning": "LLVMPY_DisposePipelineTuningOptions",
+    "create_pass_builder": "LLVMPY_CreatePassBuilder",
+    "dispose_pass_builder": "LLVMPY_DisposePassBuilder",
+    "create_pass_manager": "LLVMPY_CreateNewModulePassManager",
+    "run_pass_manager": "LLVMPY_RunNewModulePassManager",
+    "dispose_pass_manager": "LLVMPY_DisposeNewModulePassManger",  # the library's own spelling
+    "emit_to_memory": "LLVMPY_TargetMachineEmitToMemory",
+    "buffer_start": "LLVMPY_GetBufferStart",
+    "buffer_size": "LLVMPY_GetBufferSize",
+    "dispose_buffer": "LLVMPY_DisposeMemoryBuffer",
+    "dispose_string": "LLVMPY_DisposeString",
+}
+_HIDDEN = {
+    "parse_pipeline": _PARSE_PIPELINE,
+    "error_message": "LLVMGetErrorMessage",
+    "dispose_error_message": "LLVMDisposeErrorMessage",
+    "set_diagnostic_handler": _SET_DIAGNOSTIC_HANDLER,
+    "diagnostic_handler": "LLVMContextGetDiagnosticHandler",
+    "diagnostic_severity": "LLVMGetDiagInfoSeverity",
+    "diagnostic_description": "LLVMGetDiagInfoDescription",
+    "dispose_message": "LLVMDisposeMessage",
+}
+
 Function = Callable[..., Any]
 
 
@@ -43,46 +70,30 @@ class NativeApi:
         self._symbol = symbol
         self._library = ctypes.CDLL(path)
 
-        self.create_tuning = self._exported("LLVMPY_CreatePipelineTuningOptions", c_void_p)
-        self.dispose_tuning = self._exported("LLVMPY_DisposePipelineTuningOptions", None, c_void_p)
-        self.create_pass_builder = self._exported("LLVMPY_CreatePassBuilder", c_void_p, c_void_p, c_void_p)
-        self.dispose_pass_builder = self._exported("LLVMPY_DisposePassBuilder", None, c_void_p)
-        self.create_pass_manager = self._exported("LLVMPY_CreateNewModulePassManager", c_void_p)
-        # (pass manager, module, pass builder)
-        self.run_pass_manager = self._exported(
-            "LLVMPY_RunNewModulePassManager", None, c_void_p, c_void_p, c_void_p
+        self.native = Llvm(
+            {
+                **{name: self._exported_address(symbol) for name, symbol in _EXPORTED.items()},
+                **{name: self._hidden_address(symbol) for name, symbol in _HIDDEN.items()},
+            }
         )
-        # The library itself spells it "Manger".
-        self.dispose_pass_manager = self._exported("LLVMPY_DisposeNewModulePassManger", None, c_void_p)
-
-        # (target machine, module, 1 for an object or 0 for assembly, message out) -> memory buffer or NULL
-        self.emit_to_memory = self._exported(
-            "LLVMPY_TargetMachineEmitToMemory", c_void_p, c_void_p, c_void_p, c_int, POINTER(c_void_p)
-        )
-        self.buffer_start = self._exported("LLVMPY_GetBufferStart", c_void_p, c_void_p)
-        self.buffer_size = self._exported("LLVMPY_GetBufferSize", c_size_t, c_void_p)
-        self.dispose_buffer = self._exported("LLVMPY_DisposeMemoryBuffer", None, c_void_p)
-        self.dispose_string = self._exported("LLVMPY_DisposeString", None, c_void_p)
         self.global_context = self._exported("LLVMPY_GetGlobalContext", c_void_p)
-
-        # The C++ result, an llvm::Error of one pointer, comes back through a hidden first argument:
-        # (error out, pass builder, pass manager, text, length of the text)
-        self.parse_pipeline = self._hidden(
-            _PARSE_PIPELINE, c_void_p, POINTER(c_void_p), c_void_p, c_void_p, c_char_p, c_size_t
-        )
-        self.error_message = self._hidden("LLVMGetErrorMessage", c_void_p, c_void_p)
-        self.dispose_error_message = self._hidden("LLVMDisposeErrorMessage", None, c_void_p)
         self.module_context = self._hidden("LLVMGetModuleContext", c_void_p, c_void_p)
-        # (context, handler or NULL, its data, whether this thread's options filter remarks)
-        self.set_diagnostic_handler = self._hidden(
-            _SET_DIAGNOSTIC_HANDLER, None, c_void_p, c_void_p, c_void_p, c_bool
-        )
-        self.diagnostic_handler = self._hidden("LLVMContextGetDiagnosticHandler", c_void_p, c_void_p)
-        self.diagnostic_severity = self._hidden("LLVMGetDiagInfoSeverity", c_int, c_void_p)
-        self.diagnostic_description = self._hidden("LLVMGetDiagInfoDescription", c_void_p, c_void_p)
-        self.dispose_message = self._hidden("LLVMDisposeMessage", None, c_void_p)
         # llvm::Module::getInstructionCount() const
         self.instruction_count = self._hidden("_ZNK4llvm6Module19getInstructionCountEv", c_uint, c_void_p)
+
+    def _exported_address(self, name: str) -> int:
+        try:
+            address = ctypes.cast(getattr(self._library, name), c_void_p).value
+        except AttributeError:
+            raise self._missing(name) from None
+        assert address  # it is a function
+        return address
+
+    def _hidden_address(self, name: str) -> int:
+        address = self._symbol(name)
+        if address is None:
+            raise self._missing(name)
+        return address
 
     def _exported(self, name: str, result: type[Any] | None, *arguments: type[Any]) -> Function:
         try:
@@ -94,10 +105,7 @@ class NativeApi:
         return function  # type: ignore[no-any-return]  # ctypes functions are looked up by name
 
     def _hidden(self, name: str, result: type[Any] | None, *arguments: type[Any]) -> Function:
-        address = self._symbol(name)
-        if address is None:
-            raise self._missing(name)
-        return ctypes.CFUNCTYPE(result, *arguments)(address)
+        return ctypes.CFUNCTYPE(result, *arguments)(self._hidden_address(name))
 
     def _missing(self, name: str) -> UnsupportedImageError:
         return UnsupportedImageError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from optctx.context import OptionContext, current
 from optctx.context.deferred import refuse_deferred
@@ -25,8 +25,7 @@ class Wrapped(Generic[P, R]):
         self._context = context
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        with self._context:
-            return self._function(*args, **kwargs)
+        return cast("R", self._context._run(self._function, args, kwargs))
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """In a class it is a method, as the function would be."""

@@ -1,0 +1,114 @@
+// Python bindings of compile/: names and conversions.
+#include "bind/table.hpp"
+#include "bindings.hpp"
+#include "compile/llvm.hpp"
+#include "compile/session.hpp"
+#include "gil.hpp"
+#include "llvmlite_lock.hpp"
+#include "scoping.hpp"
+#include "view/gate.hpp"
+#include "view/process_wide.hpp"
+#include "view/recorder.hpp"
+#include "view/scope.hpp"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+
+#include <utility>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+namespace {
+
+compile::Pointer pointer(std::uintptr_t address) { return reinterpret_cast<compile::Pointer>(address); }
+
+nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+
+nb::list to_list(const compile::Errors& errors) {
+    nb::list texts;
+    for (const std::string& each : errors) texts.append(to_bytes(each));
+    return texts;
+}
+
+nb::object run_passes(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock,
+                      std::uintptr_t module, std::uintptr_t machine, std::uintptr_t tuning, const nb::bytes& text) {
+    const std::string pipeline(text.c_str(), text.size());
+    return compile::run({context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
+        compile::Ran ran;
+        {
+            const WithoutGil released;
+            ran = compile::run_passes(llvm, pointer(context), pointer(module), pointer(machine), pointer(tuning),
+                                      pipeline);
+        }
+        nb::object parse_error = ran.parse_error ? nb::object(to_bytes(*ran.parse_error)) : nb::none();
+        return nb::make_tuple(parse_error, to_list(ran.errors));
+    });
+}
+
+nb::object emit(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock, std::uintptr_t module,
+                std::uintptr_t machine, bool as_object) {
+    return compile::run({context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
+        compile::Emitted emitted;
+        {
+            const WithoutGil released;
+            emitted = compile::emit(llvm, pointer(context), pointer(module), pointer(machine), as_object);
+        }
+        nb::object code = emitted.code ? nb::object(to_bytes(*emitted.code)) : nb::none();
+        return nb::make_tuple(code, to_bytes(emitted.message), to_list(emitted.errors));
+    });
+}
+
+}  // namespace
+
+void add_compile(nb::module_& m) {
+    nb::class_<compile::Llvm>(m, "Llvm", "Functions of llvmlite's library, by address.")
+        .def(nb::init<const std::map<std::string, std::uintptr_t>&>(), "addresses"_a);
+    m.def("run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a,
+          "tuning"_a, "text"_a,
+          nb::sig("def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
+                  "tuning: int, text: bytes) -> tuple[bytes | None, list[bytes]]"),
+          "(why the pipeline does not parse, errors). `llvmlite_lock`: llvmlite's, or None where the context is not "
+          "the global one; `machine` and `tuning` may be 0.");
+    m.def("emit", &emit, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a, "as_object"_a,
+          nb::sig("def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
+                  "as_object: bool) -> tuple[bytes | None, bytes, list[bytes]]"),
+          "(code, why there is none, errors).");
+    m.def(
+        "compile_alone",
+        [](std::uintptr_t context, std::uintptr_t machine, nb::object llvmlite_lock, nb::handle function,
+           const nb::args& arguments) {
+            return compile::run({context, machine, std::move(llvmlite_lock)},
+                                [&] { return blocks::call(function, arguments); });
+        },
+        "context"_a, "machine"_a, "llvmlite_lock"_a.none(), "function"_a, "arguments"_a,
+        "Calls the function as `run_passes` and `emit` call LLVM.");
+    m.def(
+        "run_counted",
+        [](nb::handle function, const nb::args& arguments) {
+            const compile::Counted counted;
+            return blocks::call(function, arguments);
+        },
+        nb::sig("def run_counted(function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
+        "Calls the function. What the task is inside of holds, and no thread changes options process-wide meanwhile.");
+    m.def(
+        "held",
+        [] {
+            scoping::leave_abandoned();
+            nb::dict held;
+            held["scopes"] = view::active_scopes();
+            held["recorders"] = view::active_recorders();
+            held["bindings"] = bind::bound_count();
+            held["locks"] = compile::locked();
+            held["calls"] = view::calls();
+            held["inside the gate"] = view::gate::threads_inside();
+            held["gate closed"] = view::gate::is_closed();
+            held["changes in force"] = view::process_wide_epoch() % 2 != 0;
+            return held;
+        },
+        "What this process holds at this moment (calls: this thread); for tests.");
+    m.def("held_locks", &compile::locked, "LLVMContexts and target machines that compilations have for themselves.");
+    m.def("make_lock_safe", &llvmlite_lock::make_safe, "lock"_a,
+          "Gives llvmlite's lock native methods, which an exception at any moment cannot leave half done.");
+}

@@ -1,0 +1,94 @@
+#include "compile/session.hpp"
+
+#include "bind/table.hpp"
+#include "blocks/block.hpp"
+#include "gil.hpp"
+#include "llvmlite_lock.hpp"
+#include "native_calls.hpp"
+#include "os/os.hpp"
+#include "scoping.hpp"
+
+#include <utility>
+
+namespace nb = nanobind;
+
+namespace optctx::compile {
+namespace {
+
+class Locked {
+public:
+    explicit Locked(Keys keys) : keys_(std::move(keys)) {
+        lock(keys_, {[](const std::function<void()>& work) {
+                         const WithoutGil released;
+                         work();
+                         if (!nb::is_alive() || native_calls::python_is_ending()) os::stop_this_thread();
+                     },
+                     [] {
+                         if (stay_at_exit([] { return PyErr_CheckSignals(); }) != 0) throw nb::python_error();
+                     }});
+    }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+    ~Locked() { unlock(keys_); }
+
+private:
+    Keys keys_;
+};
+
+// The owner of what is bound to the LLVMContext with "switch", or None. For optctx's own compilations, which read
+// options before and after a pass manager runs, too.
+nb::object travelling(std::uintptr_t llvm_context) {
+    const auto binding = bind::bound(reinterpret_cast<const void*>(llvm_context));
+    if (binding == nullptr || binding->on_mismatch != bind::OnMismatch::switch_over) return nb::none();
+    return nb::borrow(static_cast<PyObject*>(binding->owner));
+}
+
+// A block of C++ code that holds a scope or a lock as a `with` statement does, and leaves it without a word.
+class Inside {
+public:
+    Inside(nb::object manager, const blocks::Kind& kind) : manager_(std::move(manager)), kind_(kind) {
+        if (manager_.is_none()) return;
+        ticket_ = view::new_ticket();
+        kind_.enter(manager_, ticket_);
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    ~Inside() {
+        const nb::error_scope pending;
+        if (!manager_.is_none()) kind_.abandon(manager_, ticket_);
+    }
+
+private:
+    nb::object manager_;
+    const blocks::Kind& kind_;
+    view::Ticket ticket_{};
+};
+
+// Returns the scope that travelled.
+nb::object run_inside(const Need& need, const std::function<nb::object()>& work, nb::object& result) {
+    const Counted counted;
+    const Locked locked(
+        in_order(need.target_machine == 0 ? Keys{need.llvm_context} : Keys{need.llvm_context, need.target_machine}));
+    const Inside llvmlite(need.llvmlite_lock, llvmlite_lock::block);
+    nb::object scope = travelling(need.llvm_context);
+    const Inside travels(scope, scoping::scope);
+    result = work();
+    return scope;
+}
+
+}  // namespace
+
+Counted::Counted() { scoping::begin_counted(); }
+Counted::~Counted() {
+    const nb::error_scope pending;
+    scoping::end_compilation();
+}
+
+nb::object run(const Need& need, const std::function<nb::object()>& work) {
+    nb::object result;
+    const nb::object scope = run_inside(need, work, result);
+    if (!scope.is_none()) scoping::judge(scope, false);  // when nothing is held any more
+    return result;
+}
+
+}  // namespace optctx::compile

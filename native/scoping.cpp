@@ -1,0 +1,335 @@
+#include "scoping.hpp"
+
+#include "bindings.hpp"
+#include "gil.hpp"
+#include "llvmlite_lock.hpp"
+#include "native_calls.hpp"
+#include "os/os.hpp"
+#include "task_scope.hpp"
+#include "view/attachment.hpp"
+#include "view/gate.hpp"
+#include "view/poison.hpp"
+#include "view/recorder.hpp"
+
+#include <nanobind/stl/shared_ptr.h>
+
+#include <optional>
+#include <utility>
+
+namespace nb = nanobind;
+
+namespace optctx::scoping {
+namespace {
+
+using SharedContext = std::shared_ptr<view::Context>;
+
+Helpers* helpers;  // for as long as the process lives
+
+// The first part of every OptionContext.
+struct Scope {
+    PyObject_HEAD PyObject* native;  // null until it is given
+    bool judged;                     // unread overrides are told
+};
+
+Scope& parts_of(nb::handle self) { return *reinterpret_cast<Scope*>(self.ptr()); }
+
+// A mark is (the OptionContext, its native Context), a new tuple for each entry.
+SharedContext context_of(nb::handle mark) {
+    return nb::cast<SharedContext>(nb::handle(PyTuple_GetItem(mark.ptr(), 1)));
+}
+
+view::Entry entry_of(nb::handle mark) {
+    return {mark.ptr(), mark.is_valid() ? PyTuple_GetItem(mark.ptr(), 0) : nullptr, nullptr};
+}
+
+void drop(void* reference) { Py_XDECREF(static_cast<PyObject*>(reference)); }
+
+template <class Wait>
+void wait_without_gil(const Wait& wait) {
+    const WithoutGil released;
+    wait();
+    if (!nb::is_alive() || native_calls::python_is_ending()) os::stop_this_thread();
+}
+
+void let_in(view::Frame& frame) {
+    if (!view::admit_at_once(frame)) wait_without_gil([&frame] { view::admit(frame); });
+}
+
+void finish_leaving(view::Entry entry) {
+    view::leave(entry.mark);
+    if (view::follows_switches()) follow_task();
+    drop(entry.token);
+    drop(entry.mark);
+}
+
+// Leaves a scope that was entered on this thread. Throws, with nothing changed, where it was entered in another
+// contextvars.Context that runs further out on this thread.
+void leave_entry(view::Entry entry) {
+    const nb::handle token = static_cast<PyObject*>(entry.token);
+    if (!task_scope::reset(token) && !task_scope::reset_elsewhere(token, static_cast<PyObject*>(entry.mark)))
+        blocks::raise(blocks::call_with(helpers->cannot_leave, nb::handle(static_cast<PyObject*>(entry.owner)),
+                                        "it was entered in a contextvars.Context that runs further out on this thread; "
+                                        "leave it there"));
+    finish_leaving(entry);
+}
+
+// The effect of entering, and nothing else. It can fail until the task has its mark, and changes nothing then.
+void enter_now(nb::handle native, nb::handle self, view::Ticket ticket) {
+    drop_orphans();
+    view::Frame frame = view::frame_of(nb::cast<SharedContext>(native));
+    nb::object mark = nb::steal(PyTuple_Pack(2, self.ptr(), native.ptr()));
+    if (!mark.is_valid()) throw nb::python_error();
+    let_in(frame);
+    view::enter(std::move(frame), {mark.ptr(), self.ptr(), nullptr, ticket});
+    try {
+        view::give_token(mark.ptr(), task_scope::set(mark).release().ptr());
+    } catch (...) {
+        view::leave(mark.ptr());
+        if (view::follows_switches()) follow_task();
+        throw;
+    }
+    mark.release();
+}
+
+// Has the exceptions of entering the context raised as Python's.
+template <class Work>
+void or_refuse(nb::handle self, const Work& work) {
+    const auto refuse = [self](const char* which, const std::exception& error) {
+        const nb::object type = nb::module_::import_("optctx._native").attr(which);
+        blocks::raise(blocks::call_with(helpers->cannot_enter, self, type, error.what()));
+    };
+    try {
+        work();
+    } catch (const view::gate::GateError& error) {
+        refuse("GateError", error);
+    } catch (const view::ParseError& error) {
+        refuse("ParseError", error);
+    } catch (const view::UnwatchedError& error) {
+        refuse("UnwatchedError", error);
+    }
+}
+
+nb::handle given_native(nb::handle self) {
+    PyObject* native = parts_of(self).native;
+    if (native != nullptr) return native;
+    PyErr_SetString(PyExc_RuntimeError, "cannot use an OptionContext that __init__ did not make");
+    throw nb::python_error();
+}
+
+nb::object enter(nb::handle self, view::Ticket ticket) {
+    const nb::handle native = given_native(self);
+    for (;;) {
+        if (!view::is_attached()) blocks::call_with(helpers->attach);
+        leave_abandoned();
+        if (!view::in_line(task_scope::get().ptr())) blocks::call_with(helpers->check_in_line, self, "enter");
+        or_refuse(self, [&] { enter_now(native, self, ticket); });
+        if (view::is_attached()) return nb::borrow(self);
+        // Another thread detached before this one was counted.
+        leave_entry(view::to_leave(*nb::cast<SharedContext>(native), task_scope::get().ptr()));
+    }
+}
+
+void leave(nb::handle self, bool failed) {
+    const nb::handle native = given_native(self);
+    leave_abandoned();
+    const nb::object task = view::follows_switches() ? task_scope::get() : nb::object();
+    view::Entry entry;
+    try {
+        entry = view::to_leave(*nb::cast<SharedContext>(native), task.ptr());
+    } catch (const view::ScopeError& error) {
+        blocks::call_with(helpers->check_in_line, self, "leave");
+        blocks::raise(blocks::call_with(helpers->cannot_leave, self, error.what()));
+    }
+    leave_entry(entry);
+    leave_abandoned();
+    judge(self, failed);
+}
+
+void abandon(nb::handle, view::Ticket ticket) noexcept {
+    if (!view::is_of_this_thread(ticket)) {
+        view::post_abandoned(ticket);
+        return;
+    }
+    view::abandon(ticket);
+    leave_abandoned();
+}
+
+// From here on LLVM sees what the task is inside of, if `may` says so of the frame that this takes.
+template <class May>
+void begin_call(const May& may) {
+    leave_abandoned();
+    nb::object mark = task_scope::get();
+    if (view::begin_call(mark.ptr())) return;
+    std::optional<view::Frame> frame = view::frame_here(mark.ptr());
+    if (!frame) frame = view::frame_of(context_of(mark));
+    if (!may(*frame)) return;
+    view::enter_for_call(*std::move(frame), entry_of(mark));
+    mark.release();
+}
+
+void end_call() {
+    drop(view::end_call());
+    leave_abandoned();
+}
+
+void report(const char* problem) {
+    PyErr_SetString(PyExc_RuntimeError, problem);
+    PyErr_WriteUnraisable(nullptr);
+}
+
+// Once on each thread for each scope: every call that llvmlite makes comes here.
+void report_not_in_force(view::Carried how, const void* mark) {
+    thread_local std::optional<const void*> reported;
+    if (std::exchange(reported, mark) == mark) return;
+    if (how == view::Carried::without_process_wide)
+        report(
+            "optctx: LLVM is called in a copy of a scope with process_wide=\"exclusive\" whose options are not in "
+            "force any more; use optctx.wrap, or enter the context where it is needed");
+    else
+        report(
+            "optctx: LLVM is called under the option values of another thread or task: this call cannot wait for the "
+            "turn of those that it was made under (a copied scope, or none); use optctx.wrap, or enter the context "
+            "where it is needed");
+}
+
+// The native part of OptionContext
+
+PyObject* get_native(PyObject* self, void*) {
+    return blocks::as_c_function([&] { return nb::borrow(given_native(self)); });
+}
+
+PyObject* give(PyObject* self, PyObject* arguments) {
+    PyObject* native = nullptr;
+    int judged = 0;
+    if (PyArg_ParseTuple(arguments, "Op", &native, &judged) == 0) return nullptr;
+    drop(std::exchange(parts_of(self).native, Py_NewRef(native)));
+    parts_of(self).judged = judged != 0;
+    Py_RETURN_NONE;
+}
+
+PyObject* run(PyObject* self, PyObject* arguments) {
+    return blocks::as_c_function([&] {
+        PyObject *function = nullptr, *positional = nullptr, *keywords = nullptr;
+        if (PyArg_ParseTuple(arguments, "OO!O!", &function, &PyTuple_Type, &positional, &PyDict_Type, &keywords) == 0)
+            throw nb::python_error();
+        return blocks::run(self, scope, function, positional, keywords);
+    });
+}
+
+void free_scope(PyObject* self) {
+    PyTypeObject* type = Py_TYPE(self);
+    drop(parts_of(self).native);
+    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+}  // namespace
+
+const blocks::Kind scope{&enter, &leave, &abandon};
+
+void leave_abandoned() noexcept {
+    if (view::any_posted())
+        for (const view::Ticket ticket : view::take_posted()) {
+            view::abandon(ticket);
+            view::Recorder::abandon(ticket);
+            llvmlite_lock::abandon(ticket);
+        }
+    while (view::any_abandoned()) {
+        const view::Entry entry = view::next_abandoned();
+        if (entry.mark == nullptr) return;
+        const nb::error_scope pending;
+        try {
+            leave_entry(entry);
+        } catch (nb::python_error&) {
+            return;  // tried again later
+        }
+    }
+}
+
+void begin_counted() {
+    leave_abandoned();
+    const nb::object mark = task_scope::get();
+    if (!view::in_line(mark.ptr())) blocks::call_with(helpers->check_in_line, nb::none(), "compile");
+    const nb::object self = mark.is_valid() ? nb::borrow(PyTuple_GetItem(mark.ptr(), 0)) : nb::none();
+    or_refuse(self, [] { begin_compilation(); });
+}
+
+void judge(nb::handle self, bool failed) {
+    if (parts_of(self).judged) blocks::call_with(helpers->judge, self, failed);
+}
+
+void set_helpers(Helpers given) { helpers = new Helpers(std::move(given)); }
+
+void attach() { blocks::call_with(helpers->attach); }
+
+void add_base(nb::handle module) {
+    static PyMethodDef methods[] = {
+        {"_give", &give, METH_VARARGS,
+         "The native context, and whether overrides that LLVM did not read are told; `__init__` calls it once."},
+        {"_run", &run, METH_VARARGS, "(function, arguments, keywords): calls it inside this context."},
+        {}};
+    static PyGetSetDef properties[] = {{"_native", &get_native, nullptr, nullptr, nullptr}, {}};
+    const nb::object type = blocks::make_type(
+        module, "ScopeBase",
+        {{Py_tp_dealloc, reinterpret_cast<void*>(&free_scope)}, {Py_tp_methods, methods}, {Py_tp_getset, properties}},
+        sizeof(Scope));
+    blocks::add_methods<scope>(type);
+}
+
+std::shared_ptr<view::Context> native_of(nb::handle self) { return nb::cast<SharedContext>(given_native(self)); }
+
+void begin_library_call() noexcept {
+    view::give_up_unhandled_poison();
+    try {
+        begin_call([](view::Frame& frame) {
+            const view::Carried how = view::carry(frame);
+            if (how != view::Carried::fully) report_not_in_force(how, task_scope::get().ptr());
+            return how != view::Carried::not_at_all;
+        });
+    } catch (const std::exception& error) {
+        report(error.what());
+    }
+    tell_call_begins();
+}
+
+void end_library_call() noexcept {
+    end_call();
+    tell_call_ends();
+}
+
+void begin_compilation() {
+    view::give_up_unhandled_poison();
+    try {
+        begin_call([](view::Frame& frame) {
+            let_in(frame);
+            return true;
+        });
+        if (!view::begin_compilation_at_once()) wait_without_gil(&view::begin_compilation);
+    } catch (...) {
+        end_call();
+        throw;
+    }
+}
+
+void end_compilation() noexcept {
+    view::end_compilation();
+    end_call();
+}
+
+void follow_task() {
+    try {
+        const nb::object mark = task_scope::get();
+        if (view::in_line(mark.ptr())) return;
+        if (!mark.is_valid() || view::has_entered(mark.ptr())) {
+            drop(view::show(entry_of(mark), nullptr));
+        } else {
+            void* before = view::show(entry_of(mark), context_of(mark));
+            mark.inc_ref();
+            drop(before);
+        }
+    } catch (const std::exception& error) {
+        report(error.what());
+    }
+}
+
+}  // namespace optctx::scoping

@@ -1,0 +1,110 @@
+#include "watching.hpp"
+
+#include "blocks/block.hpp"
+#include "os/fork_locks.hpp"
+#include "patch/pointers.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace optctx::watching {
+namespace {
+
+// Of `with` blocks, by ticket. A block may end on another thread: watchers belong to the process.
+struct Entered {
+    view::Ticket ticket;
+    const void* watcher;  // compared, never used
+};
+
+struct Watchers {
+    os::ForkSafeMutex mutex{os::Rank::watchers};  // never held while Python code runs
+    std::vector<PyObject*> all;
+    std::vector<Entered> entered;
+    patch::PointerTransaction* tables = nullptr;
+    void (*listen)(bool) = nullptr;
+};
+
+Watchers* watchers = new Watchers;  // for as long as the process lives
+
+void add_watcher(nb::handle watcher, patch::PointerTransaction& tables) {
+    const std::lock_guard lock(watchers->mutex);
+    watchers->all.reserve(watchers->all.size() + 1);
+    if (watchers->all.empty()) {
+        tables.commit();
+        watchers->tables = &tables;
+        watchers->listen(true);
+    }
+    watchers->all.push_back(watcher.inc_ref().ptr());
+}
+
+// Whether it was there. If LLVM's tables cannot be written any more they stay, and nothing listens.
+bool remove_watcher(nb::handle watcher) {
+    nb::object last_reference;
+    const std::lock_guard lock(watchers->mutex);
+    std::erase_if(watchers->entered, [watcher](const Entered& each) { return each.watcher == watcher.ptr(); });
+    const auto at = std::find(watchers->all.begin(), watchers->all.end(), watcher.ptr());
+    if (at == watchers->all.end()) return false;
+    last_reference = nb::steal(*at);
+    watchers->all.erase(at);
+    if (!watchers->all.empty()) return true;
+    watchers->listen(false);
+    try {
+        watchers->tables->undo();
+    } catch (const std::exception&) {
+        return true;
+    }
+    return true;
+}
+
+nb::tuple all() {
+    std::vector<nb::object> found;
+    {
+        const std::lock_guard lock(watchers->mutex);
+        for (PyObject* each : watchers->all) found.push_back(nb::borrow(each));
+    }
+    nb::list list;
+    for (nb::object& each : found) list.append(std::move(each));
+    return nb::tuple(list);
+}
+
+nb::object enter(nb::handle self, view::Ticket ticket) {
+    if (ticket) {
+        const std::lock_guard lock(watchers->mutex);
+        watchers->entered.push_back({ticket, self.ptr()});
+    }
+    return nb::borrow(self);
+}
+
+void leave(nb::handle self, bool failed) {
+    if (remove_watcher(self)) blocks::call_method(self, "_finish", failed);
+}
+
+void abandon(nb::handle self, view::Ticket ticket) noexcept {
+    {
+        const std::lock_guard lock(watchers->mutex);
+        if (std::erase_if(watchers->entered, [ticket](const Entered& each) { return each.ticket == ticket; }) == 0)
+            return;
+    }
+    remove_watcher(self);
+}
+
+constexpr blocks::Kind block{&enter, &leave, &abandon};
+
+}  // namespace
+
+void add(nb::module_& m, void (*listen)(bool)) {
+    watchers->listen = listen;
+    blocks::add_methods<block>(blocks::make_type(m, "WatcherBase", {}));
+    m.def("add_watcher", &add_watcher, "watcher"_a, "tables"_a,
+          "The first one has `tables` committed, which lead to what `observe_occurrences` returned.");
+    m.def("remove_watcher", &remove_watcher, "watcher"_a,
+          "Whether it was there; with the last one LLVM's tables are as before.");
+    m.def("watchers", &all);
+}
+
+}  // namespace optctx::watching
