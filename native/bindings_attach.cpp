@@ -67,12 +67,11 @@ Users restore(patch::Transaction& code, patch::PointerTransaction& tables) {
 
 void add_attach(nb::module_& m) {
     m.def("is_attached", &view::is_attached, "Whether scopes reach LLVM now.");
-    m.def("redirect", &redirect, "code"_a, "tables"_a, "fail_at"_a = 0, "Commits both, all or none; scopes reach LLVM then.");
+    m.def("redirect", &redirect, "code"_a, "tables"_a, "fail_at"_a = 0,
+          "Commits both, all or none; scopes reach LLVM then.");
     m.def("restore", &restore, "code"_a, "tables"_a,
           "Undoes `redirect`, all or none, if nothing uses it: (LLVMContexts that are bound, scopes that are entered, "
           "blocks that record), all 0 if it was undone.");
-    m.def(
-        "set_attached", [] { view::set_attached(true); }, "Where no code has to be changed.");
-    m.def(
-        "set_detached", [] { return undo_if_unused([] {}); }, "The counts of `restore`.");
+    m.def("set_attached", [] { view::set_attached(true); }, "Where no code has to be changed.");
+    m.def("set_detached", [] { return undo_if_unused([] {}); }, "The counts of `restore`.");
 }

@@ -199,6 +199,8 @@ void add_bind(nb::module_& m) {
             return blocks::call(function, arguments);
         },
         "bindings"_a, "function"_a, "arguments"_a,
+        nb::sig("def expecting_llvm_contexts(bindings: collections.abc.Sequence[Binding | None], "
+                "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
         "Calls the function, and binds the LLVMContexts that llvmlite's LLJIT makes on this thread in it, in this "
         "order; None: not at all. What a call further out still expects is put back.");
     nb::class_<patch::PointerTransaction>(m, "PointerTransaction", "Pointers in virtual function tables.")

@@ -65,9 +65,10 @@ nb::object emit(const compile::Llvm& llvm, std::uintptr_t context, nb::object ll
 void add_compile(nb::module_& m) {
     nb::class_<compile::Llvm>(m, "Llvm", "Functions of llvmlite's library, by address.")
         .def(nb::init<const std::map<std::string, std::uintptr_t>&>(), "addresses"_a);
-    m.def("run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a, "tuning"_a,
-          "text"_a, nb::sig("def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
-                            "tuning: int, text: bytes) -> tuple[bytes | None, list[bytes]]"),
+    m.def("run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a,
+          "tuning"_a, "text"_a,
+          nb::sig("def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
+                  "tuning: int, text: bytes) -> tuple[bytes | None, list[bytes]]"),
           "(why the pipeline does not parse, errors). `llvmlite_lock`: llvmlite's, or None where the context is not "
           "the global one; `machine` and `tuning` may be 0.");
     m.def("emit", &emit, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a, "as_object"_a,
@@ -78,9 +79,12 @@ void add_compile(nb::module_& m) {
         "compile_alone",
         [](std::uintptr_t context, std::uintptr_t machine, nb::object llvmlite_lock, nb::handle function,
            const nb::args& arguments) {
-            return compile::run({context, machine, std::move(llvmlite_lock)}, [&] { return blocks::call(function, arguments); });
+            return compile::run({context, machine, std::move(llvmlite_lock)},
+                                [&] { return blocks::call(function, arguments); });
         },
         "context"_a, "machine"_a, "llvmlite_lock"_a.none(), "function"_a, "arguments"_a,
+        nb::sig("def compile_alone(context: int, machine: int, llvmlite_lock: object, "
+                "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
         "Calls the function as `run_passes` and `emit` call LLVM.");
     m.def(
         "run_counted",
@@ -105,6 +109,7 @@ void add_compile(nb::module_& m) {
             held["changes in force"] = view::process_wide_epoch() % 2 != 0;
             return held;
         },
+        nb::sig("def held() -> dict[str, int]"),
         "What this process holds at this moment (calls: this thread); for tests.");
     m.def("held_locks", &compile::locked, "LLVMContexts and target machines that compilations have for themselves.");
     m.def("make_lock_safe", &llvmlite_lock::make_safe, "lock"_a,

@@ -111,8 +111,7 @@ void add_drift(nb::module_& m) {
             call_ends = new nb::object(std::move(ends));
         },
         "begins"_a, "ends"_a, "What hears of llvmlite's calls while `listen_to_calls` says so; once in a process.");
-    m.def(
-        "parses_under_way", [] { return parses; }, "On this thread, of what `observe_occurrences` sees.");
+    m.def("parses_under_way", [] { return parses; }, "On this thread, of what `observe_occurrences` sees.");
     watching::add(m, [](bool on) { listening = on; });
     m.def(
         "report_unraisable",

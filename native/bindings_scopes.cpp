@@ -41,7 +41,8 @@ void add_scopes(nb::module_& m) {
         },
         "attach"_a, "check_in_line"_a, "cannot_enter"_a, "cannot_leave"_a, "judge"_a,
         "What entering and leaving call before they change anything, or when they are done: attach(), "
-        "check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), which return "
+        "check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), which "
+        "return "
         "exceptions, judge(context, failed).");
     m.attr("R") = nb::type_var("R");
     m.def("inside", &blocks::inside,

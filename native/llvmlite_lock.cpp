@@ -87,8 +87,8 @@ void abandon_block(nb::handle, view::Ticket ticket) noexcept {
 const blocks::Kind block{&enter, &leave, &abandon_block};
 
 void abandon(view::Ticket ticket) noexcept {
-    const auto at = std::find_if(entered.begin(), entered.end(),
-                                 [ticket](const Entered& each) { return each.ticket == ticket; });
+    const auto at =
+        std::find_if(entered.begin(), entered.end(), [ticket](const Entered& each) { return each.ticket == ticket; });
     if (at == entered.end()) return;
     const Entered left = *at;
     entered.erase(at);

@@ -27,9 +27,8 @@ Helpers* helpers;  // for as long as the process lives
 
 // The first part of every OptionContext.
 struct Scope {
-    PyObject_HEAD
-    PyObject* native;  // null until it is given
-    bool judged;       // unread overrides are told
+    PyObject_HEAD PyObject* native;  // null until it is given
+    bool judged;                     // unread overrides are told
 };
 
 Scope& parts_of(nb::handle self) { return *reinterpret_cast<Scope*>(self.ptr()); }
@@ -69,8 +68,8 @@ void leave_entry(view::Entry entry) {
     const nb::handle token = static_cast<PyObject*>(entry.token);
     if (!task_scope::reset(token) && !task_scope::reset_elsewhere(token, static_cast<PyObject*>(entry.mark)))
         blocks::raise(blocks::call_with(helpers->cannot_leave, nb::handle(static_cast<PyObject*>(entry.owner)),
-                                    "it was entered in a contextvars.Context that runs further out on this thread; "
-                                    "leave it there"));
+                                        "it was entered in a contextvars.Context that runs further out on this thread; "
+                                        "leave it there"));
     finish_leaving(entry);
 }
 
@@ -270,11 +269,10 @@ void add_base(nb::handle module) {
         {"_run", &run, METH_VARARGS, "(function, arguments, keywords): calls it inside this context."},
         {}};
     static PyGetSetDef properties[] = {{"_native", &get_native, nullptr, nullptr, nullptr}, {}};
-    const nb::object type = blocks::make_type(module, "ScopeBase",
-                                              {{Py_tp_dealloc, reinterpret_cast<void*>(&free_scope)},
-                                               {Py_tp_methods, methods},
-                                               {Py_tp_getset, properties}},
-                                              sizeof(Scope));
+    const nb::object type = blocks::make_type(
+        module, "ScopeBase",
+        {{Py_tp_dealloc, reinterpret_cast<void*>(&free_scope)}, {Py_tp_methods, methods}, {Py_tp_getset, properties}},
+        sizeof(Scope));
     blocks::add_methods<scope>(type);
 }
 

@@ -103,7 +103,7 @@ void add(nb::module_& m, void (*listen)(bool)) {
           "The first one has `tables` committed, which lead to what `observe_occurrences` returned.");
     m.def("remove_watcher", &remove_watcher, "watcher"_a,
           "Whether it was there; with the last one LLVM's tables are as before.");
-    m.def("watchers", &all);
+    m.def("watchers", &all, nb::sig("def watchers() -> tuple[WatcherBase, ...]"));
 }
 
 }  // namespace optctx::watching

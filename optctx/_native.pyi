@@ -634,7 +634,7 @@ class Binding:
 def binding_of_module(module: int) -> Binding:
     """To be bound to other LLVMContexts as well, or None."""
 
-def expecting_llvm_contexts(bindings: Sequence[Binding | None], function: object, *arguments) -> object:
+def expecting_llvm_contexts(bindings: Sequence[Binding | None], function: Callable[..., R], /, *arguments: object) -> R:
     """
     Calls the function, and binds the LLVMContexts that llvmlite's LLJIT makes on this thread in it, in this order; None: not at all. What a call further out still expects is put back.
     """
@@ -687,7 +687,7 @@ def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, mac
 def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, as_object: bool) -> tuple[bytes | None, bytes, list[bytes]]:
     """(code, why there is none, errors)."""
 
-def compile_alone(context: int, machine: int, llvmlite_lock: object | None, function: object, *arguments) -> object:
+def compile_alone(context: int, machine: int, llvmlite_lock: object, function: Callable[..., R], /, *arguments: object) -> R:
     """Calls the function as `run_passes` and `emit` call LLVM."""
 
 def run_counted(function: Callable[..., R], /, *arguments: object) -> R:
@@ -695,7 +695,7 @@ def run_counted(function: Callable[..., R], /, *arguments: object) -> R:
     Calls the function. What the task is inside of holds, and no thread changes options process-wide meanwhile.
     """
 
-def held() -> dict:
+def held() -> dict[str, int]:
     """
     What this process holds at this moment (calls: this thread); for tests.
     """
@@ -755,7 +755,7 @@ class Recorder:
         """
 
 class RecordingBase:
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Any: ...
     def __exit__(
         self,
         kind: type[BaseException] | None = None,
@@ -801,7 +801,7 @@ def add_watcher(watcher: object, tables: PointerTransaction) -> None:
 def remove_watcher(watcher: object) -> bool:
     """Whether it was there; with the last one LLVM's tables are as before."""
 
-def watchers() -> tuple: ...
+def watchers() -> tuple[WatcherBase, ...]: ...
 
 def report_unraisable(error: object, where: object) -> None:
     """Tells sys.unraisablehook of an exception."""

@@ -1,4 +1,4 @@
-"""An exception that arrives at any moment, as from a signal handler, leaves no scope, recorder or lock behind.
+"""An exception that arrives at any moment, as from a signal handler, leaves nothing entered or locked.
 
 Everything runs in processes of its own: an interrupt that leaves something would spoil what comes later.
 """

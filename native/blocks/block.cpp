@@ -27,8 +27,7 @@ struct Waiting {
 thread_local Waiting waiting;
 
 struct Hold {
-    PyObject_HEAD
-    vectorcallfunc call;
+    PyObject_HEAD vectorcallfunc call;
     const Kind* kind;
     PyObject* self;
     view::Ticket ticket;
@@ -37,8 +36,7 @@ struct Hold {
 
 // `__exit__` in a class.
 struct ExitMethod {
-    PyObject_HEAD
-    vectorcallfunc call;
+    PyObject_HEAD vectorcallfunc call;
     const Kind* kind;
 };
 
@@ -109,16 +107,17 @@ void free_method(PyObject* object) {
     Py_DECREF(type);
 }
 
-PyTypeObject* make_callable_type(const char* name, int size, destructor destroy, descrgetfunc bind, PyMemberDef* members) {
+PyTypeObject* make_callable_type(const char* name, int size, destructor destroy, descrgetfunc bind,
+                                 PyMemberDef* members) {
     PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
                            {Py_tp_call, reinterpret_cast<void*>(&PyVectorcall_Call)},
                            {Py_tp_members, members},
                            {bind == nullptr ? 0 : Py_tp_descr_get, reinterpret_cast<void*>(bind)},
                            {0, nullptr}};
-    PyType_Spec spec{name, size, 0,
-                     static_cast<unsigned>(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
-                                           Py_TPFLAGS_DISALLOW_INSTANTIATION),
-                     slots};
+    PyType_Spec spec{
+        name, size, 0,
+        static_cast<unsigned>(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION),
+        slots};
     PyObject* type = PyType_FromSpec(&spec);
     if (type == nullptr) throw nb::python_error();
     return reinterpret_cast<PyTypeObject*>(type);  // for as long as the process lives
@@ -132,7 +131,8 @@ void prepare() {
     static PyMemberDef exit_members[] = {
         {"__vectorcalloffset__", T_PYSSIZET, offsetof(ExitMethod, call), READONLY, nullptr}, {}};
     hold_type = make_callable_type("optctx._native.Hold", sizeof(Hold), &free_hold, nullptr, hold_members);
-    exit_type = make_callable_type("optctx._native.ExitMethod", sizeof(ExitMethod), &free_method, &bind_exit, exit_members);
+    exit_type =
+        make_callable_type("optctx._native.ExitMethod", sizeof(ExitMethod), &free_method, &bind_exit, exit_members);
 }
 
 view::Ticket take_ticket(nb::handle self) noexcept {
@@ -158,8 +158,7 @@ nb::object make_type(nb::handle module, const char* name, std::vector<PyType_Slo
 }
 
 nb::object call(nb::handle function, nb::handle arguments, nb::handle keywords) {
-    PyObject* result =
-        stay_at_exit([&] { return PyObject_Call(function.ptr(), arguments.ptr(), keywords.ptr()); });
+    PyObject* result = stay_at_exit([&] { return PyObject_Call(function.ptr(), arguments.ptr(), keywords.ptr()); });
     if (result == nullptr) throw nb::python_error();
     return nb::steal(result);
 }

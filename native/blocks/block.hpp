@@ -1,10 +1,10 @@
-// Native context managers. An exception may arrive at any instruction of the interpreter: from a signal handler, between
-// the return of `__enter__` and the block. So entering and leaving are one native step each, and a `with` statement
-// that is interrupted before it calls `__exit__` still leaves.
+// Native context managers. An exception may arrive at any instruction of the interpreter: from a signal handler,
+// between the return of `__enter__` and the block. So entering and leaving are one native step each, and a `with`
+// statement that is interrupted before it calls `__exit__` still leaves.
 //
 // `with` looks `__exit__` up first and keeps it until the block is left, whatever happens. Looked up on an object it is
-// a Hold, made for that `with`; the `__enter__` that follows gives what it enters the ticket of the Hold. A Hold that is
-// freed uncalled abandons what has its ticket.
+// a Hold, made for that `with`; the `__enter__` that follows gives what it enters the ticket of the Hold. A Hold that
+// is freed uncalled abandons what has its ticket.
 #pragma once
 
 #include "view/abandoned.hpp"
@@ -40,8 +40,8 @@ nanobind::object run(nanobind::handle self, const Kind& kind, nanobind::handle f
 
 [[noreturn]] void raise(const nanobind::object& exception);
 
-// Calls Python code, or code that gives up the GIL. Where the interpreter is ending, the thread stays in it for good and
-// no C++ frame further out is unwound without the GIL.
+// Calls Python code, or code that gives up the GIL. Where the interpreter is ending, the thread stays in it for good
+// and no C++ frame further out is unwound without the GIL.
 nanobind::object call(nanobind::handle function, nanobind::handle arguments, nanobind::handle keywords = {});
 template <class... Arguments>
 nanobind::object call_with(nanobind::handle function, Arguments&&... arguments) {

@@ -67,8 +67,8 @@ private:
 // Returns the scope that travelled.
 nb::object run_inside(const Need& need, const std::function<nb::object()>& work, nb::object& result) {
     const Counted counted;
-    const Locked locked(in_order(need.target_machine == 0 ? Keys{need.llvm_context}
-                                                          : Keys{need.llvm_context, need.target_machine}));
+    const Locked locked(
+        in_order(need.target_machine == 0 ? Keys{need.llvm_context} : Keys{need.llvm_context, need.target_machine}));
     const Inside llvmlite(need.llvmlite_lock, llvmlite_lock::block);
     nb::object scope = travelling(need.llvm_context);
     const Inside travels(scope, scoping::scope);

@@ -14,8 +14,8 @@ namespace optctx::compile {
 struct Need {
     std::uintptr_t llvm_context;
     std::uintptr_t target_machine;  // or 0
-    // llvmlite's lock, where the LLVMContext is the global one, which every user of llvmlite works in; or None. It comes
-    // last, because the garbage collector may take it at any moment to close a module.
+    // llvmlite's lock, where the LLVMContext is the global one, which every user of llvmlite works in; or None. It
+    // comes last, because the garbage collector may take it at any moment to close a module.
     nanobind::object llvmlite_lock;
 };
 

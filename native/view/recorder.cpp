@@ -28,8 +28,7 @@ std::size_t active_recorders() noexcept { return active.load(); }
 
 void count_recorders_again() noexcept { active = recorders.started.size(); }
 
-Recorder::Recorder(const Space& space)
-    : Substitute(space.image()), layout_(space.layout()), words_(layout_->size()) {}
+Recorder::Recorder(const Space& space) : Substitute(space.image()), layout_(space.layout()), words_(layout_->size()) {}
 
 void Recorder::start(Ticket ticket) {
     std::shared_ptr<Recorder> self = shared_from_this();
