@@ -26,11 +26,21 @@ namespace {
 nb::object* may_run_function = nullptr;
 nb::object* resolve_function = nullptr;
 nb::object* cannot_enter_function = nullptr;
+nb::object* tell_function = nullptr;
 
 const void* pointer(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
 
 nb::object object_or_none(void* object) {
     return object == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(object));
+}
+
+// For the call that made LLVM run: nothing can be raised here, and the run is skipped.
+void leave_problem(nb::python_error& error, const char* where) {
+    try {
+        blocks::call_with(*tell_function, error.value());
+    } catch (nb::python_error& second) {
+        second.discard_as_unraisable(where);
+    }
 }
 
 bool may_run(void* owner, void* here, bool is_error) {
@@ -39,7 +49,7 @@ bool may_run(void* owner, void* here, bool is_error) {
         return stay_at_exit(
             [&] { return nb::cast<bool>((*may_run_function)(object_or_none(owner), object_or_none(here), is_error)); });
     } catch (nb::python_error& error) {
-        error.discard_as_unraisable("optctx: comparing contexts");
+        leave_problem(error, "optctx: comparing contexts");
         return false;
     }
 }
@@ -54,7 +64,7 @@ bind::Resolved resolve(std::string_view text, void* here) {
         auto context = nb::cast<std::shared_ptr<view::Context>>(owner.attr("_native"));
         return {std::move(context), nb::object(owner).release().ptr()};
     } catch (nb::python_error& error) {
-        error.discard_as_unraisable("optctx: reading the attribute of a function");
+        leave_problem(error, "optctx: reading the attribute of a function");
         return {};
     }
 }
@@ -64,7 +74,7 @@ void cannot_enter(void* owner, const char* why) {
     try {
         stay_at_exit([&] { (*cannot_enter_function)(object_or_none(owner), why); });
     } catch (nb::python_error& error) {
-        error.discard_as_unraisable("optctx: entering a context");
+        leave_problem(error, "optctx: entering a context");
     }
 }
 
@@ -141,15 +151,16 @@ void add_bind(nb::module_& m) {
           "-StringAttributeValue, by address.");
     m.def(
         "set_judges",
-        [](nb::object judge_run, nb::object judge_text, nb::object tell) {
+        [](nb::object judge_run, nb::object judge_text, nb::object cannot, nb::object tell) {
             may_run_function = new nb::object(std::move(judge_run));
             resolve_function = new nb::object(std::move(judge_text));
-            cannot_enter_function = new nb::object(std::move(tell));
+            cannot_enter_function = new nb::object(std::move(cannot));
+            tell_function = new nb::object(std::move(tell));
         },
-        "may_run"_a, "resolve"_a, "cannot_enter"_a,
+        "may_run"_a, "resolve"_a, "cannot_enter"_a, "tell"_a,
         "What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and "
         "(text of an attribute, owner of the scope or None) -> context or None; and what is told of a context that "
-        "could not be entered: (it, why).");
+        "could not be entered: (it, why). `tell` gets what they raise.");
     m.def(
         "bind",
         [](std::uintptr_t llvm_context, std::shared_ptr<view::Context> context, nb::object owner,

@@ -3,6 +3,8 @@
 #include "blocks/block.hpp"
 #include "patch/pointers.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -98,6 +100,7 @@ constexpr blocks::Kind block{&enter, &leave, &abandon};
 
 void add(nb::module_& m, void (*listen)(bool)) {
     watchers->listen = listen;
+    pthread_atfork([] { watchers->mutex.lock(); }, [] { watchers->mutex.unlock(); }, [] { watchers->mutex.unlock(); });
     blocks::add_methods<block>(blocks::make_type(m, "WatcherBase", {}));
     m.def("add_watcher", &add_watcher, "watcher"_a, "tables"_a,
           "The first one has `tables` committed, which lead to what `observe_occurrences` returned.");

@@ -612,9 +612,9 @@ def configure_bindings(image: int, calls: Sequence[int]) -> None:
     `calls`: LLVMGetModuleContext, -FirstFunction, -NextFunction, -GlobalParent, -StringAttributeAtIndex, -StringAttributeValue, by address.
     """
 
-def set_judges(may_run: object, resolve: object, cannot_enter: object) -> None:
+def set_judges(may_run: object, resolve: object, cannot_enter: object, tell: object) -> None:
     """
-    What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and (text of an attribute, owner of the scope or None) -> context or None; and what is told of a context that could not be entered: (it, why).
+    What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and (text of an attribute, owner of the scope or None) -> context or None; and what is told of a context that could not be entered: (it, why). `tell` gets what they raise.
     """
 
 def bind(llvm_context: int, context: Context, owner: object, on_mismatch: OnMismatch) -> bool:

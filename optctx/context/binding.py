@@ -139,4 +139,4 @@ def _cannot_enter(context: OptionContext, why: str) -> None:
     tell(UnsupportedImageError(f"not everything has been run: cannot enter {context!r}: {why}"))
 
 
-_native.set_judges(_may_run, _resolve, _cannot_enter)
+_native.set_judges(_may_run, _resolve, _cannot_enter, tell)
