@@ -26,6 +26,7 @@ namespace {
 nb::object* may_run_function = nullptr;
 nb::object* resolve_function = nullptr;
 nb::object* cannot_enter_function = nullptr;
+nb::object* tell_function = nullptr;
 
 // Shared by an LLVMContext and its modules; whoever drops it last disposes of the LLVMContext, if that was closed.
 class Lifetime {
@@ -56,13 +57,22 @@ nb::object object_or_none(void* object) {
     return object == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(object));
 }
 
+// For the call that made LLVM run: nothing can be raised here, and the run is skipped.
+void leave_problem(nb::python_error& error, const char* where) {
+    try {
+        blocks::call_with(*tell_function, error.value());
+    } catch (nb::python_error& second) {
+        second.discard_as_unraisable(where);
+    }
+}
+
 bool may_run(void* owner, void* here, bool is_error) {
     const WithGil gil;
     try {
         return stay_at_exit(
             [&] { return nb::cast<bool>((*may_run_function)(object_or_none(owner), object_or_none(here), is_error)); });
     } catch (nb::python_error& error) {
-        error.discard_as_unraisable("optctx: comparing contexts");
+        leave_problem(error, "optctx: comparing contexts");
         return false;
     }
 }
@@ -77,7 +87,7 @@ bind::Resolved resolve(std::string_view text, void* here) {
         auto context = nb::cast<std::shared_ptr<view::Context>>(owner.attr("_native"));
         return {std::move(context), nb::object(owner).release().ptr()};
     } catch (nb::python_error& error) {
-        error.discard_as_unraisable("optctx: reading the attribute of a function");
+        leave_problem(error, "optctx: reading the attribute of a function");
         return {};
     }
 }
@@ -87,7 +97,7 @@ void cannot_enter(void* owner, const char* why) {
     try {
         stay_at_exit([&] { (*cannot_enter_function)(object_or_none(owner), why); });
     } catch (nb::python_error& error) {
-        error.discard_as_unraisable("optctx: entering a context");
+        leave_problem(error, "optctx: entering a context");
     }
 }
 
@@ -164,15 +174,16 @@ void add_bind(nb::module_& m) {
           "-StringAttributeValue, by address.");
     m.def(
         "set_judges",
-        [](nb::object judge_run, nb::object judge_text, nb::object tell) {
+        [](nb::object judge_run, nb::object judge_text, nb::object cannot, nb::object tell) {
             may_run_function = new nb::object(std::move(judge_run));
             resolve_function = new nb::object(std::move(judge_text));
-            cannot_enter_function = new nb::object(std::move(tell));
+            cannot_enter_function = new nb::object(std::move(cannot));
+            tell_function = new nb::object(std::move(tell));
         },
-        "may_run"_a, "resolve"_a, "cannot_enter"_a,
+        "may_run"_a, "resolve"_a, "cannot_enter"_a, "tell"_a,
         "What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and "
         "(text of an attribute, owner of the scope or None) -> context or None; and what is told of a context that "
-        "could not be entered: (it, why).");
+        "could not be entered: (it, why). `tell` gets what they raise.");
     m.def(
         "bind",
         [](std::uintptr_t llvm_context, std::shared_ptr<view::Context> context, nb::object owner,
@@ -222,6 +233,8 @@ void add_bind(nb::module_& m) {
             return blocks::call(function, arguments);
         },
         "bindings"_a, "function"_a, "arguments"_a,
+        nb::sig("def expecting_llvm_contexts(bindings: collections.abc.Sequence[Binding | None], "
+                "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
         "Calls the function, and binds the LLVMContexts that llvmlite's LLJIT makes on this thread in it, in this "
         "order; None: not at all. What a call further out still expects is put back.");
     nb::class_<Lifetime>(m, "Lifetime", nb::is_weak_referenceable(),

@@ -83,6 +83,8 @@ void add_compile(nb::module_& m) {
                                 [&] { return blocks::call(function, arguments); });
         },
         "context"_a, "machine"_a, "llvmlite_lock"_a.none(), "function"_a, "arguments"_a,
+        nb::sig("def compile_alone(context: int, machine: int, llvmlite_lock: object, "
+                "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
         "Calls the function as `run_passes` and `emit` call LLVM.");
     m.def(
         "run_counted",
@@ -107,6 +109,7 @@ void add_compile(nb::module_& m) {
             held["changes in force"] = view::process_wide_epoch() % 2 != 0;
             return held;
         },
+        nb::sig("def held() -> dict[str, int]"),
         "What this process holds at this moment (calls: this thread); for tests.");
     m.def("held_locks", &compile::locked, "LLVMContexts and target machines that compilations have for themselves.");
     m.def("make_lock_safe", &llvmlite_lock::make_safe, "lock"_a,

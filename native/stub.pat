@@ -16,6 +16,18 @@ _native\.(ScopeBase)$:
             traceback: TracebackType | None = None,
         ) -> None: ...
 
+_native\.(RecordingBase)$:
+    \from types import TracebackType
+    \from typing import Any
+    class \1:
+        def __enter__(self) -> Any: ...
+        def __exit__(
+            self,
+            kind: type[BaseException] | None = None,
+            value: BaseException | None = None,
+            traceback: TracebackType | None = None,
+        ) -> None: ...
+
 _native\.(\w+Base)$:
     \from types import TracebackType
     \from typing import Self

@@ -622,9 +622,9 @@ def configure_bindings(image: int, calls: Sequence[int]) -> None:
     `calls`: LLVMGetModuleContext, -FirstFunction, -NextFunction, -GlobalParent, -StringAttributeAtIndex, -StringAttributeValue, by address.
     """
 
-def set_judges(may_run: object, resolve: object, cannot_enter: object) -> None:
+def set_judges(may_run: object, resolve: object, cannot_enter: object, tell: object) -> None:
     """
-    What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and (text of an attribute, owner of the scope or None) -> context or None; and what is told of a context that could not be entered: (it, why).
+    What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and (text of an attribute, owner of the scope or None) -> context or None; and what is told of a context that could not be entered: (it, why). `tell` gets what they raise.
     """
 
 def bind(llvm_context: int, context: Context, owner: object, on_mismatch: OnMismatch) -> bool:
@@ -644,7 +644,7 @@ class Binding:
 def binding_of_module(module: int) -> Binding:
     """To be bound to other LLVMContexts as well, or None."""
 
-def expecting_llvm_contexts(bindings: Sequence[Binding | None], function: object, *arguments) -> object:
+def expecting_llvm_contexts(bindings: Sequence[Binding | None], function: Callable[..., R], /, *arguments: object) -> R:
     """
     Calls the function, and binds the LLVMContexts that llvmlite's LLJIT makes on this thread in it, in this order; None: not at all. What a call further out still expects is put back.
     """
@@ -738,7 +738,7 @@ def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, mac
 def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, as_object: bool) -> tuple[bytes | None, bytes, list[bytes]]:
     """(code, why there is none, errors)."""
 
-def compile_alone(context: int, machine: int, llvmlite_lock: object | None, function: object, *arguments) -> object:
+def compile_alone(context: int, machine: int, llvmlite_lock: object, function: Callable[..., R], /, *arguments: object) -> R:
     """Calls the function as `run_passes` and `emit` call LLVM."""
 
 def run_counted(function: Callable[..., R], /, *arguments: object) -> R:
@@ -746,7 +746,7 @@ def run_counted(function: Callable[..., R], /, *arguments: object) -> R:
     Calls the function. What the task is inside of holds, and no thread changes options process-wide meanwhile.
     """
 
-def held() -> dict:
+def held() -> dict[str, int]:
     """
     What this process holds at this moment (calls: this thread); for tests.
     """
@@ -806,7 +806,7 @@ class Recorder:
         """
 
 class RecordingBase:
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Any: ...
     def __exit__(
         self,
         kind: type[BaseException] | None = None,
@@ -852,7 +852,7 @@ def add_watcher(watcher: object, tables: PointerTransaction) -> None:
 def remove_watcher(watcher: object) -> bool:
     """Whether it was there; with the last one LLVM's tables are as before."""
 
-def watchers() -> tuple: ...
+def watchers() -> tuple[WatcherBase, ...]: ...
 
 def report_unraisable(error: object, where: object) -> None:
     """Tells sys.unraisablehook of an exception."""

@@ -1,4 +1,4 @@
-"""An exception that arrives at any moment, as from a signal handler, leaves no scope, recorder or lock behind.
+"""An exception that arrives at any moment, as from a signal handler, leaves nothing entered or locked.
 
 Everything runs in processes of its own: an interrupt that leaves something would spoil what comes later.
 """
@@ -57,6 +57,33 @@ def test_signals_at_random_moments_leave_nothing_behind() -> None:
     program("""
         import interrupts
         assert interrupts.main(["3000"]) == 0
+    """)
+
+
+def test_one_inside_llvm_is_raised_by_the_call_that_made_llvm_run() -> None:
+    program("""
+        from llvmlite import binding
+        from interrupts import PACKAGE, SMALL, four, instructions, interrupt_at
+        from optctx import ContextMismatchError, OptionContext, run_passes
+
+        llvm_context = binding.create_context()
+        module = binding.parse_assembly(SMALL, llvm_context)
+        four().bind(llvm_context, on_mismatch="error")
+        other = OptionContext({"unroll-count": 8}, base="defaults")
+
+        def work():
+            try:
+                other.run(run_passes, module, "function(instcombine)")
+            except ContextMismatchError:
+                return
+            raise SystemError("nothing was run, and nothing was raised")
+
+        work()
+        total = instructions(work, (PACKAGE,))
+        assert total > 100
+        for number in range(1, total + 1, max(1, total // 400)):
+            interrupt_at(work, number, (PACKAGE,))
+        work()
     """)
 
 

@@ -166,4 +166,4 @@ def _cannot_make_machine(why: str) -> None:
 
 
 _native.set_cannot_make_machine(_cannot_make_machine)
-_native.set_judges(_may_run, _resolve, _cannot_enter)
+_native.set_judges(_may_run, _resolve, _cannot_enter, tell)

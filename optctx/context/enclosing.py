@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 from optctx.engine.attach import when_attached
-from optctx.errors import OptctxError
 from optctx.image.freeing import order_arguments, order_freeing
 
 __all__ = ["forget_problems", "raise_problems", "tell", "when_returning"]
@@ -35,15 +34,15 @@ _LLVMLITE_LEVEL = 5
 
 class _Problems(threading.local):
     def __init__(self) -> None:
-        self.found: list[OptctxError | Warning] = []
+        self.found: list[BaseException] = []
 
 
 _problems = _Problems()
 _listeners: list[Callable[[], None]] = []
 
 
-def tell(problem: OptctxError | Warning) -> None:
-    """Leaves a problem of this thread for the enclosing call."""
+def tell(problem: BaseException) -> None:
+    """Leaves a problem of this thread for the enclosing call; also what a signal handler raised in LLVM."""
     _problems.found.append(problem)
 
 
@@ -56,7 +55,7 @@ def raise_problems(stacklevel: int = 3) -> None:
             if isinstance(problem, Warning):
                 warnings.warn(problem, stacklevel=stacklevel)
         for problem in found:
-            if isinstance(problem, OptctxError):
+            if not isinstance(problem, Warning):
                 raise problem
     finally:  # an error that a frame of its own traceback holds keeps the caller's module and LLVMContext
         del found, problem

@@ -168,7 +168,7 @@ def _attach_first(engine: Engine) -> None:
 
 
 def when_attached(listener: Callable[[], None]) -> None:
-    """Has the listener called before this process attaches; it may be called again, and is then to do nothing."""
+    """Has the listener called before this process attaches. It may be called again and does nothing then."""
     _listeners.append(listener)
 
 
@@ -200,13 +200,14 @@ def _refuse(users: Users) -> None:
     """Raises ScopeError if anything needs what attaching has done."""
     if users.bindings:
         raise ScopeError(
-            f"cannot detach from LLVM: contexts are bound to {users.bindings} LLVMContext(s), which would see "
-            "the process-wide values; unbind them first (what LLJIT has not compiled yet ends when it is "
+            f"cannot detach from LLVM: contexts are bound to {users.bindings} LLVMContext(s), which would "
+            "see the process-wide values; unbind them first (what LLJIT has not compiled yet ends when it is "
             "looked up, or with its tracker)"
         )
     if users.scopes:
         raise ScopeError(
-            f"cannot detach from LLVM: {users.scopes} scope(s) are still entered in this process; leave them first"
+            f"cannot detach from LLVM: {users.scopes} scope(s) are still entered in this process; "
+            "leave them first"
         )
     if users.recorders:
         raise ScopeError(

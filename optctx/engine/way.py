@@ -55,7 +55,7 @@ class Way(ABC):
 
     @abstractmethod
     def detach(self) -> Users:
-        """Undo `attach` in one step, unless something uses what it did. Raises RuntimeError, nothing changed."""
+        """Undo `attach` in one step, unless something uses it. Raises RuntimeError with nothing changed."""
 
     @abstractmethod
     def process_wide(self) -> Context | None:

@@ -1,7 +1,7 @@
 """Which compilations wait for one another: only those that share a native object.
 
-An LLVMContext and everything in it may be used by one thread at a time, and so may a TargetMachine. Each has a
-reentrant lock, found by its address (native/compile/keyed_locks.hpp); modules in separate contexts with
+An LLVMContext and everything in it may be used by one thread at a time, and so may a TargetMachine. Each has
+a reentrant lock, found by its address (native/compile/keyed_locks.hpp); modules in separate contexts with
 separate target machines never meet.
 """
 
