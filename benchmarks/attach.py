@@ -1,4 +1,7 @@
-"""How long the first use takes, and how much memory, in fresh processes; the library's own import is the baseline."""
+"""How long the first use takes, and how much memory, in fresh processes.
+
+The library's own import is the baseline.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +46,9 @@ import optctx
 
 def memory():
     with open("/proc/self/smaps_rollup") as rollup:
-        sizes = {name: int(kib.split()[0]) / 1024 for name, kib in (line.split(":") for line in list(rollup)[1:])}
-    return sizes["Rss"], sizes["Anonymous"]
+        lines = [line.split() for line in rollup]
+    sizes = {line[0]: int(line[1]) / 1024 for line in lines[1:]}
+    return sizes["Rss:"], sizes["Anonymous:"]
 
 before = memory()
 optctx.attach()
@@ -71,7 +75,9 @@ def main() -> int:
         report.line(f"{name}, by capstone", spread([run[name] for _, run in pairs]).text(1e3, 2))
     report.target("first use, median", spread([run["first use"] for run in runs]).median, _LIMIT, " s")
     memory = [json.loads(fresh_output(_MEMORY)) for _ in range(3)]
-    for what, limit, sizes in zip(("resident", "private"), (_RESIDENT, _PRIVATE), zip(*memory), strict=True):
+    for what, limit, sizes in zip(
+        ("resident", "private"), (_RESIDENT, _PRIVATE), zip(*memory, strict=True), strict=True
+    ):
         report.target(f"memory of attaching, {what}, median", spread(sizes).median, limit, " MiB")
     return report.end()
 

@@ -10,8 +10,9 @@ pytestmark = pytest.mark.redirected
 MEMORY = """
 def memory():  # MiB: resident, and what no other process could share of it
     with open("/proc/self/smaps_rollup") as rollup:
-        sizes = {name: int(kib.split()[0]) / 1024 for name, kib in (line.split(":") for line in list(rollup)[1:])}
-    return sizes["Rss"], sizes["Anonymous"]
+        lines = [line.split() for line in rollup]
+    sizes = {line[0]: int(line[1]) / 1024 for line in lines[1:]}
+    return sizes["Rss:"], sizes["Anonymous:"]
 """
 
 

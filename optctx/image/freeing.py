@@ -26,14 +26,22 @@ _WEAK = "_optctx_weak_lifetime"  # attribute of an LLVMContext: for modules that
 
 
 def order_freeing() -> None:
-    """Order every module that llvmlite makes from now on, in the whole process. Call it once."""
+    """Order every module that llvmlite makes from now on, in the whole process. A second call does nothing."""
     from llvmlite import binding  # importing optctx works without llvmlite
     from llvmlite.binding.context import ContextRef
 
-    binding.ModuleRef.__init__ = _module_begins(binding.ModuleRef.__init__)
-    binding.ModuleRef._dispose = _module_ends(binding.ModuleRef._dispose)
-    binding.ExecutionEngine._dispose = _engine_ends(binding.ExecutionEngine._dispose)
-    ContextRef._dispose = _context_ends(ContextRef._dispose)
+    _replace(binding.ModuleRef, "__init__", _module_begins)
+    _replace(binding.ModuleRef, "_dispose", _module_ends)
+    _replace(binding.ExecutionEngine, "_dispose", _engine_ends)
+    _replace(ContextRef, "_dispose", _context_ends)
+
+
+def _replace(owner: type[Any], name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    original = getattr(owner, name)
+    if getattr(original, "__module__", None) != __name__:
+        replacement = wrap(original)
+        replacement.__module__ = __name__
+        setattr(owner, name, replacement)
 
 
 def order_module(module: Any) -> None:
