@@ -145,7 +145,8 @@ void add_bind(nb::module_& m) {
         .value("function", bind::Subject::function)
         .value("llvm_context_that_begins", bind::Subject::llvm_context_that_begins)
         .value("llvm_context_that_ends", bind::Subject::llvm_context_that_ends)
-        .value("unfinished", bind::Subject::unfinished);
+        .value("unfinished", bind::Subject::unfinished)
+        .value("machine", bind::Subject::machine);
     nb::enum_<bind::Skip>(m, "Skip")
         .value("never", bind::Skip::never)
         .value("empty_manager", bind::Skip::empty_manager)

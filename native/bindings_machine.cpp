@@ -48,7 +48,8 @@ void add_machines(nb::module_& m) {
         .value("work", machine::Use::work)
         .value("begin", machine::Use::begin)
         .value("end", machine::Use::end)
-        .value("reset_options", machine::Use::reset_options);
+        .value("reset_options", machine::Use::reset_options)
+        .value("layout", machine::Use::layout);
     m.def("pack_machine_use", &machine::pack, "use"_a, "argument"_a,
           "What a thunk passes on to `machine_interceptor()`.");
     m.def(

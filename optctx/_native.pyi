@@ -589,7 +589,9 @@ class Subject(enum.Enum):
 
     llvm_context_that_ends = 3
 
-    unfinished = 4
+    unfinished = 5
+
+    machine = 4
 
 class Skip(enum.Enum):
     never = 0
@@ -686,6 +688,8 @@ class MachineUse(enum.Enum):
     end = 2
 
     reset_options = 3
+
+    layout = 4
 
 def pack_machine_use(use: MachineUse, argument: int) -> int:
     """What a thunk passes on to `machine_interceptor()`."""

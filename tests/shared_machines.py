@@ -107,11 +107,16 @@ def compiled(machine: Any, emit: str = "emit_assembly", source: str = SOURCE) ->
 
 
 def expected(
-    fresh: FreshProcess, triple: str, options: Options, emit: str = "emit_assembly", cpu: str = ""
+    fresh: FreshProcess,
+    triple: str,
+    options: Options,
+    emit: str = "emit_assembly",
+    cpu: str = "",
+    source: str = SOURCE,
 ) -> bytes:
     """What a fresh process gives with these options set for the whole of it."""
     arguments = tuple(OptionContext(options, base="defaults").args())
     kind = "assembly" if "assembly" in emit else "object"
-    result = fresh.compile(Job(SOURCE, PASSES, arguments, triple, cpu, emit=kind))
+    result = fresh.compile(Job(source, PASSES, arguments, triple, cpu, emit=kind))
     assert result.error is None, result.error
     return result.code

@@ -20,10 +20,10 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return tmp_path_factory.mktemp("references")
 
 
-def judged(cache: pathlib.Path, mode: str) -> dict[str, Any]:
+def judged(cache: pathlib.Path, mode: str, *more: str) -> dict[str, Any]:
     """The report of `python -m tests.conformance` on tests/sample, two threads at once."""
     report = cache / f"{mode}.json"
-    given = ["--tests", "tests", "--cache", cache, "--process-wide", mode, "--json", report, "sample"]
+    given = ["--tests", "tests", "--cache", cache, "--process-wide", mode, "--json", report, *more, "sample"]
     done = subprocess.run(
         [sys.executable, "-m", "tests.conformance", *map(str, given)],
         cwd=ROOT,
@@ -49,3 +49,10 @@ def test_every_job_of_the_sample_agrees_or_is_refused_by_name(
     assert totals["options used"] >= OPTIONS
     assert totals["sensitive and agreed"] >= SENSITIVE
     assert sum(report["left_out"].values()) == 0
+
+
+@pytest.mark.redirected
+def test_every_job_agrees_with_one_machine_for_each_triple(cache: pathlib.Path) -> None:
+    report = judged(cache, "refuse", "--shared-machines")
+    assert report["jobs"] == []
+    assert report["totals"]["sensitive and agreed"] >= SENSITIVE

@@ -192,6 +192,29 @@ def test_verbosity_is_carried_over(machine: Any) -> None:
         assert compiled(machine) == quiet
 
 
+def test_the_data_layout_is_the_one_of_the_values_in_force(fresh: FreshProcess) -> None:
+    """With this option pointers to shared memory are short, and LLVM aborts if the module says otherwise."""
+    triple = "nvptx64-nvidia-cuda"
+    source = "define void @f(ptr addrspace(3) %p) { store i32 1, ptr addrspace(3) %p ret void }"
+    references = [
+        expected(fresh, triple, options, source=source) for options in ({}, {"nvptx-short-ptr": True})
+    ]
+    short = OptionContext({"nvptx-short-ptr": True})
+    with make_machine(triple) as machine:
+        plain = str(machine.target_data)
+        for _ in range(2):
+            with short:
+                assert str(machine.target_data) != plain
+                assert compiled(machine, source=source) == references[1]
+            assert str(machine.target_data) == plain
+            assert compiled(machine, source=source) == references[0]
+        for emit in ("emit_assembly", "llvmlite's assembly"):
+            with binding.create_context() as own, binding.parse_assembly(source, own) as module:
+                module.triple, module.data_layout = triple, plain
+                with short:
+                    assert EMITS[emit](module, machine)
+
+
 def test_machines_are_kept_for_the_next_run_and_go_with_the_one_they_are_for(machine: Any) -> None:
     forget_machines()
     with OptionContext(INTEL):

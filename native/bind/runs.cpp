@@ -34,8 +34,8 @@ struct Run {
     std::vector<Scoped> attributes;          // of its functions: each text once
 };
 
-// What `after` takes back: a run, or the scope of a function.
-enum class Step : std::uint8_t { run, function };
+// What `after` takes back: a run, the scope of a function, or a call for a machine.
+enum class Step : std::uint8_t { run, function, machine };
 
 struct State {
     std::vector<Run> runs;
@@ -97,6 +97,10 @@ void end(Run& run) {
     for (const Scoped& scoped : run.attributes) view::add_orphan(scoped.resolved.owner);
 }
 
+std::uint64_t machine_in_force(std::uint64_t address) noexcept {
+    return reinterpret_cast<std::uint64_t>(machine::in_force(reinterpret_cast<void*>(address)));
+}
+
 // False if the run is not allowed; then nothing has changed.
 bool begin_run(State& now, const void* llvm_context, Subject kind, void* subject) {
     Run run{llvm_context, nullptr, {}};
@@ -130,6 +134,12 @@ bool begin_function(State& now, void* function) {
     now.functions.push_back(function);
     now.steps.push_back(Step::function);
     return true;
+}
+
+void begin_machine(State& now, std::uint64_t& argument) {
+    now.steps.push_back(Step::machine);
+    machine::begin_run();
+    argument = machine_in_force(argument);
 }
 
 std::uint64_t refuse(State& now, Skip skip, std::uint64_t* arguments) {
@@ -196,6 +206,10 @@ std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
         bind_next(now, subject);
         return 0;
     }
+    if (kind == Subject::machine) {
+        begin_machine(now, arguments[packed >> 8 & 0xFF]);
+        return 1;
+    }
     const auto skip = static_cast<Skip>(packed >> 16);
     if (kind == Subject::unfinished) {
         const bool skipped = std::exchange(now.unfinished, 0) == arguments[0];
@@ -209,6 +223,8 @@ std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
     if (now.runs.empty() || now.runs.back().llvm_context != llvm_context)
         if (!begin_run(now, llvm_context, kind, subject)) return refuse(now, skip, arguments);
     if (kind == Subject::function) begin_function(now, subject);
+    // Emission gives the module the machine's data layout before it asks for passes.
+    if (skip == Skip::fail_with_text) arguments[0] = machine_in_force(arguments[0]);
     return now.steps.size() - before;
 }
 
@@ -217,7 +233,9 @@ void optctx_after(std::uint64_t steps) {
     for (; steps > 0; --steps) {
         const Step step = now.steps.back();
         now.steps.pop_back();
-        if (step == Step::function) {
+        if (step == Step::machine) {
+            machine::end_run();
+        } else if (step == Step::function) {
             now.functions.pop_back();
             machine::leave_context();
             view::leave_borrowed();

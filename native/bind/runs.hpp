@@ -19,6 +19,7 @@ enum class Subject : std::uint8_t {
     function,
     llvm_context_that_begins,  // and gets the next of the bindings that this thread expects
     llvm_context_that_ends,
+    machine,     // a TargetMachine; the function is called for the one in force, and is a run by itself
     unfinished,  // what a function with Skip::leave_unfinished works for; skipped as well if that was skipped
 };
 
@@ -27,7 +28,8 @@ enum class Skip : std::uint8_t {
     never,
     empty_manager,     // argument 1, a new pass manager, is replaced by one without passes
     return_zero,       // "nothing changed", or no value at all
-    fail_with_text,    // argument 4 gets a message (malloc), 1 is returned: the C API's convention
+    fail_with_text,    // argument 4 gets a message (malloc), 1 is returned: the C API's convention for emission, whose
+                       // argument 0 is a TargetMachine
     leave_unfinished,  // as return_zero, and argument 0 stays without what was to be made
 };
 

@@ -53,20 +53,6 @@ void copy_bits(const std::vector<Bits>& bits, const std::uint8_t* from, std::uin
     for (const auto& [at, mask] : bits) to[at] = static_cast<std::uint8_t>((to[at] & ~mask) | (from[at] & mask));
 }
 
-std::uint64_t word_at(const void* object, std::size_t at) {
-    std::uint64_t word;
-    std::memcpy(&word, static_cast<const std::uint8_t*>(object) + at, sizeof word);
-    return word;
-}
-
-// Of one byte of a word: the bit that is set in `with` and in nothing else that the two words hold there. 0: there is
-// none, or more is different.
-std::uint64_t single_flag(std::uint64_t without, std::uint64_t with) {
-    const std::uint64_t changed = without ^ with;
-    const bool single = changed != 0 && (changed & (changed - 1)) == 0;
-    return single && (with & changed) != 0 ? changed : 0;
-}
-
 }  // namespace
 
 Options::Options(const LlvmCalls& llvm, const void* options) : llvm_(llvm), bytes_(new std::uint8_t[room]()) {
@@ -121,23 +107,30 @@ std::unique_ptr<Options> Facts::options_of(const void* machine) const {
     return options;
 }
 
-// The flag is what two machines that were made alike but for it differ in; a third tells that it is no accident.
+// The flag is a byte that is set in machines that were made for a JIT, and clear in others that were made alike but for
+// that. One that reads memory which no constructor wrote does no harm: the models, which some targets choose for a JIT,
+// must be the same.
 bool Facts::made_for_jit(const void* machine, const void* options) const {
-    std::array<void*, 3> made{};
+    static constexpr std::array<bool, 4> for_jit{false, true, true, false};
+    std::array<std::uint8_t*, for_jit.size()> made{};
     std::size_t size = malloc_usable_size(const_cast<void*>(machine));
     for (std::size_t i = 0; i < made.size(); ++i) {
-        made[i] = make_like(machine, options, i == 1);
+        made[i] = static_cast<std::uint8_t*>(make_like(machine, options, for_jit[i]));
         size = made[i] == nullptr ? 0 : std::min(size, malloc_usable_size(made[i]));
     }
-    bool for_jit = false;
-    for (std::size_t at = 8; at + 8 <= size && !for_jit; at += 8) {
-        const std::uint64_t without = word_at(made[0], at);
-        const std::uint64_t flag = without == word_at(made[2], at) ? single_flag(without, word_at(made[1], at)) : 0;
-        for_jit = flag != 0 && (word_at(machine, at) & flag) != 0;
-    }
+    const auto is_flag = [&](std::size_t at) {
+        for (std::size_t i = 0; i < made.size(); ++i)
+            if (made[i][at] != for_jit[i]) return false;
+        return true;
+    };
+    bool found = false;
+    for (std::size_t at = sizeof(void*); at < size && !found; ++at)
+        found = is_flag(at) && static_cast<const std::uint8_t*>(machine)[at] == 1;
+    found = found && llvm_.reloc_model(made[1]) == llvm_.reloc_model(machine) &&
+            llvm_.code_model(made[1]) == llvm_.code_model(machine);
     for (void* each : made)
         if (each != nullptr) llvm_.dispose(each);
-    return for_jit;
+    return found;
 }
 
 void* Facts::make_like(const void* machine, const void* options, bool jit) const {

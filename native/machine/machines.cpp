@@ -94,23 +94,6 @@ void* find_or_take(void* machine, const view::Context* context) {
     return thread.taken.back().machine;
 }
 
-void* in_force(void* machine) noexcept {
-    if (thread.runs == 0 || thread.making) return machine;
-    const view::Context* context = view::current_context(image);
-    if (context == nullptr && thread.taken.empty() && !pool.any_made_inside()) return machine;
-    if (machine == thread.machine && context == thread.context) return thread.answer;
-    try {
-        void* answer = find_or_take(machine, context);
-        thread.machine = machine;
-        thread.context = context;
-        thread.answer = answer;
-        return answer;
-    } catch (const std::exception& error) {
-        tell_cannot_make(error.what());
-        return machine;
-    }
-}
-
 void begin(const void* machine, const void* options) noexcept {
     if (thread.making) return;
     try {
@@ -152,6 +135,23 @@ void configure(unsigned index, const LlvmCalls& calls, void (*cannot_make)(const
     facts = std::make_unique<const Facts>(calls);
 }
 
+void* in_force(void* machine) noexcept {
+    if (facts == nullptr || thread.runs == 0 || thread.making) return machine;
+    const view::Context* context = view::current_context(image);
+    if (context == nullptr && thread.taken.empty() && !pool.any_made_inside()) return machine;
+    if (machine == thread.machine && context == thread.context) return thread.answer;
+    try {
+        void* answer = find_or_take(machine, context);
+        thread.machine = machine;
+        thread.context = context;
+        thread.answer = answer;
+        return answer;
+    } catch (const std::exception& error) {
+        tell_cannot_make(error.what());
+        return machine;
+    }
+}
+
 void begin_run() noexcept { ++thread.runs; }
 
 void end_run() noexcept {
@@ -187,6 +187,8 @@ void optctx_use_machine(std::uint32_t entry, std::uint64_t* arguments) {
         case Use::reset_options:
             if (void* other = in_force(machine); other != machine)
                 facts->llvm().reset_options(other, reinterpret_cast<const void*>(arguments[1]));
+            return;
+        case Use::layout:  // bind::optctx_before does that
             return;
     }
 }

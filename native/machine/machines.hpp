@@ -19,6 +19,7 @@ enum class Use : std::uint8_t {
     begin,          // the base class's constructor
     end,            // the base class's destructor
     reset_options,  // for a function; the machine in force has its options reset, too
+    layout,         // gives the data layout, which options may change: a run by itself, for the machine in force
 };
 
 // Once for each image, before anything is redirected. `cannot_make` is told, on the thread that runs LLVM, why there is
@@ -28,6 +29,8 @@ void configure(unsigned image, const LlvmCalls& calls, void (*cannot_make)(const
 // LLVM at work on this thread, from the outermost intercepted call on; runs nest. Variants are used inside runs only.
 void begin_run() noexcept;
 void end_run() noexcept;
+// The machine to work with in place of that one, until the outermost run ends. Outside runs: itself.
+void* in_force(void* machine) noexcept;
 // Before this thread leaves what it reads in now: variants are not used again if LLVM wrote to option values there,
 // which making them may have done.
 void leave_context() noexcept;

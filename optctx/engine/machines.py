@@ -5,10 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from optctx._native import Image, configure_machines, machine_interceptor, pack_machine_use
+from optctx._native import (
+    Image,
+    MachineUse,
+    Skip,
+    Subject,
+    configure_machines,
+    interceptors,
+    machine_interceptor,
+    pack_entry,
+    pack_machine_use,
+)
 from optctx.engine.refusals import PlannedOption
 from optctx.image.machines import MachineFunction, find_machine_functions, machine_calls
-from optctx.image.thunks import passing_thunk
+from optctx.image.thunks import passing_thunk, thunk
 
 __all__ = ["Machines", "belongs_to_machine"]
 
@@ -49,5 +59,9 @@ class Machines:
         """The code to put in the way of each function, by its address."""
         passing = machine_interceptor()
         for address, function in self.intercepted.items():
+            if function.use == MachineUse.layout:
+                entry = pack_entry(Subject.machine, function.argument, Skip.never)
+                yield address, thunk(address, entry, *interceptors())
+                continue
             entry = pack_machine_use(function.use, function.argument)
             yield address, passing_thunk(address, entry, passing)

@@ -26,7 +26,7 @@ _WEAK = "_optctx_weak_lifetime"  # attribute of an LLVMContext: for modules that
 
 
 def order_freeing() -> None:
-    """Order every module that llvmlite makes from now on, in the whole process. A second call does nothing."""
+    """Order every module that llvmlite makes from now on, in the whole process; again does nothing."""
     from llvmlite import binding  # importing optctx works without llvmlite
     from llvmlite.binding.context import ContextRef
 

@@ -37,6 +37,7 @@ _FUNCTIONS = (
     MachineFunction(_CONSTRUCTOR, "", MachineUse.begin),
     MachineFunction(_DESTRUCTOR, "", MachineUse.end),
     MachineFunction(_RESET_OPTIONS, "", MachineUse.reset_options),
+    MachineFunction("_ZNK4llvm13TargetMachine16createDataLayoutEv", "", MachineUse.layout, 1),
 )
 # In the order of LlvmCalls in native/machine/llvm.hpp.
 _CALLS = (
