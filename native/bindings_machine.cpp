@@ -63,4 +63,5 @@ void add_machines(nb::module_& m) {
         "tell"_a,
         "On the thread that runs LLVM, `tell` is given the reason why there is no machine for the values in force.");
     m.def("idle_machines", &machine::idle_variants, "Machines that are kept for later runs.");
+    m.def("forget_machines", &machine::forget_all, "For tests: what `restore` does.");
 }

@@ -712,6 +712,9 @@ def set_cannot_make_machine(tell: object) -> None:
 def idle_machines() -> int:
     """Machines that are kept for later runs."""
 
+def forget_machines() -> None:
+    """For tests: what `restore` does."""
+
 def is_attached() -> bool:
     """Whether scopes reach LLVM now."""
 

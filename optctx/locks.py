@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 
-__all__ = ["Rank", "lock_held_by_fork", "lock_left_behind"]
+__all__ = ["Rank", "is_held", "lock_held_by_fork", "lock_left_behind"]
 
 
 class Rank(enum.IntEnum):
@@ -55,6 +55,11 @@ def lock_left_behind() -> threading.RLock:
     Reentrant. For what takes long: fork does not wait. What the lock guards may be half-changed in the child.
     """
     return _enrol(threading.RLock(), None)
+
+
+def is_held(lock: threading.RLock) -> bool:
+    """Tell whether this thread holds a lock."""
+    return lock._is_owned()  # type: ignore[attr-defined, no-any-return]  # as threading.Condition does
 
 
 def _enrol(lock: threading.RLock, rank: Rank | None) -> threading.RLock:

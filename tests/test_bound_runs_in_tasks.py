@@ -84,9 +84,9 @@ def during_a_run() -> Iterator[DuringARun]:
                 failed.append(error)
         return judges._resolve(text, here)
 
-    _native.set_judges(judges._may_run, resolve, judges._cannot_enter)
+    _native.set_judges(judges._may_run, resolve, judges._cannot_enter, judges.tell)
     yield steps.append
-    _native.set_judges(judges._may_run, judges._resolve, judges._cannot_enter)
+    _native.set_judges(judges._may_run, judges._resolve, judges._cannot_enter, judges.tell)
     assert not steps, "LLVM never asked"
     if failed:
         raise failed[0]

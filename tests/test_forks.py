@@ -168,19 +168,17 @@ def test_forks_while_other_threads_lock_what_they_compile() -> None:
     run_python(
         START
         + """
-    from optctx.passes.locks import KeyedLocks, _locks
+    from optctx._native import compile_alone, held_locks
 
     stop = threading.Event()
 
     def lock():
         while not stop.is_set():
-            with _locks.holding([1, 2]):
-                pass
+            compile_alone(1, 2, None, int)  # the addresses of an LLVMContext and of a machine
 
     def work():
-        with _locks.holding([1]), _locks.holding([1, 2, 3]):
-            pass
-        assert len(_locks) == kept
+        compile_alone(1, 0, None, compile_alone, 1, 3, None, compile_alone, 2, 0, None, int)
+        assert held_locks() == kept
 
     threads = [threading.Thread(target=lock) for _ in range(3)]
     for thread in threads:
@@ -188,13 +186,12 @@ def test_forks_while_other_threads_lock_what_they_compile() -> None:
     kept = 0
     for _ in range(100):
         child(work)
-    with _locks.holding([3]):  # the child goes on holding what it holds
-        kept = 1
-        child(work)
+    kept = 1
+    compile_alone(3, 0, None, child, work)  # the child goes on holding what it holds
     stop.set()
     for thread in threads:
         thread.join()
-    assert len(_locks) == 0
+    assert held_locks() == 0
     """
     )
 

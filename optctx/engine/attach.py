@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from optctx.engine.way import IMAGE_INDEX, CannotRedirectError, Clock, Users, Wa
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
 from optctx.image.survey import Survey, survey
-from optctx.locks import Rank, lock_held_by_fork
+from optctx.locks import Rank, is_held, lock_held_by_fork
 
 __all__ = [
     "Engine",
@@ -101,7 +100,7 @@ def attach() -> Engine:
     engine = _engine
     if engine is not None and engine.way.attached:
         return engine
-    if _is_held(_lock):
+    if is_held(_lock):
         raise UnsupportedImageError(
             "this very thread is attaching to LLVM, and a signal handler or a finaliser interrupted it; "
             "use optctx once before such code may run"
@@ -213,11 +212,6 @@ def _refuse(users: Users) -> None:
         raise ScopeError(
             f"cannot detach from LLVM: {users.recorders} block(s) record what it reads; leave them first"
         )
-
-
-def _is_held(lock: threading.RLock) -> bool:
-    """Whether this thread holds it."""
-    return lock._is_owned()  # type: ignore[attr-defined, no-any-return]  # as threading.Condition does
 
 
 def _make(image: Image, surveyed: Survey, choice: Choice, clock: Clock) -> Engine:
