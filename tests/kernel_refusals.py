@@ -1,28 +1,31 @@
-"""Has the kernel refuse system calls, for scripts that a test runs in a process of their own."""
+"""Has the kernel refuse system calls, in processes that a test starts for that (seccomp(2) filters, x86-64)."""
 
 from __future__ import annotations
 
 import ctypes
 import struct
-import sys
 
-CALLS = {"mprotect": 10, "mremap": 25, "membarrier": 324}  # x86-64
-_LOAD, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06  # linux/bpf_common.h
-_FAIL, _ALLOW = 0x00050000, 0x7FFF0000  # linux/seccomp.h
-_PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _SECCOMP_MODE_FILTER = 22, 38, 2  # linux/prctl.h, linux/seccomp.h
+__all__ = ["refuse"]
+
+_CALLS = {"mprotect": 10, "mremap": 25, "membarrier": 324}
+_LOAD, _EQUAL, _SET, _RETURN = 0x20, 0x15, 0x45, 0x06  # linux/bpf_common.h
+_ERRNO, _ALLOW = 0x00050000, 0x7FFF0000  # linux/seccomp.h
+_NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2  # linux/prctl.h, linux/seccomp.h
+_FIRST_ARGUMENT = 16  # bytes into struct seccomp_data; its low half
 
 
-def refuse(call: str, error: int) -> None:
-    """From now on the call fails with this error number, on this thread and those that it starts.
+def refuse(call: str, error: int, argument: int = 0, bits: int = 0) -> None:
+    """Have a system call fail with an error number, on this thread and those that it starts.
 
-    Ends the process with a line on standard output where the kernel has no seccomp filters.
+    With `bits`, only where its argument of that number, from 0, has any of them. Raises OSError where the
+    kernel takes no filter.
     """
-    lines = [(_LOAD, 0, 0, 0), (_JUMP_IF_EQUAL, 0, 1, CALLS[call])]
-    lines += [(_RETURN, 0, 0, _FAIL | error), (_RETURN, 0, 0, _ALLOW)]
+    lines = [(_LOAD, 0, 0, 0), (_EQUAL, 0, 3 if bits else 1, _CALLS[call])]
+    if bits:
+        lines += [(_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * argument), (_SET, 0, 1, bits)]
+    lines += [(_RETURN, 0, 0, _ERRNO | error), (_RETURN, 0, 0, _ALLOW)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *line) for line in lines))
-    program = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", len(lines), ctypes.addressof(code)))
-    prctl = ctypes.CDLL(None).prctl
-    prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    if prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, program):
-        print("the kernel has no seccomp filters")
-        sys.exit()
+    program = struct.pack("@HP", len(lines), ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) or libc.prctl(_SET_SECCOMP, _FILTER, program, 0, 0):
+        raise OSError(ctypes.get_errno(), "cannot install a system call filter")

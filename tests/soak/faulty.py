@@ -2,18 +2,17 @@
 
     python -m tests.soak.faulty membarrier SEED < answers
 
-A system call filter (seccomp) makes membarrier(2), or mprotect(2) of executable memory, fail from then on.
+A system call filter (seccomp) makes membarrier(2), mprotect(2) of executable memory, or mremap(2) to a fixed
+address fail from then on.
 RLIMIT_AS makes mmap(2) fail. Another thread is there, so that code is changed under it.
 """
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import pickle
 import random
 import resource
-import struct
 import sys
 import threading
 import warnings
@@ -22,41 +21,24 @@ from contextlib import ExitStack
 import optctx
 from optctx import OptctxError
 from optctx.fresh.job import initialise_targets
+from tests.kernel_refusals import refuse
 from tests.soak.actor import Actor, Shared, context_of
 
-__all__ = ["fail_calls"]
-
-_MEMBARRIER, _MPROTECT = 324, 10  # on x86-64
-_NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2
-_LOAD, _EQUAL, _SET, _RETURN = 0x20, 0x15, 0x45, 0x06
-_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _SYNC_CORE = 1 << 5  # MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE: not the query, and not the registration
 _EXECUTE = 4  # PROT_EXEC
-
-
-def fail_calls(number: int, error: int, argument: int, bits: int) -> None:
-    """Have a system call fail if its argument has any of the bits, on this thread and those it starts."""
-    program = [
-        (_LOAD, 0, 0, 0),
-        (_EQUAL, 0, 3, number),
-        (_LOAD, 0, 0, 16 + 8 * argument),  # its low half
-        (_SET, 0, 1, bits),
-        (_RETURN, 0, 0, _ERRNO | error),
-        (_RETURN, 0, 0, _ALLOW),
-    ]
-    instructions = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *each) for each in program))
-    head = struct.pack("@HP", len(program), ctypes.addressof(instructions))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) or libc.prctl(_SET_SECCOMP, _FILTER, head, 0, 0):
-        raise OSError(ctypes.get_errno(), "cannot install a system call filter")
+_FIXED = 2  # MREMAP_FIXED: how changed code comes into place
 
 
 def fail_membarrier() -> None:
-    fail_calls(_MEMBARRIER, errno.EPERM, 0, _SYNC_CORE)
+    refuse("membarrier", errno.EPERM, 0, _SYNC_CORE)
 
 
 def fail_mprotect() -> None:
-    fail_calls(_MPROTECT, errno.EACCES, 2, _EXECUTE)
+    refuse("mprotect", errno.EACCES, 2, _EXECUTE)
+
+
+def fail_mremap() -> None:
+    refuse("mremap", errno.ENOMEM, 3, _FIXED)
 
 
 def membarrier(actor: Actor) -> None:
@@ -66,6 +48,11 @@ def membarrier(actor: Actor) -> None:
 
 def mprotect(actor: Actor) -> None:
     fail_mprotect()
+    attaching(actor)
+
+
+def mremap(actor: Actor) -> None:
+    fail_mremap()
     attaching(actor)
 
 
@@ -83,7 +70,7 @@ def detaching(actor: Actor) -> None:
     """The fault comes when code has been changed: it stays, or goes, as a whole."""
     optctx.attach()
     compiling(actor)
-    actor.rng.choice((fail_membarrier, fail_mprotect))()
+    actor.rng.choice((fail_membarrier, fail_mprotect, fail_mremap))()
     for _ in range(3):
         try:
             optctx.detach()
@@ -144,7 +131,8 @@ def main(name: str, seed: str) -> None:
     initialise_targets()
     actor = Actor(Shared(answers, int(seed)), random.Random(seed))
     threading.Thread(target=threading.Event().wait, daemon=True).start()
-    {"membarrier": membarrier, "mprotect": mprotect, "detaching": detaching, "memory": memory}[name](actor)
+    kinds = (membarrier, mprotect, mremap, detaching, memory)
+    {each.__name__: each for each in kinds}[name](actor)
 
 
 if __name__ == "__main__":

@@ -195,7 +195,7 @@ def faults(actor: Actor) -> None:
     """Calls of the system that fail, in a process of its own."""
     if actor.child:
         return
-    name = actor.rng.choice(("membarrier", "mprotect", "detaching", "memory"))
+    name = actor.rng.choice(("membarrier", "mprotect", "mremap", "detaching", "memory"))
     command = [sys.executable, "-m", "tests.soak.faulty", name, str(actor.rng.randrange(1 << 30))]
     given = pickle.dumps(actor.shared.answers)
     done = subprocess.run(command, input=given, capture_output=True, timeout=CHILD_SECONDS, check=False)
