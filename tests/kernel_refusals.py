@@ -1,4 +1,4 @@
-"""Has the kernel refuse system calls, in processes that a test starts for that (seccomp(2) filters, x86-64)."""
+"""Has the kernel refuse system calls, in processes that a test starts for that (seccomp(2), x86-64)."""
 
 from __future__ import annotations
 

@@ -177,6 +177,9 @@ def interrupts(actor: Actor) -> None:
             signal.setitimer(signal.ITIMER_REAL, 0)
     except InterruptError:
         pass
+    except ScopeError as error:  # a generator still held a scope inside the one that the exception left
+        if not isinstance(error.__context__, InterruptError):
+            raise
     finally:
         signal.signal(signal.SIGALRM, before)
     actor.check()
