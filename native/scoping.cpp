@@ -51,8 +51,16 @@ void wait_without_gil(const Wait& wait) {
     if (!nb::is_alive() || native_calls::python_is_ending()) os::stop_this_thread();
 }
 
+// Calls of llvmlite's that this thread is inside of, with its lock held: a signal handler or a finaliser may run there.
+thread_local std::size_t library_calls = 0;
+
 void let_in(view::Frame& frame) {
-    if (!view::admit_at_once(frame)) wait_without_gil([&frame] { view::admit(frame); });
+    if (view::admit_at_once(frame)) return;
+    if (library_calls > 0)
+        throw view::gate::GateError(
+            "it has to wait for threads that may need llvmlite's lock, which this thread holds inside a call of "
+            "llvmlite's; enter it outside of that call");
+    wait_without_gil([&frame] { view::admit(frame); });
 }
 
 void finish_leaving(view::Entry entry) {
@@ -289,10 +297,12 @@ void begin_library_call() noexcept {
     } catch (const std::exception& error) {
         report(error.what());
     }
+    ++library_calls;
     tell_call_begins();
 }
 
 void end_library_call() noexcept {
+    if (library_calls > 0) --library_calls;  // none if the call began before anybody counted
     end_call();
     tell_call_ends();
 }

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import SCALE, X86, outside
+from support import SCALE, X86, outside, run_python
 
 from optctx import (
     OptionContext,
@@ -238,6 +238,43 @@ def test_it_waits_for_threads_inside_and_they_wait_for_it() -> None:
         thread.join(60)
     assert order == ["first leaves", "closed", "opened", "later enters"]
     assert state("rng-seed") == (0, 0)
+
+
+def test_entering_inside_a_call_of_llvmlites_waits_for_no_thread_that_may_need_its_lock() -> None:
+    # As a signal handler or a finaliser does. It waited for ever.
+    run_python("""
+        import threading
+        from llvmlite import binding
+        from llvmlite.binding import ffi
+        from optctx import OptionContext, ScopeError
+        from support import unrolled
+
+        closed, leave = threading.Event(), threading.Event()
+        context = OptionContext(unroll_count=3)
+
+        def closer():
+            with OptionContext(rng_seed=5, process_wide="exclusive"):
+                closed.set()
+                leave.wait(60)
+                binding.create_context().close()
+
+        thread = threading.Thread(target=closer)
+        thread.start()
+        closed.wait(60)
+        with ffi.lib._lock:
+            leave.set()
+            try:
+                context.__enter__()
+            except ScopeError as error:
+                assert "llvmlite's lock" in str(error)
+            else:
+                raise AssertionError("entered")
+        thread.join(60)
+        with ffi.lib._lock, context:
+            assert unrolled() == 3
+        with context:
+            assert unrolled() == 3
+    """)
 
 
 def test_compilations_outside_any_scope_wait_too() -> None:
