@@ -9,7 +9,7 @@ from typing import Any
 import garbage
 import pytest
 from llvmlite import binding
-from support import COUNTED, in_threads, run_python
+from support import COUNTED, in_threads, python_process, run_python
 
 import optctx
 from optctx import OptionContext
@@ -29,6 +29,12 @@ def test_a_program_that_ends_stock_llvmlite_goes_on(name: str, when: str) -> Non
 
 def test_any_order_of_closing_and_collecting_goes_on() -> None:
     assert alive("any_order", "after")
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_modules_that_an_exception_interrupts_half_made_go_on(seed: int) -> None:
+    done = python_process("interrupted_modules.py", str(seed))
+    assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr
 
 
 def alive(name: str, when: str) -> bool:

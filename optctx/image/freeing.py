@@ -46,9 +46,12 @@ def _replace(owner: type[Any], name: str, wrap: Callable[[Callable[..., Any]], C
 
 def order_module(module: Any) -> None:
     """Order one of llvmlite's modules, which may be older than `order_freeing`."""
+    _order(module, module.__dict__.get("_context"))
+
+
+def _order(module: Any, context: Any) -> None:
     from llvmlite.binding.context import ContextRef, GlobalContextRef
 
-    context = module.__dict__.get("_context")
     if (
         _LIFETIME not in module.__dict__
         and isinstance(context, ContextRef)
@@ -92,9 +95,9 @@ def _lifetime(context: Any) -> Lifetime | None:
 
 def _module_begins(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
-    def begin(self: Any, *arguments: Any, **named: Any) -> None:
-        original(self, *arguments, **named)
-        order_module(self)
+    def begin(self: Any, module_ptr: Any, context: Any) -> None:
+        _order(self, context)  # first: an exception may arrive as soon as llvmlite's part is done
+        original(self, module_ptr, context)
 
     return begin
 

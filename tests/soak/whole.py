@@ -146,13 +146,13 @@ def handlers(actor: Actor) -> None:
         finally:
             actor.child = False
 
-    before = signal.signal(signal.SIGPROF, handle)
+    signal.signal(signal.SIGPROF, handle)
     signal.setitimer(signal.ITIMER_PROF, 0.002, 0.002)
     try:
         actor.rng.choice(BESIDE)(actor)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+        signal.signal(signal.SIGPROF, signal.SIG_IGN)  # one may be under way still, to another thread
     if failures:
         raise failures.pop()
 
