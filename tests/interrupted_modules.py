@@ -1,7 +1,7 @@
-"""Signals whose handler raises while modules and LLVMContexts come and go: `python interrupted_modules.py SEED`.
+"""Signals whose handler raises while modules come and go: `python interrupted_modules.py SEED`.
 
-Stock llvmlite (without the import of optctx) ends with a segmentation fault: an exception between the making of
-a module and the `with` statement that would close it has the LLVMContext closed first.
+Stock llvmlite (without the import of optctx) ends with a segmentation fault. If an exception arrives between
+the making of a module and the `with` statement that would close it, the LLVMContext is closed first.
 """
 
 from __future__ import annotations

@@ -5,45 +5,11 @@ Everything runs in processes of its own: a mistake here would be the end of the 
 
 from __future__ import annotations
 
-import textwrap
-
 import pytest
+from patching import script
 from support import run_python
 
 pytestmark = pytest.mark.redirected
-
-# `sites`: what attaching would redirect, as (address, bytes, new code); nothing is attached yet.
-PREPARE = """
-from optctx._native import Transaction, identity_view, read_bytes, read_words, thread_offset
-from optctx.engine.redirecting import Redirecting, _trampolines
-from optctx.engine.way import IMAGE_INDEX, Clock
-from optctx.image.loaded import llvmlite_image
-from optctx.image.survey import survey
-from support import changed_code, unrolled
-
-image = llvmlite_image()
-plan = Redirecting(image, survey(image), Clock()).plan
-begin, end = image.text_begin, image.text_end
-sites = list(_trampolines(plan))
-assert len(sites) > 5000 and changed_code() == []
-
-def as_before():
-    return all(read_bytes(address, len(code)) == code for address, code, _ in sites) and not changed_code()
-
-def refused(words, *arguments):
-    try:
-        Transaction(*arguments)
-    except RuntimeError as error:
-        assert words in str(error), error
-    else:
-        raise AssertionError(f"expected a refusal: {words}")
-    assert as_before()
-
-"""
-
-
-def script(text: str) -> str:
-    return PREPARE + textwrap.dedent(text)
 
 
 def test_every_byte_is_back_after_undo_and_nothing_else_ever_changed() -> None:
@@ -222,115 +188,6 @@ def test_code_that_somebody_else_changed_is_a_reason_not_to_attach() -> None:
     )
 
 
-def test_attaching_and_detaching_while_other_threads_compile_changes_no_result() -> None:
-    run_python("""
-        import threading
-        import optctx
-        from optctx.fresh import Job, compile_job
-        from support import CALLS, SCALE, X86, changed_code, in_threads, unrolled
-
-        jobs = [Job(SCALE, triple=X86), Job(CALLS, triple=X86), Job(CALLS, "default<O1>", triple=X86)]
-        expected = [compile_job(job) for job in jobs]
-        assert all(result.error is None for result in expected)
-        done = threading.Event()
-        compiled = [0, 0]
-
-        def compile(number):
-            while not done.is_set():
-                for job, result in zip(jobs, expected):
-                    assert compile_job(job) == result
-                    compiled[number] += 1
-
-        def switch():
-            try:
-                for round in range(8):
-                    with optctx.OptionContext({"unroll-count": 4}):
-                        assert unrolled() == 4
-                    assert changed_code()
-                    optctx.detach()
-                    assert changed_code() == []
-            finally:
-                done.set()
-
-        in_threads([lambda: compile(0), lambda: compile(1), switch])
-        assert min(compiled) > 10, compiled
-    """)
-
-
-def test_threads_that_block_every_signal_run_llvm_while_its_code_is_changed() -> None:
-    run_python("""
-        import signal, threading
-        import optctx
-        from optctx.fresh import Job, compile_job
-        from support import CALLS, SCALE, X86, changed_code, in_threads, unrolled
-
-        jobs = [Job(SCALE, triple=X86), Job(CALLS, triple=X86)]
-        expected = [compile_job(job) for job in jobs]
-        assert all(result.error is None for result in expected)
-        done = threading.Event()
-        compiled = [0, 0]
-
-        def compile(number):
-            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-            while not done.is_set():
-                for job, result in zip(jobs, expected):
-                    assert compile_job(job) == result
-                    compiled[number] += 1
-
-        def switch():
-            try:
-                for round in range(100):
-                    optctx.attach()
-                    optctx.detach()
-                optctx.attach()
-                while min(compiled) < 10:
-                    pass
-            finally:
-                done.set()
-
-        in_threads([lambda: compile(0), lambda: compile(1), switch])
-        with optctx.OptionContext({"unroll-count": 4}):
-            assert unrolled() == 4
-        optctx.detach()
-        assert changed_code() == []
-    """)
-
-
-def test_attaching_handles_no_signal() -> None:
-    run_python("""
-        import signal
-        import optctx
-
-        def handlers():  # as the kernel has them: SigCgt and SigIgn of every signal
-            with open("/proc/self/status") as status:
-                return [line for line in status if line.startswith(("SigCgt", "SigIgn"))]
-
-        before = handlers()
-        for round in range(2):
-            optctx.attach()
-            assert handlers() == before
-            optctx.detach()
-        assert handlers() == before
-    """)
-
-
-def test_a_handler_that_is_installed_between_two_changes_of_code_is_none_of_our_business() -> None:
-    run_python("""
-        import signal
-        import optctx
-        from support import unrolled
-        seen = []
-        for handler in (signal.SIG_IGN, signal.SIG_DFL, lambda *arguments: seen.append(arguments[0])):
-            optctx.attach()
-            signal.signal(signal.SIGTRAP, handler)
-            optctx.detach()
-            with optctx.OptionContext({"unroll-count": 4}):
-                assert unrolled() == 4
-        signal.raise_signal(signal.SIGTRAP)
-        assert seen == [signal.SIGTRAP]
-    """)
-
-
 def test_what_another_library_has_changed_in_the_code_stays_so() -> None:
     # A debugger's breakpoint, for example: in a page with sites, and in one without.
     run_python(
@@ -408,34 +265,6 @@ def test_code_that_is_no_mapping_of_a_file_is_redirected_as_well() -> None:
                 assert unrolled() == 4
             optctx.detach()
             assert changed_code() == [] and unrolled() == 1
-    """)
-
-
-def test_threads_that_come_and_go_are_no_reason_not_to_attach() -> None:
-    # The C library blocks every signal in a thread while it starts and while it ends.
-    run_python("""
-        import threading
-        import optctx
-        from support import in_threads
-        done = threading.Event()
-
-        def churn():
-            while not done.is_set():
-                threads = [threading.Thread(target=int) for _ in range(4)]
-                for thread in threads:
-                    thread.start()
-                for thread in threads:
-                    thread.join()
-
-        def switch():
-            try:
-                for round in range(40):
-                    optctx.registry()
-                    optctx.detach()
-            finally:
-                done.set()
-
-        in_threads([churn, churn, switch])
     """)
 
 
