@@ -8,6 +8,8 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+from llvmlite import binding
+
 from optctx import (
     OptctxError,
     OptionContext,
@@ -147,7 +149,9 @@ def wrapped(actor: Actor) -> None:
     context = contextvars.copy_context()
     with context_of(options):
         inside = contextvars.copy_context()
-    inside.run(actor.check, options)
+    with binding.create_context() as bound:
+        OptionContext().bind(bound)  # other threads cannot detach now: a carried scope would have no effect
+        inside.run(actor.check, options)
     context.run(actor.check)
 
 
