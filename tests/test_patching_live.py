@@ -143,3 +143,31 @@ def test_threads_that_come_and_go_are_no_reason_not_to_attach() -> None:
 
         in_threads([churn, churn, switch])
     """)
+
+
+def test_what_interrupts_a_second_attach_may_use_optctx() -> None:
+    # A signal handler or a finaliser, between two instructions; here what attaching itself calls.
+    run_python("""
+        import optctx
+        from optctx.engine.attach import attached, when_attached
+        from support import changed_code, unrolled
+
+        seen = []
+
+        def interrupt():
+            if attached() is None and not seen:
+                seen.append(True)
+                with optctx.OptionContext({"unroll-count": 8}):
+                    seen.append(unrolled())
+
+        optctx.attach()
+        when_attached(interrupt)
+        for round in range(2):
+            optctx.detach()
+            seen.clear()
+            with optctx.OptionContext({"unroll-count": 4}):
+                assert unrolled() == 4
+            assert seen == [True, 8] and unrolled() == 1
+        optctx.detach()
+        assert changed_code() == []
+    """)

@@ -100,7 +100,7 @@ def attach() -> Engine:
     engine = _engine
     if engine is not None and engine.way.attached:
         return engine
-    if is_held(_lock):
+    if is_held(_lock) and not _used:  # later ones only repeat one native step
         raise UnsupportedImageError(
             "this very thread is attaching to LLVM, and a signal handler or a finaliser interrupted it; "
             "use optctx once before such code may run"
