@@ -132,6 +132,7 @@ def recorders_out_of_order(module: Any, llvm_context: Any) -> None:
         outer.__exit__(None, None, None)
     finally:
         inner.__exit__(None, None, None)
+        outer.__exit__(None, None, None)  # or later tests could not detach
 
 
 def a_log_that_lost_reads(module: Any, llvm_context: Any) -> None:
