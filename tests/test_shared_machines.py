@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from llvmlite import binding
 from shared_machines import CASES, EMITS, SOURCE, Options, compiled, expected, make_machine
-from support import X86, in_threads, run_python
+from support import X86, in_child, in_threads, run_python
 
 from optctx import OptionContext, OptionValueError, emit_assembly, record
 from optctx._native import forget_machines, idle_machines
@@ -67,10 +67,14 @@ def test_in_random_order_on_one_machine_for_each_target(fresh: FreshProcess, tri
     references = [expected(fresh, triple, options) for options in cases]
     assert all(reference != references[0] for reference in references[1:])
     order = random.Random(triple).choices(range(len(cases)), k=8 * len(cases))
-    with make_machine(triple) as machine:
-        for index in order:
-            with under(cases[index] or None):
-                assert compiled(machine) == references[index], cases[index]
+
+    def work() -> None:
+        with make_machine(triple) as machine:
+            for index in order:
+                with under(cases[index] or None):
+                    assert compiled(machine) == references[index], cases[index]
+
+    in_child(work)  # outside scopes some targets set options of the whole process
 
 
 def test_several_threads_share_one_machine(fresh: FreshProcess) -> None:
