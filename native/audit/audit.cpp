@@ -97,7 +97,7 @@ bool on_fault(const siginfo_t& info, ucontext_t& context) noexcept {
 
 bool on_trap(const siginfo_t& info, ucontext_t& context) noexcept {
     const Busy here;
-    if (info.si_code != TRAP_TRACE || !stepping::under_way()) return false;
+    if (!stepping::ended_by(info, context)) return false;
     Session* audit = session.load();
     stepping::end(context, [audit](std::uintptr_t address) {
         const Page* page = audit->watched.page_at(address);

@@ -1,11 +1,10 @@
 #include "audit/stepping.hpp"
 
-#include <signal.h>
-
 namespace optctx::audit::stepping {
 namespace {
 
 constexpr greg_t trap_flag = 1 << 8;
+constexpr greg_t debug_exception = 1;  // Intel SDM vol. 3A, 6.15: #DB, not #BP, which int3 raises
 // movs may cross two page ends. Gathers touch more pages, but carry on where a fault stopped them.
 constexpr unsigned most_pages = 8;
 
@@ -31,7 +30,13 @@ bool begin(ucontext_t& context, std::uintptr_t page) noexcept {
     return true;
 }
 
-bool under_way() noexcept { return step.count != 0; }
+bool ended_by(const siginfo_t& trap, const ucontext_t& context) noexcept {
+    // Not si_code: the kernel takes it from the debug status register, whose single-step bit gets lost on virtual
+    // machines that are interrupted at this moment, and then says TRAP_BRKPT instead of TRAP_TRACE.
+    const auto& registers = context.uc_mcontext.gregs;
+    return step.count != 0 && trap.si_code > 0 && registers[REG_TRAPNO] == debug_exception &&
+           (registers[REG_EFL] & trap_flag) != 0;
+}
 
 namespace detail {
 

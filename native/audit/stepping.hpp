@@ -1,6 +1,7 @@
 // One instruction of this thread with protected pages open: how an access goes on.
 #pragma once
 
+#include <signal.h>
 #include <ucontext.h>
 
 #include <cstdint>
@@ -10,8 +11,8 @@ namespace optctx::audit::stepping {
 // The interrupted instruction may use the page that was opened at `page`; after it comes a trap. May be called again
 // before that: an instruction can touch several pages. False if they are more than can be closed again.
 bool begin(ucontext_t& context, std::uintptr_t page) noexcept;
-// True if the next trap of this thread ends a step.
-bool under_way() noexcept;
+// True if this trap ends the step of this thread.
+bool ended_by(const siginfo_t& trap, const ucontext_t& context) noexcept;
 
 namespace detail {
 std::uintptr_t last_opened() noexcept;  // 0: none is left
