@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -126,7 +127,12 @@ os::MappedRange own_code() {
     throw AuditError("the code of optctx itself is not in the list of mappings");
 }
 
+// A thread that begins, or ends, blocks every signal for a moment: the C library has it do so.
 void check_threads() {
+    for (int wait = 0; wait < 200; ++wait) {
+        if (os::threads_blocking(SIGSEGV).empty()) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     const auto blocking = os::threads_blocking(SIGSEGV);
     if (!blocking.empty())
         throw AuditError("thread " + std::to_string(blocking.front()) +
