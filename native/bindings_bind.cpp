@@ -77,15 +77,18 @@ bool may_run(void* owner, void* here, bool is_error) {
     }
 }
 
-bind::Resolved resolve(std::string_view text, void* here) {
+// The context as an object with `_native`; False: the text is ignored; None: it is refused.
+bind::Resolved resolve(std::string_view text, void* here, std::size_t before) {
+    using Answer = bind::Resolved::Answer;
     const WithGil gil;
     drop_orphans();
     try {
         const nb::object owner = stay_at_exit(
-            [&] { return (*resolve_function)(nb::bytes(text.data(), text.size()), object_or_none(here)); });
+            [&] { return (*resolve_function)(nb::bytes(text.data(), text.size()), object_or_none(here), before); });
         if (owner.is_none()) return {};
+        if (owner.ptr() == Py_False) return {Answer::ignored};
         auto context = nb::cast<std::shared_ptr<view::Context>>(owner.attr("_native"));
-        return {std::move(context), nb::object(owner).release().ptr()};
+        return {Answer::context, std::move(context), nb::object(owner).release().ptr()};
     } catch (nb::python_error& error) {
         leave_problem(error, "optctx: reading the attribute of a function");
         return {};
@@ -183,8 +186,12 @@ void add_bind(nb::module_& m) {
         },
         "may_run"_a, "resolve"_a, "cannot_enter"_a, "tell"_a,
         "What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and "
-        "(text of an attribute, owner of the scope or None) -> context or None; and what is told of a context that "
-        "could not be entered: (it, why). `tell` gets what they raise.");
+        "(text of an attribute, owner of the scope or None, how many other texts of the module came before) -> "
+        "context, False to ignore it or None to refuse it; and what is told of a context that could not be entered: "
+        "(it, why). `tell` gets what they raise.");
+    m.def("count_attributes", &bind::count_attributes, "count"_a,
+          "Whether the attribute \"optctx\" of functions counts, on every thread.");
+    m.attr("MOST_ATTRIBUTES") = bind::most_attributes;
     m.def(
         "bind",
         [](std::uintptr_t llvm_context, std::shared_ptr<view::Context> context, nb::object owner,

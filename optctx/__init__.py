@@ -9,10 +9,8 @@ Importing changes nothing; the first use attaches to the LLVM in this process.
 
 from optctx import interpreter  # noqa: F401  # refuses subinterpreters  # isort: split
 from optctx.cache import CompileCache
-from optctx.context import OptionContext, bound, current, lookup, unbind
+from optctx.context import OptionContext, attach, bound, current, detach, lookup, unbind
 from optctx.drifting import Drift, DriftEvent, Drifts, Watcher, drift, watch
-from optctx.engine.attach import attach_now as attach
-from optctx.engine.attach import detach
 from optctx.engine.report import info
 from optctx.errors import (
     ContextMismatchError,
@@ -30,6 +28,8 @@ from optctx.errors import (
     UnreadOptionError,
     UnreadOptionWarning,
     UnsupportedImageError,
+    UntrustedOptionError,
+    UntrustedOptionWarning,
 )
 from optctx.headers import get_include
 from optctx.links import check_link, stamp
@@ -63,6 +63,8 @@ __all__ = [
     "UnreadOptionError",
     "UnreadOptionWarning",
     "UnsupportedImageError",
+    "UntrustedOptionError",
+    "UntrustedOptionWarning",
     "Watcher",
     "attach",
     "bound",

@@ -626,8 +626,13 @@ def configure_bindings(image: int, calls: Sequence[int]) -> None:
 
 def set_judges(may_run: object, resolve: object, cannot_enter: object, tell: object) -> None:
     """
-    What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and (text of an attribute, owner of the scope or None) -> context or None; and what is told of a context that could not be entered: (it, why). `tell` gets what they raise.
+    What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and (text of an attribute, owner of the scope or None, how many other texts of the module came before) -> context, False to ignore it or None to refuse it; and what is told of a context that could not be entered: (it, why). `tell` gets what they raise.
     """
+
+def count_attributes(count: bool) -> None:
+    """Whether the attribute "optctx" of functions counts, on every thread."""
+
+MOST_ATTRIBUTES: int = 1024
 
 def bind(llvm_context: int, context: Context, owner: object, on_mismatch: OnMismatch) -> bool:
     """False if the LLVMContext is bound already."""

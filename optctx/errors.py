@@ -22,6 +22,8 @@ __all__ = [
     "UnreadOptionError",
     "UnreadOptionWarning",
     "UnsupportedImageError",
+    "UntrustedOptionError",
+    "UntrustedOptionWarning",
     "shown",
 ]
 
@@ -104,6 +106,22 @@ class UnreadOptionError(OptctxError):
 
 class UnreadOptionWarning(UserWarning):
     """LLVM read nothing of an override while its scope was entered."""
+
+
+class UntrustedOptionError(OptctxError):
+    """Something that came with a module asks for an option, or a value, that is not accepted from modules.
+
+    `name` is the option, or empty; `trust` its class: "tuning", "output", "input", "code" or "process".
+    """
+
+    def __init__(self, message: str, name: str = "", trust: str = "") -> None:
+        super().__init__(message)
+        self.name = name
+        self.trust = trust
+
+
+class UntrustedOptionWarning(UserWarning):
+    """The attribute "optctx" of a function was refused, and the function compiled without it."""
 
 
 class AuditError(OptctxError, RuntimeError):

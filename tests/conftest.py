@@ -43,9 +43,17 @@ def fresh() -> Iterator[FreshProcess]:
 
 @pytest.fixture(scope="session")
 def attached() -> None:
-    """Every target is there, and function attributes and bindings count."""
+    """Every target is there, and bindings count."""
     initialise_targets()
     optctx.attach()
+
+
+@pytest.fixture
+def attributes() -> Iterator[None]:
+    """Attributes of functions count, and may set what is only tuning; one that is refused is an error."""
+    optctx.attach(attributes="error", trust=("tuning",))
+    yield
+    optctx.attach(attributes="ignore", trust=("tuning",))
 
 
 @pytest.fixture

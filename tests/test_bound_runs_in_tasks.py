@@ -13,7 +13,7 @@ from support import COUNTED, REPORTS_SWITCHES, UNROLLED_ONCE, X86, both, eight, 
 from optctx import OptionContext, ScopeError, _native, current, info
 from optctx.context import binding as judges
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("outside")]
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("outside", "attributes")]
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
 
 
@@ -76,17 +76,17 @@ def during_a_run() -> Iterator[DuringARun]:
     steps: list[Callable[[object], None]] = []
     failed: list[BaseException] = []
 
-    def resolve(text: bytes, here: OptionContext | None) -> OptionContext | None:
+    def resolve(text: bytes, here: OptionContext | None, before: int) -> OptionContext | None:
         while steps:
             try:
                 steps.pop()(here)
             except BaseException as error:
                 failed.append(error)
-        return judges._resolve(text, here)
+        return judges.resolve(text, here, before)
 
     _native.set_judges(judges._may_run, resolve, judges._cannot_enter, judges.tell)
     yield steps.append
-    _native.set_judges(judges._may_run, judges._resolve, judges._cannot_enter, judges.tell)
+    _native.set_judges(judges._may_run, judges.resolve, judges._cannot_enter, judges.tell)
     assert not steps, "LLVM never asked"
     if failed:
         raise failed[0]

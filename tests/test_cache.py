@@ -96,6 +96,7 @@ def test_a_result_comes_back_whole(cache: CompileCache) -> None:
 
 
 @pytest.mark.redirected
+@pytest.mark.usefixtures("attributes")
 def test_a_function_attribute_counts_with_what_it_inherits(cache: CompileCache) -> None:
     attributed = COUNTED.replace("@count(ptr %out) {", '@count(ptr %out) "optctx"="-unroll-count=4" {')
     for overrides in ({}, {"unroll-count": 2}, IRRELEVANT):

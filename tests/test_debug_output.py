@@ -14,6 +14,7 @@ import pytest
 from llvmlite import binding
 from support import CALLS, X86, in_child, in_threads, scoped, set_option
 
+import optctx
 from optctx import Log, OptionContext, OptionValueError, drift, record, registry, run_passes, watch, wrap
 from optctx.engine.attach import attach
 from optctx.fresh import FreshProcess, Job, compile_job
@@ -255,6 +256,7 @@ def test_a_context_that_gives_types_for_the_whole_process_prints_alone(fresh: Fr
     assert not flag()
 
 
+@pytest.mark.usefixtures("attributes")
 def test_it_follows_an_llvm_context_a_function_and_a_copied_scope(lines: list[str]) -> None:
     def run(ir: str, bound: bool) -> None:
         with binding.create_context() as llvm_context, binding.parse_assembly(ir, llvm_context) as module:
@@ -267,6 +269,7 @@ def test_it_follows_an_llvm_context_a_function_and_a_copied_scope(lines: list[st
     assert len(wanted) == 2
     assert of_the_pass(printed(lambda: run(INVARIANT, True))) == wanted
     assert printed(lambda: run(INVARIANT, False)) == []
+    optctx.attach(trust=("tuning", "debug"))
     attributed = INVARIANT.replace("i64 %x) {", 'i64 %x) "optctx"="-debug" {')
     assert attributed != INVARIANT
     assert of_the_pass(printed(lambda: run(attributed, False))) == wanted

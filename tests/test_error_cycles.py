@@ -21,7 +21,7 @@ from support import COUNTED, run_python, set_option
 import optctx
 from optctx import CompileCache, OptctxError, OptionContext, propagating, record
 
-pytestmark = pytest.mark.usefixtures("attached")
+pytestmark = pytest.mark.usefixtures("attached", "attributes")
 
 BAD = COUNTED.replace("@count(ptr %out) {", '@count(ptr %out) "optctx"="-unrol-count=x" {')
 STAMPED_BY_OTHERS = COUNTED + '\n!optctx.options = !{!0}\n!0 = !{!"7"}'
@@ -40,7 +40,7 @@ from llvmlite import binding
 
 import optctx
 
-optctx.attach()
+optctx.attach(attributes="error")
 text = 'define void @f() "optctx"="-no-such-option" { ret void }'
 module = binding.parse_assembly(text, binding.create_context())
 try:

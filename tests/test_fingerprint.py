@@ -136,6 +136,7 @@ def test_process_wide_values_that_change_inside_the_block_count() -> None:
     """)
 
 
+@pytest.mark.usefixtures("attributes")
 def test_a_bound_context_and_an_attribute_count() -> None:
     attributed = SCALE.replace("i64 %n) {", 'i64 %n) "optctx"="-unroll-count=4" {')
     assert "optctx" in attributed

@@ -14,7 +14,7 @@ import optctx
 from optctx import OptionContext, UnknownOptionError, current
 from optctx.errors import OptionValueError
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "attributes")]
 
 
 def counted(*functions: tuple[str, str]) -> str:
@@ -168,7 +168,6 @@ BAD = {
     "unroll-count=2": "expected -name or -name=value",
     "-unroll-count=many": "'many' value invalid for uint argument",
     "-unroll-count": "LLVM requires one",
-    "-debug-only=licm": "cannot set 'debug-only' for one thread",
     "-unroll-count='2": "No closing quotation",
 }
 

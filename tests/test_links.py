@@ -18,6 +18,7 @@ from optctx import Option, OptionContext, ProcessWideOptionError, current, regis
 from optctx.engine.attach import attach
 from optctx.errors import LinkMismatchError, OptctxError
 from optctx.fresh import FreshProcess, Job
+from optctx.trust import CLASSES
 
 WAYS: dict[str, Callable[[binding.ModuleRef], binding.ModuleRef]] = {
     "as it is": lambda module: module,
@@ -35,7 +36,7 @@ def test_the_options_come_back(way: str) -> None:
     module = stamped("a.c", unroll_count=4)
     there = WAYS[way](module)
     there.verify()
-    found = OptionContext.from_module(there)
+    found = OptionContext.from_module(there, trust=CLASSES)
     assert found == context_of({"unroll-count": 4})
     assert found.args() == ["-unroll-count=4"]
 
@@ -51,7 +52,7 @@ def test_options_of_every_kind_come_back(
     module = module_of("a.c")
     stamp(module, context)
     module.verify()
-    found = OptionContext.from_module(through(module))
+    found = OptionContext.from_module(through(module), trust=CLASSES)
     assert found == context
     assert found.diff(context) == {}
     assert found.overrides == context.overrides
@@ -70,9 +71,9 @@ def test_options_that_cannot_be_scoped_come_back_if_asked_for() -> None:
         module = module_of("a.c")
         stamp(module, context)
         there = through_bitcode(module)
-        assert OptionContext.from_module(there, process_wide="exclusive") == context, name
+        assert OptionContext.from_module(there, process_wide="exclusive", trust=CLASSES) == context, name
         with pytest.raises(ProcessWideOptionError, match=rf"module 'a\.c'.*'{name}'") as raised:
-            OptionContext.from_module(there)
+            OptionContext.from_module(there, trust=CLASSES)
         assert raised.value.name == name
         tried += 1
     assert tried == (16 if attach().way.intercepts else 17)  # `debug` has a scope of its own there

@@ -215,6 +215,7 @@ def test_a_bound_llvm_context_is_recorded_with_its_values(llvm_context: Any) -> 
     }
 
 
+@pytest.mark.usefixtures("attributes")
 def test_function_attributes_are_recorded_with_their_values(llvm_context: Any) -> None:
     text = COUNTED.replace("(ptr %out)", '(ptr %out) "optctx"="-unroll-count=3 -slp-threshold=2"')
     text += COUNTED.replace("@count", "@other")

@@ -204,6 +204,7 @@ def test_files_that_llvm_writes_are_gone(tmp_path: pathlib.Path, monkeypatch: py
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("attributes")
 def test_a_fresh_process_that_compiles_otherwise_is_an_error() -> None:
     ir = COUNTED.replace("(ptr %out) {", '(ptr %out) "optctx"="-unroll-count=2" {')
     with pytest.raises(OptctxError, match="compiles this module otherwise"):

@@ -167,6 +167,7 @@ def test_bound_modules_of_a_pool_share_one_machine(machine: Any) -> None:
     assert found == [(number % 4 in (1, 3), number % 4 in (2, 3)) for number in range(80)]
 
 
+@pytest.mark.usefixtures("attributes")
 def test_two_functions_of_a_module_have_subtargets_of_their_own(machine: Any) -> None:
     body = SOURCE[SOURCE.index("define i64 @choose") :]
     tests = body.replace(
@@ -197,6 +198,7 @@ def normal(text: str) -> str:
 
 
 @pytest.mark.parametrize("option", ["-x86-asm-syntax=intel", "-trap-unreachable"])
+@pytest.mark.usefixtures("attributes")
 def test_what_is_read_for_a_whole_machine_is_no_option_of_a_function(machine: Any, option: str) -> None:
     source = SOURCE.replace("@choose(i64 %x, i64 %y)", f'@choose(i64 %x, i64 %y) "optctx"="{option}"')
     name = option.strip("-").partition("=")[0]

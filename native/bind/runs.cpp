@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace optctx::bind {
@@ -22,16 +24,15 @@ unsigned image = 0;
 LlvmCalls llvm{};
 Judge judge{};
 
-struct Scoped {
-    std::string text;
-    Resolved resolved;
-};
+// Whether attributes count at all.
+std::atomic<bool> attributes_count{false};
 
 // LLVM at work on one module (or function of it), from the outermost intercepted call on.
 struct Run {
     const void* llvm_context;
     std::shared_ptr<const Binding> entered;  // null: the thread's own scope stays
-    std::vector<Scoped> attributes;          // of its functions: each text once
+    // Of its functions: each text once. An LLVMContext has every text at one address, for as long as it lives.
+    std::unordered_map<const char*, Resolved> attributes;
 };
 
 // What `after` takes back: a run, the scope of a function, or a call for a machine.
@@ -59,22 +60,18 @@ std::string_view attribute_of(void* function) {
     return {text, size};
 }
 
-const Scoped* find(const Run& run, std::string_view text) {
-    for (const Scoped& scoped : run.attributes)
-        if (scoped.text == text) return &scoped;
-    return nullptr;
-}
-
-// False if the text was refused.
+// False if the run is not allowed.
 bool add_attribute(Run& run, std::string_view text) {
-    if (text.empty() || find(run, text) != nullptr) return true;
-    Resolved resolved = judge.resolve(text, view::current_owner(image));
-    if (resolved.context == nullptr) return false;
-    run.attributes.push_back({std::string(text), std::move(resolved)});
+    if (text.empty() || run.attributes.contains(text.data())) return true;
+    if (run.attributes.size() > most_attributes) return true;  // ignored: the one before them was told so
+    Resolved resolved = judge.resolve(text, view::current_owner(image), run.attributes.size());
+    if (resolved.answer == Resolved::Answer::refused) return false;
+    run.attributes.emplace(text.data(), std::move(resolved));
     return true;
 }
 
 bool add_attributes(Run& run, Subject kind, void* subject) {
+    if (!attributes_count.load()) return true;
     if (kind == Subject::function) return add_attribute(run, attribute_of(subject));
     for (void* function = llvm.first_function(subject); function != nullptr; function = llvm.next_function(function))
         if (!add_attribute(run, attribute_of(function))) return false;
@@ -94,7 +91,8 @@ bool enter(const std::shared_ptr<view::Context>& context, void* owner) {
 
 void end(Run& run) {
     if (run.entered != nullptr) view::leave_borrowed();
-    for (const Scoped& scoped : run.attributes) view::add_orphan(scoped.resolved.owner);
+    for (const auto& [text, resolved] : run.attributes)
+        if (resolved.owner != nullptr) view::add_orphan(resolved.owner);
 }
 
 std::uint64_t machine_in_force(std::uint64_t address) noexcept {
@@ -128,9 +126,9 @@ bool begin_function(State& now, void* function) {
     const Run& run = now.runs.back();
     if (run.attributes.empty()) return false;
     if (!now.functions.empty() && now.functions.back() == function) return false;  // a pass manager in another
-    const Scoped* scoped = find(run, attribute_of(function));
-    if (scoped == nullptr) return false;
-    if (!enter(scoped->resolved.context, scoped->resolved.owner)) return false;
+    const auto found = run.attributes.find(attribute_of(function).data());
+    if (found == run.attributes.end() || found->second.answer != Resolved::Answer::context) return false;
+    if (!enter(found->second.context, found->second.owner)) return false;
     now.functions.push_back(function);
     now.steps.push_back(Step::function);
     return true;
@@ -187,6 +185,8 @@ std::vector<std::shared_ptr<const Binding>> expected_llvm_contexts() {
     const auto& expected = state().expected;
     return {expected.rbegin(), expected.rend()};
 }
+
+void count_attributes(bool count) noexcept { attributes_count = count; }
 
 void configure(unsigned index, const LlvmCalls& calls, const Judge& how) {
     image = index;

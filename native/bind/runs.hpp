@@ -54,22 +54,31 @@ struct LlvmCalls {
     const char* (*string_attribute_value)(void* attribute, unsigned* size);
 };
 
-// A context for the text of an attribute.
+// What becomes of the text of an attribute.
 struct Resolved {
-    std::shared_ptr<view::Context> context;  // null: the text was refused, and the enclosing call will say so
-    void* owner = nullptr;                   // handed to view::take_orphans at the end
+    // refused: nothing runs, and the enclosing call says why. ignored: the function runs as without it.
+    enum class Answer : std::uint8_t { refused, ignored, context };
+    Answer answer = Answer::refused;
+    std::shared_ptr<view::Context> context{};
+    void* owner = nullptr;  // of the context; handed to view::take_orphans at the end
 };
+
+// Different texts that are asked about for one module. One more is asked about, to be refused or ignored; the rest is
+// ignored after that.
+inline constexpr std::size_t most_attributes = 1024;
 
 // What is decided by code that knows names and values; called on the thread that runs LLVM, and must not throw.
 struct Judge {
     // Whether a module bound to `owner` may run in the scope of `here` (null: outside any).
     bool (*may_run)(void* owner, void* here, bool is_error);
-    // The options in `text` on top of that scope.
-    Resolved (*resolve)(std::string_view text, void* here);
+    // The options in `text` on top of that scope, after `before` other texts of the module.
+    Resolved (*resolve)(std::string_view text, void* here, std::size_t before);
     // The enclosing call is to say that the context of `owner` could not be entered.
     void (*cannot_enter)(void* owner, const char* why);
 };
 
+// Whether the attribute "optctx" of functions counts, on every thread; at first it does not.
+void count_attributes(bool count) noexcept;
 void configure(unsigned image, const LlvmCalls& calls, const Judge& judge);
 
 // What is bound to the LLVMContext of a module, or null.

@@ -4,8 +4,9 @@ from optctx.context import (
     jit_libraries,  # noqa: F401  # bindings follow modules into llvmlite's LLJIT
     workers,  # noqa: F401  # of multiprocessing begin outside any scope
 )
+from optctx.context.attributes import attach, detach
 from optctx.context.binding import bound, unbind
 from optctx.context.context import OptionContext
 from optctx.context.lookups import current, lookup
 
-__all__ = ["OptionContext", "bound", "current", "lookup", "unbind"]
+__all__ = ["OptionContext", "attach", "bound", "current", "detach", "lookup", "unbind"]

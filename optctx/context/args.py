@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.text import Texts, flag_text, needs_value, split_text
 from optctx.engine.attach import Engine
+from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, OptionValueError, shown
+from optctx.registry.registry import find
 
 __all__ = ["parse_args"]
 
@@ -16,19 +18,25 @@ _LISTS = ("list", "bits")
 
 
 def parse_args(
-    engine: Engine, args: Iterable[str] | str, mode: ProcessWideMode = "refuse"
+    engine: Engine,
+    args: Iterable[str] | str,
+    mode: ProcessWideMode = "refuse",
+    check: Callable[[PlannedOption, str], None] | None = None,
 ) -> dict[str, Texts]:
     """Name -> occurrences. The last of several counts, as every later override does; lists collect theirs.
 
-    Raises UnknownOptionError, OptionValueError for a missing value or an argument that is no option, and
-    OptionTypeError for something that is not text.
+    `check` may raise for an option before anything else is said of it. Raises UnknownOptionError,
+    OptionValueError for a missing value or an argument that is no option, and OptionTypeError for something
+    that is not text.
     """
     found: dict[str, Texts] = {}
     rest = iter(_words(args))
     for word in rest:
         if not word.startswith("-") or word.strip("-") == "":
-            raise OptionValueError(f"cannot read {word!r} as an option: expected -name or -name=value")
+            raise OptionValueError(f"cannot read {shown(word)} as an option: expected -name or -name=value")
         name, equals, text = word.lstrip("-").partition("=")
+        if check is not None:
+            check(engine.resolve(find(engine, name)), name)
         target = scopable(engine, name, mode)
         if equals:
             texts = split_text(target, text)
@@ -49,7 +57,7 @@ def _words(args: Iterable[str] | str) -> list[str]:
         try:
             return shlex.split(args)
         except ValueError as error:
-            raise OptionValueError(f"cannot read the command line {args!r}: {error}") from error
+            raise OptionValueError(f"cannot read the command line {shown(args)}: {error}") from error
     if not isinstance(args, Iterable):
         raise OptionTypeError(f"a command line is a str or strings, found {type(args).__name__}")
     words = list(args)

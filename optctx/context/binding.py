@@ -1,19 +1,17 @@
-"""Contexts that travel with an LLVMContext, and with functions by their attribute."""
+"""Contexts that travel with an LLVMContext."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, cast
 
 from optctx import _native
+from optctx.context.attributes import resolve
 from optctx.context.enclosing import tell
 from optctx.context.unread import judge
-from optctx.engine.machines import belongs_to_machine
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
-    OptctxError,
     OptionTypeError,
-    OptionValueError,
     ProcessWideOptionError,
     ScopeError,
     UnsupportedImageError,
@@ -118,38 +116,6 @@ def _may_run(owner: OptionContext, here: OptionContext | None, is_error: bool) -
     return not is_error
 
 
-def _check_for_function(context: OptionContext) -> None:
-    """Raises OptionValueError for what cannot be different for a function."""
-    engine = context._engine
-    for name in context.overrides:
-        if belongs_to_machine(engine.resolve(engine.options[name])):
-            raise OptionValueError(
-                f"LLVM reads {name!r} when it makes a target machine, which all functions of a module share; "
-                "set it in a scope, or bind it to the LLVMContext"
-            )
-
-
-def _resolve(text: bytes, here: OptionContext | None) -> OptionContext | None:
-    """The options in a function's attribute, inside `here`; None if they are refused."""
-    from optctx.context.context import OptionContext
-    from optctx.context.lookups import process_wide_values
-
-    try:
-        context = OptionContext.from_args(text.decode(), base=here or process_wide_values())
-        _check_for_function(context)
-        return context
-    except (OptctxError, UnicodeDecodeError) as error:
-        words = text.decode(errors="backslashreplace")
-        problem = OptionValueError(
-            f'nothing has been run: cannot use the function attribute "optctx"="{words}": {error}'
-        )
-        # Tracebacks lead to this frame, which holds the problem, and to the caller's, which hold modules.
-        error.__context__ = None
-        problem.__cause__ = error.with_traceback(None)
-        tell(problem)
-        return None
-
-
 def _cannot_enter(context: OptionContext, why: str) -> None:
     """On the thread that runs LLVM: the enclosing call is to say so."""
     tell(UnsupportedImageError(f"not everything has been run: cannot enter {context!r}: {why}"))
@@ -166,4 +132,4 @@ def _cannot_make_machine(why: str) -> None:
 
 
 _native.set_cannot_make_machine(_cannot_make_machine)
-_native.set_judges(_may_run, _resolve, _cannot_enter, tell)
+_native.set_judges(_may_run, resolve, _cannot_enter, tell)

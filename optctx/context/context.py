@@ -24,6 +24,7 @@ from optctx.errors import OptionTypeError
 from optctx.image.typenames import type_name
 from optctx.registry.registry import find
 from optctx.registry.values import Value, python_types, read_value
+from optctx.trust import trusting
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef
@@ -144,6 +145,12 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         engine = attach()
         parsed = parse_args(engine, args, process_wide)
         made = [make_override(engine, name, texts, process_wide) for name, texts in parsed.items()]
+        return cls._on_top(engine, base, made, unread)
+
+    @classmethod
+    def _on_top(
+        cls, engine: Engine, base: Base, made: Iterable[Override], unread: UnreadMode = "ignore"
+    ) -> OptionContext:
         parent = _parent(base)
         return cls._from(engine, resolve_base(engine, base, parent), made, parent, unread)
 
@@ -161,20 +168,30 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         return context
 
     @classmethod
-    def from_module(cls, module: ModuleRef, *, process_wide: ProcessWideMode = "refuse") -> OptionContext:
+    def from_module(
+        cls,
+        module: ModuleRef,
+        *,
+        process_wide: ProcessWideMode = "refuse",
+        trust: Iterable[str] = ("tuning",),
+    ) -> OptionContext:
         """The options that a module was compiled with, as `optctx.stamp` wrote them into it.
 
         Everything that it does not name is as registered. A linked module has the stamps of all the modules
         that it was made of, which must agree. Changes nothing.
 
+        `trust`: classes of options (`Option.trust`) that are accepted, and names of single options, with any
+        value. By default only what changes nothing but the generated code, because a module may be anybody's.
+
         Raises OptctxError for a module that is closed, unstamped or stamped by others, TypeError for what is
-        none, LinkMismatchError where stamps contradict each other; UnknownOptionError and OptionValueError,
-        with the module's name, for what this LLVM does not take; ProcessWideOptionError for options that
-        cannot be set per thread, unless `process_wide` is "exclusive", as in the constructor.
+        none, LinkMismatchError where stamps contradict each other; UntrustedOptionError, UnknownOptionError
+        and OptionValueError, with the module's name, for what is not accepted or what this LLVM does not
+        take; ProcessWideOptionError for options that cannot be set per thread, unless `process_wide` is
+        "exclusive", as in the constructor.
         """
         engine = attach()
         base = resolve_base(engine, "defaults", None)
-        found = stamped_overrides(engine, module, process_wide)
+        found = stamped_overrides(engine, module, process_wide, trusting(engine, trust))
         return agreed([(stamp, cls._from(engine, base, made)) for stamp, made in found])
 
     def derive(

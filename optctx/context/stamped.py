@@ -18,9 +18,11 @@ from optctx.errors import (
     OptionValueError,
     ProcessWideOptionError,
     UnknownOptionError,
+    UntrustedOptionError,
 )
 from optctx.registry.registry import find
 from optctx.registry.values import Value
+from optctx.trust import Trust
 
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
@@ -28,15 +30,18 @@ if TYPE_CHECKING:
 __all__ = ["agreed", "in_words", "stamped_overrides", "taken"]
 
 _SHOWN = 5  # options that a message lists
+_LONGEST = 1024  # characters of a value that is parsed only to be compared
+_MOST_DIFFERENT = 64  # stamps that are compared; they may say the same in different words
 
 
 def stamped_overrides(
-    engine: Engine, module: object, mode: ProcessWideMode
+    engine: Engine, module: object, mode: ProcessWideMode, trust: Trust
 ) -> list[tuple[Stamp, list[Override]]]:
     """Every stamp of a module, with what LLVM's parsers make of it here.
 
-    Raises what `read_stamps` raises, OptctxError for a module without a stamp, and what `make_override`
-    raises, with the name of the module that said so.
+    Raises what `read_stamps` raises, OptctxError for a module without a stamp, LinkMismatchError for one with
+    more different stamps than can mean the same, UntrustedOptionError, and what `make_override` raises, with
+    the name of the module that said so.
     """
     stamps = read_stamps(module)
     if not stamps:
@@ -45,7 +50,12 @@ def stamped_overrides(
             "optctx.stamp(module, context) in the step that compiles it"
         )
     different = {tuple(sorted(stamp.options.items())): stamp for stamp in reversed(stamps)}
-    return [(stamp, _overrides(engine, stamp, mode)) for stamp in reversed(different.values())]
+    if len(different) > _MOST_DIFFERENT:
+        raise LinkMismatchError(
+            f"cannot take the options of {called(module_label(module))}: it was linked of modules that were "
+            f"compiled with {len(different)} different sets of options; `optctx check-link` shows them"
+        )
+    return [(stamp, _overrides(engine, stamp, mode, trust)) for stamp in reversed(different.values())]
 
 
 def taken(engine: Engine, stamp: Stamp) -> tuple[OptionContext, dict[str, Texts]]:
@@ -55,6 +65,8 @@ def taken(engine: Engine, stamp: Stamp) -> tuple[OptionContext, dict[str, Texts]
     made, refused = [], {}
     for name, texts in stamp.options.items():
         try:
+            if any(text is not None and len(text) > _LONGEST for text in texts):
+                raise OptctxError  # of some options LLVM keeps every text for good
             made.append(_override(engine, name, texts, "exclusive"))
         except OptctxError:
             known = engine.options.get(name)
@@ -67,6 +79,16 @@ def _override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode) ->
     if not texts and find(engine, name).record.type.kind not in (Kind.list, Kind.bits):
         raise OptionValueError(f"cannot set {name!r} without an occurrence: it is no list")
     return make_override(engine, name, texts, mode)
+
+
+def _trusted(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode, trust: Trust) -> Override:
+    """The same, if it is accepted from a module. Raises UntrustedOptionError, too."""
+    option = engine.resolve(find(engine, name))
+    trust.check(option, name)
+    trust.check_text(option, name, texts)
+    override = _override(engine, name, texts, mode)
+    trust.check_value(option, name, override.value(engine))
+    return override
 
 
 def agreed(found: Sequence[tuple[Stamp, OptionContext]]) -> OptionContext:
@@ -88,10 +110,12 @@ def in_words(value: Value, given: bool) -> str:
     return repr(value) if given else f"not given ({value!r})"
 
 
-def _overrides(engine: Engine, stamp: Stamp, mode: ProcessWideMode) -> list[Override]:
+def _overrides(engine: Engine, stamp: Stamp, mode: ProcessWideMode, trust: Trust) -> list[Override]:
     where = f"cannot take the options of {called(stamp.producer)}"
     try:
-        return [_override(engine, name, texts, mode) for name, texts in stamp.options.items()]
+        return [_trusted(engine, name, texts, mode, trust) for name, texts in stamp.options.items()]
+    except UntrustedOptionError as error:
+        raise UntrustedOptionError(f"{where}: {error}", error.name, error.trust) from None
     except UnknownOptionError as error:
         raise UnknownOptionError(f"{where}: {error}", error.name, error.suggestions) from None
     except ProcessWideOptionError as error:

@@ -17,15 +17,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from optctx.context.text import Texts
-from optctx.errors import OptctxError, shown
+from optctx.errors import OptctxError, UntrustedOptionError, shown
 from optctx.image.handles import module_address
-from optctx.image.metadata import OTHER, Node, module_names, read_named, write_named
+from optctx.image.metadata import OTHER, Node, Room, TooLargeError, module_names, read_named, write_named
 
 __all__ = ["Stamp", "called", "module_identifier", "module_label", "read_stamps", "write_stamp"]
 
 _NAME = "optctx.options"
 _FORMAT = "1"
 _DEPTH = 2  # a stamp, and an option in it
+# A module may be hostile: a stamp is no larger than a choice of options needs, and a module has one for each
+# module that it was linked from.
+_MOST_STAMPS = 100_000
+_MOST_OPERANDS = 4096  # of a stamp: of an option a name, and a text for each occurrence
+_MOST_BYTES = 1 << 16  # of a stamp, half of them for the name of its module
+_HEAD = 2  # operands before the options
 _NO_NAMES = ("", "<string>")  # of what llvmlite parses: bitcode, text
 
 
@@ -54,11 +60,15 @@ def module_label(module: object) -> str:
 
 def called(label: str) -> str:
     """A module in a message."""
-    return f"module {label!r}" if label else "a module without a name"
+    return f"module {shown(label)}" if label else "a module without a name"
 
 
 def write_stamp(module: object, options: Mapping[str, Texts]) -> None:
-    """Replaces all stamps of a module by one. Raises as `module_label` does."""
+    """Replaces all stamps of a module by one.
+
+    Raises as `module_label` does, and OptctxError for options that are more than `read_stamps` reads.
+    """
+    _check_size(options)
     node: Node = (
         _FORMAT.encode(),
         module_label(module).encode(),
@@ -70,11 +80,31 @@ def write_stamp(module: object, options: Mapping[str, Texts]) -> None:
 def read_stamps(module: object) -> list[Stamp]:
     """The stamps of a module, in the order in which it was linked; none if it was never stamped.
 
-    Raises as `module_label` does, and OptctxError for metadata of that name that is no stamp.
+    Raises as `module_label` does, OptctxError for metadata of that name that is no stamp, and
+    UntrustedOptionError for a stamp of more than 64 KiB or 4,096 operands.
     """
     address = module_address(module)
-    nodes = read_named(address, _NAME, _DEPTH)
-    return [_stamp(node, module_label(module)) for node in nodes or ()]
+    label = module_label(module)
+    try:
+        nodes = read_named(address, _NAME, _DEPTH, _MOST_STAMPS, Room(_MOST_OPERANDS, _MOST_BYTES))
+    except TooLargeError as error:
+        raise UntrustedOptionError(
+            f"cannot read the stamps of {called(label)}: at most {_MOST_STAMPS:,} are read, each of at most "
+            f"{_MOST_OPERANDS:,} operands and {_MOST_BYTES:,} bytes, but {error}; stamp the module again "
+            "in the step that compiles it"
+        ) from None
+    return [_stamp(node, label) for node in nodes or ()]
+
+
+def _check_size(options: Mapping[str, Texts]) -> None:
+    texts = [text or "" for name in options for text in (name, *options[name])]
+    size = sum(len(text.encode()) for text in texts)
+    operands = len(texts) + len(options)
+    if operands > _MOST_OPERANDS - _HEAD or size > _MOST_BYTES // 2:
+        raise OptctxError(
+            f"cannot stamp a module with options of {size:,} bytes in {len(texts):,} texts: a stamp holds "
+            f"{_MOST_BYTES // 2:,} bytes in about {_MOST_OPERANDS:,} texts; stamp it with fewer options"
+        )
 
 
 def _option_node(name: str, texts: Texts) -> Node:

@@ -27,7 +27,6 @@ __all__ = [
     "Engine",
     "Storage",
     "attach",
-    "attach_now",
     "attached",
     "detach",
     "when_attached",
@@ -108,16 +107,6 @@ def attach() -> Engine:
     return inside(_lock, _attach)
 
 
-def attach_now() -> None:
-    """Attaches to the LLVM of this process, if nothing has yet: what the first use of a context does.
-
-    Reaches the whole process: from now on contexts that are entered or bound, and the attribute "optctx" of
-    functions, count on every thread; nothing else changes. Raises UnsupportedImageError, with nothing
-    changed, where the library does not check out or the code cannot be changed.
-    """
-    attach()
-
-
 def _attach() -> Engine:
     """Changes nothing before its native step, `Way.attach`, but to prepare that once and for all."""
     global _engine, _used
@@ -177,11 +166,7 @@ def attached() -> Engine | None:
 
 
 def detach() -> None:
-    """Puts LLVM's original instructions back, for the whole process; the next use attaches again.
-
-    Scopes that were only carried elsewhere (`copy_context`) have no effect until then. Raises ScopeError,
-    with nothing changed, while any thread is inside a context or records, or any LLVMContext is bound.
-    """
+    """See `optctx.detach`."""
     inside(_lock, _detach)
 
 

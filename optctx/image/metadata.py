@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_size_t, c_uint, c_void_p
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, TypeAlias, Union
 
@@ -17,7 +18,7 @@ from optctx._native import inside, make_lock_safe
 from optctx.errors import UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
 
-__all__ = ["OTHER", "Node", "module_names", "read_named", "write_named"]
+__all__ = ["OTHER", "Node", "Room", "TooLargeError", "module_names", "read_named", "write_named"]
 
 # An operand is text, null or another node; what is read may also hold OTHER.
 Node: TypeAlias = tuple[Union[bytes, "Node", None], ...]
@@ -90,22 +91,49 @@ def _module_names(module: int) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def read_named(module: int, name: str, depth: int) -> list[tuple[object, ...]] | None:
+class TooLargeError(Exception):
+    """Metadata that is larger than its reader wants; the message says what of it."""
+
+
+@dataclass
+class Room:
+    """How much of a node, and of the nodes in it, may be read."""
+
+    operands: int
+    bytes: int
+
+    def take(self, operands: int = 0, size: int = 0) -> None:
+        """Raises TooLargeError where there is not so much left."""
+        self.operands -= operands
+        self.bytes -= size
+        if self.operands < 0:
+            raise TooLargeError(f"it has more operands than that, by {-self.operands}")
+        if self.bytes < 0:
+            raise TooLargeError(f"its texts are longer than that, by {-self.bytes} bytes")
+
+
+def read_named(module: int, name: str, depth: int, nodes: int, room: Room) -> list[tuple[object, ...]] | None:
     """The nodes under a name, in the module's order; None if it has nothing of that name.
 
     An operand is bytes, None, a tuple of operands, or OTHER: a constant, for instance, or a node inside more
-    than `depth` nodes. Changes nothing that LLVM writes out.
+    than `depth` nodes. Changes nothing that LLVM writes out. Raises TooLargeError, before it has read much,
+    for more than `nodes` of them, and for one that is larger than `room`.
     """
-    return inside(_lock(), _read_named, module, name.encode(), depth)
+    return inside(_lock(), _read_named, module, name.encode(), depth, nodes, room)
 
 
-def _read_named(module: int, name: bytes, depth: int) -> list[tuple[object, ...]] | None:
+def _read_named(
+    module: int, name: bytes, depth: int, nodes: int, room: Room
+) -> list[tuple[object, ...]] | None:
     api = _api()
     if not api.find(module, name, len(name)):
         return None
-    found = (c_void_p * api.count_named(module, name))()
+    count = api.count_named(module, name)
+    if count > nodes:
+        raise TooLargeError(f"there are {count} nodes")
+    found = (c_void_p * count)()
     api.named(module, name, found)
-    return [_operands(api, node, depth) for node in found]
+    return [_operands(api, node, depth, replace(room)) for node in found]
 
 
 def write_named(module: int, name: str, nodes: Sequence[Node]) -> None:
@@ -124,20 +152,24 @@ def _write_named(module: int, name: bytes, nodes: Sequence[Node]) -> None:
         api.append(module, name, value)
 
 
-def _operands(api: _Api, node: int, depth: int) -> tuple[object, ...]:
-    found = (c_void_p * api.count(node))()
+def _operands(api: _Api, node: int, depth: int, room: Room) -> tuple[object, ...]:
+    count = api.count(node)
+    room.take(operands=count)
+    found = (c_void_p * count)()
     api.operands(node, found)
-    return tuple(_operand(api, value, depth - 1) for value in found)
+    return tuple(_operand(api, value, depth - 1, room) for value in found)
 
 
-def _operand(api: _Api, value: int | None, depth: int) -> object:
+def _operand(api: _Api, value: int | None, depth: int, room: Room) -> object:
     if value is None:
         return None
     if api.as_string(value):
         length = c_uint()
-        return ctypes.string_at(api.string(value, byref(length)), length.value)
+        text = api.string(value, byref(length))
+        room.take(size=length.value)
+        return ctypes.string_at(text, length.value)
     if depth > 0 and api.as_node(value):
-        return _operands(api, value, depth)
+        return _operands(api, value, depth, room)
     return OTHER
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from optctx._native import Kind, demangle, option_at
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
 from optctx.image.typenames import type_name
 from optctx.registry.values import Value, choice_help, read_default, read_value
+from optctx.trust import TrustClass, judgement_of
 
 __all__ = ["Option"]
 
@@ -111,6 +114,26 @@ class Option:
     def reason(self) -> str:
         """Why the option cannot be set per thread, or an empty string."""
         return self._target.reason
+
+    @property
+    def trust(self) -> TrustClass:
+        """tuning, output, input, code or process: what the option may do beside changing generated code.
+
+        From modules (attributes, stamps) only options of the class tuning are accepted by default; see
+        `SECURITY.md` for what the classes mean.
+        """
+        return judgement_of(self._target).trust
+
+    @property
+    def trust_reason(self) -> str:
+        """Why the option is in its class."""
+        return judgement_of(self._target).reason
+
+    @property
+    def trusted_values(self) -> tuple[float, float] | None:
+        """Least and greatest value of a number that is accepted from modules; None where any is."""
+        judged = judgement_of(self._target)
+        return None if judged.least == -math.inf else (judged.least, judged.most)
 
     @property
     def read_by(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from optctx.engine.audit import Access
 
-__all__ = ["Job", "Machines", "Outcome", "compile_job", "digest", "initialise", "make_machine"]
+__all__ = ["Job", "Machines", "Outcome", "compile_job", "digest", "initialise", "make_machine", "source"]
 
 # What gives a job the machine for a triple.
 Machines: TypeAlias = "Callable[[Job, str], AbstractContextManager[TargetMachine]]"
@@ -137,10 +137,15 @@ def _compile(job: Job, machines: Machines) -> bytes:
             return emit_assembly(module, machine).encode()
 
 
+@lru_cache(64)
+def source(path: str) -> str:
+    """The text of a file, which later calls need not open."""
+    return Path(path).read_text(errors="replace")
+
+
 def _parse(job: Job, context: binding.ContextRef) -> ModuleRef:
-    text = Path(job.path).read_text(errors="replace")
     try:
-        return binding.parse_assembly(text, context)
+        return binding.parse_assembly(source(job.path), context)
     except RuntimeError as error:
         raise OptctxError(f"cannot read the module: {' '.join(str(error).split())}") from None
 

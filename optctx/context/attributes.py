@@ -1,0 +1,176 @@
+"""The attribute "optctx" of functions: whether it counts in this process, and the options that it may set.
+
+    define void @f() "optctx"="-unroll-count=4 -slp-threshold=3" { ... }
+
+IR is often somebody else's. Attributes therefore count only where the program asked for them, and set only
+what the program trusts modules with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from optctx import _native
+from optctx.context.args import parse_args
+from optctx.context.enclosing import tell
+from optctx.context.override import make_override
+from optctx.engine import attach as engine_attach
+from optctx.engine.machines import belongs_to_machine
+from optctx.errors import (
+    OptctxError,
+    OptionTypeError,
+    OptionValueError,
+    UnsupportedImageError,
+    UntrustedOptionError,
+    UntrustedOptionWarning,
+    shown,
+)
+from optctx.trust import TUNING, Trust, trusting
+
+if TYPE_CHECKING:
+    from optctx.context.context import OptionContext
+    from optctx.context.override import Override
+    from optctx.engine.attach import Engine
+
+__all__ = ["Attributes", "attach", "attributes_policy", "detach", "resolve"]
+
+Attributes = Literal["ignore", "error", "warn"]
+
+_LONGEST = 1 << 14  # bytes of an attribute: room for hundreds of options
+_SHOWN = 200  # bytes of it in a message
+
+
+@dataclass(frozen=True)
+class _Policy:
+    """Of this process. Replaced as a whole: a thread that runs LLVM at that moment sees one or the other."""
+
+    attributes: Attributes = "ignore"
+    trust: Trust = TUNING
+
+
+_policy = _Policy()
+
+
+def attach(*, attributes: Attributes | None = None, trust: Iterable[str] | None = None) -> None:
+    """Attaches to the LLVM of this process, if nothing has yet: what the first use of a context does.
+
+    Reaches the whole process: from now on contexts that are entered or bound count on every thread. Attaching
+    alone changes nothing for any module.
+
+    `attributes`: whether the attribute "optctx" of functions counts, on every thread, until `detach`.
+    "ignore", as it is at first: no. "error": yes; if an attribute is refused, the enclosing call raises and
+    nothing of the module has run. "warn": yes; a function whose attribute is refused compiles without it, and
+    the enclosing call warns with UntrustedOptionWarning. An attribute is refused if LLVM does not take it, or
+    if it sets what is not trusted.
+
+    `trust`: what attributes may set: classes of options (`Option.trust`), and names of single options, with
+    any value; at first ("tuning",), what changes nothing but the generated code. None leaves either as it is.
+
+    Raises UnsupportedImageError, with nothing changed, where the library does not check out, or where
+    attributes are asked for and the code cannot be changed; OptionTypeError and UnknownOptionError for
+    arguments that are none of these.
+    """
+    global _policy
+    if attributes not in (None, "ignore", "error", "warn"):
+        raise OptionTypeError(f'attributes is "ignore", "error" or "warn", found {shown(attributes)}')
+    engine = engine_attach.attach()
+    wanted = _policy
+    if trust is not None:
+        wanted = replace(wanted, trust=trusting(engine, trust))
+    if attributes is not None:
+        wanted = replace(wanted, attributes=attributes)
+    if wanted.attributes != "ignore" and not engine.way.intercepts:
+        raise UnsupportedImageError(
+            "attributes of functions cannot count: threads take turns in this process, and nothing tells "
+            f"when LLVM starts to work ({engine.choice.reason}); enter scopes instead"
+        )
+    _policy = wanted
+    _native.count_attributes(wanted.attributes != "ignore")
+
+
+def detach() -> None:
+    """Puts LLVM's original instructions back, for the whole process; the next use attaches again.
+
+    Attributes of functions count no longer, also after that, and what was trusted is forgotten. Scopes that
+    were only carried elsewhere (`copy_context`) have no effect until then. Raises ScopeError, with nothing
+    changed, while any thread is inside a context or records, or any LLVMContext is bound.
+    """
+    global _policy
+    engine_attach.detach()
+    _native.count_attributes(False)
+    _policy = _Policy()
+
+
+def attributes_policy() -> tuple[str, ...]:
+    """What attributes mean in this process, for keys: nothing but "ignore" if they do not count."""
+    policy = _policy
+    if policy.attributes == "ignore":
+        return ("ignore",)
+    return (policy.attributes, *sorted(policy.trust.classes), "", *sorted(policy.trust.names))
+
+
+def resolve(text: bytes, here: OptionContext | None, before: int) -> OptionContext | Literal[False] | None:
+    """On the thread that runs LLVM, inside `here`: the options of a text, after `before` other texts.
+
+    None if nothing may run, False to compile without it; then the enclosing call will say why.
+    """
+    policy = _policy
+    if policy.attributes == "ignore":
+        return False
+    try:
+        return _read(text, here, before, policy.trust)
+    except (OptctxError, UnicodeDecodeError) as error:
+        problem = _problem(text, error, policy.attributes == "warn")
+    # Tracebacks lead to frames of the caller, which hold modules.
+    tell(problem)
+    return False if isinstance(problem, Warning) else None
+
+
+def _problem(text: bytes, error: Exception, warns: bool) -> UntrustedOptionWarning | OptctxError:
+    beginning = text[:_SHOWN].decode(errors="backslashreplace") + "..." * (len(text) > _SHOWN)
+    words = f'the function attribute "optctx"="{beginning}": {error}'
+    problem: UntrustedOptionWarning | OptctxError
+    if warns:
+        problem = UntrustedOptionWarning(f"compiled without {words}")
+    elif isinstance(error, UntrustedOptionError):
+        problem = UntrustedOptionError(f"nothing has been run: cannot use {words}", error.name, error.trust)
+    else:
+        problem = OptionValueError(f"nothing has been run: cannot use {words}")
+    error.__context__ = None
+    problem.__cause__ = error.with_traceback(None)
+    return problem
+
+
+def _read(text: bytes, here: OptionContext | None, before: int, trust: Trust) -> OptionContext:
+    from optctx.context.context import OptionContext
+    from optctx.context.lookups import process_wide_values
+
+    if before >= _native.MOST_ATTRIBUTES:
+        raise UntrustedOptionError(
+            f"the functions of this module have more than {_native.MOST_ATTRIBUTES} different ones; use fewer"
+        )
+    if len(text) > _LONGEST:
+        raise UntrustedOptionError(
+            f"it is {len(text):,} bytes long, of at most {_LONGEST:,}; shorten it, or set options in a scope"
+        )
+    engine = engine_attach.attach()
+    base = here or process_wide_values()
+    return OptionContext._on_top(engine, base, _overrides(engine, text.decode(), trust))
+
+
+def _overrides(engine: Engine, text: str, trust: Trust) -> list[Override]:
+    made = []
+    for name, texts in parse_args(engine, text, check=trust.check).items():
+        option = engine.resolve(engine.options[name])
+        if belongs_to_machine(option):
+            raise OptionValueError(
+                f"LLVM reads {name!r} when it makes a target machine, which all functions of a module share; "
+                "set it in a scope, or bind it to the LLVMContext"
+            )
+        trust.check_text(option, name, texts)
+        override = make_override(engine, name, texts)
+        trust.check_value(option, name, override.value(engine))
+        made.append(override)
+    return made

@@ -1,0 +1,112 @@
+"""Which options are accepted from what comes with a module, where the program said whom it trusts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from optctx._native import Kind
+from optctx.engine.attach import Engine
+from optctx.engine.plan import PlannedOption
+from optctx.errors import OptionTypeError, UnknownOptionError, UntrustedOptionError, shown
+from optctx.trust.judgements import CLASSES, judgement_of
+
+__all__ = ["TUNING", "Trust", "trusting"]
+
+_LONGEST_NUMBER = 64  # characters; LLVM keeps the text of a few options for the life of the process
+_NUMBERS = (
+    Kind.int32,
+    Kind.uint32,
+    Kind.int64,
+    Kind.uint64,
+    Kind.float32,
+    Kind.float64,
+)
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Classes of options that are accepted, and names of single options that are, with any value."""
+
+    classes: frozenset[str]
+    names: frozenset[str] = frozenset()
+
+    def check(self, option: PlannedOption, name: str) -> None:
+        """Raises UntrustedOptionError for an option that no value would make acceptable. `name`: as given."""
+        judged = judgement_of(option)
+        if option.record.name in self.names or judged.trust in self.classes:
+            return
+        raise UntrustedOptionError(
+            f"{name!r} is not accepted from a module: its class is {judged.trust} ({judged.reason}), and "
+            f"{self._accepted()}; leave it out, or pass trust={sorted({*self.classes, name})}",
+            name,
+            judged.trust,
+        )
+
+    def check_value(self, option: PlannedOption, name: str, value: object) -> None:
+        """The same for a value of an option that was accepted; `value` is what LLVM made of the text."""
+        judged = judgement_of(option)
+        if (
+            option.record.name in self.names
+            or not isinstance(value, int | float)
+            or "process" in self.classes
+        ):
+            return
+        if judged.least <= value <= judged.most:  # false for NaN
+            return
+        raise UntrustedOptionError(
+            f"{name}={value} is not accepted from a module: LLVM may end the process over a value outside of "
+            f"{judged.least:.15g} to {judged.most:.15g}; choose one inside, or pass "
+            f"trust={sorted({*self.classes, name})}",
+            name,
+            "process",
+        )
+
+    def check_text(self, option: PlannedOption, name: str, texts: Iterable[str | None]) -> None:
+        """The same for a text, before LLVM parses it."""
+        if option.record.name in self.names or option.record.type.kind not in _NUMBERS:
+            return
+        for text in texts:
+            if text is not None and len(text) > _LONGEST_NUMBER:
+                raise UntrustedOptionError(
+                    f"{name!r} is not accepted from a module: a number of {len(text)} characters, where "
+                    f"{_LONGEST_NUMBER} are enough; write it shorter",
+                    name,
+                    "process",
+                )
+
+    def _accepted(self) -> str:
+        accepted = ", ".join((*sorted(self.classes), *sorted(self.names)))
+        return f"accepted are {accepted}" if accepted else "nothing is accepted"
+
+
+TUNING: Final = Trust(frozenset(("tuning",)))
+
+
+def trusting(engine: Engine, given: Iterable[str]) -> Trust:
+    """From the names of classes and options.
+
+    Raises OptionTypeError for what is no collection of strings, UnknownOptionError for a string that is
+    neither a class nor an option.
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise OptionTypeError(
+            f"trust is a collection of classes ({', '.join(CLASSES)}) and names of options, such as "
+            f'("tuning", "output"), found {shown(given)}'
+        )
+    classes, names = set(), set()
+    for each in given:
+        if not isinstance(each, str):
+            raise OptionTypeError(f"trust holds strings, found {shown(each)} of type {type(each).__name__}")
+        if each in CLASSES:
+            classes.add(str(each))
+        elif each in engine.options:
+            names.add(engine.resolve(engine.options[each]).record.name)
+        else:
+            raise UnknownOptionError(
+                f"cannot trust {shown(each)}: it is no class ({', '.join(CLASSES)}) and no option of "
+                f"{engine.image.path.rsplit('/', 1)[-1]}; `optctx list` shows every name",
+                each,
+            )
+    return Trust(frozenset(classes), frozenset(names))

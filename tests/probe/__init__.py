@@ -1,0 +1,1 @@
+"""What options do to LLVM: each with hostile values, in a process that cannot reach outside."""

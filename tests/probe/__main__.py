@@ -1,0 +1,7 @@
+"""python -m tests.probe"""
+
+import sys
+
+from tests.probe.main import main
+
+sys.exit(main())

@@ -1,0 +1,33 @@
+"""Values of an option that an attacker would try."""
+
+from __future__ import annotations
+
+from optctx.registry import Option
+
+__all__ = ["hostile_values"]
+
+_NUMBERS = (0, 1, 2, 3, 7, 16, 31, 33, 64, 255, 1000, 65_536, 10**6, 2**31 - 1)
+_WIDE = {
+    "uint": (2**31, 2**32 - 1),
+    "int": (-1, -(2**31)),
+    "uint64": (2**63, 2**64 - 1),
+    "int64": (-1, -(2**63)),
+}
+_REALS = ("0", "0.5", "1", "-1", "1e-300", "1e300", "inf", "-inf", "nan")
+_TEXTS = ("", "x", "f", "f:x", "all", "main=f", "*", "1-2", "a" * 5000)
+
+
+def hostile_values(option: Option) -> list[str]:
+    """As command-line text, all different from each other."""
+    kind = option.type
+    if kind == "bool":
+        return ["true", "false"]
+    if kind == "boolOrDefault":
+        return ["true", "false"]
+    if kind == "enum":
+        return list(option.choices)
+    if kind in _WIDE:
+        return [str(number) for number in (*_NUMBERS, *_WIDE[kind])]
+    if kind in ("double", "float"):
+        return list(_REALS)
+    return [*option.choices, *_TEXTS]

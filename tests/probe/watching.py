@@ -1,0 +1,139 @@
+"""Compilations under an option, one after the other, in a child that dies of whatever it should not do."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from optctx import OptctxError, OptionContext
+from tests.conformance.job import Job, compile_job
+from tests.seccomp import confine
+
+__all__ = ["Case", "Finding", "findings"]
+
+_SECONDS = 20  # that a case may take
+_MEMORY = 4 << 30  # bytes of address space that it may take beyond what the process has
+_MOST_DEATHS = 4  # of the cases of one option
+_RECORD = struct.Struct("<IB")  # index of a case, and what is told of it
+_BEGUN, _PRINTED = range(2)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One compilation, under one option or none (an empty name)."""
+
+    name: str
+    value: str
+    job: Job
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a case did beside compiling. how: prints, reaches outside, dies (with the signal), hangs."""
+
+    case: Case
+    how: str
+    words: str  # the beginning of what it printed
+
+
+def findings(cases: Sequence[Case]) -> Iterator[Finding]:
+    """Of cases with one option: everything that any of them does beside compiling."""
+    at, deaths = 0, 0
+    while at < len(cases) and deaths < _MOST_DEATHS:
+        seen = _child(cases, at)
+        for index, words in seen.printed:
+            if index != seen.last or not seen.how:
+                yield Finding(cases[index], "prints", words)
+        if seen.how:
+            yield Finding(cases[seen.last], seen.how, seen.words)
+            deaths += 1
+        at = seen.last + 1
+
+
+@dataclass
+class _Seen:
+    last: int
+    how: str
+    words: str
+    printed: list[tuple[int, str]]
+
+
+def _child(cases: Sequence[Case], begin: int) -> _Seen:
+    """Runs the cases from one on until all are done or one is fatal."""
+    receive, send = os.pipe()
+    streams = os.memfd_create("streams")
+    pid = os.fork()
+    if pid == 0:
+        os.close(receive)
+        _work(cases, begin, send, streams)
+    os.close(send)
+    last, printed, position = begin, [], 0
+    with os.fdopen(receive, "rb") as told:
+        while record := told.read(_RECORD.size):
+            index, what = _RECORD.unpack(record)
+            if what == _BEGUN:
+                last = index
+            else:
+                text, position = _new_text(streams, position)
+                printed.append((index, text))
+    _, status = os.waitpid(pid, 0)
+    words, _ = _new_text(streams, position)
+    os.close(streams)
+    return _Seen(last, _how(os.waitstatus_to_exitcode(status)), words, printed)
+
+
+def _new_text(streams: int, position: int) -> tuple[str, int]:
+    return os.pread(streams, 400, position).decode(errors="replace"), os.fstat(streams).st_size
+
+
+def _how(code: int) -> str:
+    if code == 0:
+        return ""
+    if code == -signal.SIGALRM:
+        return "hangs"
+    if code == -signal.SIGSYS:
+        return "reaches outside"
+    return f"dies of {signal.Signals(-code).name}" if code < 0 else f"exits with {code}"
+
+
+def _work(cases: Sequence[Case], begin: int, send: int, streams: int) -> NoReturn:
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        taken = _address_space()
+        resource.setrlimit(resource.RLIMIT_AS, (taken + _MEMORY, taken + _MEMORY))
+        os.dup2(streams, 1)
+        os.dup2(streams, 2)
+        confine()
+        size = 0
+        for index in range(begin, len(cases)):
+            os.write(send, _RECORD.pack(index, _BEGUN))
+            signal.alarm(_SECONDS)
+            _compile(cases[index])
+            signal.alarm(0)
+            now = os.fstat(streams).st_size
+            if now != size:
+                os.write(send, _RECORD.pack(index, _PRINTED))
+            size = now
+        os._exit(0)
+    finally:
+        os._exit(99)
+
+
+def _compile(case: Case) -> None:
+    try:
+        context = OptionContext({case.name: case.value} if case.name else {}, base="defaults")
+    except OptctxError:
+        return  # LLVM's parser refuses the value
+    with context:
+        compile_job(case.job)
+
+
+def _address_space() -> int:
+    """Bytes that this process has."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
