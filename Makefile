@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml $(wildcard metadata/*.py)
 
-.PHONY: demo test lint bench conformance fuzz soak sanitize stub clean
+.PHONY: demo test lint bench conformance fuzz probe soak sanitize stub clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -34,6 +34,10 @@ MINUTES ?= 10
 SEED ?= 1
 fuzz: $(VENV)/.built
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
+
+# Every option with hostile values, wherever LLVM reads it: what modules may set does nothing but tune (two hours).
+probe: $(VENV)/.built
+	$(BIN)/python -m tests.probe
 
 # Random operations on threads, in forks, under signals and faults, against known answers: make soak MINUTES=60 SEED=1
 # OPTIONS='--without forks' leaves kinds of operations out; .venv/bin/python -m tests.soak --help lists them.

@@ -24,6 +24,9 @@ _FIELDS = (
     "storage",
     "scope",
     "reason",
+    "trust",
+    "trusted_values",
+    "trust_reason",
     "read_by",
 )
 

@@ -6,52 +6,83 @@ import argparse
 import functools
 import json
 import multiprocessing
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from optctx import registry
+from optctx import Option, registry
 from tests.conformance.job import Job, compile_job, initialise, source
 from tests.probe.jobs import jobs, read_by_jobs
-from tests.probe.values import hostile_values
+from tests.probe.values import accepted_values, hostile_values
 from tests.probe.watching import Case, Finding, findings
 
 __all__ = ["main"]
 
+Values = Callable[[Option], list[str]]
+
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Every option with hostile values, wherever it is read; one line of JSON for each thing it does."""
+    """Every option with hostile values, wherever it is read; status 1 if one that modules may set misbehaves.
+
+    One line of JSON for each thing that an option does beside compiling goes to a file.
+    """
+    arguments = _parser().parse_args(argv)
+    initialise()
+    known = registry()
+    names = arguments.names or [
+        name
+        for name, option in known.items()
+        if option.scope == "thread"
+        and not option.alias_of
+        and (option.trust == "tuning" or not arguments.accepted)
+    ]
+    readers = read_by_jobs(list(_surviving(_candidates(arguments.step))))
+    print(f"{len(names)} options, {sum(name in readers for name in names)} of them read", flush=True)
+    values = accepted_values if arguments.accepted else hostile_values
+    wrong = 0
+    with open(arguments.json, "w") as out:
+        for finding in _findings(names, readers, arguments.jobs, values):
+            out.write(json.dumps(_plain(finding)) + "\n")
+            out.flush()
+            if _accepted(finding.case):
+                wrong += 1
+                print(f"modules may set {finding.case.name}={finding.case.value}: {finding.how}", flush=True)
+    print(f"{wrong} findings of values that modules may set")
+    return int(wrong > 0)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.probe", description=main.__doc__)
     parser.add_argument("names", nargs="*", help="options (default: all that can be scoped)")
     parser.add_argument("--jobs", type=int, default=6, metavar="N", help="compilations with each value (6)")
-    parser.add_argument("--json", metavar="FILE", required=True, help="where the findings go")
-    arguments = parser.parse_args(argv)
-    initialise()
-    known = registry()
-    candidates = jobs()
+    parser.add_argument("--step", type=int, default=1, metavar="N", help="takes only every N-th compilation")
+    parser.add_argument("--accepted", action="store_true", help="only values that modules may set")
+    parser.add_argument("--json", metavar="FILE", default="/dev/null", help="where the findings go")
+    return parser
+
+
+def _candidates(step: int) -> list[Job]:
+    """Compilations of which children need open no file and import nothing."""
+    candidates = jobs()[::step]
     for job in candidates:
-        source(job.path)  # which no child may open
-    compile_job(candidates[0])  # and nothing is imported there
-    readers = read_by_jobs(list(_surviving(candidates)))
-    names = arguments.names or [
-        name for name in known if known[name].scope == "thread" and not known[name].alias_of
-    ]
-    print(f"{len(names)} options, {sum(name in readers for name in names)} of them read", flush=True)
+        source(job.path)
+    compile_job(candidates[0])
+    return candidates
+
+
+def _findings(
+    names: Sequence[str], readers: dict[str, list[Job]], count: int, values: Values
+) -> Iterator[Finding]:
     # Processes, because what is no main thread has the C library open a file when it gives memory back.
-    probe = functools.partial(
-        _probe, readers={name: _different(readers.get(name, []), arguments.jobs) for name in names}
+    chosen = {name: _different(readers.get(name, []), count) for name in names}
+    probe = functools.partial(_probe, readers=chosen, values=values)
+    with multiprocessing.get_context("fork").Pool() as processes:
+        for found in processes.imap(probe, names):
+            yield from found
+
+
+def _probe(name: str, readers: dict[str, list[Job]], values: Values) -> list[Finding]:
+    return list(
+        findings([Case(name, value, job) for job in readers[name] for value in values(registry()[name])])
     )
-    with open(arguments.json, "w") as out, multiprocessing.get_context("fork").Pool() as processes:
-        for number, found in enumerate(processes.imap(probe, names)):
-            for finding in found:
-                out.write(json.dumps(_plain(finding)) + "\n")
-            if number % 50 == 0:
-                out.flush()
-                print(number, names[number], flush=True)
-    return 0
-
-
-def _probe(name: str, readers: dict[str, list[Job]]) -> list[Finding]:
-    values = hostile_values(registry()[name])
-    return list(findings([Case(name, value, job) for job in readers[name] for value in values]))
 
 
 def _different(found: list[Job], count: int) -> list[Job]:
@@ -69,6 +100,11 @@ def _surviving(candidates: list[Job]) -> Iterator[Job]:
     """Those that stock LLVM compiles without a word."""
     dying = {finding.case.job for job in candidates for finding in findings([Case("", "", job)])}
     return (job for job in candidates if job not in dying)
+
+
+def _accepted(case: Case) -> bool:
+    option = registry()[case.name]
+    return option.trust == "tuning" and case.value in accepted_values(option)
 
 
 def _plain(finding: Finding) -> dict[str, object]:

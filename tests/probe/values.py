@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optctx.registry import Option
 
-__all__ = ["hostile_values"]
+__all__ = ["accepted_values", "hostile_values"]
 
 _NUMBERS = (0, 1, 2, 3, 7, 16, 31, 33, 64, 255, 1000, 65_536, 10**6, 2**31 - 1)
 _WIDE = {
@@ -15,6 +15,16 @@ _WIDE = {
 }
 _REALS = ("0", "0.5", "1", "-1", "1e-300", "1e300", "inf", "-inf", "nan")
 _TEXTS = ("", "x", "f", "f:x", "all", "main=f", "*", "1-2", "a" * 5000)
+
+
+def accepted_values(option: Option) -> list[str]:
+    """Of an option of class tuning: those that a module may set, and the bounds themselves."""
+    values = hostile_values(option)
+    if option.trusted_values is None:
+        return values
+    least, most = option.trusted_values
+    inside = [value for value in values if least <= float(value) <= most]
+    return list(dict.fromkeys([f"{least:.15g}", *inside, f"{(least + most) // 2:.15g}", f"{most:.15g}"]))
 
 
 def hostile_values(option: Option) -> list[str]:

@@ -1,0 +1,158 @@
+"""The judgements behind the trust policy, held against the whole registry and the code that reads it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from importlib.resources import files
+
+import pytest
+
+from optctx import Option, registry
+from optctx._native import demangle, find_branches
+from optctx.engine.attach import attach
+from optctx.trust import CLASSES, judgement_of
+
+pytestmark = pytest.mark.redirected  # elsewhere nothing tells which functions read an option
+
+NUMBERS = {"int", "uint", "int64", "uint64", "float", "double"}
+TEXTS = {"string", "list", "set", "other", "char"}
+
+# What the functions of LLVM are called that reach outside the process.
+SINKS = {
+    "prints": r"llvm::(errs|outs)\(\)",
+    "opens": r"llvm::(raw_fd_ostream::raw_fd_ostream|raw_fd_stream::raw_fd_stream|DisplayGraph)"
+    r"|llvm::ToolOutputFile"
+    r"|llvm::sys::fs::(openFile|openNativeFile|create)|llvm::MemoryBuffer::get(File|OpenFile|STDIN)"
+    r"|llvm::vfs::getRealFileSystem|llvm::writeToOutput|llvm::FileOutputBuffer",
+    "loads": r"llvm::sys::(DynamicLibrary::|Execute|findProgram)|llvm::PassPlugin",
+}
+# The names of options that print, draw, or check LLVM itself, as LLVM's developers write them.
+SUSPICIOUS = re.compile(
+    r"(^|-)(print|dump|view|dot|stats|verbose|warn|verify|remarks?|abort|crash|timing|bisect|stress|plugin|file"
+    r"|debug|directory)(-|$)"
+)
+HARMLESS = {
+    "asm-print-latency": "a comment in the assembly",
+    "debug-ata-coalesce-frags": "debug information",
+    "debug-ata-max-blocks": "debug information",
+    "dfsan-debug-nonzero-labels": "calls in the generated code",
+    "emit-func-debug-line-table-offsets": "debug information",
+    "inline-remark-attribute": "an attribute of calls",
+    "live-debug-variables": "debug information",
+    "mergefunc-preserve-debug-info": "debug information",
+    "msan-print-stack-names": "names in the generated code",
+    "spv-emit-nonsemantic-debug-info": "debug information",
+    "use-gnu-debug-macro": "debug information",
+}
+
+
+def options() -> list[Option]:
+    known = registry()
+    return [known[name] for name in known if known[name].alias_of is None]
+
+
+def test_every_option_has_been_judged_with_its_type() -> None:
+    lines = files("optctx.trust").joinpath("judgements.tsv").read_text().splitlines()
+    judged = [tuple(line.split("\t")[:2]) for line in lines if not line.startswith("#")]
+    there = {(option._target.record.name, option.type) for option in options()}
+    assert len(judged) == len(set(judged)) > 2500
+    assert set(judged) == there
+    for option in options():
+        assert option.trust in CLASSES
+        assert option.trust_reason
+        assert "nobody has judged" not in option.trust_reason
+
+
+def test_an_option_that_is_not_in_the_list_is_not_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("optctx.trust.judgements._judgements", dict)
+    judged = judgement_of(registry()["unroll-count"]._target)
+    assert judged.trust == "code"
+    assert "nobody has judged" in judged.reason
+
+
+def test_an_alias_is_judged_as_its_option() -> None:
+    known = registry()
+    aliases = [option for name in known if (option := known[name]).alias_of]
+    assert aliases
+    for option in aliases:
+        assert option.trust == known[option.alias_of or ""].trust
+
+
+def test_tuning_is_numbers_within_bounds_choices_and_switches() -> None:
+    for option in options():
+        if option.trust != "tuning":
+            continue
+        assert option.type not in TEXTS, option.name
+        if option.type in NUMBERS:
+            assert option.trusted_values is not None, option.name
+            least, most = option.trusted_values
+            assert -math.inf < least < most < math.inf, option.name
+        else:
+            assert option.trusted_values is None, option.name
+
+
+def test_names_that_speak_of_printing_files_and_checks_are_not_tuning() -> None:
+    tuning = [option.name for option in options() if option.trust == "tuning"]
+    found = set(filter(SUSPICIOUS.search, tuning))
+    assert found - set(HARMLESS) == set()
+    assert set(HARMLESS) - found == set()
+
+
+def callers() -> dict[str, set[str]]:
+    """Function -> which of SINKS it calls itself."""
+    image = attach().image
+    kinds = {}
+    for symbol in image.functions_named("_Z"):
+        name = demangle(symbol.name)
+        for kind, pattern in SINKS.items():
+            if re.match(pattern, name):
+                kinds[symbol.address] = kind
+    assert len(kinds) > 30
+    assert set(kinds.values()) == set(SINKS)
+    calls: dict[str, set[str]] = defaultdict(set)
+    for address, target in find_branches(image, sorted(kinds)):
+        function = image.function_at(address)
+        if function is not None:
+            calls[function.name].add(kinds[target])
+    return calls
+
+
+def test_what_reads_a_tuning_option_loads_nothing_and_opens_and_prints_for_others_only() -> None:
+    calls = callers()
+    seen = 0
+    for option in options():
+        reaches = {kind for function in option._target.readers for kind in calls.get(function, ())}
+        if option.trust != "tuning":
+            seen += bool(reaches)
+            continue
+        assert "loads" not in reaches, option.name
+        # Each of these has been looked at: the reason says why that does not come from this option.
+        words = {"opens": "opens files or draws for other options", "prints": "for other options"}
+        for kind in reaches:
+            assert words[kind] in option.trust_reason, (option.name, kind)
+    assert seen > 100
+
+
+@pytest.mark.parametrize(
+    ("name", "trust"),
+    [
+        ("x86-lvi-load-opt-plugin", "code"),
+        ("view-isel-dags", "code"),
+        ("exec-on-ir-change", "code"),
+        ("ir-dump-directory", "output"),
+        ("x86-lvi-load-dot", "output"),
+        ("print-after-all", "output"),
+        ("pass-remarks", "output"),
+        ("sample-profile-file", "input"),
+        ("verify-machineinstrs", "process"),
+        ("opt-bisect-limit", "process"),
+        ("unroll-count", "tuning"),
+        ("inline-threshold", "tuning"),
+        ("enable-gvn-hoist", "tuning"),
+        ("misched", "tuning"),
+    ],
+)
+def test_options_that_everybody_knows_are_where_they_belong(name: str, trust: str) -> None:
+    assert registry()[name].trust == trust
