@@ -80,17 +80,20 @@ def test_an_alias_is_judged_as_its_option() -> None:
         assert option.trust == known[option.alias_of or ""].trust
 
 
-def test_tuning_is_numbers_within_bounds_choices_and_switches() -> None:
+def test_tuning_is_switches_choices_and_numbers_within_bounds() -> None:
     for option in options():
         if option.trust != "tuning":
             continue
         assert option.type not in TEXTS, option.name
-        if option.type in NUMBERS:
-            assert option.trusted_values is not None, option.name
-            least, most = option.trusted_values
-            assert -math.inf < least < most < math.inf, option.name
-        else:
-            assert option.trusted_values is None, option.name
+        values = option.trusted_values
+        least, between, most = values.partition("..")
+        if between:
+            assert option.type in NUMBERS, option.name
+            assert -math.inf < float(least) < float(most) < math.inf, option.name
+        elif option.type in NUMBERS:
+            assert len([float(value) for value in values.split("|")]) > 1, option.name
+        elif values:
+            assert len(set(values.split("|")) & set(option.choices)) > 1, option.name
 
 
 def test_names_that_speak_of_printing_files_and_checks_are_not_tuning() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from optctx._native import Kind, demangle, option_at
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
@@ -130,10 +128,9 @@ class Option:
         return judgement_of(self._target).reason
 
     @property
-    def trusted_values(self) -> tuple[float, float] | None:
-        """Least and greatest value of a number that is accepted from modules; None where any is."""
-        judged = judgement_of(self._target)
-        return None if judged.least == -math.inf else (judged.least, judged.most)
+    def trusted_values(self) -> str:
+        """The values with which the option is in its class, such as "0..1000" or "1|2|4"; empty for all."""
+        return judgement_of(self._target).values
 
     @property
     def read_by(self) -> tuple[str, ...]:

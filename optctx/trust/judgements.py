@@ -1,13 +1,12 @@
 """The class of every option: what it may do beside changing the generated code.
 
-The judgements are data, `judgements.tsv`: one line for each option, with its type, its class, the values of a
-number that belong to that class, and the reason. An option that is not there, or is there with another type,
-has been judged by nobody, and counts as the worst.
+The judgements are data, `judgements.tsv`: one line for each option, with its type, its class, the values that
+belong to that class where not all do ("0..1000" or "1|2|4"), and the reason. An option that is not there, or
+is there with another type, has been judged by nobody, and counts as the worst.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -30,14 +29,20 @@ class Judgement:
 
     tuning: only changes the generated code. output: prints, writes files or starts viewers. input: reads
     files. code: loads libraries or starts programs. process: ends the process, or changes more of it than
-    this compilation. A number has its class between `least` and `most`; any other value counts as "process",
-    because LLVM may end the process over it.
+    this compilation. `values` are those that have the class, as in the data, empty for all; any other counts
+    as "process", because LLVM may end the process over it.
     """
 
     trust: TrustClass
     reason: str
-    least: float = -math.inf
-    most: float = math.inf
+    values: str = ""
+
+    def holds_for(self, value: object) -> bool:
+        """Whether the option has its class with this value, as `registry()` gives it."""
+        least, between, most = self.values.partition("..")
+        if between:
+            return isinstance(value, int | float) and float(least) <= value <= float(most)  # false for NaN
+        return not self.values or str(value) in self.values.split("|")
 
 
 _UNKNOWN = Judgement("code", "nobody has judged this option of this LLVM")
@@ -54,11 +59,6 @@ def _judgements() -> dict[tuple[str, str], Judgement]:
     text = files("optctx.trust").joinpath(_FILE).read_text(encoding="utf-8")
     lines = (line.split("\t") for line in text.splitlines() if line and not line.startswith("#"))
     return {
-        (name, kind): Judgement(cast(TrustClass, trust), reason, *_bounds(values))
+        (name, kind): Judgement(cast(TrustClass, trust), reason, values)
         for name, kind, trust, values, reason in lines
     }
-
-
-def _bounds(values: str) -> tuple[float, float]:
-    least, _, most = values.partition("..")
-    return (float(least), float(most)) if values else (-math.inf, math.inf)

@@ -47,18 +47,11 @@ class Trust:
     def check_value(self, option: PlannedOption, name: str, value: object) -> None:
         """The same for a value of an option that was accepted; `value` is what LLVM made of the text."""
         judged = judgement_of(option)
-        if (
-            option.record.name in self.names
-            or not isinstance(value, int | float)
-            or "process" in self.classes
-        ):
-            return
-        if judged.least <= value <= judged.most:  # false for NaN
+        if option.record.name in self.names or "process" in self.classes or judged.holds_for(value):
             return
         raise UntrustedOptionError(
-            f"{name}={value} is not accepted from a module: LLVM may end the process over a value outside of "
-            f"{judged.least:.15g} to {judged.most:.15g}; choose one inside, or pass "
-            f"trust={sorted({*self.classes, name})}",
+            f"{name}={shown(value)} is not accepted from a module: LLVM may end the process over values "
+            f"outside of {judged.values}; choose one of these, or pass trust={sorted({*self.classes, name})}",
             name,
             "process",
         )

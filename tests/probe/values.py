@@ -20,11 +20,12 @@ _TEXTS = ("", "x", "f", "f:x", "all", "main=f", "*", "1-2", "a" * 5000)
 def accepted_values(option: Option) -> list[str]:
     """Of an option of class tuning: those that a module may set, and the bounds themselves."""
     values = hostile_values(option)
-    if option.trusted_values is None:
-        return values
-    least, most = option.trusted_values
-    inside = [value for value in values if least <= float(value) <= most]
-    return list(dict.fromkeys([f"{least:.15g}", *inside, f"{(least + most) // 2:.15g}", f"{most:.15g}"]))
+    least, between, most = option.trusted_values.partition("..")
+    if not between:
+        return option.trusted_values.split("|") if option.trusted_values else values
+    low, high = float(least), float(most)
+    inside = [value for value in values if low <= float(value) <= high]
+    return list(dict.fromkeys([least, *inside, f"{(low + high) // 2:.15g}", most]))
 
 
 def hostile_values(option: Option) -> list[str]:

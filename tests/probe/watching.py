@@ -18,7 +18,6 @@ __all__ = ["Case", "Finding", "findings"]
 
 _SECONDS = 20  # that a case may take
 _MEMORY = 4 << 30  # bytes of address space that it may take beyond what the process has
-_MOST_DEATHS = 4  # of the cases of one option
 _RECORD = struct.Struct("<IB")  # index of a case, and what is told of it
 _BEGUN, _PRINTED = range(2)
 
@@ -42,17 +41,18 @@ class Finding:
 
 
 def findings(cases: Sequence[Case]) -> Iterator[Finding]:
-    """Of cases with one option: everything that any of them does beside compiling."""
-    at, deaths = 0, 0
-    while at < len(cases) and deaths < _MOST_DEATHS:
-        seen = _child(cases, at)
+    """Of cases with one option: what any of them does beside compiling, one death of each value."""
+    left = list(cases)
+    while left:
+        seen = _child(left)
         for index, words in seen.printed:
             if index != seen.last or not seen.how:
-                yield Finding(cases[index], "prints", words)
+                yield Finding(left[index], "prints", words)
+        last = left[seen.last]
+        left = left[seen.last + 1 :]
         if seen.how:
-            yield Finding(cases[seen.last], seen.how, seen.words)
-            deaths += 1
-        at = seen.last + 1
+            yield Finding(last, seen.how, seen.words)
+            left = [case for case in left if case.value != last.value]  # one death of a value is enough
 
 
 @dataclass
@@ -63,16 +63,16 @@ class _Seen:
     printed: list[tuple[int, str]]
 
 
-def _child(cases: Sequence[Case], begin: int) -> _Seen:
-    """Runs the cases from one on until all are done or one is fatal."""
+def _child(cases: Sequence[Case]) -> _Seen:
+    """Runs the cases until all are done or one is fatal."""
     receive, send = os.pipe()
     streams = os.memfd_create("streams")
     pid = os.fork()
     if pid == 0:
         os.close(receive)
-        _work(cases, begin, send, streams)
+        _work(cases, send, streams)
     os.close(send)
-    last, printed, position = begin, [], 0
+    last, printed, position = 0, [], 0
     with os.fdopen(receive, "rb") as told:
         while record := told.read(_RECORD.size):
             index, what = _RECORD.unpack(record)
@@ -101,7 +101,7 @@ def _how(code: int) -> str:
     return f"dies of {signal.Signals(-code).name}" if code < 0 else f"exits with {code}"
 
 
-def _work(cases: Sequence[Case], begin: int, send: int, streams: int) -> NoReturn:
+def _work(cases: Sequence[Case], send: int, streams: int) -> NoReturn:
     try:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         taken = _address_space()
@@ -110,10 +110,10 @@ def _work(cases: Sequence[Case], begin: int, send: int, streams: int) -> NoRetur
         os.dup2(streams, 2)
         confine()
         size = 0
-        for index in range(begin, len(cases)):
+        for index, case in enumerate(cases):
             os.write(send, _RECORD.pack(index, _BEGUN))
             signal.alarm(_SECONDS)
-            _compile(cases[index])
+            _compile(case)
             signal.alarm(0)
             now = os.fstat(streams).st_size
             if now != size:
