@@ -16,6 +16,7 @@ from support import in_child, in_threads
 from optctx import CacheWarning, CompileCache, OptctxError
 from optctx.cache import folder as folder_module
 from optctx.cache.folder import FolderStore
+from optctx.cache.seal import TAG_SIZE
 
 
 def mode(path: Path) -> int:
@@ -280,6 +281,20 @@ def test_the_least_recently_used_go_where_there_are_too_many_bytes(tmp_path: Pat
     assert store.get(KEYS[1]) is None
     store.set(KEYS[1], b"x" * 100_001)  # never fits
     assert store.get(KEYS[1]) is None
+
+
+def test_a_file_that_is_larger_than_any_entry_is_neither_read_nor_counted(tmp_path: Path) -> None:
+    _, result = filled(tmp_path)
+    os.truncate(result, (1 << 26) + TAG_SIZE + 1)
+    planted = tmp_path / ("f" * 64)
+    planted.write_bytes(b"")
+    os.truncate(planted, 1 << 40)
+    with warned() as texts, CompileCache(tmp_path) as cache:
+        assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
+        assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 1)]
+    (text,) = texts
+    assert f"an entry has {1 << 26} at most" in text
+    assert not planted.exists()
 
 
 def test_what_an_interrupted_writer_left_goes_after_a_while(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from optctx.locks import lock_left_behind
 __all__ = ["FolderStore"]
 
 _MOST = 1 << 26  # bytes of an entry
+_MOST_IN_FILE = _MOST + TAG_SIZE
 _OURS = re.compile(r"[0-9a-f]{64}(\.[0-9a-f]{16}\.new)?")  # an entry, or one that is being written
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -150,7 +151,7 @@ class FolderStore:
                 raise _UnusableError("it is no regular file")
             if not self._keyed and (why := _untrusted(status)):
                 raise _UnusableError(why)
-            if status.st_size > _MOST + TAG_SIZE:
+            if status.st_size > _MOST_IN_FILE:
                 raise _UnusableError(f"it has {status.st_size} bytes; an entry has {_MOST} at most")
             data = memoryview(_read_all(file, status.st_size))
             if abs(time.time() - status.st_mtime) > _RECENT:
@@ -183,14 +184,15 @@ class FolderStore:
     def _make_room(self, folder: int) -> None:
         """Drop the entries that were used least recently, and what interrupted writers left."""
         found = sorted(_entries(folder, _SCAN_SECONDS))
-        total = sum(size for _, size, _ in found)
+        total = sum(size for _, size, _ in found if size <= _MOST_IN_FILE)
         keep = self._limit if total <= self._limit else self._limit * 9 // 10
         before = time.time() - _STALE
         for used, size, name in found:
-            if total > keep or (name.endswith(".new") and used < before):
+            no_entry = size > _MOST_IN_FILE or (name.endswith(".new") and used < before)
+            if no_entry or total > keep:
                 with _tolerant():  # another user's, where only its owner can
                     os.unlink(name, dir_fd=folder)
-                    total -= size
+                    total -= 0 if size > _MOST_IN_FILE else size
         self._room = self._limit // 16  # other processes write as well
 
     def _failed(self, error: Exception, kind: Problem, what: str) -> None:
