@@ -13,6 +13,7 @@ from optctx.context import OptionContext, attach, bound, current, detach, lookup
 from optctx.drifting import Drift, DriftEvent, Drifts, Watcher, drift, watch
 from optctx.engine.report import info
 from optctx.errors import (
+    CacheWarning,
     ContextMismatchError,
     ContextMismatchWarning,
     DriftWarning,
@@ -39,6 +40,7 @@ from optctx.registry import Option, registry
 from optctx.tasks import propagating, wrap
 
 __all__ = [
+    "CacheWarning",
     "CompileCache",
     "ContextMismatchError",
     "ContextMismatchWarning",

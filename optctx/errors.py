@@ -7,6 +7,7 @@ from __future__ import annotations
 
 __all__ = [
     "AuditError",
+    "CacheWarning",
     "ContextMismatchError",
     "ContextMismatchWarning",
     "DriftWarning",
@@ -126,6 +127,10 @@ class UntrustedOptionWarning(UserWarning):
 
 class AuditError(OptctxError, RuntimeError):
     """An audit could not start, with nothing changed, or may have missed accesses."""
+
+
+class CacheWarning(RuntimeWarning):
+    """A compile cache could not read or change its folder; it warns once of each kind of problem."""
 
 
 class EngineWarning(RuntimeWarning):

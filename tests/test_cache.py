@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cache_folders import UNROLL, USE, counts, unrolled
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from llvmlite import binding
@@ -17,7 +17,6 @@ from support import CALLS, COUNTED, SCALE, X86, run_python
 from optctx import CompileCache, OptctxError, OptionContext
 from optctx.fresh import FreshProcess, Job, Result, compile_job
 
-UNROLL = "function(loop-unroll)"
 # Read by nothing that works on these modules.
 IRRELEVANT = {"amdgpu-enable-delay-alu": False, "hexagon-vector-combine": False, "asan-stack": False}
 
@@ -26,14 +25,6 @@ IRRELEVANT = {"amdgpu-enable-delay-alu": False, "hexagon-vector-combine": False,
 def cache(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CompileCache]:
     with CompileCache(tmp_path / "cache" if request.param == "folder" else None) as made:
         yield made
-
-
-def unrolled(cache: CompileCache, source: Any = COUNTED) -> int:
-    return (cache.compile(source, UNROLL, triple=X86, emit="ir").ir or "").count("store volatile")
-
-
-def counts(cache: CompileCache) -> tuple[int, int]:
-    return cache.hits, cache.misses
 
 
 @pytest.mark.redirected
@@ -191,45 +182,9 @@ def shared() -> Iterator[CompileCache]:
         assert made.hits > 50
 
 
-USE = """
-import sys
-from optctx import CompileCache, OptionContext
-from support import COUNTED, X86
-with CompileCache(sys.argv[1]) as cache, OptionContext({"unroll-count": int(sys.argv[2])}):
-    text = cache.compile(COUNTED, "function(loop-unroll)", triple=X86, emit="ir").ir
-    print(text.count("store volatile"), cache.hits)
-"""
-
-
 def test_processes_share_a_folder(tmp_path: Path) -> None:
     folder = str(tmp_path / "cache")
     assert [run_python(USE, folder, count) for count in "4242"] == ["4 0\n", "2 0\n", "4 1\n", "2 1\n"]
-
-
-def damage(folder: Path, change: Callable[[sqlite3.Connection], object]) -> None:
-    with sqlite3.connect(folder / "cache.db") as database:
-        change(database)
-    database.close()
-
-
-def test_a_damaged_entry_counts_as_none(tmp_path: Path) -> None:
-    folder = tmp_path / "cache"
-    assert run_python(USE, str(folder), "4") == "4 0\n"
-    damage(
-        folder, lambda d: d.execute("UPDATE Cache SET value = zeroblob(length(value)) WHERE value NOT NULL")
-    )
-    for file in folder.rglob("*.val"):
-        file.write_bytes(b"\0" * file.stat().st_size)
-    assert run_python(USE, str(folder), "4") == "4 0\n"
-    assert run_python(USE, str(folder), "4") == "4 1\n"
-
-
-def test_nothing_in_the_folder_is_unpickled(tmp_path: Path) -> None:
-    folder = tmp_path / "cache"
-    assert run_python(USE, str(folder), "4") == "4 0\n"
-    planted = b"cbuiltins\nexec\n(Vraise SystemExit(7)\ntR."
-    damage(folder, lambda d: d.execute("UPDATE Cache SET mode = 4, filename = NULL, value = ?", (planted,)))
-    assert run_python(USE, str(folder), "4") == "4 0\n"
 
 
 @pytest.mark.redirected
@@ -281,9 +236,3 @@ def test_the_oldest_entries_go_where_there_are_too_many_bytes() -> None:
         cache.clear()
         assert compiled(cache, 120) == made[119]
         assert counts(cache) == (1, 122)
-
-
-def test_a_folder_that_cannot_be_one_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OptctxError, match=r"cannot keep compiled code in .*file"):
-        CompileCache(tmp_path / "file")

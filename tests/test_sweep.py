@@ -7,6 +7,7 @@ import importlib
 import io
 import json
 import pathlib
+import time
 
 import pytest
 from rich.console import Console
@@ -47,6 +48,46 @@ def test_malformed_settings_are_refused(setting: str) -> None:
 def test_one_option_in_two_settings_is_refused() -> None:
     with pytest.raises(OptctxError, match="set twice"):
         parse_axes(["unroll-count=1", "-unroll-count=2"])
+
+
+NINE = [Axis(f"option-{number}", tuple(map(str, range(10)))) for number in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("axes", "words"),
+    [
+        (NINE, r"cannot compile 1,000,000,000 combinations \(10 x 10 x .* 10\), the limit is 100,000"),
+        (NINE * 12, r"cannot compile more than 10\^107 combinations \(10 x 10 x .* x \.\.\.\)"),
+        (NINE * 600, r"cannot compile more than 10\^5399 combinations"),  # more digits than Python prints
+        ([Axis("option", tuple(map(str, range(100_001))))], r"100,001 combinations \(100001\)"),
+    ],
+)
+def test_a_grid_that_is_too_large_is_refused_with_its_size_at_once(axes: list[Axis], words: str) -> None:
+    steps: list[None] = []
+    for refused in (
+        lambda: sweep(JOB, axes, progress=lambda: steps.append(None)),
+        lambda: combinations(axes),
+    ):
+        began = time.monotonic()
+        with pytest.raises(OptctxError, match=words) as raised:
+            refused()
+        assert time.monotonic() - began < 5
+        assert "--max-combinations (max_combinations=)" in str(raised.value)
+    assert steps == []
+
+
+def test_the_limit_of_combinations_can_be_moved() -> None:
+    axes = parse_axes(["unroll-count=1,2", "force-vector-width=1,4"])
+    assert len(sweep(JOB, axes, max_combinations=4)) == len(combinations(axes, limit=4)) == 4
+    with pytest.raises(OptctxError, match=r"cannot compile 4 combinations \(2 x 2\), the limit is 3"):
+        sweep(JOB, axes, max_combinations=3)
+
+
+def test_no_more_than_twenty_bad_settings_are_named() -> None:
+    with pytest.raises(OptctxError, match="20 settings or more are refused") as raised:
+        sweep(JOB, [Axis("unroll-count", tuple(f"x{number}" for number in range(1000)))])
+    assert "'x19'" in str(raised.value)
+    assert "'x20'" not in str(raised.value)
 
 
 def test_every_combination_is_what_a_fresh_process_gives() -> None:

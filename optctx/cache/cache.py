@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from optctx._native import inside
 from optctx.cache.entry import pack_reads, pack_result, unpack_reads, unpack_result
+from optctx.cache.folder import FolderStore
 from optctx.cache.key import Situation, input_key
-from optctx.cache.store import MemoryStore, Store, open_folder
+from optctx.cache.seal import check_key
+from optctx.cache.store import MemoryStore, Store
 from optctx.context import OptionContext, current
 from optctx.engine.attach import Engine, attach
 from optctx.errors import OptctxError
@@ -36,18 +38,39 @@ class CompileCache:
     library, by its build id, are never found. A context manager; `hits` and `misses` count the calls of
     `compile`, over all threads.
 
+    The cache itself never makes a compilation fail or wait. A full disk, a damaged entry or a folder that
+    cannot be read or written is a miss, and a `CacheWarning` for the first problem of each kind.
+
     Options whose value is the path of a file stand for its content. What else LLVM may look at on its own,
     such as files that inline assembly includes, is not known here.
     """
 
-    def __init__(self, directory: str | os.PathLike[str] | None = None, *, size_limit: int = 1 << 30) -> None:
-        """`directory` None: in memory. `size_limit`: bytes; the least recently used go first.
+    def __init__(
+        self,
+        directory: str | os.PathLike[str] | None = None,
+        *,
+        size_limit: int = 1 << 30,
+        key: bytes | None = None,
+    ) -> None:
+        """Open a cache.
 
-        A folder needs diskcache (`pip install optctx[cache]`). Raises OptctxError where that is missing or
-        the folder cannot be used.
+        `directory`: None for memory. A missing folder is made with permissions 0700. Without a key, a folder
+        that other users own or can write to is refused: they could plant compiled code.
+
+        `size_limit`: bytes; the least recently used entries go first. A folder may exceed it by a sixteenth
+        for each process that writes to it.
+
+        `key`: 16 bytes or more. Every entry in a folder is authenticated with it (HMAC-SHA-256), and only
+        entries of the same key are found. A user who can write to the folder cannot forge one without it.
+
+        Raises OptctxError for a folder that cannot be opened or is refused and for a short key, TypeError for
+        arguments of other types.
         """
+        if not isinstance(size_limit, int):
+            raise TypeError(f"expected size_limit to be an int, found {type(size_limit).__name__}")
+        checked = check_key(key)
         self._store: Store = (
-            MemoryStore(size_limit) if directory is None else open_folder(directory, size_limit)
+            MemoryStore(size_limit) if directory is None else FolderStore(directory, size_limit, checked)
         )
         self._lock = lock_held_by_fork(Rank.COUNTS)
         self.hits = 0
@@ -65,11 +88,11 @@ class CompileCache:
         self.close()
 
     def close(self) -> None:
-        """Gives up memory and files; what is in a folder stays there."""
+        """Give up the memory; what is in a folder stays there."""
         self._store.close()
 
     def clear(self) -> None:
-        """Drops every entry, in a folder for everybody."""
+        """Drop every entry, in a folder those of all processes. Warns of entries that cannot be dropped."""
         self._store.clear()
 
     def compile(
@@ -96,27 +119,29 @@ class CompileCache:
 
         job = Job(_source(module), passes, (), triple, cpu, features, opt_level, emit)
         initialise_targets()
-        try:
-            return self._find_or_compile(attach(), current(), job)
-        finally:
-            self._store.leave()
+        return self._find_or_compile(attach(), current(), job)
 
     def _find_or_compile(self, engine: Engine, context: OptionContext, job: Job) -> Result:
         started = time.perf_counter()
         under = input_key(engine, job)
         situation = Situation(engine, context._native)
-        for names in unpack_reads(self._store.get(under)):
-            entry = self._store.get(situation.key(under, names))
-            if entry is not None:
+        for names in self._known_reads(under):
+            key = situation.key(under, names)
+            entry = self._store.get(key)
+            if entry is None:
+                continue
+            found = unpack_result(entry, job.emit, time.perf_counter() - started)
+            if found is not None:
                 self._count(hit=True)
-                return unpack_result(entry, time.perf_counter() - started)
+                return found
+            self._store.unreadable(key)
         self._count(hit=False)
         # Inside a scope of its own: what other threads set process-wide does not count.
         result, names = context.run(_compile_and_tell, engine, job)
         if result.error is not None:
             raise OptctxError(result.error)
         key = situation.key(under, names)
-        # Unless somebody has meanwhile changed a file, or an option that has to be process-wide:
+        # Unless a file, or an option that has to be process-wide, was changed meanwhile:
         if Situation(engine, context._native).key(input_key(engine, job), names) == key:
             self._keep(under, key, names, result)
         return result
@@ -126,9 +151,15 @@ class CompileCache:
         inside(self._store.changing(), self._add_reads, under, names)
 
     def _add_reads(self, under: str, names: list[str]) -> None:
-        known = unpack_reads(self._store.get(under))
+        known = self._known_reads(under)
         if names not in known:
             self._store.set(under, pack_reads([*known, names]))
+
+    def _known_reads(self, under: str) -> list[list[str]]:
+        known = unpack_reads(self._store.get(under))
+        if known is None:
+            self._store.unreadable(under)
+        return known or []
 
     def _count(self, *, hit: bool) -> None:
         inside(self._lock, self._count_one, hit)

@@ -1,38 +1,84 @@
-"""Entries as bytes: what came out of a compilation, and what compilations of one input read."""
+"""Entries as bytes: what came out of a compilation, and what compilations of one input read.
+
+Reading an entry takes time and memory in proportion to its size and raises nothing, whatever the bytes are.
+"""
 
 from __future__ import annotations
 
-import json
 import struct
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from optctx.fresh import Result
+    from optctx.fresh import Emit, Result
 
 __all__ = ["pack_reads", "pack_result", "unpack_reads", "unpack_result"]
 
-_HEAD = struct.Struct("<I")  # bytes of the fields before the code
+_HEAD = struct.Struct("<?QQ")  # whether there is IR, its bytes, instructions
+_SURROGATES = "surrogatepass"  # packing raises nothing either
+# Limits of the reads of one input: every lookup tries each of them.
+_MOST_WAYS = 256
+_MOST_BYTES = 1 << 20
 
 
 def pack_result(result: Result) -> bytes:
-    fields = json.dumps({"ir": result.ir, "instructions": result.instructions}).encode()
-    return _HEAD.pack(len(fields)) + fields + result.code
+    ir = (result.ir or "").encode(errors=_SURROGATES)
+    return _HEAD.pack(result.ir is not None, len(ir), result.instructions) + ir + result.code
 
 
-def unpack_result(entry: bytes, seconds: float) -> Result:
-    """`seconds`: how long it took to find."""
+def unpack_result(entry: bytes, emit: Emit, seconds: float) -> Result | None:
+    """The result of a compilation that emits `emit`, or None for bytes that hold none.
+
+    `seconds`: how long it took to find.
+    """
     from optctx.fresh import Result  # starts processes, which most who import optctx never do
 
-    (size,) = _HEAD.unpack_from(entry)
-    fields = json.loads(entry[_HEAD.size : _HEAD.size + size])
-    return Result(fields["ir"], entry[_HEAD.size + size :], fields["instructions"], seconds=seconds)
+    if len(entry) < _HEAD.size:
+        return None
+    has_ir, size, instructions = _HEAD.unpack_from(entry)
+    end = _HEAD.size + size
+    if end > len(entry) or has_ir != (emit in ("ir", "both")) or (size and not has_ir):
+        return None
+    try:
+        ir = entry[_HEAD.size : end].decode(errors=_SURROGATES) if has_ir else None
+    except UnicodeDecodeError:
+        return None
+    return Result(ir, entry[end:], instructions, seconds=seconds)
 
 
 def pack_reads(reads: list[list[str]]) -> bytes:
-    """Names of options, for each way in which compilations of an input went."""
-    return json.dumps(reads).encode()
+    """Names of options, for each way in which compilations of an input went; the oldest go if need be.
+
+    A line for each name, and an empty one after each way.
+    """
+    ways: list[bytes] = []
+    room = _MOST_BYTES
+    for names in reversed(reads[-_MOST_WAYS:]):
+        way = "".join(f"{name}\n" for name in [*names, ""]).encode(errors=_SURROGATES)
+        room -= len(way)
+        if room < 0:
+            break
+        ways.append(way)
+    return b"".join(reversed(ways))
 
 
-def unpack_reads(entry: bytes | None) -> list[list[str]]:
-    found: list[list[str]] = json.loads(entry) if entry is not None else []
-    return found
+def unpack_reads(entry: bytes | None) -> list[list[str]] | None:
+    """The same from bytes, none for no entry; None for bytes that hold none."""
+    if not entry:
+        return []
+    if len(entry) > _MOST_BYTES or not entry.endswith(b"\n"):
+        return None
+    if entry.count(b"\n\n") + entry.startswith(b"\n") > _MOST_WAYS:
+        return None
+    try:
+        lines = entry.decode(errors=_SURROGATES).split("\n")
+    except UnicodeDecodeError:
+        return None
+    ways: list[list[str]] = []
+    names: list[str] = []
+    for line in lines[:-1]:
+        if line:
+            names.append(line)
+        else:
+            ways.append(names)
+            names = []
+    return None if names else ways

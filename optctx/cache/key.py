@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Collection
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optctx._native import Context
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Situation", "input_key"]
 
-_FORMAT = 1  # of keys and of entries
+_FORMAT = 2  # of keys and of entries
+_PIECE = 1 << 20  # bytes of a file that are in memory at once
 
 
 def input_key(engine: Engine, job: Job) -> str:
@@ -66,7 +66,11 @@ def _paths(value: object) -> list[str]:
 
 def _content(path: str) -> str:
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        digest = hashlib.sha256()
+        with open(path, "rb") as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+        return digest.hexdigest()
     except OSError as error:
         return f"cannot be read: {error.strerror}"
 

@@ -11,7 +11,7 @@ from llvmlite import binding
 from rich.table import Table
 from rich.text import Text
 
-from optctx.cli.console import output
+from optctx.cli.console import output, printable
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.links import LinkReport, check_link
@@ -74,7 +74,7 @@ def _read(path: str) -> ModuleRef:
         raise OptctxError(f"cannot read {path}: expected LLVM bitcode or IR as text, found neither") from None
     except RuntimeError as error:
         raise OptctxError(f"cannot read {path}: {error}") from None
-    module.name = path
+    module.name = printable(path)
     return module
 
 

@@ -11,7 +11,8 @@ from llvmlite import binding
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from optctx.errors import OptctxError
+from optctx.cli.console import printable
+from optctx.errors import OptctxError, shown
 from optctx.fresh import FreshProcess, Job
 
 __all__ = ["add_job_arguments", "job_of", "positive", "progress_bar"]
@@ -33,6 +34,10 @@ def job_of(arguments: argparse.Namespace) -> Job:
     Raises OSError and OptctxError for a file that cannot be read, OptctxError with LLVM's words for a target
     that it does not know.
     """
+    for name in ("passes", "triple", "cpu", "features"):
+        text = getattr(arguments, name)
+        if printable(text) != text:
+            raise OptctxError(f"cannot use --{name}: expected UTF-8, found {shown(text)}")
     cpu, features = arguments.cpu, arguments.features
     if cpu == "native":
         cpu = binding.get_host_cpu_name()
@@ -74,7 +79,9 @@ def progress_bar() -> Iterator[Callable[[int], None]]:
 def _read(path: str) -> str:
     try:
         if path == "-":
-            return sys.stdin.read()
+            if sys.stdin is None:
+                raise OptctxError("cannot read standard input: it is closed; name a file instead of '-'")
+            return sys.stdin.buffer.read().decode()
         with open(path, encoding="utf-8") as file:
             return file.read()
     except UnicodeDecodeError:

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from optctx.cli.compiling import add_job_arguments, job_of, positive, progress_bar
-from optctx.cli.console import output
+from optctx.cli.console import output, printable
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.sensitivity import Limits, Report, as_csv, as_json, as_table, save_plot, sensitivity
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     _print(report, arguments.format, arguments.top)
     if arguments.plot:
-        name = os.path.basename(arguments.file)
+        name = printable(os.path.basename(arguments.file))
         save_plot(report, arguments.plot, title=f"{name}, {arguments.passes}", top=arguments.top)
     return 0
 

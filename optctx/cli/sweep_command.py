@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import math
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 from optctx.cli.compiling import add_job_arguments, job_of, positive, progress_bar
-from optctx.cli.console import output
-from optctx.fresh import Job
-from optctx.sweep import Axis, Row, as_csv, as_json, as_table, parse_axes, sweep
+from optctx.cli.console import complain, output
+from optctx.sweep import Row, as_csv, as_json, as_table, parse_axes, sweep
+from optctx.sweep.grid import MOST_COMBINATIONS, count_combinations
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -40,6 +38,13 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     parser.add_argument("--verify", action="store_true", help="compare each with a fresh process")
     parser.add_argument("--jobs", type=positive, metavar="N", help="threads (one per processor)")
+    parser.add_argument(
+        "--max-combinations",
+        type=positive,
+        default=MOST_COMBINATIONS,
+        metavar="N",
+        help="refuse settings that have more (%(default)s)",
+    )
     parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
     parser.set_defaults(run=run)
 
@@ -47,20 +52,23 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compile, print the rows on standard output, and say if all agree. Raises OptctxError and OSError."""
     axes = parse_axes(arguments.settings)
+    total = count_combinations(axes, arguments.max_combinations) * (2 if arguments.verify else 1)
     job = job_of(arguments)
-    rows = _sweep(job, axes, arguments.jobs, arguments.verify)
+    with progress_bar() as step:
+        rows = sweep(
+            job,
+            axes,
+            threads=arguments.jobs,
+            verify=arguments.verify,
+            max_combinations=arguments.max_combinations,
+            progress=lambda: step(total),
+        )
     _print(rows, arguments.format)
     differing = [row for row in rows if row.agrees is False]
     for row in differing:
         settings = " ".join(f"{name}={value}" for name, value in row.options.items())
-        print(f"optctx: {settings or 'no options'}: {row.difference}", file=sys.stderr)
+        complain(f"{settings or 'no options'}: {row.difference}")
     return 1 if differing else 0
-
-
-def _sweep(job: Job, axes: Sequence[Axis], threads: int | None, verify: bool) -> list[Row]:
-    total = math.prod(len(axis.values) for axis in axes) * (2 if verify else 1)
-    with progress_bar() as step:
-        return sweep(job, axes, threads=threads, verify=verify, progress=lambda: step(total))
 
 
 def _print(rows: Sequence[Row], form: str) -> None:

@@ -61,7 +61,8 @@ def save_plot(report: Report, path: str, *, title: str = "", top: int | None = N
 
 def _draw(figure: Figure, report: Report, shown: list[Effect], title: str) -> None:
     axes = figure.add_subplot()
-    figure.suptitle("\n".join(line for line in (title, _counts(report, shown)) if line))
+    heading = "\n".join(line for line in (title, _counts(report, shown)) if line)
+    figure.suptitle(heading, parse_math=False)  # a file's name may have dollar signs
     rows = range(len(shown))
     for change, offset, label, colour in _series(report):
         widths = [100 * getattr(effect.best, change) for effect in shown]

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, shown
 
-__all__ = ["DEFAULT", "Axis", "combinations", "overrides", "parse_axes"]
+__all__ = [
+    "DEFAULT",
+    "MOST_COMBINATIONS",
+    "Axis",
+    "combinations",
+    "count_combinations",
+    "overrides",
+    "parse_axes",
+]
 
 # As a value: leave the option alone.
 DEFAULT = "default"
+# Each takes 10 KB and some milliseconds: a gigabyte, and minutes to hours.
+MOST_COMBINATIONS = 100_000
+_SIZES_SHOWN = 10  # axes, in a message
 
 
 @dataclass(frozen=True)
@@ -28,30 +40,54 @@ def parse_axes(settings: Sequence[str]) -> list[Axis]:
     Raises OptctxError for text without a name or "=", for an empty value among several, and for an option
     that is given twice. Whether the option exists, and what it takes, is LLVM's to say, later.
     """
-    axes = [_parse_axis(setting) for setting in settings]
-    for number, axis in enumerate(axes):
-        if any(axis.name == earlier.name for earlier in axes[:number]):
-            raise OptctxError(f"option {axis.name!r} is set twice; write all its values in one --set")
-    return axes
+    axes: dict[str, Axis] = {}
+    for axis in map(_parse_axis, settings):
+        if axes.setdefault(axis.name, axis) is not axis:
+            raise OptctxError(f"option {shown(axis.name)} is set twice; write all its values in one --set")
+    return list(axes.values())
 
 
 def _parse_axis(setting: str) -> Axis:
     name, separator, text = setting.partition("=")
     name = name.strip().lstrip("-")
     if not separator or not name:
-        raise OptctxError(f"expected NAME=VALUE[,VALUE...], such as unroll-count=1,2,4, found {setting!r}")
+        raise OptctxError(
+            f"expected NAME=VALUE[,VALUE...], such as unroll-count=1,2,4, found {shown(setting)}"
+        )
     values = tuple(dict.fromkeys(value.strip() for value in text.split(",")))
     if len(values) > 1 and "" in values:
-        raise OptctxError(f"empty value in {setting!r}; take out the extra comma")
+        raise OptctxError(f"empty value in {shown(setting)}; take out the extra comma")
     return Axis(name, values)
 
 
-def combinations(axes: Sequence[Axis]) -> list[dict[str, str]]:
-    """Every choice of one value per axis, the last axis changing fastest; one empty choice for no axes."""
+def count_combinations(axes: Sequence[Axis], limit: int) -> int:
+    """How many combinations the axes span. Raises OptctxError, with that number, if it is above `limit`."""
+    count = math.prod(len(axis.values) for axis in axes)
+    if count > limit:
+        sizes = " x ".join(str(len(axis.values)) for axis in axes[:_SIZES_SHOWN])
+        more = " x ..." if len(axes) > _SIZES_SHOWN else ""
+        raise OptctxError(
+            f"cannot compile {_number(count)} combinations ({sizes}{more}), the limit is {_number(limit)}; "
+            "give fewer values, or raise it with --max-combinations (max_combinations=)"
+        )
+    return count
+
+
+def combinations(axes: Sequence[Axis], *, limit: int = MOST_COMBINATIONS) -> list[dict[str, str]]:
+    """Every choice of one value per axis, the last axis changing fastest; one empty choice for no axes.
+
+    Raises OptctxError, at once, for more than `limit`.
+    """
+    count_combinations(axes, limit)
     names = [axis.name for axis in axes]
     return [
         dict(zip(names, values, strict=True)) for values in itertools.product(*(axis.values for axis in axes))
     ]
+
+
+def _number(count: int) -> str:
+    """In full, or as a power of ten if it is long: Python refuses to print thousands of digits."""
+    return f"{count:,}" if count < 10**15 else f"more than 10^{int((count.bit_length() - 1) * math.log10(2))}"
 
 
 def overrides(combination: Mapping[str, str]) -> dict[str, str]:

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from optctx import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, Result, compile_job
-from optctx.sweep.grid import Axis, combinations, overrides
+from optctx.sweep.grid import MOST_COMBINATIONS, Axis, combinations, count_combinations, overrides
 
 __all__ = ["Row", "sweep"]
+
+_MOST_REFUSED = 20  # settings in a message
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ def sweep(
     *,
     threads: int | None = None,
     verify: bool = False,
+    max_combinations: int = MOST_COMBINATIONS,
     progress: Callable[[], None] = lambda: None,
 ) -> list[Row]:
     """Compile `job` to an object under every combination, each inside an OptionContext of its own.
@@ -51,10 +54,11 @@ def sweep(
     process-wide options, after the others so as not to disturb their times. `progress` is called after each
     compilation, on any thread. Nothing outside this call's own threads sees an option change.
 
-    Raises what OptionContext raises for unknown options and bad values, all of them found before anything is
-    compiled, and OptctxError for a module, pipeline or target that LLVM refuses.
+    Raises what OptionContext raises for unknown options and bad values, and OptctxError for more than
+    `max_combinations`, before anything is compiled. Raises OptctxError for a module, pipeline or target that
+    LLVM refuses.
     """
-    tasks = _prepare(replace(job, options=(), emit="object"), axes)
+    tasks = _prepare(replace(job, options=(), emit="object"), axes, max_combinations)
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         try:
             results = list(pool.map(lambda task: _compile(task, progress), tasks))
@@ -68,21 +72,23 @@ def sweep(
     return [_row(*parts) for parts in zip(tasks, results, references, strict=True)]
 
 
-def _prepare(job: Job, axes: Sequence[Axis]) -> list[_Task]:
+def _prepare(job: Job, axes: Sequence[Axis], max_combinations: int) -> list[_Task]:
     """A context for every combination; all settings are judged first, so one run names every bad one."""
+    count_combinations(axes, max_combinations)
     refused: dict[str, OptctxError] = {}
-    for axis in axes:
-        for value in axis.values:
-            try:
-                OptionContext(overrides({axis.name: value}))
-            except OptctxError as error:
-                refused.setdefault(str(error), error)
+    for name, value in ((axis.name, value) for axis in axes for value in axis.values):
+        try:
+            OptionContext(overrides({name: value}))
+        except OptctxError as error:
+            refused.setdefault(str(error), error)
+        if len(refused) == _MOST_REFUSED:  # looking for similar names takes time
+            raise OptctxError(f"{len(refused)} settings or more are refused: " + "; ".join(refused))
     if len(refused) > 1:
         raise OptctxError(f"{len(refused)} settings are refused: " + "; ".join(refused))
     for refusal in refused.values():
         raise refusal
     tasks = []
-    for combination in combinations(axes):
+    for combination in combinations(axes, limit=max_combinations):
         context = OptionContext(overrides(combination))
         tasks.append(_Task(combination, context, replace(job, options=tuple(context.args()))))
     return tasks

@@ -1,0 +1,295 @@
+"""A folder that processes share, with a file for each entry. Its content counts as hostile.
+
+It takes no locks and keeps no file open: nothing waits, and forks and threads need no care. Every step opens
+the folder, checks what it opened, and works relative to that. A change of the path does not matter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+
+from optctx.cache.problems import Problem, Problems
+from optctx.cache.seal import TAG_SIZE, Seal
+from optctx.errors import OptctxError, shown
+from optctx.locks import lock_left_behind
+
+__all__ = ["FolderStore"]
+
+_MOST = 1 << 26  # bytes of an entry
+_MOST_IN_FILE = _MOST + TAG_SIZE
+_OURS = re.compile(r"[0-9a-f]{64}(\.[0-9a-f]{16}\.new)?")  # an entry, or one that is being written
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+# Follows no symbolic link; waits neither for a FIFO's writer nor for the holder of a lease.
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_RECENT = 60.0  # seconds within which uses count as one
+_STALE = 3600.0  # seconds that writing a file never takes
+_SCAN_SECONDS = 1.0  # of looking for the oldest entries
+_CLEAR_SECONDS = 10.0
+
+
+class _UnusableError(Exception):
+    """Why a folder or an entry is not used."""
+
+
+class _FolderError(_UnusableError):
+    """Why the folder is not used."""
+
+
+class FolderStore:
+    """Entries in a folder. A file is a tag and a value; one whose tag does not match counts as none."""
+
+    def __init__(self, directory: str | os.PathLike[str], size_limit: int, key: bytes | None) -> None:
+        """Make the folder if it is missing. Raises OptctxError if it cannot be opened or is refused."""
+        self._problems = Problems()
+        self._seal = Seal(key)
+        self._keyed = key is not None
+        self._limit = size_limit
+        self._room = 0  # bytes to write before looking how much there is
+        self._changing = lock_left_behind()  # every file is whole at any time
+        self._path = os.fsdecode(directory)
+        try:
+            self._path = os.path.abspath(self._path)
+            with self._opened(make=True):
+                pass
+        except (OSError, ValueError, _UnusableError) as error:
+            if _interrupts(error):
+                raise
+            raise OptctxError(f"cannot keep compiled code in {shown(self._path)}: {_said(error)}") from error
+
+    def get(self, key: str) -> bytes | None:
+        name = self._seal.name(key)
+        try:
+            with self._opened() as folder:
+                return self._read(folder, name)
+        except FileNotFoundError:
+            return None
+        except (OSError, MemoryError, _UnusableError) as error:
+            self._failed(error, Problem.ENTRY, f"could not read {name}")
+            return None
+
+    def set(self, key: str, value: bytes) -> None:
+        if len(value) > min(_MOST, self._limit):
+            return
+        name = self._seal.name(key)
+        try:
+            with self._opened(make=True) as folder:
+                self._write(folder, name, self._seal.tag(name, value), value)
+                self._room -= len(value)
+                if self._room < 0:
+                    self._make_room(folder)
+        except (OSError, MemoryError, _UnusableError) as error:
+            self._failed(error, Problem.WRITING, "could not keep an entry")
+
+    def unreadable(self, key: str) -> None:
+        self._report(Problem.ENTRY, f"could not use {self._seal.name(key)}: it holds no entry")
+
+    def changing(self) -> AbstractContextManager[object]:
+        """If two processes change an entry at once, one of the changes is lost. That costs a miss."""
+        return self._changing
+
+    def clear(self) -> None:
+        try:
+            with self._opened() as folder:
+                for _, _, name in _entries(folder, _CLEAR_SECONDS):
+                    with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+                        os.unlink(name, dir_fd=folder)
+                self._room = 0
+                if any(True for _ in _entries(folder, _SCAN_SECONDS)):
+                    raise _UnusableError("entries are left; call clear() again if no other process adds them")
+        except FileNotFoundError:
+            pass
+        except (OSError, MemoryError, _UnusableError) as error:
+            self._failed(error, Problem.CLEARING, "could not drop every entry")
+
+    def close(self) -> None:
+        pass
+
+    @contextlib.contextmanager
+    def _opened(self, *, make: bool = False) -> Iterator[int]:
+        """Give the folder's descriptor.
+
+        Raises _FolderError for a folder that is refused or cannot be opened, FileNotFoundError for none.
+        """
+        folder = self._open(make)
+        try:
+            if not self._keyed and (why := _untrusted(os.fstat(folder))):
+                raise _FolderError(
+                    f"{why}, and could plant compiled code; take the permission away (chmod go-w), choose "
+                    "another folder, or share it with CompileCache(folder, key=...)"
+                )
+            yield folder
+        finally:
+            os.close(folder)
+
+    def _open(self, make: bool) -> int:
+        try:
+            try:
+                return os.open(self._path, _FOLDER_FLAGS)
+            except FileNotFoundError:
+                if not make:
+                    raise
+            _make_folder(self._path)
+            return os.open(self._path, _FOLDER_FLAGS)
+        except OSError as error:
+            if _interrupts(error) or (isinstance(error, FileNotFoundError) and not make):
+                raise
+            raise _FolderError(f"cannot open or make it: {_said(error)}") from error
+
+    def _read(self, folder: int, name: str) -> bytes:
+        file = os.open(name, _READ_FLAGS, dir_fd=folder)
+        try:
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode):
+                raise _UnusableError("it is no regular file")
+            if not self._keyed and (why := _untrusted(status)):
+                raise _UnusableError(why)
+            if status.st_size > _MOST_IN_FILE:
+                raise _UnusableError(f"it has {status.st_size} bytes; an entry has {_MOST} at most")
+            data = memoryview(_read_all(file, status.st_size))
+            if abs(time.time() - status.st_mtime) > _RECENT:
+                with _tolerant():  # another user's, or in a read-only folder
+                    os.utime(file)
+        finally:
+            os.close(file)
+        if not self._seal.matches(name, data[TAG_SIZE:], data[:TAG_SIZE]):
+            raise _UnusableError("it is damaged or forged")
+        return bytes(data[TAG_SIZE:])
+
+    def _write(self, folder: int, name: str, *parts: bytes) -> None:
+        """Write a whole file, then put it in place of the one before, if any."""
+        temporary = f"{name}.{os.urandom(8).hex()}.new"
+        file = os.open(temporary, _WRITE_FLAGS, 0o600, dir_fd=folder)
+        try:
+            try:
+                if self._keyed:  # whoever may read the folder may read its entries
+                    os.fchmod(file, 0o600 | os.fstat(folder).st_mode & 0o666)
+                for part in parts:
+                    _write_all(file, part)
+            finally:
+                os.close(file)
+            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with _tolerant():
+                os.unlink(temporary, dir_fd=folder)
+            raise
+
+    def _make_room(self, folder: int) -> None:
+        """Drop the entries that were used least recently, and what interrupted writers left."""
+        found = sorted(_entries(folder, _SCAN_SECONDS))
+        total = sum(size for _, size, _ in found if size <= _MOST_IN_FILE)
+        keep = self._limit if total <= self._limit else self._limit * 9 // 10
+        before = time.time() - _STALE
+        for used, size, name in found:
+            no_entry = size > _MOST_IN_FILE or (name.endswith(".new") and used < before)
+            if no_entry or total > keep:
+                with _tolerant():  # another user's, where only its owner can
+                    os.unlink(name, dir_fd=folder)
+                    total -= 0 if size > _MOST_IN_FILE else size
+        self._room = self._limit // 16  # other processes write as well
+
+    def _failed(self, error: Exception, kind: Problem, what: str) -> None:
+        if _interrupts(error):
+            raise error
+        if isinstance(error, _FolderError):
+            kind = Problem.FOLDER
+        self._report(kind, f"{what}: {_said(error)}")
+
+    def _report(self, kind: Problem, what: str) -> None:
+        where = shown(self._path)
+        self._problems.report(kind, f"the compile cache in {where} {what}; {_REMEDIES[kind]}")
+
+
+_REMEDIES = {
+    Problem.FOLDER: "until then every compilation is a miss",
+    Problem.ENTRY: "the input is compiled again; if this recurs, check the disk and who can write there",
+    Problem.WRITING: "results are not kept until the folder has space and can be written to",
+    Problem.CLEARING: "remove the folder to be certain",
+}
+
+
+def _untrusted(status: os.stat_result) -> str:
+    """Tell which other users can change a file or folder, for a message; "" if only this user and root can.
+
+    If an ACL lets another user write, the permission bits of the group show it.
+    """
+    if status.st_uid not in (os.geteuid(), 0):
+        return f"user {status.st_uid} owns it (this is user {os.geteuid()})"
+    if status.st_mode & _OTHERS_WRITE:
+        return f"other users can write to it (mode {stat.S_IMODE(status.st_mode):04o})"
+    return ""
+
+
+def _make_folder(path: str) -> None:
+    """Make a folder and its missing parents for this user alone.
+
+    A user who can write to a parent can replace the folder.
+    """
+    missing = [path]
+    while not os.path.isdir(parent := os.path.dirname(missing[-1])):
+        missing.append(parent)
+    for each in reversed(missing):
+        try:
+            os.mkdir(each, 0o700)
+        except FileExistsError:
+            if not os.path.isdir(each):  # else another process was faster
+                raise
+            continue
+        if os.stat(each).st_mode & stat.S_IRWXU != stat.S_IRWXU:  # the umask took something away
+            os.chmod(each, 0o700)
+
+
+def _entries(folder: int, seconds: float) -> Iterator[tuple[float, int, str]]:
+    """Yield time of last use, size and name of the entries, as many as are found in so many seconds."""
+    deadline = time.monotonic() + seconds
+    with os.scandir(folder) as listing:
+        for each in listing:
+            if time.monotonic() > deadline:
+                return
+            if _OURS.fullmatch(each.name):
+                with contextlib.suppress(FileNotFoundError):
+                    status = each.stat(follow_symlinks=False)
+                    yield status.st_mtime, status.st_size, each.name
+
+
+def _read_all(file: int, size: int) -> bytes:
+    """Read that many bytes, or fewer if the file has become shorter."""
+    data = os.read(file, size)
+    if len(data) < size:
+        while piece := os.read(file, size - len(data)):
+            data += piece
+    return data
+
+
+def _write_all(file: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(file, left) :]
+
+
+def _interrupts(error: Exception) -> bool:
+    """Tell whether a signal handler raised it, such as `TimeoutError()`, and no system call."""
+    return isinstance(error, OSError) and error.errno is None
+
+
+@contextlib.contextmanager
+def _tolerant() -> Iterator[None]:
+    """Ignore what the system refuses."""
+    try:
+        yield
+    except OSError as error:
+        if _interrupts(error):
+            raise
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return "there is no memory for it" if isinstance(error, MemoryError) else str(error)

@@ -1,0 +1,321 @@
+"""The folder of a compile cache: its permissions, its size, and what the system refuses."""
+
+from __future__ import annotations
+
+import os
+import resource
+import stat
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from cache_folders import KEY, counts, drop_capabilities, filled, unrolled_by_four, warned
+from support import in_child, in_threads
+
+from optctx import CacheWarning, CompileCache, OptctxError
+from optctx.cache import folder as folder_module
+from optctx.cache.folder import FolderStore
+from optctx.cache.seal import TAG_SIZE
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.fixture
+def ready() -> None:
+    """Everything is imported that a compilation needs: a child of fork may find it out of reach."""
+    with CompileCache() as cache:
+        unrolled_by_four(cache)
+
+
+@pytest.fixture(params=[0, 0o22, 0o277, 0o777], ids=oct)
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("umask")
+def test_a_folder_is_made_for_this_user_alone_with_those_it_is_in(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b" / "cache"
+    for file in filled(folder):
+        assert mode(file) & 0o077 == 0
+    assert [mode(path) for path in (folder, folder.parent, folder.parent.parent)] == [0o700] * 3
+
+
+@pytest.mark.parametrize("permissions", [0o720, 0o702, 0o770, 0o777, 0o1777, 0o2775], ids=oct)
+def test_a_folder_that_others_can_write_to_is_refused_without_a_key(permissions: int, tmp_path: Path) -> None:
+    tmp_path.chmod(permissions)
+    with pytest.raises(OptctxError, match="other users can write to it") as raised:
+        CompileCache(tmp_path)
+    assert f"(mode {permissions:04o})" in str(raised.value)
+    assert "chmod go-w" in str(raised.value)
+    assert "key=" in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
+    assert mode(tmp_path) == permissions
+    for hits in (0, 1):
+        with CompileCache(tmp_path, key=KEY) as cache:
+            assert [unrolled_by_four(cache), counts(cache)] == [4, (hits, 1 - hits)]
+
+
+@pytest.mark.parametrize("permissions", [0o700, 0o750, 0o755, 0o711], ids=oct)
+def test_a_folder_that_others_can_only_read_is_taken(permissions: int, tmp_path: Path) -> None:
+    tmp_path.chmod(permissions)
+    filled(tmp_path)
+    assert mode(tmp_path) == permissions
+
+
+def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes another user the owner, as far as this process can tell."""
+    if os.geteuid() == 0:
+        os.chown(path, 12345, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+
+
+def test_the_folder_of_another_user_is_refused_without_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_away(tmp_path, monkeypatch)
+    with pytest.raises(OptctxError, match=r"user \d+ owns it \(this is user \d+\)"):
+        CompileCache(tmp_path)
+    filled(tmp_path, KEY)
+
+
+def test_the_entry_of_another_user_is_a_miss_without_a_key(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
+    for file in filled(tmp_path):
+        os.chown(file, 12345, -1)
+    with warned() as texts, CompileCache(tmp_path) as cache:
+        assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
+    (text,) = texts
+    assert "user 12345 owns it" in text
+
+
+def test_entries_under_a_key_have_the_folders_permissions(tmp_path: Path) -> None:
+    for permissions, expected in ((0o700, 0o600), (0o2770, 0o660), (0o1777, 0o666), (0o755, 0o644)):
+        folder = tmp_path / oct(permissions)
+        folder.mkdir()
+        folder.chmod(permissions)
+        assert {mode(file) for file in filled(folder, KEY)} == {expected}
+
+
+def test_a_folder_that_others_can_write_to_later_is_a_miss_from_then_on(tmp_path: Path) -> None:
+    filled(tmp_path)
+    with warned() as texts, CompileCache(tmp_path) as cache:
+        tmp_path.chmod(0o777)
+        assert [unrolled_by_four(cache) for _ in range(3)] == [4, 4, 4]
+        cache.clear()
+        assert counts(cache) == (0, 3)
+        tmp_path.chmod(0o700)
+        assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 3)]
+    (text,) = texts
+    assert "(mode 0777)" in text
+
+
+def test_what_cannot_be_a_folder_is_an_error_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to("loop")
+    for path in (
+        tmp_path / "file",
+        tmp_path / "file" / "below",
+        tmp_path / "loop",
+        "a\0b",
+        "\ud800",
+        "/proc/x",
+    ):
+        with pytest.raises(OptctxError, match="cannot keep compiled code in"):
+            CompileCache(path)
+    with pytest.raises(OptctxError, match="File name too long"):
+        CompileCache(tmp_path / ("x" * 300))
+    with pytest.raises(TypeError):
+        CompileCache(7)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="size_limit"):
+        CompileCache(tmp_path, size_limit=None)  # type: ignore[arg-type]
+
+
+def test_a_relative_folder_stays_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with CompileCache("cache") as cache:
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        unrolled_by_four(cache)
+    assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+def test_a_folder_that_is_removed_is_made_again(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    with warned() as texts, CompileCache(folder) as cache:
+        for _ in range(2):
+            assert unrolled_by_four(cache) == 4
+            for file in folder.iterdir():
+                file.unlink()
+            folder.rmdir()
+        cache.clear()
+        assert counts(cache) == (0, 2)
+    assert texts == []
+
+
+def test_a_full_disk_is_a_miss_and_one_warning(tmp_path: Path, ready: None) -> None:
+    def work() -> None:
+        with warned() as texts, CompileCache(tmp_path) as cache:
+            soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))  # bytes of a file; the signal is ignored
+            try:
+                assert [unrolled_by_four(cache) for _ in range(3)] == [4, 4, 4]
+                assert counts(cache) == (0, 3)
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            assert list(tmp_path.iterdir()) == []  # no halves either
+            assert [unrolled_by_four(cache), unrolled_by_four(cache), counts(cache)] == [4, 4, (1, 4)]
+        (text,) = texts
+        assert "could not keep an entry: File too large" in text
+        assert str(tmp_path) in text
+
+    in_child(work)
+
+
+def test_a_folder_that_cannot_be_written_still_gives_what_it_has(tmp_path: Path, ready: None) -> None:
+    def work() -> None:
+        drop_capabilities()
+        with warned() as texts, CompileCache(tmp_path) as cache:
+            assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 0)]
+            for file in files[:1]:
+                file.chmod(0)
+            assert [unrolled_by_four(cache) for _ in range(2)] == [4, 4]
+            assert counts(cache) == (1, 2)
+            cache.clear()
+        reading, writing, clearing = texts
+        assert "Permission denied" in reading
+        assert "could not keep an entry: Permission denied" in writing
+        assert "could not drop every entry: Permission denied" in clearing
+
+    files = filled(tmp_path)
+    tmp_path.chmod(0o500)
+    in_child(work)
+    tmp_path.chmod(0o700)
+
+
+def test_a_folder_that_cannot_be_read_or_made_is_an_error_at_once(tmp_path: Path, ready: None) -> None:
+    def work() -> None:
+        drop_capabilities()
+        for path in (tmp_path / "closed", tmp_path / "closed" / "cache"):
+            with pytest.raises(OptctxError, match="Permission denied"):
+                CompileCache(path)
+
+    (tmp_path / "closed").mkdir(mode=0)
+    in_child(work)
+
+
+def test_no_file_descriptors_left_is_a_miss_and_one_warning(tmp_path: Path, ready: None) -> None:
+    def work() -> None:
+        with warned() as texts, CompileCache(tmp_path) as cache:
+            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+            try:
+                assert [unrolled_by_four(cache) for _ in range(2)] == [4, 4]
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        (text,) = texts
+        assert "Too many open files" in text
+
+    in_child(work)
+
+
+def test_a_warning_that_is_an_error_reaches_the_caller(tmp_path: Path) -> None:
+    for file in filled(tmp_path):
+        file.write_bytes(b"")
+    with CompileCache(tmp_path) as cache:
+        with pytest.raises(CacheWarning):  # as everywhere in the tests
+            unrolled_by_four(cache)
+        assert unrolled_by_four(cache) == 4
+
+
+def test_what_a_signal_handler_raises_is_no_problem_of_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object) -> bytes:
+        raise TimeoutError("the program's own")
+
+    filled(tmp_path)
+    for name in ("_read_all", "_write_all"):
+        with monkeypatch.context() as patch, CompileCache(tmp_path) as cache:
+            patch.setattr(folder_module, name, interrupted)
+            if name == "_write_all":
+                cache.clear()
+            with pytest.raises(TimeoutError, match="the program's own"):
+                unrolled_by_four(cache)
+    assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".new")] == []
+
+
+def test_children_and_threads_use_what_they_find(tmp_path: Path) -> None:
+    def found() -> None:
+        assert [unrolled_by_four(cache), cache.hits >= 1] == [4, True]
+
+    filled(tmp_path)
+    with warned() as texts, CompileCache(tmp_path) as cache:
+        in_child(found)
+        in_threads([found] * 4)
+        assert counts(cache) == (4, 0)
+    assert texts == []
+
+
+KEYS = [f"{number:064x}" for number in range(200)]
+
+
+def test_the_least_recently_used_go_where_there_are_too_many_bytes(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path, 100_000, None)
+    for number, key in enumerate(KEYS):
+        store.set(key, b"x" * 1000)
+        when = time.time() - 10_000 + number
+        file = tmp_path / store._seal.name(key)
+        os.utime(file, (when, when))
+        if number % 10 == 0:
+            store.get(KEYS[0])  # which is used again and again
+    sizes = [file.stat().st_size for file in tmp_path.iterdir()]
+    assert 80_000 < sum(sizes) < 107_000
+    assert store.get(KEYS[0]) == store.get(KEYS[-1]) == b"x" * 1000
+    assert store.get(KEYS[1]) is None
+    store.set(KEYS[1], b"x" * 100_001)  # never fits
+    assert store.get(KEYS[1]) is None
+
+
+def test_a_file_that_is_larger_than_any_entry_is_neither_read_nor_counted(tmp_path: Path) -> None:
+    _, result = filled(tmp_path)
+    os.truncate(result, (1 << 26) + TAG_SIZE + 1)
+    planted = tmp_path / ("f" * 64)
+    planted.write_bytes(b"")
+    os.truncate(planted, 1 << 40)
+    with warned() as texts, CompileCache(tmp_path) as cache:
+        assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
+        assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 1)]
+    (text,) = texts
+    assert f"an entry has {1 << 26} at most" in text
+    assert not planted.exists()
+
+
+def test_what_an_interrupted_writer_left_goes_after_a_while(tmp_path: Path) -> None:
+    left = [tmp_path / f"{'0' * 64}.{digit * 16}.new" for digit in "01"]
+    for file in left:
+        file.write_text("half")
+    os.utime(left[0], (0, 0))
+    store = FolderStore(tmp_path, 100_000, None)
+    store.set(KEYS[0], b"x")
+    assert [file.exists() for file in left] == [False, True]
+
+
+def steps() -> dict[str, Callable[[CompileCache], object]]:
+    return {"clear": CompileCache.clear, "close": CompileCache.close, "compile": unrolled_by_four}
+
+
+@pytest.mark.parametrize("step", steps())
+def test_nothing_is_raised_where_the_folder_has_become_a_file(step: str, tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    with warned() as texts, CompileCache(folder) as cache:
+        folder.rmdir()
+        folder.write_text("")
+        steps()[step](cache)
+    assert len(texts) == (step != "close")

@@ -1,0 +1,281 @@
+"""Compile caches in hostile folders: nothing there makes a compilation fail, wait or give other code."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pickle
+import socket
+import struct
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cache_folders import KEY, counts, filled, plant, unrolled_by_four, warned
+from support import SECONDS
+
+from optctx import CompileCache, OptctxError
+from optctx.cache.seal import TAG_SIZE, Seal
+
+OTHER_KEY = KEY[::-1]
+
+
+def link(file: Path, target: str) -> None:
+    file.unlink()
+    file.symlink_to(target)
+
+
+def fifo(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+def listening(file: Path) -> None:
+    file.unlink()
+    here = os.getcwd()
+    os.chdir(file.parent)  # a socket's address is short
+    try:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(file.name)
+    finally:
+        os.chdir(here)
+
+
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[-2] ^= 1
+    file.write_bytes(content)
+
+
+FILES: dict[str, Callable[[Path], object]] = {
+    "empty": lambda file: file.write_bytes(b""),
+    "shorter than a tag": lambda file: os.truncate(file, TAG_SIZE - 1),
+    "cut": lambda file: os.truncate(file, file.stat().st_size - 1),
+    "one bit": flip,
+    "longer": lambda file: file.write_bytes(file.read_bytes() + b"\n"),
+    "a terabyte": lambda file: os.truncate(file, 1 << 40),
+    "as large as an entry may be": lambda file: os.truncate(file, (1 << 26) + TAG_SIZE),
+    "link to a device that never ends": lambda file: link(file, "/dev/zero"),
+    "link to a file": lambda file: link(file, "/etc/passwd"),
+    "link to itself": lambda file: link(file, file.name),
+    "link to nothing": lambda file: link(file, "nothing"),
+    "FIFO": fifo,
+    "socket": listening,
+    "writable by others": lambda file: file.chmod(0o666),
+}
+
+
+# A key tells by itself whether another user has written there.
+ATTACKS = [(name, key) for name in FILES for key in (None, KEY) if (name, key) != ("writable by others", KEY)]
+
+
+@pytest.mark.parametrize(("attack", "key"), ATTACKS)
+def test_an_entry_that_is_no_longer_one_is_a_miss_and_replaced(
+    attack: str, key: bytes | None, tmp_path: Path
+) -> None:
+    for file in filled(tmp_path / "cache", key):
+        FILES[attack](file)
+    with warned() as texts, CompileCache(tmp_path / "cache", key=key) as cache:
+        assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
+        assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 1)]
+    (text,) = texts
+    assert str(tmp_path / "cache") in text
+    assert "the input is compiled again" in text
+
+
+VALUES: dict[str, bytes] = {
+    "nested JSON": b"[" * 100_000,
+    "nested names": b'{"ir":' * 100_000,
+    "huge number": b"[" + b"9" * 1_000_000 + b"]",
+    "names that are no strings": json.dumps([[1, None, {}]]).encode(),
+    "pickle": pickle.dumps(["unroll-count"]),
+    "a pickle that runs code": b"cbuiltins\nexec\n(Vraise SystemExit(7)\ntR.",
+    "no UTF-8": b"\xff\n\n",
+    "UTF-8 of no character": b"\xed\xa0\x80\xff\n\n",
+    "more ways than there are": b"a\n\n" * 300_000,
+    "only ways": b"\n" * 1_000_000,
+    "names without end": b"unroll-count\n" * 1_000,
+    "longer than it is": struct.pack("<?QQ", True, 2**64 - 1, 1),
+    "IR that is no UTF-8": struct.pack("<?QQ", True, 2, 1) + b"\xff\xff",
+    "code in place of IR": struct.pack("<?QQ", False, 0, 1) + b"code",
+    "half a header": b"\1",
+}
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_a_value_with_the_right_digest_that_holds_no_entry_is_a_miss(value: str, tmp_path: Path) -> None:
+    for number in range(2):  # in place of what was read, and of the result
+        folder = tmp_path / str(number)
+        plant(filled(folder)[number], VALUES[value])
+        with warned() as texts, CompileCache(folder) as cache:
+            assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
+            assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 1)]
+        (text,) = texts
+        assert "holds no entry" in text
+
+
+def test_as_many_names_as_an_entry_may_have_take_little_time_and_memory(tmp_path: Path) -> None:
+    reads, _ = filled(tmp_path / "cache")
+    ways = b"".join(b"%d\n" % way + b"x\n" * 2000 + b"\n" for way in range(250))
+    assert len(ways) > 1_000_000
+    plant(reads, ways)
+    tracemalloc.start()
+    try:
+        with warned() as texts, CompileCache(tmp_path / "cache") as cache:
+            assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
+        assert tracemalloc.get_traced_memory()[1] < 200 << 20
+    finally:
+        tracemalloc.stop()
+    assert texts == []  # names of options that another version of LLVM might have
+
+
+def test_entries_under_each_others_names_are_a_miss(tmp_path: Path) -> None:
+    for key in (None, KEY):
+        folder = tmp_path / str(key)
+        reads, result = filled(folder, key)
+        one, other = reads.read_bytes(), result.read_bytes()
+        reads.write_bytes(other)
+        result.write_bytes(one)
+        with warned() as texts, CompileCache(folder, key=key) as cache:
+            assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
+        assert len(texts) == 1
+
+
+def test_a_folder_in_place_of_an_entry_is_a_miss_every_time(tmp_path: Path) -> None:
+    for file in filled(tmp_path / "cache"):
+        file.unlink()
+        file.mkdir()
+    with warned() as texts, CompileCache(tmp_path / "cache") as cache:
+        assert [unrolled_by_four(cache) for _ in range(3)] == [4, 4, 4]
+        assert counts(cache) == (0, 3)
+        cache.clear()
+    read, written, cleared = texts
+    assert "no regular file" in read
+    assert "could not keep" in written
+    assert "could not drop" in cleared
+
+
+LEASE = """
+import fcntl, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)  # whoever opens the file is announced by it
+files = [os.open(path, os.O_RDWR) for path in sys.argv[1:]]
+for file in files:
+    fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_no_lease_of_another_process_makes_a_compilation_wait(tmp_path: Path) -> None:
+    """Opening such a file otherwise takes as long as /proc/sys/fs/lease-break-time, 45 seconds."""
+    files = filled(tmp_path / "cache")
+    command = [sys.executable, "-c", LEASE, *map(str, files)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with warned() as texts, CompileCache(tmp_path / "cache") as cache:
+            assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
+        holder.communicate(timeout=SECONDS)
+    assert len(texts) == 1
+
+
+def test_no_lock_of_another_process_makes_a_compilation_wait(tmp_path: Path) -> None:
+    files = [*filled(tmp_path / "cache"), tmp_path / "cache"]
+    opened = [os.open(path, os.O_RDONLY) for path in files]
+    try:
+        for file in opened:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        with warned() as texts, CompileCache(tmp_path / "cache") as cache:
+            assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 0)]
+            cache.clear()
+            assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 1)]
+    finally:
+        for file in opened:
+            os.close(file)
+    assert texts == []
+
+
+def test_other_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    filled(folder)
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (folder / "notes").write_text("mine")
+    (folder / ("0" * 64)).symlink_to(victim)
+    (folder / ("1" * 64)).symlink_to(tmp_path)
+    with CompileCache(folder, size_limit=1) as cache:  # everything goes
+        unrolled_by_four(cache)
+        cache.clear()
+    assert [path.name for path in folder.iterdir()] == ["notes"]
+    assert victim.read_text() == "precious"
+
+
+def test_without_a_key_who_may_write_to_the_folder_decides_what_is_found(tmp_path: Path) -> None:
+    _, result = filled(tmp_path / "cache")
+    plant(result, struct.pack("<?QQ", True, 7, 1) + b"planted")
+    with warned() as texts, CompileCache(tmp_path / "cache") as cache:
+        assert unrolled_by_four(cache) == 0
+        assert counts(cache) == (1, 0)
+    assert texts == []
+
+
+@pytest.mark.parametrize("forged_under", [None, OTHER_KEY])
+def test_nothing_is_found_that_was_not_stored_under_the_key(
+    forged_under: bytes | None, tmp_path: Path
+) -> None:
+    """The attacker knows everything but the key: formats, names, and entries of before."""
+    folder = tmp_path / "cache"
+    reads, result = filled(folder, KEY)
+    for file in (reads, result):
+        plant(file, file.read_bytes()[TAG_SIZE:], forged_under)
+    with warned() as texts, CompileCache(folder, key=KEY) as cache:
+        assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
+    assert len(texts) == 1
+    plant(result, struct.pack("<?QQ", True, 7, 1) + b"planted", forged_under)  # what was read is genuine
+    with warned() as texts, CompileCache(folder, key=KEY) as cache:
+        assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
+    assert len(texts) == 1
+
+
+def test_a_tag_is_of_one_entry_and_of_this_use_of_the_key() -> None:
+    seal = Seal(KEY)
+    name = seal.name("0" * 64)
+    tag = seal.tag(name, b"value")
+    assert seal.matches(name, b"value", tag)
+    others = [
+        seal.matches(seal.name("1" * 64), b"value", tag),
+        seal.matches(name, b"valuf", tag),
+        seal.matches(name, b"", tag),
+        Seal(None).matches(name, b"value", tag),
+        Seal(OTHER_KEY).matches(name, b"value", tag),
+        seal.matches(name, b"value", tag[:-1]),
+    ]
+    assert not any(others)
+
+
+def test_caches_with_different_keys_share_a_folder_and_no_entry(tmp_path: Path) -> None:
+    keys = (KEY, OTHER_KEY, None)
+    for hits, misses in ((0, 1), (1, 0)):
+        for key in keys:
+            with warned() as texts, CompileCache(tmp_path / "cache", key=key) as cache:
+                assert [unrolled_by_four(cache), counts(cache)] == [4, (hits, misses)]
+            assert texts == []
+
+
+def test_a_key_is_checked_and_never_shown(tmp_path: Path) -> None:
+    with pytest.raises(OptctxError, match="expected 16 bytes or more, found 15") as short:
+        CompileCache(tmp_path / "cache", key=KEY[:15])
+    with pytest.raises(
+        TypeError, match="expected bytes or None as key of a compile cache, found str"
+    ) as text:
+        CompileCache(tmp_path / "cache", key="secret-secret-secret")  # type: ignore[arg-type]
+    assert "secret" not in str(text.value)
+    assert "0123" not in str(short.value)
+    with CompileCache(tmp_path / "cache", key=KEY) as cache:
+        store = cache._store
+        shown = [repr(cache), repr(store), repr(vars(cache)), repr(vars(store)), repr(vars(store._seal))]  # type: ignore[attr-defined]
+    assert not any("0123" in each for each in shown)
