@@ -15,6 +15,7 @@ namespace optctx::os {
 enum class Rank : std::uint8_t {
     compiling,    // which objects of LLVM's are in use
     watchers,     // of process-wide values
+    audits,       // whose block the audit is
     audit,        // starting and stopping an audit
     code,         // changing LLVM's instructions and tables
     turns,        // whose turn it is (view/turns.cpp)
