@@ -1,16 +1,15 @@
 // Python bindings of audit/: names and conversions.
 #include "audit/audit.hpp"
+#include "auditing.hpp"
 #include "bindings.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
-using namespace nb::literals;
 using namespace optctx;
 
 void add_audit(nb::module_& m) {
-    nb::exception<audit::AuditError>(m, "NativeAuditError", PyExc_RuntimeError);
     nb::class_<audit::Seen>(m, "Seen", "Accesses of one instruction to one region, past the view.")
         .def_ro("instruction", &audit::Seen::instruction)
         .def_ro("address", &audit::Seen::address)
@@ -25,6 +24,5 @@ void add_audit(nb::module_& m) {
         .def_ro("regions", &audit::Report::regions)
         .def_ro("pages", &audit::Report::pages)
         .def_ro("complete", &audit::Report::complete);
-    m.def("start_audit", &audit::start, "space"_a, "Protects the pages of LLVM's option storage, for all threads.");
-    m.def("stop_audit", &audit::stop);
+    auditing::add_base(m);
 }

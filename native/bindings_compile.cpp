@@ -1,4 +1,5 @@
 // Python bindings of compile/: names and conversions.
+#include "auditing.hpp"
 #include "bind/table.hpp"
 #include "bindings.hpp"
 #include "compile/llvm.hpp"
@@ -101,6 +102,7 @@ void add_compile(nb::module_& m) {
             nb::dict held;
             held["scopes"] = view::active_scopes();
             held["recorders"] = view::active_recorders();
+            held["audits"] = auditing::is_on();
             held["bindings"] = bind::bound_count();
             held["locks"] = compile::locked();
             held["calls"] = view::calls();

@@ -16,7 +16,7 @@ _native\.(ScopeBase)$:
             traceback: TracebackType | None = None,
         ) -> None: ...
 
-_native\.(RecordingBase)$:
+_native\.(RecordingBase|AuditBase)$:
     \from types import TracebackType
     \from typing import Any
     class \1:

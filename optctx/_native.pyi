@@ -532,9 +532,6 @@ def process_ends() -> None:
 
 def active_scopes() -> int: ...
 
-class NativeAuditError(RuntimeError):
-    pass
-
 class Seen:
     """Accesses of one instruction to one region, past the view."""
 
@@ -575,10 +572,14 @@ class AuditReport:
     @property
     def complete(self) -> bool: ...
 
-def start_audit(space: Space) -> None:
-    """Protects the pages of LLVM's option storage, for all threads."""
-
-def stop_audit() -> AuditReport: ...
+class AuditBase:
+    def __enter__(self) -> Any: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None: ...
 
 class Subject(enum.Enum):
     module = 0

@@ -27,26 +27,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from forking import run_and_end
+from ir_texts import COUNTED, UNROLL, X86
 from llvmlite import binding as llvm
 
-X86 = "x86_64-unknown-linux-gnu"
 LIMIT = 20.0  # seconds that a child may take; most take 0.1
-IR = """
-define void @count(ptr %out) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %to = getelementptr i64, ptr %out, i64 %i
-  store volatile i64 %i, ptr %to
-  %next = add nuw nsw i64 %i, 1
-  %more = icmp ult i64 %next, 840
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-"""
-UNROLL = "function(loop-unroll)"
 
 
 @dataclass
@@ -62,7 +47,7 @@ class Summary:
 
 
 def module() -> Any:
-    return llvm.parse_assembly(IR, llvm.create_context())
+    return llvm.parse_assembly(COUNTED, llvm.create_context())
 
 
 def stores(made: Any) -> int:
@@ -125,7 +110,7 @@ def bind_and_run() -> None:
     from optctx import OptionContext, run_passes, unbind
 
     with llvm.create_context() as llvm_context:
-        made = llvm.parse_assembly(IR, llvm_context)
+        made = llvm.parse_assembly(COUNTED, llvm_context)
         OptionContext(unroll_count=8).bind(llvm_context)
         run_passes(made, UNROLL)
         assert stores(made) == 8
@@ -178,19 +163,9 @@ def child_of_optctx() -> None:
 
 def child(work: Callable[[], None], file: int) -> None:
     """Never returns."""
-    status = 1
-    try:
-        os.dup2(file, 2)
-        faulthandler.register(signal.SIGUSR1, file=file, chain=False)  # without a thread of its own
-        work()
-        status = 0
-    except BaseException:  # nobody else would say what went wrong
-        import traceback
-
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(status)
+    os.dup2(file, 2)
+    faulthandler.register(signal.SIGUSR1, file=file, chain=False)  # without a thread of its own
+    run_and_end(work)
 
 
 def wait_for(pid: int) -> int | None:

@@ -29,6 +29,7 @@ import optctx
 from optctx import CompileCache, OptionContext, _native, emit_object, propagating, record, run_passes, watch
 from optctx.context.scope import _innermost
 from optctx.engine import attach as attaching
+from optctx.engine.audit import audit
 from optctx.fresh.job import initialise_targets
 
 Work = Callable[[], object]
@@ -204,6 +205,11 @@ def works() -> dict[str, Work]:
             next(first, None)
         next(second, None)
 
+    def audited() -> None:
+        with audit() as seen:
+            pass
+        assert not seen.accesses
+
     def recorded() -> None:
         with record() as log, record():
             pass
@@ -281,6 +287,7 @@ def works() -> dict[str, Work]:
         "wrapped": wrapped,
         "propagated": propagated,
         "recorded": recorded,
+        "audited": audited,
         "unread warns": unread_warns,
         "unread fails": unread_fails,
         "compiled": compiled,

@@ -1,4 +1,4 @@
-"""Modules to compile, and helpers that several subjects share."""
+"""Helpers that several subjects share."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ import sys
 import textwrap
 import threading
 import time
-import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
+from forking import run_and_end
+from ir_texts import CALLS as CALLS  # for those who need more of this file as well
+from ir_texts import COUNTED, UNROLL, X86
+from ir_texts import SCALE as SCALE
 from llvmlite import binding
 
 from optctx import OptionContext, info, registry
@@ -28,61 +31,8 @@ from optctx.fresh import Job, Result, compile_job
 P = ParamSpec("P")
 R = TypeVar("R")
 
-X86 = "x86_64-unknown-linux-gnu"
 SECONDS = 120.0  # far more than anything here takes
 
-# 840 iterations, which LLVM leaves alone unless `unroll-count` says otherwise.
-COUNTED = """
-define void @count(ptr %out) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %to = getelementptr i64, ptr %out, i64 %i
-  store volatile i64 %i, ptr %to
-  %next = add nuw nsw i64 %i, 1
-  %more = icmp ult i64 %next, 840
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-"""
-# Unrolled and vectorised by -O3 as the options say.
-SCALE = """
-define void @scale(ptr noalias %out, ptr noalias %in, i64 %n) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %from = getelementptr float, ptr %in, i64 %i
-  %value = load float, ptr %from
-  %scaled = fmul float %value, 3.0
-  %to = getelementptr float, ptr %out, i64 %i
-  store float %scaled, ptr %to
-  %next = add nuw nsw i64 %i, 1
-  %more = icmp slt i64 %next, %n
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-"""
-# Inlined by -O3 as the options say.
-CALLS = """
-declare void @use(ptr)
-define internal i32 @callee(i32 %x) {
-  %space = alloca [64 x i8]
-  call void @use(ptr %space)
-  %square = mul i32 %x, %x
-  %sum = add i32 %square, 7
-  ret i32 %sum
-}
-define i32 @caller(i32 %a, i32 %b) {
-  %p = call i32 @callee(i32 %a)
-  %q = call i32 @callee(i32 %b)
-  %r = xor i32 %p, %q
-  ret i32 %r
-}
-"""
 UNROLLED_ONCE = 1  # what `unrolled()` gives where nobody set `unroll-count`
 
 
@@ -93,7 +43,7 @@ FOLLOWS_TASKS = REPORTS_SWITCHES and os.environ.get("OPTCTX_ENGINE") != "exclusi
 
 def unrolled() -> int:
     """How often LLVM unrolls a loop on this thread now: `unroll-count` as LLVM itself sees it."""
-    result = compile_job(Job(COUNTED, "function(loop-unroll)", triple=X86, emit="ir"))
+    result = compile_job(Job(COUNTED, UNROLL, triple=X86, emit="ir"))
     assert result.error is None
     return (result.ir or "").count("store volatile")
 
@@ -185,15 +135,7 @@ def in_child(work: Callable[[], object]) -> None:
         warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
         pid = os.fork()
     if not pid:
-        code = 1
-        try:
-            work()
-            code = 0
-        except BaseException:  # nobody else would say what went wrong
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
+        run_and_end(work)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 

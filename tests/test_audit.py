@@ -194,3 +194,40 @@ def test_what_optctx_itself_reads_is_not_reported() -> None:
         assert seen.entitled > 5000
         """)
     )
+
+
+def test_a_block_is_entered_once_and_left_once_and_ends_with_what_holds_it() -> None:
+    run_python(
+        script("""
+        from optctx.errors import AuditError
+        from optctx._native import held
+
+        def refused(work, why):
+            try:
+                work()
+            except AuditError as error:
+                assert why in str(error), error
+            else:
+                raise SystemError(why)
+
+        block = audit()
+        refused(lambda: block.__exit__(None, None, None), "it is not on")
+        with block as seen:
+            refused(block.__enter__, "entered before")
+            refused(audit().__enter__, "another audit is on")
+            assert held()["audits"]
+        assert seen.pages > 100 and not held()["audits"]
+        refused(lambda: block.__exit__(None, None, None), "it is not on")
+
+        def suspended():
+            with audit():
+                yield
+
+        for _ in range(2):
+            generator = suspended()
+            next(generator)
+            assert held()["audits"]
+            del generator
+            assert not held()["audits"]
+        """)
+    )

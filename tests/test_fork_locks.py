@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cpp_build import compile_cpp
 
 ROOT = Path(__file__).parent.parent
 OTHER_NATIVE = re.compile(
@@ -64,18 +66,44 @@ def test_no_function_of_the_project_waits_for_the_first_call_of_another_thread()
     assert not found
 
 
-def test_each_native_lock_has_a_rank_of_its_own() -> None:
-    """Threads take several locks in the order of their ranks, which says nothing of two of the same rank."""
+def native_ranks() -> list[str]:
     header = (ROOT / "native/os/fork_locks.hpp").read_text()
     listed = re.search(r"enum class Rank[^{]*\{(.*?)\};", header, re.DOTALL)
     assert listed is not None
-    ranks = re.findall(r"^\s+(\w+),", listed[1], re.MULTILINE)
+    return re.findall(r"^\s+(\w+),", listed[1], re.MULTILINE)
+
+
+def test_each_native_lock_has_a_rank_of_its_own() -> None:
+    """Threads take several locks in the order of their ranks, which says nothing of two of the same rank."""
     used = [
         rank
         for path, line in lines(ROOT / "native", ".cpp", ".hpp")
         for rank in re.findall(r"Rank::(\w+)", without_comment(line, "//"))
     ]
-    assert sorted(used) == sorted(ranks)
+    assert sorted(used) == sorted(native_ranks())
+
+
+def test_a_build_that_checks_ranks_aborts_and_names_both_locks(tmp_path: Path) -> None:
+    ranks = native_ranks()
+    program = compile_cpp(
+        ROOT / "tests/cpp/lock_order.cpp",
+        tmp_path / "lock_order",
+        "-DOPTCTX_CHECK_RANKS",
+        f"-I{ROOT / 'native'}",
+        *(str(ROOT / "native/os" / name) for name in ("fork_locks.cpp", "os_linux.cpp")),
+        standard="c++20",
+    )
+
+    def run(*names: str) -> subprocess.CompletedProcess[str]:
+        numbers = [str(ranks.index(name)) for name in names]
+        return subprocess.run([str(program), *numbers], capture_output=True, text=True, timeout=60)
+
+    done = run(*ranks)
+    assert (done.returncode, done.stderr) == (0, "")
+    for held, taken in [("gate", "gate"), ("readers", "compiling"), *zip(ranks[1:], ranks, strict=False)]:
+        done = run(held, taken)
+        assert done.returncode == -signal.SIGABRT
+        assert f"holds the lock '{held}' takes the lock '{taken}'" in done.stderr
 
 
 def test_each_lock_of_python_code_has_a_rank_of_its_own() -> None:

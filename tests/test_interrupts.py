@@ -21,6 +21,7 @@ GROUPS = {
     "compilations": (["compiled", "compiled in the global context", "emitted", "refused", "bound"], 100_000),
     "detach": (["detached"], 150),
     "record": (["recorded"], 100),
+    "audit": (["audited"], 100),
     "cache": (["cached"], 100),
     "watch": (["watched"], 100),
 }
@@ -47,7 +48,7 @@ def test_nor_does_one_at_any_instruction_of_the_with_statement_itself() -> None:
     program("""
         import interrupts
         work = interrupts.works()
-        for name in ("empty", "nested", "recorded", "exclusive", "unread warns"):
+        for name in ("empty", "nested", "recorded", "audited", "exclusive", "unread warns"):
             found = interrupts.leftovers(work[name], places=(interrupts.__file__,))
             assert not found, found
     """)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from llvmlite import binding
 from shared_machines import make_machine
+from support import SCALE
 
 from optctx import OptionContext
 
@@ -88,28 +89,10 @@ def test_lljit_compiles_under_the_values_of_the_scope_that_looks_up(lljit: Any) 
 
 def test_a_pass_builder_that_was_made_outside_asks_the_machine_of_the_scope() -> None:
     """The width of a vector comes from the subtarget."""
-    source = """
-    define void @scale(ptr noalias %out, ptr noalias %in) {
-    entry:
-      br label %loop
-    loop:
-      %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-      %from = getelementptr float, ptr %in, i64 %i
-      %value = load float, ptr %from
-      %scaled = fmul float %value, 3.0
-      %to = getelementptr float, ptr %out, i64 %i
-      store float %scaled, ptr %to
-      %next = add nuw nsw i64 %i, 1
-      %more = icmp slt i64 %next, 4096
-      br i1 %more, label %loop, label %done
-    done:
-      ret void
-    }
-    """
     target = binding.Target.from_triple("aarch64-unknown-linux-gnu")
 
     def vectorised(machine: Any, builder: Any) -> str:
-        with binding.create_context() as context, binding.parse_assembly(source, context) as module:
+        with binding.create_context() as context, binding.parse_assembly(SCALE, context) as module:
             module.triple, module.data_layout = machine.triple, str(machine.target_data)
             builder.getModulePassManager().run(module, builder)
             return str(module)

@@ -112,25 +112,24 @@ std::unique_ptr<Options> Facts::options_of(const void* machine) const {
 // must be the same.
 bool Facts::made_for_jit(const void* machine, const void* options) const {
     static constexpr std::array<bool, 4> for_jit{false, true, true, false};
-    std::array<std::uint8_t*, for_jit.size()> made{};
+    using Made = std::unique_ptr<std::uint8_t, void (*)(void*)>;
+    std::vector<Made> made;
     std::size_t size = malloc_usable_size(const_cast<void*>(machine));
-    for (std::size_t i = 0; i < made.size(); ++i) {
-        made[i] = static_cast<std::uint8_t*>(make_like(machine, options, for_jit[i]));
-        size = made[i] == nullptr ? 0 : std::min(size, malloc_usable_size(made[i]));
+    for (const bool jit : for_jit) {
+        Made& each = made.emplace_back(nullptr, llvm_.dispose);
+        each.reset(static_cast<std::uint8_t*>(make_like(machine, options, jit)));
+        size = std::min(size, malloc_usable_size(each.get()));
     }
     const auto is_flag = [&](std::size_t at) {
         for (std::size_t i = 0; i < made.size(); ++i)
-            if (made[i][at] != for_jit[i]) return false;
+            if (made[i].get()[at] != for_jit[i]) return false;
         return true;
     };
     bool found = false;
     for (std::size_t at = sizeof(void*); at < size && !found; ++at)
         found = is_flag(at) && static_cast<const std::uint8_t*>(machine)[at] == 1;
-    found = found && llvm_.reloc_model(made[1]) == llvm_.reloc_model(machine) &&
-            llvm_.code_model(made[1]) == llvm_.code_model(machine);
-    for (void* each : made)
-        if (each != nullptr) llvm_.dispose(each);
-    return found;
+    return found && llvm_.reloc_model(made[1].get()) == llvm_.reloc_model(machine) &&
+           llvm_.code_model(made[1].get()) == llvm_.code_model(machine);
 }
 
 void* Facts::make_like(const void* machine, const void* options, bool jit) const {
@@ -138,7 +137,8 @@ void* Facts::make_like(const void* machine, const void* options, bool jit) const
     void* made = llvm_.create(
         llvm_.target(machine), llvm_.triple(machine), llvm_.cpu(machine), {features.get(), std::strlen(features.get())},
         options, {llvm_.reloc_model(machine), true}, {llvm_.code_model(machine), true}, llvm_.opt_level(machine), jit);
-    if (made != nullptr) carry(machine, made);
+    if (made == nullptr) throw std::runtime_error("LLVM makes no machine like the one in use");
+    carry(machine, made);
     return made;
 }
 

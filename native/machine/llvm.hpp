@@ -75,9 +75,9 @@ public:
     // As its maker passed them, but for what `machine` was made with from option values. For a machine that was made
     // before anybody looked.
     std::unique_ptr<Options> options_of(const void* machine) const;
-    // Whether `machine` was made for a JIT, which some targets keep and no function tells.
+    // Whether `machine` was made for a JIT, which some targets keep and no function tells. Throws as `make_like` does.
     bool made_for_jit(const void* machine, const void* options) const;
-    // A machine like `machine`, made now. Null if LLVM makes none.
+    // A machine like `machine`, made now. Throws std::runtime_error if LLVM makes none.
     void* make_like(const void* machine, const void* options, bool jit) const;
     // Has `to` be as verbose as `from`, which can be set at any time.
     void carry(const void* from, void* to) const;

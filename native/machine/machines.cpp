@@ -5,7 +5,6 @@
 
 #include <exception>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,7 +79,6 @@ Taken take(void* original, const view::Context* context) {
         throw;
     }
     thread.making = false;
-    if (taken.machine == nullptr) throw std::runtime_error("LLVM makes no machine like the one in use");
     return taken;
 }
 
@@ -111,10 +109,18 @@ void end(const void* machine) noexcept {
     for (void* variant : pool.remove(machine)) facts->llvm().dispose(variant);
 }
 
+// LLVM worked with it under values that are not its own.
+void spoil(const void* machine) noexcept {
+    try {
+        pool.forget_where(machine);
+    } catch (const std::exception&) {  // memory
+    }
+}
+
 void give_back() noexcept {
     for (const Taken& each : std::exchange(thread.taken, {})) {
         if (each.machine == each.original) {
-            if (!each.kept) pool.forget_where(each.original);
+            if (!each.kept) spoil(each.original);
             continue;
         }
         void* left = each.machine;
@@ -148,6 +154,7 @@ void* in_force(void* machine) noexcept {
         return answer;
     } catch (const std::exception& error) {
         tell_cannot_make(error.what());
+        spoil(original_of(machine));
         return machine;
     }
 }

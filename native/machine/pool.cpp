@@ -60,11 +60,12 @@ bool Pool::made_in(const void* machine, const std::string& key) noexcept {
     return found == known_.end() ? key == outside : found->second.key == key;
 }
 
-void Pool::forget_where(const void* machine) noexcept {
+void Pool::forget_where(const void* machine) {
     const std::lock_guard lock(mutex_);
-    const auto found = known_.find(machine);
-    if (found == known_.end() || found->second.key == outside) return;
-    found->second.key.reset();
+    Known& known = known_.try_emplace(machine, Known{outside, nullptr, std::nullopt}).first->second;
+    count(known, -1);
+    known.key.reset();
+    count(known, 1);
 }
 
 std::pair<std::shared_ptr<const Options>, std::optional<bool>> Pool::how_made(const void* machine) {

@@ -31,8 +31,8 @@ public:
     // True if the machine itself is the one for the values of that key. Of a machine that nobody saw begin, it is the
     // one for what is process-wide.
     bool made_in(const void* machine, const std::string& key) noexcept;
-    // From now on it is not.
-    void forget_where(const void* machine) noexcept;
+    // From now on it is not the one for any values.
+    void forget_where(const void* machine);
     bool any_made_inside() const noexcept { return made_inside_.load(std::memory_order_relaxed) > 0; }
 
     // What its maker passed, as far as that is known, and whether it was for a JIT.

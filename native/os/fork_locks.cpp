@@ -5,6 +5,10 @@
 #include <pthread.h>
 
 #include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 
 namespace optctx::os {
@@ -83,6 +87,33 @@ private:
     ForkSafeMutex* first_ = nullptr;
     std::array<void (*)() noexcept, 4> repairs_{};
 };
+
+#ifdef OPTCTX_CHECK_RANKS
+namespace {
+
+// In the order of Rank.
+constexpr const char* names[] = {"compiling", "watchers", "audits",   "audit",       "code",    "turns",
+                                 "gate",      "changes",  "contexts", "handlers",    "parsing", "storage",
+                                 "debugging", "captures", "bindings", "activations", "copies",  "machines",
+                                 "abandoned", "orphans",  "readers"};
+
+thread_local std::uint32_t held = 0;  // a bit for each rank: no thread holds two locks of one
+
+}  // namespace
+
+void ForkSafeMutex::check_rank() const noexcept {
+    const auto rank = static_cast<unsigned>(rank_);
+    if (held >> rank == 0) return;
+    const auto highest = static_cast<std::size_t>(std::bit_width(held)) - 1;
+    std::fprintf(stderr, "optctx: a thread that holds the lock '%s' takes the lock '%s', which comes before it\n",
+                 names[highest], names[rank]);
+    std::abort();
+}
+
+void ForkSafeMutex::note_taken() const noexcept { held |= std::uint32_t{1} << static_cast<unsigned>(rank_); }
+
+void ForkSafeMutex::note_given() const noexcept { held &= ~(std::uint32_t{1} << static_cast<unsigned>(rank_)); }
+#endif
 
 ForkSafeMutex::ForkSafeMutex(Rank rank) : rank_(rank) { ForkLocks::get().enrol(*this); }
 

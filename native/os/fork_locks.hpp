@@ -15,6 +15,7 @@ namespace optctx::os {
 enum class Rank : std::uint8_t {
     compiling,    // which objects of LLVM's are in use
     watchers,     // of process-wide values
+    audits,       // whose block the audit is
     audit,        // starting and stopping an audit
     code,         // changing LLVM's instructions and tables
     turns,        // whose turn it is (view/turns.cpp)
@@ -47,18 +48,22 @@ public:
 
     void lock() {
         if (in_repair()) return;
+        check_rank();
         mutex_.lock();
+        note_taken();
         owner_.store(this_thread(), std::memory_order_relaxed);
     }
     bool try_lock() {
         if (in_repair()) return true;
         if (!mutex_.try_lock()) return false;
+        note_taken();
         owner_.store(this_thread(), std::memory_order_relaxed);
         return true;
     }
     void unlock() {
         if (in_repair()) return;
         owner_.store(nullptr, std::memory_order_relaxed);
+        note_given();
         mutex_.unlock();
     }
 
@@ -69,6 +74,17 @@ private:
     static const void* this_thread() noexcept { return __builtin_thread_pointer(); }
     // In the child, where the repairs run with every mutex held.
     static bool in_repair() noexcept { return repairing_.load(std::memory_order_relaxed); }
+
+#ifdef OPTCTX_CHECK_RANKS
+    // Ends the process, naming both locks, if the calling thread holds one of the same or a higher rank.
+    void check_rank() const noexcept;
+    void note_taken() const noexcept;
+    void note_given() const noexcept;
+#else
+    void check_rank() const noexcept {}
+    void note_taken() const noexcept {}
+    void note_given() const noexcept {}
+#endif
 
     static inline std::atomic<bool> repairing_{false};
 

@@ -17,12 +17,13 @@ from optctx.image.freeing import order_arguments, order_freeing
 
 __all__ = ["forget_problems", "raise_problems", "tell", "when_returning"]
 
-# llvmlite's functions that run passes, emit, or compile, and the one that sets options.
+# llvmlite's functions that run passes, emit, compile, or ask for a layout, and the one that sets options.
 _FUNCTIONS = (
     "LLVMPY_SetCommandLine",
     "LLVMPY_RunNewModulePassManager",
     "LLVMPY_RunNewFunctionPassManager",
     "LLVMPY_TargetMachineEmitToMemory",
+    "LLVMPY_CreateTargetMachineData",
     "LLVMPY_FinalizeObject",
     "LLVMPY_GetFunctionAddress",
     "LLVMPY_LLJIT_Link",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from optctx._native import AuditReport, Role, Seen, demangle, start_audit, stop_audit
+from optctx._native import AuditBase, AuditReport, Role, Seen, Space, demangle
 from optctx.engine.attach import Engine, attach
 from optctx.errors import AuditError
 
-__all__ = ["Access", "Audit", "audit"]
+__all__ = ["Access", "Audit", "AuditBlock", "audit"]
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,50 @@ class Audit:
     pages: int = 0
 
 
-@contextmanager
-def audit() -> Iterator[Audit]:
-    """Watches every access to LLVM's own option storage until the block ends; yields what was seen.
+class AuditBlock(AuditBase):
+    """The block that `audit()` returns. Starting and ending the audit are one native step each."""
+
+    _engine: Engine | None = None
+    _space: Space
+    _audit: Audit
+
+    if TYPE_CHECKING:
+
+        def __enter__(self) -> Audit: ...
+
+    def _prepare(self) -> Audit:
+        """Called by `__enter__`: everything but the start."""
+        if self._engine is not None:
+            raise AuditError("cannot enter this audit again: it was entered before; call audit() again")
+        engine = attach()
+        if not engine.way.intercepts:
+            raise AuditError(
+                f"cannot start an audit: threads take turns at LLVM's own storage in this process "
+                f"({engine.choice.reason}), so every access goes there"
+            )
+        self._engine, self._space, self._audit = engine, engine.space, Audit()
+        return self._audit
+
+    def _cannot_start(self, why: str) -> AuditError:
+        self._engine = None
+        return AuditError(f"cannot start an audit: {why}; nothing was changed")
+
+    def _cannot_stop(self) -> AuditError:
+        return AuditError("cannot end the audit: it is not on")
+
+    def _finish(self, report: AuditReport, failed: bool) -> None:
+        """Called by `__exit__`, when the audit has ended."""
+        assert self._engine is not None
+        _fill(self._audit, self._engine, report)
+        if not report.complete and not failed:
+            raise AuditError(
+                "the audit may have missed accesses: they were too many, or a page could not be protected "
+                "again"
+            )
+
+
+def audit() -> AuditBlock:
+    """Watches every access to LLVM's own option storage until the block ends; `with` gives what was seen.
 
     Reaches every thread, and slows down whatever touches the pages that hold options. Use it with one
     compiling thread: while an access of one thread is let through, what another does on the same page is not
@@ -62,26 +102,7 @@ def audit() -> Iterator[Audit]:
     Raises AuditError, with nothing changed, while another audit is on or where pages cannot be protected; at
     the end of the block, with everything put back, if accesses may have been missed.
     """
-    engine = attach()
-    if not engine.way.intercepts:
-        raise AuditError(
-            f"cannot start an audit: threads take turns at LLVM's own storage in this process "
-            f"({engine.choice.reason}), so every access goes there"
-        )
-    try:
-        start_audit(engine.space)
-    except RuntimeError as error:
-        raise AuditError(f"cannot start an audit: {error}; nothing was changed") from error
-    seen = Audit()
-    try:
-        yield seen
-    finally:
-        report = stop_audit()
-        _fill(seen, engine, report)
-    if not report.complete:
-        raise AuditError(
-            "the audit may have missed accesses: they were too many, or a page could not be protected again"
-        )
+    return AuditBlock()
 
 
 def _fill(audit: Audit, engine: Engine, report: AuditReport) -> None:

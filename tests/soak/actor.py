@@ -14,8 +14,9 @@ from llvmlite import binding
 
 from optctx import CompileCache, OptionContext
 from optctx.fresh import Result, compile_job
+from tests.ir_texts import X86
 from tests.soak.answers import Answers, job
-from tests.soak.inputs import MODULES, SETS, TRIPLE, by_llvmlite, key_of
+from tests.soak.inputs import MODULES, SETS, by_llvmlite, key_of
 
 __all__ = ["Actor", "Operation", "Shared", "WrongError", "context_of", "expect"]
 
@@ -112,4 +113,4 @@ def context_of(options: Options, **how: Any) -> OptionContext:
 
 
 def new_machine() -> Any:
-    return binding.Target.from_triple(TRIPLE).create_target_machine(opt=2, codemodel="default")
+    return binding.Target.from_triple(X86).create_target_machine(opt=2, codemodel="default")

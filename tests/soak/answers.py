@@ -9,13 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from optctx.fresh import FreshProcess, Job, Result
-from tests.soak.inputs import MODULES, PASSES, TRIPLE, Key, cases
+from tests.ir_texts import X86
+from tests.soak.inputs import MODULES, PASSES, Key, cases
 
 __all__ = ["Answers", "job", "known_answers"]
 
 
 def job(name: str) -> Job:
-    return Job(MODULES[name], PASSES, triple=TRIPLE, emit="assembly")
+    return Job(MODULES[name], PASSES, triple=X86, emit="assembly")
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ def known_answers() -> Answers:
     """Raises RuntimeError where a fresh process gives no code."""
     with FreshProcess() as fresh, ThreadPoolExecutor(4) as pool:
         wanted = list(cases())
-        jobs = [Job(MODULES[name], PASSES, key, TRIPLE, emit="assembly") for name, key in wanted]
+        jobs = [Job(MODULES[name], PASSES, key, X86, emit="assembly") for name, key in wanted]
         passes = dict(zip(wanted, pool.map(fresh.compile, jobs), strict=True))
     for case, result in passes.items():
         if result.error is not None:

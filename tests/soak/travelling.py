@@ -9,37 +9,20 @@ from llvmlite import binding
 
 import optctx
 from optctx import ContextMismatchError, OptctxError, OptionContext, check_link, emit_assembly, stamp
+from tests.ir_texts import COUNTED, UNROLL, X86, counted
 from tests.soak.actor import Actor, WrongError, context_of, expect, new_machine
-from tests.soak.inputs import MODULES, PASSES, TRIPLE
+from tests.soak.inputs import MODULES, PASSES
 
 __all__ = ["attributes", "bindings", "cached", "errors", "garbage", "jit", "links", "machines", "mismatches"]
 
-COUNTED = """
-define void @{name}(ptr %out) {attribute} {{
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %to = getelementptr i64, ptr %out, i64 %i
-  store volatile i64 %i, ptr %to
-  %next = add nuw nsw i64 %i, 1
-  %more = icmp ult i64 %next, 840
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}}
-"""
-UNROLL = "function(loop-unroll)"
 
-
-def counted(name: str, count: object = None) -> str:
-    attribute = "" if count is None else f'"optctx"="-unroll-count={count}"'
-    return COUNTED.format(name=name, attribute=attribute)
+def unrolling(name: str, count: object) -> str:
+    return counted(name, f'"optctx"="-unroll-count={count}"')
 
 
 def parsed(name: str, llvm_context: Any) -> Any:
     module = binding.parse_assembly(MODULES[name], llvm_context)
-    module.triple = TRIPLE
+    module.triple = X86
     return module
 
 
@@ -71,7 +54,7 @@ def bindings(actor: Actor) -> None:
 
 def mismatches(actor: Actor) -> None:
     llvm_context = binding.create_context()
-    module = binding.parse_assembly(counted("count"), llvm_context)
+    module = binding.parse_assembly(COUNTED, llvm_context)
     OptionContext({"unroll-count": 4}).bind(llvm_context, on_mismatch="error")
     try:
         with context_of({"unroll-count": "3"}):
@@ -85,7 +68,7 @@ def mismatches(actor: Actor) -> None:
 
 def attributes(actor: Actor) -> None:
     first, second = actor.rng.choice((2, 3, 4, 5)), actor.rng.choice((6, 7, 8))
-    text = counted("a", first) + counted("b", second) + counted("c")
+    text = unrolling("a", first) + unrolling("b", second) + counted("c")
     module = binding.parse_assembly(text, binding.create_context())
     with actor.inside({"unroll-count": "10"}):
         optctx.attach(attributes="error")  # detaching ends it, and is refused for now
@@ -96,7 +79,7 @@ def attributes(actor: Actor) -> None:
 
 def errors(actor: Actor) -> None:
     """Errors from inside LLVM, in cycles that hold what they were raised about."""
-    module = binding.parse_assembly(counted("bad", "x"), binding.create_context())
+    module = binding.parse_assembly(unrolling("bad", "x"), binding.create_context())
     work = [
         lambda: optctx.run_passes(module, UNROLL),
         lambda: optctx.run_passes(module, "no-such-pass"),
@@ -170,7 +153,7 @@ def links(actor: Actor) -> None:
 def cached(actor: Actor) -> None:
     options, name = actor.options(), actor.module()
     with context_of(options):
-        result = actor.shared.cache.compile(MODULES[name], PASSES, triple=TRIPLE, emit="assembly")
+        result = actor.shared.cache.compile(MODULES[name], PASSES, triple=X86, emit="assembly")
     actor.judge_code(result.code.decode(), name, options)
 
 

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-import traceback
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from types import FrameType
@@ -21,6 +20,7 @@ from llvmlite.binding import ffi
 import optctx
 from optctx import OptionContext, ScopeError, current, drift, propagating
 from optctx.fresh import Job, Result, compile_job
+from tests.forking import run_and_end
 from tests.soak.actor import Actor, Operation, WrongError, context_of, expect
 from tests.soak.answers import job
 from tests.soak.scoping import exceptions, generators, lookups, recording, scopes
@@ -95,20 +95,16 @@ def forks(actor: Actor) -> None:
     with ffi.lib._lock:
         pid = os.fork()
     if not pid:
-        status = 1
-        try:
-            actor.child = actor.main = True
-            for _ in range(actor.rng.randrange(1, 5)):
-                actor.rng.choice(BESIDE)(actor)
-            status = 0
-        except BaseException:  # nobody else would say what went wrong
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(status)
+        run_and_end(lambda: in_child(actor))
     status = waited(pid)
     expect(status == 0, f"a child of fork ended with status {status}")
     actor.check()
+
+
+def in_child(actor: Actor) -> None:
+    actor.child = actor.main = True
+    for _ in range(actor.rng.randrange(1, 5)):
+        actor.rng.choice(BESIDE)(actor)
 
 
 def waited(pid: int) -> int:
