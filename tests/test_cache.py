@@ -100,6 +100,20 @@ def test_a_function_attribute_counts_with_what_it_inherits(cache: CompileCache) 
         assert cache.misses == misses + 1
 
 
+@pytest.mark.redirected
+def test_whether_attributes_count_and_what_they_may_set_is_part_of_the_key(cache: CompileCache) -> None:
+    attributed = COUNTED.replace("@count(ptr %out) {", '@count(ptr %out) "optctx"="-unroll-count=4" {')
+    seen = []
+    for mode, trust in (("ignore", ["tuning"]), ("error", ["tuning"]), ("warn", ["output"]), ("ignore", ["output"])):
+        optctx.attach(attributes=mode, trust=trust)  # type: ignore[arg-type]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optctx.UntrustedOptionWarning)
+            seen.append(unrolled(cache, attributed))
+    optctx.attach(attributes="ignore", trust=["tuning"])
+    assert seen[0] == seen[2] == seen[3] != seen[1]
+    assert counts(cache) == (1, 3)
+
+
 def test_the_content_of_a_file_that_an_option_names_counts(cache: CompileCache, tmp_path: Path) -> None:
     names = tmp_path / "public"
     seen = []

@@ -165,6 +165,7 @@ void start(const view::Space& space) {
 Report stop() {
     const std::lock_guard lock(mutex);
     Session* audit = session.load();
+    if (audit == nullptr) throw AuditError("no audit is on in this process");
     active = false;
     wait_for_handlers();
     if (!audit->watched.open()) audit->failed = true;

@@ -109,7 +109,8 @@ class CompileCache:
         """The module compiled under the option values of this thread; it is not changed itself.
 
         `module`: one of llvmlite's, or IR as text or bitcode. It is parsed into an LLVMContext of its own, so
-        contexts that are bound do not count; attributes of functions do. `passes` as for `run_passes`;
+        contexts that are bound do not count; attributes of functions do, where
+        they count at all (`optctx.attach`). `passes` as for `run_passes`;
         `triple`, `cpu`, `features`, `opt_level` and `emit` as in the fields of `Result`: "object" and
         "assembly" give `code`, "ir" gives `ir`. Any number of threads may call at once.
 

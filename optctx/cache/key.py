@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from optctx._native import Context
+from optctx.context.attributes import attributes_policy
 from optctx.engine.attach import Engine
 from optctx.records.states import changed_options, process_states, state_under, value_under
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Situation", "input_key"]
 
-_FORMAT = 2  # of keys and of entries
+_FORMAT = 3  # of keys and of entries
 _PIECE = 1 << 20  # bytes of a file that are in memory at once
 
 
@@ -31,6 +32,7 @@ def input_key(engine: Engine, job: Job) -> str:
     fields.pop("options")  # the context's business
     text = source if isinstance(source, bytes) else source.encode()
     parts = [_FORMAT, engine.image.build_id, binding.get_process_triple(), process_states(engine), fields]
+    parts.append(attributes_policy())  # of which functions compile under options of their own
     return _digest([*parts, type(source).__name__, hashlib.sha256(text).hexdigest()])
 
 
