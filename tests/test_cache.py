@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from llvmlite import binding
 from support import CALLS, COUNTED, SCALE, X86, run_python
 
+import optctx
 from optctx import CompileCache, OptctxError, OptionContext
 from optctx.fresh import FreshProcess, Job, Result, compile_job
 
@@ -104,7 +106,12 @@ def test_a_function_attribute_counts_with_what_it_inherits(cache: CompileCache) 
 def test_whether_attributes_count_and_what_they_may_set_is_part_of_the_key(cache: CompileCache) -> None:
     attributed = COUNTED.replace("@count(ptr %out) {", '@count(ptr %out) "optctx"="-unroll-count=4" {')
     seen = []
-    for mode, trust in (("ignore", ["tuning"]), ("error", ["tuning"]), ("warn", ["output"]), ("ignore", ["output"])):
+    for mode, trust in (
+        ("ignore", ["tuning"]),
+        ("error", ["tuning"]),
+        ("warn", ["output"]),
+        ("ignore", ["output"]),
+    ):
         optctx.attach(attributes=mode, trust=trust)  # type: ignore[arg-type]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optctx.UntrustedOptionWarning)
