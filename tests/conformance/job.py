@@ -137,7 +137,7 @@ def _compile(job: Job, machines: Machines) -> bytes:
             return emit_assembly(module, machine).encode()
 
 
-@lru_cache(64)
+@lru_cache(256)
 def source(path: str) -> str:
     """The text of a file, which later calls need not open."""
     return Path(path).read_text(errors="replace")

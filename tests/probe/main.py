@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from optctx import Option, registry
 from tests.conformance.job import Job, compile_job, initialise, source
 from tests.probe.jobs import jobs, read_by_jobs
+from tests.probe.llvm_tests import findings_of_tests, tuning_jobs
 from tests.probe.values import accepted_values, hostile_values
 from tests.probe.watching import Case, Finding, findings
 
@@ -26,6 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = _parser().parse_args(argv)
     initialise()
+    if arguments.llvm_tests:
+        return _llvm_tests(arguments.llvm_tests)
     known = registry()
     names = arguments.names or [
         name
@@ -55,8 +58,27 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=6, metavar="N", help="compilations with each value (6)")
     parser.add_argument("--step", type=int, default=1, metavar="N", help="takes only every N-th compilation")
     parser.add_argument("--accepted", action="store_true", help="only values that modules may set")
+    parser.add_argument(
+        "--llvm-tests",
+        nargs="+",
+        metavar="FOLDER",
+        help="the commands of LLVM's own tests instead (Transforms)",
+    )
     parser.add_argument("--json", metavar="FILE", default="/dev/null", help="where the findings go")
     return parser
+
+
+def _llvm_tests(folders: Sequence[str]) -> int:
+    found = tuning_jobs(folders)
+    print(f"{len(found)} commands whose options modules may set", flush=True)
+    compile_job(found[0].bare())  # no child imports anything
+    wrong = 0
+    for finding in findings_of_tests(found):
+        wrong += 1
+        words = " ".join(finding.words.split())[:200]
+        print(f"{finding.case.job.where} {finding.case.job.options}: {finding.how} {words}", flush=True)
+    print(f"{wrong} findings")
+    return int(wrong > 0)
 
 
 def _candidates(step: int) -> list[Job]:

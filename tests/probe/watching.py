@@ -24,11 +24,12 @@ _BEGUN, _PRINTED = range(2)
 
 @dataclass(frozen=True)
 class Case:
-    """One compilation, under one option or none (an empty name)."""
+    """One compilation, under one option, none (an empty name), or those of the job itself."""
 
     name: str
     value: str
     job: Job
+    own: bool = False  # the job's options
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,10 @@ def _work(cases: Sequence[Case], send: int, streams: int) -> NoReturn:
 
 def _compile(case: Case) -> None:
     try:
-        context = OptionContext({case.name: case.value} if case.name else {}, base="defaults")
+        if case.own:
+            context = OptionContext.from_args(case.job.options, base="defaults")
+        else:
+            context = OptionContext({case.name: case.value} if case.name else {}, base="defaults")
     except OptctxError:
         return  # LLVM's parser refuses the value
     with context:
