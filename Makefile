@@ -38,6 +38,7 @@ fuzz: $(VENV)/.built
 # Every option with hostile values, wherever LLVM reads it: what modules may set does nothing but tune (two hours).
 probe: $(VENV)/.built
 	$(BIN)/python -m tests.probe
+	$(BIN)/python -m tests.probe --llvm-tests Transforms CodeGen
 
 # Random operations on threads, in forks, under signals and faults, against known answers: make soak MINUTES=60 SEED=1
 # OPTIONS='--without forks' leaves kinds of operations out; .venv/bin/python -m tests.soak --help lists them.
