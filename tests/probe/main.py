@@ -6,6 +6,7 @@ import argparse
 import functools
 import json
 import multiprocessing
+import random
 from collections.abc import Callable, Iterator, Sequence
 
 from optctx import Option, registry
@@ -42,7 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     values = accepted_values if arguments.accepted else hostile_values
     wrong = 0
     with open(arguments.json, "w") as out:
-        for finding in _findings(names, readers, arguments.jobs, values):
+        chosen = _choose(names, readers, arguments.jobs, random.Random(arguments.seed))
+        for finding in _findings(names, chosen, values):
             out.write(json.dumps(_plain(finding)) + "\n")
             out.flush()
             if _accepted(finding.case):
@@ -57,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("names", nargs="*", help="options (default: all that can be scoped)")
     parser.add_argument("--jobs", type=int, default=6, metavar="N", help="compilations with each value (6)")
     parser.add_argument("--step", type=int, default=1, metavar="N", help="takes only every N-th compilation")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the choice of compilations (0)")
     parser.add_argument("--accepted", action="store_true", help="only values that modules may set")
     parser.add_argument(
         "--llvm-tests",
@@ -90,11 +93,21 @@ def _candidates(step: int) -> list[Job]:
     return candidates
 
 
-def _findings(
-    names: Sequence[str], readers: dict[str, list[Job]], count: int, values: Values
-) -> Iterator[Finding]:
+def _choose(
+    names: Sequence[str], readers: dict[str, list[Job]], count: int, chance: random.Random
+) -> dict[str, list[Job]]:
+    """For each option some of the jobs that read it, as different in target and pipeline as there are."""
+    chosen = {}
+    for name in names:
+        found = readers.get(name, [])
+        shuffled = chance.sample(found, len(found))
+        kinds = {(job.triple, job.passes, job.opt_level): job for job in shuffled}
+        chosen[name] = list(dict.fromkeys([*kinds.values(), *shuffled]))[:count]
+    return chosen
+
+
+def _findings(names: Sequence[str], chosen: dict[str, list[Job]], values: Values) -> Iterator[Finding]:
     # Processes, because what is no main thread has the C library open a file when it gives memory back.
-    chosen = {name: _different(readers.get(name, []), count) for name in names}
     probe = functools.partial(_probe, readers=chosen, values=values)
     with multiprocessing.get_context("fork").Pool() as processes:
         for found in processes.imap(probe, names):
@@ -105,17 +118,6 @@ def _probe(name: str, readers: dict[str, list[Job]], values: Values) -> list[Fin
     return list(
         findings([Case(name, value, job) for job in readers[name] for value in values(registry()[name])])
     )
-
-
-def _different(found: list[Job], count: int) -> list[Job]:
-    """Some of the jobs, as different in target and pipeline as there are."""
-    kinds: dict[tuple[str, str, int], Job] = {}
-    for job in found:
-        kinds.setdefault((job.triple, job.passes, job.opt_level), job)
-    distinct = list(kinds.values())
-    step = max(1, len(distinct) // count)
-    chosen = distinct[::step][:count]
-    return chosen + [job for job in found if job not in chosen][: count - len(chosen)]
 
 
 def _surviving(candidates: list[Job]) -> Iterator[Job]:
