@@ -1,8 +1,8 @@
 """A process that the kernel ends as soon as it reaches outside: seccomp(2), for good and for its children.
 
 A compilation may compute, allocate memory, and read and write files that are open already. Whatever opens or
-changes a file, starts a program, maps code, talks to the network or signals another process ends with SIGSYS,
-before it has happened.
+changes a file, starts a program or a thread, maps code, talks to the network or signals another process ends
+with SIGSYS, before it has happened. So does whatever makes a child, which would otherwise end alone.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import platform
 import signal
 import struct
 import sys
+from collections.abc import Collection
 
 __all__ = ["FORBIDDEN", "confine"]
 
 # Of x86-64 (asm/unistd_64.h).
 FORBIDDEN = {
     "open": 2, "openat": 257, "openat2": 437, "creat": 85, "open_by_handle_at": 304,
-    "execve": 59, "execveat": 322, "fork": 57, "vfork": 58,
+    "execve": 59, "execveat": 322, "fork": 57, "vfork": 58, "clone": 56, "clone3": 435,
     "socket": 41, "connect": 42, "sendto": 44, "sendmsg": 46, "bind": 49,
     "rename": 82, "renameat": 264, "renameat2": 316, "mkdir": 83, "mkdirat": 258, "rmdir": 84,
     "link": 86, "linkat": 265, "unlink": 87, "unlinkat": 263, "symlink": 88, "symlinkat": 266,
@@ -40,16 +41,17 @@ _X32 = 0x40000000
 _PROT_EXEC = 4
 
 
-def confine() -> None:
+def confine(allowed: Collection[str] = ()) -> None:
     """From now on, and for good, a forbidden system call is a SIGSYS instead, which ends this process.
 
-    A Python stack of the call goes to standard error. Raises OSError.
+    `allowed`: names of FORBIDDEN that are not forbidden. A Python stack of the call goes to standard error.
+    Raises OSError.
     """
     if platform.machine() != "x86_64":
         raise OSError("the numbers of system calls are those of x86-64")
     faulthandler.register(signal.SIGSYS, sys.__stderr__, all_threads=False, chain=True)
     library = ctypes.CDLL(None, use_errno=True)
-    code = _program()
+    code = _program(sorted(number for name, number in FORBIDDEN.items() if name not in allowed))
     body = ctypes.create_string_buffer(b"".join(code), len(code) * 8)
     program = struct.pack("@HxxxxxxQ", len(code), ctypes.addressof(body))
     for arguments in (
@@ -61,9 +63,8 @@ def confine() -> None:
             raise OSError(failed, os.strerror(failed))
 
 
-def _program() -> list[bytes]:
+def _program(numbers: list[int]) -> list[bytes]:
     """Classic BPF (linux/filter.h): instructions of 8 bytes, jumps relative to the next one."""
-    numbers = sorted(FORBIDDEN.values())
     to_kill = 2 + len(_MAP_EXECUTABLE) + 3  # instructions from the end of the list of numbers
     code = [
         _op(_LOAD, _ARCH),
