@@ -2,33 +2,48 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import os
 import pathlib
+import re
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+from random import Random
+from typing import Any
 
 import pytest
 from support import run_python
 
 from optctx.errors import OptctxError
 from tests.fuzz.case import Case
+from tests.fuzz.confined import Limits
+from tests.fuzz.hunt import Hunt
 from tests.fuzz.watched import Watched
 
 ROOT = pathlib.Path(__file__).parent.parent
 CASES = 400
 
 
-def test_a_short_run_finds_nothing() -> None:
-    command = [sys.executable, "-W", "error", "-m", "tests.fuzz", "--seed", "7", "--cases", str(CASES)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+def short_run(target: str, cases: int, seed: int = 7) -> dict[str, int]:
+    """What it counts; it must find nothing."""
+    command = [sys.executable, "-W", "error", "-m", "tests.fuzz", "--target", target]
+    more = ["--seed", str(seed), "--cases", str(cases)]
+    done = subprocess.run([*command, *more], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     words = done.stdout.split()
     numbers = {name.strip(","): int(number) for number, name in pairwise(words) if number.isdigit()}
-    assert numbers["cases"] == CASES
+    assert numbers["cases"] == cases
+    return numbers
+
+
+def test_a_short_run_finds_nothing() -> None:
+    numbers = short_run("options", CASES)
     assert numbers["contexts"] > CASES // 4
     assert numbers["compilations"] > CASES // 20
 
@@ -86,7 +101,7 @@ def find(fault: str, when: str) -> None:
     For a process of its own, which it leaves attached and faulty.
     """
     from tests.fuzz import case as module
-    from tests.fuzz.main import Fuzzer
+    from tests.fuzz.options import Fuzzer
 
     make = module._make
     wrong: Callable[[Case], None] = globals()[fault]
@@ -132,3 +147,152 @@ def test_a_hang_is_found() -> None:
 
 def test_an_error_of_ours_is_nothing_to_find() -> None:
     assert run_python("import sys, test_fuzz; test_fuzz.find(*sys.argv[1:])", "refusing", "-") == ""
+
+
+def test_a_short_run_on_modules_finds_nothing() -> None:
+    numbers = short_run("modules", 75)
+    assert numbers["compiled"] > 25
+    assert numbers["refused"] + numbers["warned"] > 5
+
+
+def test_a_short_run_on_stamps_finds_nothing() -> None:
+    numbers = short_run("stamps", 100)
+    assert numbers["compiled"] > 10
+    assert numbers["refused"] > 25
+
+
+def test_a_short_run_on_caches_finds_nothing() -> None:
+    numbers = short_run("caches", 100)
+    assert numbers["compiled"] > 5
+    assert numbers["warned"] > 25
+
+
+class Numbers:
+    """A target of numbers, which goes wrong where 13 is among them."""
+
+    name = "numbers"
+    limits = Limits(0.5)
+
+    def __init__(self, fault: Callable[[], object], stock: Callable[[], object] = lambda: None) -> None:
+        self.faults = {"hostile": fault, "stock": stock}
+        self.seen: set[int] = set()
+
+    def prepare(self) -> None:
+        pass
+
+    def make(self, random: Random) -> tuple[str, ...]:
+        return ("hostile", *(str(random.randrange(50)) for _ in range(8)))
+
+    def perform(self, case: tuple[str, ...]) -> str:
+        self.seen.update(map(int, case[1:]))
+        if "13" in case:
+            self.faults[case[0]]()
+        return "compiled"
+
+    def stock(self, case: tuple[str, ...]) -> tuple[str, ...]:
+        return ("stock", *case[1:])
+
+    def smaller(self, case: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        yield from (case[:at] + case[at + 1 :] for at in range(1, len(case)))
+
+    def words(self, case: tuple[str, ...]) -> str:
+        return " ".join(case)
+
+    def program(self, case: tuple[str, ...]) -> str:
+        return f"run{case}"
+
+    def avoid(self, case: tuple[str, ...]) -> None:
+        pass
+
+
+def crash() -> None:
+    ctypes.string_at(0)
+
+
+FAULTS: dict[str, tuple[Callable[[], object], str]] = {
+    "writes a file": (lambda: pathlib.Path("written").touch(), "reaches outside"),
+    "reads a file": (lambda: os.open("/etc/passwd", os.O_RDONLY), "reaches outside"),
+    "starts a program": (lambda: os.posix_spawn("/bin/true", ["true"], {}), "reaches outside"),
+    "loads a library": (lambda: ctypes.CDLL("./plugin.so"), "reaches outside"),
+    "maps code": (lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_EXEC | mmap.PROT_READ), "reaches outside"),
+    "connects": (socket.socket, "reaches outside"),
+    "prints": (lambda: os.write(2, b"words"), "prints; prints 'words'"),
+    "crashes": (crash, "dies of SIGSEGV"),
+    "aborts": (os.abort, "dies of SIGABRT"),
+    "exits": (lambda: os._exit(3), "exits with 3"),
+    "hangs": (lambda: [None for _ in iter(int, 1)], "hangs"),
+    "raises": (lambda: {}["x"], "raises KeyError: 'x'"),
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_fault_of_a_confined_case_is_found_and_made_small(
+    kind: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fault, words = FAULTS[kind]
+    hunt = Hunt(Numbers(fault))
+    hunt.run_batch(1, 25)
+    assert hunt.findings
+    for finding in hunt.findings:
+        assert finding.case == ("hostile", "13")
+        assert str(finding).startswith(f"hostile 13: {words}")
+        assert "run('hostile', '13')" in str(finding)
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_stock_llvm_does_too_is_no_finding() -> None:
+    for fault in (crash, lambda: os.write(1, b"words")):
+        hunt = Hunt(Numbers(fault, fault))
+        hunt.run_batch(1, 25)
+        assert hunt.counts["compiled"] < 25
+        assert hunt.findings == []
+    hunt = Hunt(Numbers(lambda: os.open("/", 0), lambda: os.write(1, b"words")))
+    hunt.run_batch(1, 25)
+    assert hunt.findings  # printing excuses nothing else
+
+
+def test_a_fault_after_other_cases_is_found_with_them() -> None:
+    target = Numbers(lambda: None)
+
+    def perform(case: tuple[str, ...]) -> str:
+        first = not target.seen
+        if Numbers.perform(target, case) and not first and "13" in case and case[0] == "hostile":
+            os.abort()
+        return "compiled"
+
+    target.perform = perform  # type: ignore[method-assign]
+    hunt = Hunt(target)
+    hunt.run_batch(1, 25)
+    assert hunt.findings
+    assert all(finding.before for finding in hunt.findings)
+
+
+def find_in_modules() -> None:
+    """Prints what is found if LLVM prints where an option is called something with `unroll`."""
+    from tests.fuzz import modules
+
+    translate = modules.translate
+
+    def faulty(case: Any) -> str:
+        how = translate(case)
+        if case.mode != "ignore" and how != "invalid" and any("unroll" in word for word in case.options):
+            os.write(1, b"words")
+        return how
+
+    target = modules.ModulesTarget()
+    target.prepare()
+    modules.translate = faulty  # type: ignore[assignment]
+    hunt = Hunt(target)
+    hunt.run_batch(1, 25)
+    print(hunt.findings[0].program)
+
+
+def test_a_finding_in_modules_is_one_option_and_a_program() -> None:
+    program = run_python("import test_fuzz; test_fuzz.find_in_modules()")
+    assert program.count('"optctx"="') == 1
+    assert program.count("define ") == 1
+    [options] = re.findall(r'"optctx"="(.*?)"', program)
+    assert "unroll" in options
+    assert " " not in options
+    run_python(program)

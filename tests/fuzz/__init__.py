@@ -1,4 +1,4 @@
-"""Any names and values, as mappings and as command lines: an error of ours or a context, and nothing else.
+"""Hostile input of every kind: names and values, attributes in modules, stamps, and folders of caches.
 
 python -m tests.fuzz --help
 """

@@ -3,159 +3,79 @@
 from __future__ import annotations
 
 import argparse
-import shlex
-import sys
 import time
-from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from tests.fuzz.caches import CachesTarget
+from tests.fuzz.hunt import Hunt
+from tests.fuzz.modules import ModulesTarget
+from tests.fuzz.options import options_fuzzer
+from tests.fuzz.stamps import StampsTarget
 
-from optctx.engine.attach import attach
-from optctx.fresh import FreshProcess
-from tests.fuzz.case import JOB, Case
-from tests.fuzz.inputs import cases
-from tests.fuzz.watched import Seen, Watched
-
-__all__ = ["Finding", "Fuzzer", "main"]
-
-_BATCH = 1000  # cases for each seed
-_HISTORY = 100  # cases that are named where one alone does not do it
-_MOST = 10  # findings before giving up
+__all__ = ["main"]
 
 
-class FindingError(Exception):
-    """Something that no input may do."""
+class Fuzzer(Protocol):
+    """What runs the cases of a target."""
+
+    @property
+    def findings(self) -> Sequence[object]: ...
+    def run_batch(self, number: int, count: int, /) -> None:
+        """`count` cases from seed `number`."""
+
+    def summary(self) -> str: ...
 
 
-@dataclass
-class Finding:
-    """The smallest input that was found, and what it does; `history`: what ran before, if that matters."""
+def _hunting(make: Callable[[float], Any]) -> Callable[[float], AbstractContextManager[Fuzzer]]:
+    @contextmanager
+    def hunt(seconds: float) -> Iterator[Fuzzer]:
+        target = make(seconds)
+        target.prepare()
+        yield Hunt(target)
 
-    case: Case
-    words: str
-    history: tuple[Case, ...] = ()
-
-    def __str__(self) -> str:
-        before = "".join(f"\n  after {case}" for case in self.history)
-        return f"{self.case}: {self.words}{before}"
+    return hunt
 
 
-@dataclass
-class Fuzzer:
-    """Runs cases; keeps count and what was found."""
-
-    watched: Watched
-    fresh: FreshProcess
-    findings: list[Finding] = field(default_factory=list)
-    performed: int = 0
-    made: int = 0
-    compiled: int = 0
-    _history: deque[Case] = field(default_factory=lambda: deque(maxlen=_HISTORY))
-
-    def run_batch(self, number: int, count: int) -> None:
-        """`count` cases from seed `number`; the first that is wrong is made small and becomes a finding."""
-        last: Finding | None = None
-
-        @seed(number)
-        @settings(
-            max_examples=count,
-            deadline=None,
-            database=None,
-            derandomize=False,
-            report_multiple_bugs=False,
-            phases=(Phase.generate, Phase.shrink),
-            suppress_health_check=list(HealthCheck),
-        )
-        @given(cases())
-        def check(case: Case) -> None:
-            nonlocal last
-            words = self.check(case)
-            if words:
-                last = Finding(case, words)
-                raise FindingError(words)
-
-        try:
-            check()
-        except FindingError:
-            assert last is not None
-            self.findings.append(last)
-
-    def check(self, case: Case) -> str:
-        """What is wrong with a case by itself. What is wrong only after others becomes a finding at once."""
-        was_fresh = self.watched.fresh
-        words = self._words(case, self.watched.run(case))
-        if not words or was_fresh:
-            self._history.append(case)
-            return words
-        self.watched.restart()
-        alone = self._words(case, self.watched.run(case, thoroughly=True))
-        self.watched.restart()
-        if not alone:
-            self.findings.append(Finding(case, words, tuple(self._history)))
-        self._history.clear()
-        return alone
-
-    def _words(self, case: Case, seen: Seen) -> str:
-        """What is wrong, or an empty string."""
-        self.performed += 1
-        self.made += seen.report is not None and seen.report.made
-        if seen.report is not None and seen.report.wrong:
-            return seen.report.wrong
-        if case.compile and (seen.stage == "compiling" or (seen.report and seen.report.result)):
-            self.compiled += 1
-            return self._compared(case, seen)
-        if seen.report is None:
-            return f"{seen.ended} while {seen.stage}; prints {seen.printed!r}"
-        return f"prints {seen.printed!r}" if seen.printed else ""
-
-    def _compared(self, case: Case, seen: Seen) -> str:
-        """A compilation may die, hang or print if it does so in a fresh process with these options, too."""
-        args = seen.report.args if seen.report else self._args(case)
-        wanted = self.fresh.compile(replace(JOB, options=tuple(args)))
-        stock = f"a fresh process with {shlex.join(args)!r} gives"
-        if seen.report is None:
-            if wanted.error is None:
-                return f"{seen.ended} while compiling; {stock} code. It prints {seen.printed!r}"
-            return ""
-        if wanted != seen.report.result:
-            return f"compiles to {seen.report.result!r}; {stock} {wanted!r}"
-        if bool(wanted.stderr) != bool(seen.printed):
-            return f"prints {seen.printed!r}; {stock} {wanted.stderr!r}"
-        return ""
-
-    def _args(self, case: Case) -> Sequence[str]:
-        """The arguments of a case that did not survive its compilation."""
-        seen = self.watched.run(replace(case, compile=False))
-        assert seen.report is not None
-        from optctx import OptionContext
-
-        return OptionContext(case.overrides, base="defaults", process_wide=case.process_wide).args()
+_TARGETS: dict[str, tuple[Callable[[float], AbstractContextManager[Fuzzer]], int]] = {  # cases for each seed
+    "options": (options_fuzzer, 1000),
+    "modules": (_hunting(ModulesTarget), 200),
+    "stamps": (_hunting(StampsTarget), 200),
+    "caches": (_hunting(CachesTarget), 200),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 if nothing was found, 1 if something was."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=0, help="go on for so long; 0 is --cases only")
-    parser.add_argument("--cases", type=int, default=_BATCH, help="for each seed")
+    parser.add_argument("--target", choices=(*_TARGETS, "all"), default="all", help="what is fuzzed")
+    parser.add_argument(
+        "--minutes", type=float, default=0, help="go on for so long, all targets together; 0 is --cases only"
+    )
+    parser.add_argument("--cases", type=int, help="for each seed")
     parser.add_argument("--seed", type=int, default=1, help="the first of them")
     parser.add_argument("--seconds", type=float, default=20, help="that a case may take")
+    parser.add_argument("--findings", type=int, default=10, help="of a target, before giving up on it")
     options = parser.parse_args(arguments)
-    attach()
-    sys.set_int_max_str_digits(0)  # findings are shown whole; the child has the usual limit
-    end = time.monotonic() + 60 * options.minutes
-    with FreshProcess() as fresh, Watched(options.seconds) as watched:
-        fuzzer = Fuzzer(watched, fresh)
-        number, told = options.seed, 0
-        while True:
-            fuzzer.run_batch(number, options.cases)
-            print(f"seed {number}: {fuzzer.performed} cases, {fuzzer.made} contexts", end=", ")
-            print(f"{fuzzer.compiled} compilations")
-            for finding in fuzzer.findings[told:]:
-                print(f"FOUND {finding}")
-            sys.stdout.flush()
-            told, number = len(fuzzer.findings), number + 1
-            if time.monotonic() >= end or told >= _MOST:
-                break
-    return int(bool(fuzzer.findings))
+    names = list(_TARGETS) if options.target == "all" else [options.target]
+    found = 0
+    for name in names:
+        end = time.monotonic() + 60 * options.minutes / len(names)
+        make, cases = _TARGETS[name]
+        with make(options.seconds) as fuzzer:
+            found += _run(name, fuzzer, options.seed, options.cases or cases, end, options.findings)
+    return int(found > 0)
+
+
+def _run(name: str, fuzzer: Fuzzer, seed: int, cases: int, end: float, most: int) -> int:
+    """How many findings there are, when the time has come."""
+    told = 0
+    while True:
+        fuzzer.run_batch(seed, cases)
+        print(f"{name}, seed {seed}: {fuzzer.summary()}")
+        for finding in fuzzer.findings[told:]:
+            print(f"FOUND {finding}", flush=True)
+        told, seed = len(fuzzer.findings), seed + 1
+        if time.monotonic() >= end or told >= most:
+            return told

@@ -1,0 +1,189 @@
+"""Options as they may stand in an attribute or a stamp: those that are accepted, and hostile ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+from optctx import Option, registry
+from optctx.engine.attach import attach
+from optctx.engine.machines import belongs_to_machine
+
+__all__ = ["Setting", "accepted", "garbage", "hostile", "known_value", "name_of"]
+
+_EDGES = ("0", "-1", "2147483648", "4294967295", "18446744073709551615", "1" + "0" * 40, "nan", "inf", "-inf",
+          "1e308", "0x7fffffff", "0b11", "-0", "007", "+1", " 1", "1 ", "")  # fmt: skip
+_TEXTS = ("", "x", "f", "all", "*", "f:x", "main=f", "1-2", "(", "[", "a{9999}", "%s%n", "/dev/null",
+          "/proc/self/mem", "/tmp", ".", "..", "-", "@/etc/passwd", "|id", "$(id)", "`id`", "\0",
+          "\xff")  # fmt: skip
+_ESCAPING = (
+    ("x86-lvi-load-opt-plugin", "/tmp/evil.so"), ("x86-lvi-load-opt-plugin", "evil.so"),
+    ("x86-lvi-load-dot", ""), ("x86-lvi-load-dot-only", ""), ("x86-lvi-load-dot-verify", "true"),
+    ("view-isel-dags", ""), ("view-sched-dags", "true"), ("view-slp-tree", ""), ("print-after-all", ""),
+    ("print-changed", "dot-cfg"), ("ir-dump-directory", "/tmp"), ("exec-on-ir-change", "/bin/true"),
+    ("print-changed-dot-path", "/bin/true"), ("pass-remarks-output", "/tmp/remarks"),
+    ("info-output-file", "/tmp/info"), ("stats", ""), ("debug", ""), ("debug-only", "isel"),
+    ("time-passes", ""),
+    ("cgscc-inline-replay", "/etc/passwd"), ("sample-profile-file", "/etc/passwd"),
+    ("pgo-test-profile-file", "/etc/passwd"), ("verify-dom-info", ""), ("load", "/tmp/evil.so"),
+    ("mattr", "+avx"), ("mcpu", "haswell"), ("help", ""), ("version", ""), ("print-all-options", ""),
+    ("abort-on-max-devirt-iterations-reached", ""), ("opt-bisect-limit", "3"), ("filter-print-funcs", "*"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An option and its text; None for none (-name)."""
+
+    name: str
+    text: str | None
+
+    def word(self, dashes: str = "-") -> str:
+        """As on a command line."""
+        return f"{dashes}{self.name}" + ("" if self.text is None else f"={self.text}")
+
+
+def name_of(word: str) -> str:
+    """The option of a word."""
+    return word.lstrip("-").partition("=")[0]
+
+
+def known_value(name: str) -> object:
+    """The process-wide value of an option, if there is one of that name."""
+    option = registry().get(name)
+    return None if option is None else (repr(option.value), option.occurrences)
+
+
+@cache
+def _tuning() -> list[Option]:
+    """Those that functions can set, in order of name."""
+    engine = attach()
+    return [
+        option
+        for name, option in sorted(registry().items())
+        if option.trust == "tuning"
+        and option.scope == "thread"
+        and not belongs_to_machine(engine.resolve(engine.options[name]))
+    ]
+
+
+@cache
+def _others() -> list[Option]:
+    """Those that a module may not set, by class, and those of a target machine."""
+    tuning = {option.name for option in _tuning()}
+    return [option for name, option in sorted(registry().items()) if name not in tuning]
+
+
+@cache
+def _of_architecture(prefix: str) -> list[Option]:
+    return [option for option in _tuning() if option.name.startswith(prefix)]
+
+
+_PREFIXES = {
+    "x86": "x86-", "i386": "x86-", "aarch64": "aarch64-", "arm": "arm-", "thumb": "arm-", "riscv": "riscv-",
+    "powerpc": "ppc-", "s390x": "systemz-", "amdgcn": "amdgpu-", "nvptx": "nvptx-", "wasm": "wasm-",
+    "mips": "mips-", "hexagon": "hexagon-", "loongarch": "loongarch-", "sparc": "sparc-",
+}  # fmt: skip
+
+
+def accepted(random: Random, triple: str = "") -> Setting:
+    """An option of class tuning and a value of it that belongs to the class."""
+    pool = _tuning()
+    prefix = next((own for start, own in _PREFIXES.items() if triple.startswith(start)), "")
+    if prefix and _of_architecture(prefix) and random.random() < 0.25:
+        pool = _of_architecture(prefix)
+    option = random.choice(pool)
+    return Setting(option.name, _inside(random, option))
+
+
+def hostile(random: Random) -> Setting:
+    """An option that is not accepted, or a value that is not, or nothing of the sort at all."""
+    dice = random.random()
+    if dice < 0.25:
+        name, text = random.choice(_ESCAPING)
+        return Setting(name, text or None)
+    if dice < 0.5:
+        option = random.choice(_others())
+        return Setting(option.name, random.choice((None, _value(random, option))))
+    option = random.choice(_tuning())
+    if dice < 0.75:
+        return Setting(option.name, random.choice((*_EDGES, *_TEXTS, _outside(random, option))))
+    return Setting(_misspelt(random, option.name), _inside(random, option))
+
+
+def garbage(random: Random) -> bytes:
+    """No options at all."""
+    size = random.choice((0, 1, 5, 50, 1000, 16_000, 17_000, 200_000))
+    kind = random.randrange(7)
+    if kind == 0:
+        return random.randbytes(size)
+    if kind == 1:
+        return b"-unroll-count=" + b"9" * size
+    if kind == 2:
+        return b"-" + random.choice((b"a", b"'", b'"', b"\\", b"\0", b"\xff", b"-", b" ", b"=")) * size
+    if kind == 3:
+        return b"-unroll-count=3 " * (size // 16)
+    if kind == 4:
+        return bytes(random.choice(b"-=\"'\\ \n\t\0#@,:") for _ in range(min(size, 1000)))
+    if kind == 5:
+        return "".join(chr(random.randrange(1, 0xD800)) for _ in range(min(size, 1000))).encode()
+    words = (hostile(random).word(random.choice(("", "-", "--", "---"))) for _ in range(min(size, 300)))
+    return " ".join(words).encode("utf-8", "surrogateescape")
+
+
+def _inside(random: Random, option: Option) -> str:
+    least, between, most = option.trusted_values.partition("..")
+    if not between:
+        return random.choice(least.split("|")) if least else _value(random, option)
+    dice = random.random()
+    if option.type in ("float", "double"):
+        low, high = float(least), float(most)
+        edges = [low, high, 0.0, 1.0, 0.5, 1e-300]
+        number = random.choice(edges) if dice < 0.6 else random.uniform(max(low, -1e6), min(high, 1e6))
+        return repr(min(max(number, low), high))
+    bottom, top = int(float(least)), int(float(most))
+    if dice < 0.35:
+        whole = random.choice((bottom, top, bottom + 1, top - 1))
+    elif dice < 0.65:
+        whole = random.randint(0, 40)
+    else:
+        whole = 1 << random.randrange(64)
+        whole += random.randrange(-1, whole)
+    return str(min(max(whole, bottom), top))
+
+
+def _outside(random: Random, option: Option) -> str:
+    least, between, most = option.trusted_values.partition("..")
+    if not between:
+        return random.choice((*_TEXTS, *option.choices))
+    low, high = float(least), float(most)
+    if option.type in ("float", "double"):
+        return repr(random.choice((low - 1.0, high * 1.001, high * 2, 1e300, -1e300)))
+    return str(
+        random.choice((int(low) - 1, int(high) + 1, int(high) * 2 + 1, 2**31 - 1, 2**32 - 1, 2**64 - 1))
+    )
+
+
+def _value(random: Random, option: Option) -> str:
+    if option.choices:
+        return random.choice(list(option.choices))
+    if option.type in ("bool", "boolOrDefault"):
+        return random.choice(("true", "false"))
+    if option.type in ("int", "uint", "int64", "uint64", "float", "double"):
+        return random.choice((str(random.randint(0, 100)), *_EDGES))
+    return random.choice(_TEXTS)
+
+
+def _misspelt(random: Random, name: str) -> str:
+    at = random.randrange(len(name))
+    return random.choice(
+        (
+            name[:at] + name[at + 1 :],
+            name.upper(),
+            name + "\0",
+            name + " ",
+            f"no-{name}",
+            name[:at] + "é" + name[at:],
+        )
+    )
