@@ -29,11 +29,14 @@ conformance: $(VENV)/.built
 	$(BIN)/python -m tests.conformance Transforms Analysis CodeGen
 	$(BIN)/python -m tests.conformance Transforms Analysis --poison --audit
 
-# Any names and values, against exits, crashes, hangs, prints and changes: make fuzz MINUTES=60 SEED=1000
+# Names and values, modules with hostile attributes and stamps, and folders of caches, against exits, crashes, hangs,
+# prints and changes; the kernel ends what opens, starts or loads anything: make fuzz MINUTES=60 SEED=1000
+# FUZZ='--target modules' fuzzes one of them, SANITIZER=address (or undefined, thread) the code built under a sanitizer.
 MINUTES ?= 10
 SEED ?= 1
-fuzz: $(VENV)/.built
-	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
+fuzz: $(if $(SANITIZER),build/$(SANITIZER)/.made,$(VENV)/.built)
+	$(if $(SANITIZER),$(SANITIZED) build/$(SANITIZER)/bin,$(BIN))/python -m tests.fuzz \
+	  --minutes $(MINUTES) --seed $(SEED) $(FUZZ)
 
 # Every option with hostile values, wherever LLVM reads it: what modules may set does nothing but tune (two hours).
 probe: $(VENV)/.built
@@ -46,17 +49,17 @@ soak: $(VENV)/.built
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED) $(OPTIONS)
 
 # The tests with the native code built under a sanitizer: make sanitize SANITIZER=address (or undefined, thread).
-SANITIZER ?= address
-RUNTIME = $(shell $(CXX) -print-file-name=lib$(subst address,asan,$(subst undefined,ubsan,$(subst thread,tsan,$(SANITIZER)))).so)
-sanitize: build/$(SANITIZER)/.made
-	LD_PRELOAD=$(RUNTIME):$$($(CXX) -print-file-name=libstdc++.so) \
-	  ASAN_OPTIONS=detect_leaks=0:handle_segv=0 UBSAN_OPTIONS=handle_segv=0 TSAN_OPTIONS=handle_segv=0 \
-	  build/$(SANITIZER)/bin/pytest -s -p no:faulthandler --deselect tests/test_stub.py
+USED = $(or $(SANITIZER),address)
+RUNTIME = $(shell $(CXX) -print-file-name=lib$(subst address,asan,$(subst undefined,ubsan,$(subst thread,tsan,$(USED)))).so)
+SANITIZED = LD_PRELOAD=$(RUNTIME):$$($(CXX) -print-file-name=libstdc++.so) \
+  ASAN_OPTIONS=detect_leaks=0:handle_segv=0 UBSAN_OPTIONS=handle_segv=0 TSAN_OPTIONS=handle_segv=0
+sanitize: build/$(USED)/.made
+	$(SANITIZED) build/$(USED)/bin/pytest -s -p no:faulthandler --deselect tests/test_stub.py
 
-build/$(SANITIZER)/.made: $(SOURCES)
-	$(PYTHON) -m venv build/$(SANITIZER)
-	build/$(SANITIZER)/bin/pip install --quiet --disable-pip-version-check \
-	  --config-settings=cmake.define.OPTCTX_SANITIZE=$(SANITIZER) --config-settings=build-dir=build/$(SANITIZER)/cmake \
+build/%/.made: $(SOURCES)
+	$(PYTHON) -m venv build/$*
+	build/$*/bin/pip install --quiet --disable-pip-version-check \
+	  --config-settings=cmake.define.OPTCTX_SANITIZE=$* --config-settings=build-dir=build/$*/cmake \
 	  -e '.[test]'
 	touch $@
 
