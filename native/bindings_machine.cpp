@@ -49,7 +49,9 @@ void add_machines(nb::module_& m) {
         .value("begin", machine::Use::begin)
         .value("end", machine::Use::end)
         .value("reset_options", machine::Use::reset_options)
-        .value("layout", machine::Use::layout);
+        .value("layout", machine::Use::layout)
+        .value("emit", machine::Use::emit)
+        .value("lowering", machine::Use::lowering);
     m.def("pack_machine_use", &machine::pack, "use"_a, "argument"_a,
           "What a thunk passes on to `machine_interceptor()`.");
     m.def(

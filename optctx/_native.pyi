@@ -697,6 +697,10 @@ class MachineUse(enum.Enum):
 
     layout = 4
 
+    emit = 5
+
+    lowering = 6
+
 def pack_machine_use(use: MachineUse, argument: int) -> int:
     """What a thunk passes on to `machine_interceptor()`."""
 

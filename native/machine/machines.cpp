@@ -26,10 +26,17 @@ struct Taken {
     bool kept;                                     // for later runs
 };
 
+// The machine that LLVM emits a module with, in the place of `original`.
+struct Emitting {
+    const void* original;
+    void* machine;
+};
+
 struct Thread {
     std::size_t runs = 0;
     bool making = false;
     std::vector<Taken> taken;
+    std::vector<Emitting> emitting;
     // The last answer: for the machine, in the context.
     const void* machine = nullptr;
     const view::Context* context = nullptr;
@@ -131,6 +138,31 @@ void give_back() noexcept {
         if (left != nullptr) facts->llvm().dispose(left);
     }
     thread.machine = nullptr;
+    thread.emitting.clear();
+}
+
+void* begin_emission(void* machine) noexcept {
+    void* emitting = in_force(machine);
+    if (thread.runs == 0) return emitting;
+    const void* original = original_of(emitting);
+    for (Emitting& each : thread.emitting)
+        if (each.original == original) {
+            each.machine = emitting;
+            return emitting;
+        }
+    try {
+        thread.emitting.push_back({original, emitting});
+    } catch (const std::exception&) {  // memory
+    }
+    return emitting;
+}
+
+void* emitting_for(void* machine) noexcept {
+    if (thread.emitting.empty()) return machine;
+    const void* original = original_of(machine);
+    for (const Emitting& each : thread.emitting)
+        if (each.original == original) return each.machine;
+    return machine;
 }
 
 }  // namespace
@@ -186,6 +218,12 @@ void optctx_use_machine(std::uint32_t entry, std::uint64_t* arguments) {
     switch (static_cast<Use>(entry & 0xFF)) {
         case Use::work:
             argument = reinterpret_cast<std::uint64_t>(in_force(machine));
+            return;
+        case Use::emit:
+            argument = reinterpret_cast<std::uint64_t>(begin_emission(machine));
+            return;
+        case Use::lowering:
+            argument = reinterpret_cast<std::uint64_t>(emitting_for(machine));
             return;
         case Use::begin:
             return begin(machine, reinterpret_cast<const void*>(arguments[5]));

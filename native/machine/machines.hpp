@@ -20,6 +20,9 @@ enum class Use : std::uint8_t {
     end,            // the base class's destructor
     reset_options,  // for a function; the machine in force has its options reset, too
     layout,         // gives the data layout, which options may change: a run by itself, for the machine in force
+    emit,           // as `work`, and what is emitted from now on belongs to the machine in force
+    lowering,       // gives what knows the sections and symbols of the object, which a module has one of: is called for
+                    // the machine that emits, also where a function works with another
 };
 
 // Once for each image, before anything is redirected. `cannot_make` is told, on the thread that runs LLVM, why there is

@@ -32,8 +32,9 @@ _RESET_OPTIONS = "_ZNK4llvm13TargetMachine18resetTargetOptionsERKNS_8FunctionE"
 _FUNCTIONS = (
     MachineFunction("_ZNK4llvm", "16getSubtargetImplERKNS_8FunctionE", MachineUse.work),
     MachineFunction("_ZNK4llvm", "22getTargetTransformInfoERKNS_8FunctionE", MachineUse.work, 1),
-    MachineFunction("_ZN4llvm", "19addPassesToEmitFileERNS_6legacy15PassManagerBaseE", MachineUse.work),
-    MachineFunction("_ZN4llvm", "17addPassesToEmitMCERNS_6legacy15PassManagerBaseE", MachineUse.work),
+    MachineFunction("_ZN4llvm", "19addPassesToEmitFileERNS_6legacy15PassManagerBaseE", MachineUse.emit),
+    MachineFunction("_ZN4llvm", "17addPassesToEmitMCERNS_6legacy15PassManagerBaseE", MachineUse.emit),
+    MachineFunction("_ZNK4llvm", "TargetMachine18getObjFileLoweringEv", MachineUse.lowering),
     MachineFunction(_CONSTRUCTOR, "", MachineUse.begin),
     MachineFunction(_DESTRUCTOR, "", MachineUse.end),
     MachineFunction(_RESET_OPTIONS, "", MachineUse.reset_options),
