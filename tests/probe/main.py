@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     wrong = 0
     with open(arguments.json, "w") as out:
         chosen = _choose(names, readers, arguments.jobs, random.Random(arguments.seed))
-        for finding in _findings(names, chosen, values):
+        for finding in _findings(names, chosen, values, arguments.attributes):
             out.write(json.dumps(_plain(finding)) + "\n")
             out.flush()
             if _accepted(finding.case):
@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=6, metavar="N", help="compilations with each value (6)")
     parser.add_argument("--step", type=int, default=1, metavar="N", help="takes only every N-th compilation")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the choice of compilations (0)")
+    parser.add_argument("--attributes", action="store_true", help="as attributes of functions, not of scopes")
     parser.add_argument("--accepted", action="store_true", help="only values that modules may set")
     parser.add_argument(
         "--llvm-tests",
@@ -106,17 +107,20 @@ def _choose(
     return chosen
 
 
-def _findings(names: Sequence[str], chosen: dict[str, list[Job]], values: Values) -> Iterator[Finding]:
+def _findings(
+    names: Sequence[str], chosen: dict[str, list[Job]], values: Values, attributes: bool
+) -> Iterator[Finding]:
     # Processes, because what is no main thread has the C library open a file when it gives memory back.
-    probe = functools.partial(_probe, readers=chosen, values=values)
+    probe = functools.partial(_probe, readers=chosen, values=values, attributes=attributes)
     with multiprocessing.get_context("fork").Pool() as processes:
         for found in processes.imap(probe, names):
             yield from found
 
 
-def _probe(name: str, readers: dict[str, list[Job]], values: Values) -> list[Finding]:
+def _probe(name: str, readers: dict[str, list[Job]], values: Values, attributes: bool) -> list[Finding]:
+    tried = values(registry()[name])
     return list(
-        findings([Case(name, value, job) for job in readers[name] for value in values(registry()[name])])
+        findings([Case(name, value, job, attribute=attributes) for job in readers[name] for value in tried])
     )
 
 

@@ -10,8 +10,11 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
+from unittest.mock import patch
 
+import optctx
 from optctx import OptctxError, OptionContext
+from tests.conformance import job as compiling
 from tests.conformance.job import Job, compile_job
 from tests.seccomp import confine
 
@@ -32,6 +35,7 @@ class Case:
     value: str
     job: Job
     own: bool = False  # the job's options
+    attribute: bool = False  # the option is an attribute of every function, and not of a scope
 
 
 # What LLVM says of a loop that it was told to vectorise and cannot, as it does for the metadata of a loop.
@@ -133,6 +137,8 @@ def _work(cases: Sequence[Case], send: int, streams: int) -> NoReturn:
 
 
 def _compile(case: Case) -> None:
+    if case.attribute:
+        return _compile_attributed(case)
     try:
         if case.own:
             context = OptionContext.from_args(case.job.options, base="defaults")
@@ -141,6 +147,14 @@ def _compile(case: Case) -> None:
     except OptctxError:
         return  # LLVM's parser refuses the value
     with context:
+        compile_job(case.job)
+
+
+def _compile_attributed(case: Case) -> None:
+    option = f'"optctx"="-{case.name}={case.value}"'
+    text = re.sub(r"(?m)^(define .*) \{$", rf"\1 {option} {{", compiling.source(case.job.path))
+    optctx.attach(attributes="error", trust=[case.name])
+    with patch.object(compiling, "source", lambda _: text):
         compile_job(case.job)
 
 
