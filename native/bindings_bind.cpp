@@ -78,13 +78,15 @@ bool may_run(void* owner, void* here, bool is_error) {
 }
 
 // The context as an object with `_native`; False: the text is ignored; None: it is refused.
-bind::Resolved resolve(std::string_view text, void* here, std::size_t before) {
+bind::Resolved resolve(std::string_view text, void* here, std::size_t before, const char* triple) {
     using Answer = bind::Resolved::Answer;
     const WithGil gil;
     drop_orphans();
     try {
-        const nb::object owner = stay_at_exit(
-            [&] { return (*resolve_function)(nb::bytes(text.data(), text.size()), object_or_none(here), before); });
+        const nb::object owner = stay_at_exit([&] {
+            return (*resolve_function)(nb::bytes(text.data(), text.size()), object_or_none(here), before,
+                                       nb::bytes(triple));
+        });
         if (owner.is_none()) return {};
         if (owner.ptr() == Py_False) return {Answer::ignored};
         auto context = nb::cast<std::shared_ptr<view::Context>>(owner.attr("_native"));
@@ -125,7 +127,7 @@ void set(Function& to, std::uintptr_t address) {
 }
 
 void configure(unsigned image, const std::vector<std::uintptr_t>& calls) {
-    if (calls.size() != 6) throw nb::value_error("six functions of LLVM's C API are needed");
+    if (calls.size() != 8) throw nb::value_error("eight functions of LLVM's C API are needed");
     bind::LlvmCalls llvm{};
     set(llvm.module_context, calls[0]);
     set(llvm.first_function, calls[1]);
@@ -133,6 +135,8 @@ void configure(unsigned image, const std::vector<std::uintptr_t>& calls) {
     set(llvm.function_module, calls[3]);
     set(llvm.string_attribute, calls[4]);
     set(llvm.string_attribute_value, calls[5]);
+    set(llvm.module_triple, calls[6]);
+    set(llvm.machine_triple, calls[7]);
     bind::configure(image, llvm, {may_run, resolve, cannot_enter});
 }
 
@@ -175,7 +179,7 @@ void add_bind(nb::module_& m) {
         "Addresses of (what runs before an intercepted function, what runs after it), and the answer that skips it.");
     m.def("configure_bindings", &configure, "image"_a, "calls"_a,
           "`calls`: LLVMGetModuleContext, -FirstFunction, -NextFunction, -GlobalParent, -StringAttributeAtIndex, "
-          "-StringAttributeValue, by address.");
+          "-StringAttributeValue, LLVMGetTarget, LLVMGetTargetMachineTriple, by address.");
     m.def(
         "set_judges",
         [](nb::object judge_run, nb::object judge_text, nb::object cannot, nb::object tell) {
@@ -186,7 +190,7 @@ void add_bind(nb::module_& m) {
         },
         "may_run"_a, "resolve"_a, "cannot_enter"_a, "tell"_a,
         "What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and "
-        "(text of an attribute, owner of the scope or None, how many other texts of the module came before) -> "
+        "(text of an attribute, owner of the scope or None, how many other texts of the module came before, triple) -> "
         "context, False to ignore it or None to refuse it; and what is told of a context that could not be entered: "
         "(it, why). `tell` gets what they raise.");
     m.def("count_attributes", &bind::count_attributes, "count"_a,

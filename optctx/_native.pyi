@@ -622,12 +622,12 @@ def interceptors() -> tuple[int, int, int]:
 
 def configure_bindings(image: int, calls: Sequence[int]) -> None:
     """
-    `calls`: LLVMGetModuleContext, -FirstFunction, -NextFunction, -GlobalParent, -StringAttributeAtIndex, -StringAttributeValue, by address.
+    `calls`: LLVMGetModuleContext, -FirstFunction, -NextFunction, -GlobalParent, -StringAttributeAtIndex, -StringAttributeValue, LLVMGetTarget, LLVMGetTargetMachineTriple, by address.
     """
 
 def set_judges(may_run: object, resolve: object, cannot_enter: object, tell: object) -> None:
     """
-    What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and (text of an attribute, owner of the scope or None, how many other texts of the module came before) -> context, False to ignore it or None to refuse it; and what is told of a context that could not be entered: (it, why). `tell` gets what they raise.
+    What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and (text of an attribute, owner of the scope or None, how many other texts of the module came before, triple) -> context, False to ignore it or None to refuse it; and what is told of a context that could not be entered: (it, why). `tell` gets what they raise.
     """
 
 def count_attributes(count: bool) -> None:

@@ -76,13 +76,13 @@ def during_a_run() -> Iterator[DuringARun]:
     steps: list[Callable[[object], None]] = []
     failed: list[BaseException] = []
 
-    def resolve(text: bytes, here: OptionContext | None, before: int) -> OptionContext | None:
+    def resolve(text: bytes, here: OptionContext | None, before: int, triple: bytes) -> OptionContext | None:
         while steps:
             try:
                 steps.pop()(here)
             except BaseException as error:
                 failed.append(error)
-        return judges.resolve(text, here, before)
+        return judges.resolve(text, here, before, triple)
 
     _native.set_judges(judges._may_run, resolve, judges._cannot_enter, judges.tell)
     yield steps.append

@@ -203,3 +203,48 @@ def test_emission_of_a_module_with_a_bad_attribute_is_an_error(llvm_context: Any
         for emit in (optctx.emit_object, lambda module, target: target.emit_object(module)):
             with machine() as target, pytest.raises(OptionValueError, match="unroll-count=x"):
                 emit(module, target)
+
+
+# In every target LLVM looks for something that belongs to the module while it works on a function.
+TRIPLES = [
+    "x86_64-unknown-linux-gnu",
+    "x86_64-pc-windows-msvc",
+    "aarch64-unknown-linux-gnu",
+    "arm64-apple-macosx",
+    "nvptx64-nvidia-cuda",
+    "amdgcn-amd-amdhsa",
+    "powerpc64-ibm-aix",
+    "powerpc64le-unknown-linux-gnu",
+    "riscv64-unknown-linux-gnu",
+    "armv7-unknown-linux-gnueabihf",
+    "wasm32-unknown-unknown",
+    "hexagon-unknown-elf",
+    "s390x-unknown-linux-gnu",
+]
+
+
+@pytest.mark.parametrize("triple", TRIPLES)
+def test_an_attribute_that_changes_nothing_leaves_the_code_as_it_is(triple: str, llvm_context: Any) -> None:
+    text = "define i32 @first(ptr %p) ATTRIBUTE { %a = load i32, ptr %p\n ret i32 %a }\n" + COUNTED
+    found = []
+    for attribute in ("", '"optctx"="-slp-threshold=0"'):
+        with binding.parse_assembly(text.replace("ATTRIBUTE", attribute), llvm_context) as module:
+            module.triple = triple
+            target = binding.Target.from_triple(triple).create_target_machine(opt=1)
+            with target:
+                module.data_layout = str(target.target_data)
+                found.append(optctx.emit_assembly(module, target))
+    assert found[0] == found[1].replace("-slp-threshold=0", "")
+    assert "first" in found[0]
+
+
+@pytest.mark.parametrize("named", ["the module", "the machine"])
+def test_functions_for_spirv_cannot_have_options_of_their_own(named: str, llvm_context: Any) -> None:
+    """Its subtarget holds what is known of all functions, and LLVM dies of two of them."""
+    triple = "spirv64-unknown-unknown"
+    with binding.parse_assembly(counted(("f", "-slp-threshold=0")), llvm_context) as module:
+        if named == "the module":
+            module.triple = triple
+        target = binding.Target.from_triple(triple).create_target_machine()
+        with target, pytest.raises(OptionValueError, match="SPIR-V"):
+            optctx.emit_assembly(module, target)

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -61,20 +62,25 @@ std::string_view attribute_of(void* function) {
 }
 
 // False if the run is not allowed.
-bool add_attribute(Run& run, std::string_view text) {
+bool add_attribute(Run& run, std::string_view text, const char* triple) {
     if (text.empty() || run.attributes.contains(text.data())) return true;
     if (run.attributes.size() > most_attributes) return true;  // ignored: the one before them was told so
-    Resolved resolved = judge.resolve(text, view::current_owner(image), run.attributes.size());
+    Resolved resolved = judge.resolve(text, view::current_owner(image), run.attributes.size(), triple);
     if (resolved.answer == Resolved::Answer::refused) return false;
     run.attributes.emplace(text.data(), std::move(resolved));
     return true;
 }
 
-bool add_attributes(Run& run, Subject kind, void* subject) {
+// `machine`: that the module is emitted with, or null.
+bool add_attributes(Run& run, Subject kind, void* subject, void* machine) {
     if (!attributes_count.load()) return true;
-    if (kind == Subject::function) return add_attribute(run, attribute_of(subject));
+    void* module = kind == Subject::function ? llvm.function_module(subject) : subject;
+    const std::unique_ptr<char, decltype(&std::free)> own(machine == nullptr ? nullptr : llvm.machine_triple(machine),
+                                                          &std::free);
+    const char* triple = own == nullptr ? llvm.module_triple(module) : own.get();
+    if (kind == Subject::function) return add_attribute(run, attribute_of(subject), triple);
     for (void* function = llvm.first_function(subject); function != nullptr; function = llvm.next_function(function))
-        if (!add_attribute(run, attribute_of(function))) return false;
+        if (!add_attribute(run, attribute_of(function), triple)) return false;
     return true;
 }
 
@@ -100,7 +106,7 @@ std::uint64_t machine_in_force(std::uint64_t address) noexcept {
 }
 
 // False if the run is not allowed; then nothing has changed.
-bool begin_run(State& now, const void* llvm_context, Subject kind, void* subject) {
+bool begin_run(State& now, const void* llvm_context, Subject kind, void* subject, void* machine) {
     Run run{llvm_context, nullptr, {}};
     if (std::shared_ptr<const Binding> binding = bound(llvm_context);
         binding != nullptr && view::current_context(image) != binding->context.get()) {
@@ -112,7 +118,7 @@ bool begin_run(State& now, const void* llvm_context, Subject kind, void* subject
             return false;
         }
     }
-    if (!add_attributes(run, kind, subject)) {
+    if (!add_attributes(run, kind, subject, machine)) {
         end(run);
         return false;
     }
@@ -221,7 +227,9 @@ std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
     const void* llvm_context = llvm.module_context(module);
     const std::size_t before = now.steps.size();
     if (now.runs.empty() || now.runs.back().llvm_context != llvm_context)
-        if (!begin_run(now, llvm_context, kind, subject)) return refuse(now, skip, arguments);
+        if (void* machine = skip == Skip::fail_with_text ? reinterpret_cast<void*>(arguments[0]) : nullptr;
+            !begin_run(now, llvm_context, kind, subject, machine))
+            return refuse(now, skip, arguments);
     if (kind == Subject::function) begin_function(now, subject);
     // Emission gives the module the machine's data layout before it asks for passes.
     if (skip == Skip::fail_with_text) arguments[0] = machine_in_force(arguments[0]);

@@ -52,6 +52,8 @@ struct LlvmCalls {
     void* (*function_module)(void* function);
     void* (*string_attribute)(void* function, unsigned index, const char* key, unsigned size);
     const char* (*string_attribute_value)(void* attribute, unsigned* size);
+    const char* (*module_triple)(void* module);
+    char* (*machine_triple)(void* machine);  // malloc
 };
 
 // What becomes of the text of an attribute.
@@ -71,8 +73,8 @@ inline constexpr std::size_t most_attributes = 1024;
 struct Judge {
     // Whether a module bound to `owner` may run in the scope of `here` (null: outside any).
     bool (*may_run)(void* owner, void* here, bool is_error);
-    // The options in `text` on top of that scope, after `before` other texts of the module.
-    Resolved (*resolve)(std::string_view text, void* here, std::size_t before);
+    // The options in `text` on top of that scope, after `before` other texts of the module, for a target.
+    Resolved (*resolve)(std::string_view text, void* here, std::size_t before, const char* triple);
     // The enclosing call is to say that the context of `owner` could not be entered.
     void (*cannot_enter)(void* owner, const char* why);
 };

@@ -111,7 +111,9 @@ def attributes_policy() -> tuple[str, ...]:
     return (policy.attributes, *sorted(policy.trust.classes), "", *sorted(policy.trust.names))
 
 
-def resolve(text: bytes, here: OptionContext | None, before: int) -> OptionContext | Literal[False] | None:
+def resolve(
+    text: bytes, here: OptionContext | None, before: int, triple: bytes
+) -> OptionContext | Literal[False] | None:
     """On the thread that runs LLVM, inside `here`: the options of a text, after `before` other texts.
 
     None if nothing may run, False to compile without it; then the enclosing call will say why.
@@ -120,6 +122,7 @@ def resolve(text: bytes, here: OptionContext | None, before: int) -> OptionConte
     if policy.attributes == "ignore":
         return False
     try:
+        _check_target(triple)
         return _read(text, here, before, policy.trust)
     except (OptctxError, UnicodeDecodeError) as error:
         problem = _problem(text, error, policy.attributes == "warn")
@@ -141,6 +144,15 @@ def _problem(text: bytes, error: Exception, warns: bool) -> UntrustedOptionWarni
     error.__context__ = None
     problem.__cause__ = error.with_traceback(None)
     return problem
+
+
+def _check_target(triple: bytes) -> None:
+    """Raises OptionValueError for a target whose functions cannot have options of their own."""
+    if triple.startswith(b"spirv"):
+        raise OptionValueError(
+            "functions for SPIR-V cannot have options of their own, because LLVM keeps the types of all functions "
+            "in one subtarget; set the options in a scope, or bind them to the LLVMContext"
+        )
 
 
 def _read(text: bytes, here: OptionContext | None, before: int, trust: Trust) -> OptionContext:

@@ -20,6 +20,8 @@ _C_API = (
     "LLVMGetGlobalParent",
     "LLVMGetStringAttributeAtIndex",
     "LLVMGetStringAttributeValue",
+    "LLVMGetTarget",
+    "LLVMGetTargetMachineTriple",
 )
 
 

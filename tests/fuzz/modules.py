@@ -40,6 +40,9 @@ TRIPLES = (
     "loongarch64-unknown-linux-gnu",
     "sparcv9-unknown-linux-gnu",
     "amdgcn-amd-amdhsa",
+    "nvptx64-nvidia-cuda",
+    "powerpc64-ibm-aix",
+    "spirv64-unknown-unknown",
 )
 _EMISSIONS = ("object", "assembly")
 _PIPELINES = (
