@@ -150,8 +150,8 @@ def _check_target(triple: bytes) -> None:
     """Raises OptionValueError for a target whose functions cannot have options of their own."""
     if triple.startswith(b"spirv"):
         raise OptionValueError(
-            "functions for SPIR-V cannot have options of their own, because LLVM keeps the types of all functions "
-            "in one subtarget; set the options in a scope, or bind them to the LLVMContext"
+            "functions for SPIR-V cannot have options of their own, because LLVM keeps the types of all of "
+            "them in one subtarget; set the options in a scope, or bind them to the LLVMContext"
         )
 
 
