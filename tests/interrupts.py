@@ -142,8 +142,16 @@ def leftovers(work: Work, most: int = sys.maxsize, places: tuple[str, ...] = (PA
 
 # Signals
 
-# llvmlite's own: an exception between its two lines has LLVM's string freed again by the finaliser.
+# llvmlite's own: after an exception behind its call of LLVM the finaliser frees the string again, and the process
+# dies, with optctx or without.
 _FREES_TWICE = ffi.OutputString.close.__code__
+
+
+def frees_twice(frame: FrameType | None) -> bool:
+    """Whether an exception here has llvmlite free a string twice."""
+    while frame is not None and frame.f_code is not _FREES_TWICE:
+        frame = frame.f_back
+    return frame is not None
 
 
 def signals(work: Work, count: int, longest: float) -> int:
@@ -151,7 +159,7 @@ def signals(work: Work, count: int, longest: float) -> int:
     arrived = 0
 
     def handler(_: int, frame: FrameType | None) -> None:
-        if frame is not None and frame.f_code is _FREES_TWICE:
+        if frees_twice(frame):
             signal.setitimer(signal.ITIMER_REAL, 1e-5)
             return
         raise Interrupt
