@@ -142,8 +142,8 @@ def leftovers(work: Work, most: int = sys.maxsize, places: tuple[str, ...] = (PA
 
 # Signals
 
-# llvmlite's own: after an exception behind its call of LLVM the finaliser frees the string again, and the process
-# dies, with optctx or without.
+# llvmlite's own: after an exception behind its call of LLVM the finaliser frees the string again, and the
+# process dies, with optctx or without.
 _FREES_TWICE = ffi.OutputString.close.__code__
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
+from tests.probe.watching import only_forced
 from tests.seccomp import confine
 
 __all__ = ["FINE", "Limits", "Outcome", "outcomes"]
@@ -89,7 +90,8 @@ def _child(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) -> I
                 ended += 1
                 printed = _text(streams, position, size)
                 position = size
-                yield Outcome("prints" if printed and how in FINE else how, printed)
+                prints = printed and how in FINE and not only_forced(printed)
+                yield Outcome("prints" if prints else how, printed)
     finally:
         _, status = os.waitpid(pid, 0)
         size = os.fstat(streams).st_size

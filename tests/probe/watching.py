@@ -18,7 +18,7 @@ from tests.conformance import job as compiling
 from tests.conformance.job import Job, compile_job
 from tests.seccomp import confine
 
-__all__ = ["Case", "Finding", "findings"]
+__all__ = ["Case", "Finding", "findings", "only_forced"]
 
 _KEPT = 4000  # bytes of what a case prints
 _SECONDS = 20  # that a case may take
@@ -40,6 +40,11 @@ class Case:
 
 # What LLVM says of a loop that it was told to vectorise and cannot, as it does for the metadata of a loop.
 _FORCED = re.compile(r"remark: \S+ .*(vectoriz|UserVF).*")
+
+
+def only_forced(text: str) -> bool:
+    """Whether LLVM says nothing but that it cannot vectorise a loop as it was told to."""
+    return all(_FORCED.fullmatch(line) for line in text.splitlines())
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ def _child(cases: Sequence[Case]) -> _Seen:
                 last = index
             else:
                 text, position = _new_text(streams, position)
-                if not all(_FORCED.fullmatch(line) for line in text.splitlines()):
+                if not only_forced(text):
                     printed.append((index, text))
     _, status = os.waitpid(pid, 0)
     words, _ = _new_text(streams, position)
