@@ -231,7 +231,7 @@ def test_an_attribute_that_changes_nothing_leaves_the_code_as_it_is(triple: str,
         with binding.parse_assembly(text.replace("ATTRIBUTE", attribute), llvm_context) as module:
             module.triple = triple
             target = binding.Target.from_triple(triple).create_target_machine(opt=1)
-            with target:
+            with target, OptionContext():  # some targets set options themselves, for the process otherwise
                 module.data_layout = str(target.target_data)
                 found.append(optctx.emit_assembly(module, target))
     assert found[0] == found[1].replace("-slp-threshold=0", "")

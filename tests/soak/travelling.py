@@ -9,6 +9,7 @@ from llvmlite import binding
 
 import optctx
 from optctx import ContextMismatchError, OptctxError, OptionContext, check_link, emit_assembly, stamp
+from optctx.trust import CLASSES
 from tests.ir_texts import COUNTED, UNROLL, X86, counted
 from tests.soak.actor import Actor, WrongError, context_of, expect, new_machine
 from tests.soak.inputs import MODULES, PASSES
@@ -146,7 +147,7 @@ def links(actor: Actor) -> None:
     for module, options in zip(modules, (one, other), strict=False):
         stamp(module, context_of(options, base="defaults"))
     expect(bool(check_link(modules)) == (one != other), f"check_link of {one} and {other}")
-    found = OptionContext.from_module(modules[0])
+    found = OptionContext.from_module(modules[0], trust=CLASSES)
     expect(found == context_of(one, base="defaults"), f"a stamp of {one} gives {found!r}")
 
 
