@@ -218,7 +218,6 @@ TRIPLES = [
     "riscv64-unknown-linux-gnu",
     "armv7-unknown-linux-gnueabihf",
     "wasm32-unknown-unknown",
-    "hexagon-unknown-elf",
     "s390x-unknown-linux-gnu",
 ]
 
