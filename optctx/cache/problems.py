@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-import sys
 import warnings
 
+from optctx.engine.choice import level_outside
 from optctx.errors import CacheWarning
 
 __all__ = ["Problem", "Problems"]
@@ -30,15 +30,4 @@ class Problems:
         """Warn the caller of optctx, unless this cache has reported a problem of that kind before."""
         mine = object()
         if self._reported.setdefault(kind, mine) is mine:
-            warnings.warn(text, CacheWarning, stacklevel=_level_outside())
-
-
-def _level_outside() -> int:
-    """Stack level, as `warnings.warn` counts it from its caller, of the first function outside optctx."""
-    package = __name__.partition(".")[0]
-    level = 1
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
-        frame = frame.f_back
-        level += 1
-    return level
+            warnings.warn(text, CacheWarning, stacklevel=level_outside())

@@ -14,7 +14,15 @@ from optctx.engine.way import CannotRedirectError, Clock, Way
 from optctx.errors import EngineWarning, OptctxError, UnsupportedImageError
 from optctx.image.survey import Survey
 
-__all__ = ["VARIABLE", "Choice", "cannot_redirect", "choose", "fall_back", "warn_of_fallback"]
+__all__ = [
+    "VARIABLE",
+    "Choice",
+    "cannot_redirect",
+    "choose",
+    "fall_back",
+    "level_outside",
+    "warn_of_fallback",
+]
 
 VARIABLE = "OPTCTX_ENGINE"
 _AUTOMATIC = ""
@@ -69,7 +77,7 @@ def warn_of_fallback(reason: str) -> None:
         f"threads with different LLVM options take turns in this process: {reason}; set {VARIABLE} to "
         f"{TakingTurns.name} where that is expected, or to {Redirecting.name} for an error instead",
         EngineWarning,
-        stacklevel=_level_outside(),
+        stacklevel=level_outside(),
     )
 
 
@@ -83,7 +91,7 @@ def _wanted() -> str:
     return value
 
 
-def _level_outside() -> int:
+def level_outside() -> int:
     """Stack level, as `warnings.warn` counts it from its caller, of the first function outside optctx."""
     package = __name__.partition(".")[0]
     level = 1
