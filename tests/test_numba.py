@@ -130,10 +130,6 @@ AT_ONCE = """
 """
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="now and then LLVM writes debug output that no thread asked for; cause unknown",
-)
 def test_threads_inside_different_scopes_share_numbas_machine() -> None:
     turns = [OUTSIDE, INTEL, TESTS, FAST]
     found = printed(AT_ONCE, *map(json.dumps, turns))

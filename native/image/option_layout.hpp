@@ -41,6 +41,14 @@ static_assert(offsetof(RawOption, value_name) == 0x30);
 static_assert(offsetof(RawOption, categories) == 0x40);
 static_assert(sizeof(RawOption) == 0x50);
 
+// The head of an llvm::SmallVector; inline elements follow.
+struct RawVector {
+    const void* elements;
+    std::uint32_t count;
+    std::uint32_t capacity;
+};
+static_assert(sizeof(RawVector) == 0x10);
+
 // cl::list with internal storage, from the value offset on.
 struct RawList {
     std::uintptr_t values[3];    // std::vector<T>: begin, end, end of storage

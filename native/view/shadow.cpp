@@ -14,6 +14,7 @@ using image::RawCowHeader;
 using image::RawList;
 using image::RawOption;
 using image::RawSet;
+using image::RawVector;
 
 std::uintptr_t load_word(const void* at) {
     std::uintptr_t word;
@@ -98,6 +99,67 @@ std::size_t plain_size(const Region& region) {
     }
 }
 
+// The addresses of its own storage that an option keeps, moved to a copy of it. Only words that LLVM declares as
+// pointers are looked at: a number may happen to be such an address, and so may what malloc left in the padding behind a
+// bool of an option on the heap.
+class OwnAddresses {
+public:
+    OwnAddresses(const Region& region, const void* from, void* to)
+        : region_(region), origin_(reinterpret_cast<std::uintptr_t>(from)), copy_(static_cast<std::uint8_t*>(to)) {}
+
+    void move() const {
+        // Inline elements of the categories and of the subcommands. No numbers are there but those of elements.
+        for (std::size_t at = offsetof(RawOption, categories); at < region_.value_offset; at += word)
+            if (target(at) < region_.value_offset) move(at);
+        switch (region_.kind) {
+            case Kind::set:
+                move_header();
+                move_parser(region_.value_offset + sizeof(RawSet));
+                return;
+            case Kind::enumeration:
+            case Kind::list:
+            case Kind::bits:
+            case Kind::other:
+                move_parser(region_.value_offset + word);
+                return;
+            default:
+                return;  // a parser that keeps nothing
+        }
+    }
+
+private:
+    static constexpr std::size_t word = sizeof(std::uintptr_t);
+
+    std::uintptr_t target(std::size_t at) const { return load_word(copy_ + at) - origin_; }
+
+    void move(std::size_t at) const {
+        const std::uintptr_t moved = reinterpret_cast<std::uintptr_t>(copy_) + target(at);
+        std::memcpy(copy_ + at, &moved, sizeof moved);
+    }
+
+    // An empty tree points back at its header.
+    void move_header() const {
+        for (const std::size_t link : {offsetof(RawSet, smallest), offsetof(RawSet, largest)})
+            if (target(region_.value_offset + link) == region_.value_offset + offsetof(RawSet, color))
+                move(region_.value_offset + link);
+    }
+
+    // llvm::cl::generic_parser_base: the option that it belongs to; then, where there are no more values than eight,
+    // the inline elements of a SmallVector.
+    void move_parser(std::size_t from) const {
+        for (std::size_t at = from; at + 2 * word <= region_.size; at += word) {
+            if (target(at) != 0) continue;
+            move(at);
+            if (target(at + word) == at + word + sizeof(RawVector)) move(at + word);
+            return;
+        }
+    }
+
+    const Region& region_;
+    std::uintptr_t origin_;
+    std::uint8_t* copy_;
+};
+
 }  // namespace
 
 Block::Block(std::size_t size) : bytes_(new std::uint8_t[size]()) {}
@@ -112,15 +174,7 @@ const std::uint8_t* value_of(const Region& region, const void* object) {
 
 void copy_object(const Region& region, const void* from, void* to) {
     std::memcpy(to, from, region.size);
-    const auto origin = reinterpret_cast<std::uintptr_t>(from);
-    const auto moved = reinterpret_cast<std::uintptr_t>(to);
-    auto* bytes = static_cast<std::uint8_t*>(to);
-    for (std::size_t at = 0; at + 8 <= region.size; at += 8) {
-        const std::uintptr_t word = load_word(bytes + at);
-        if (word - origin >= region.size) continue;
-        const std::uintptr_t relocated = word - origin + moved;
-        std::memcpy(bytes + at, &relocated, sizeof relocated);
-    }
+    if (region.role == Role::option) OwnAddresses(region, from, to).move();
 }
 
 void share_value(const Region& region, void* object) {

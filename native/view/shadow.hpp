@@ -20,8 +20,8 @@ private:
     std::unique_ptr<std::uint8_t[]> bytes_;
 };
 
-// Copies `region.size` bytes and moves pointers into the object itself along: the inline storage of
-// SmallVector, short strings, the header of an empty std::set.
+// Copies `region.size` bytes. What an option keeps of addresses of its own is moved along: of the inline storage of its
+// vectors, of itself in its parser, of the header of an empty std::set.
 void copy_object(const Region& region, const void* from, void* to);
 // Where the value of a copy of the region is: from `value_offset` on in an option, from the start of any other region.
 std::uint8_t* value_of(const Region& region, void* object);
