@@ -115,6 +115,11 @@ BAD: dict[str, tuple[Callable[[], object], type[OptctxError], list[str]]] = {
         OptionValueError,
         ["Cannot find option named 'x'!"],
     ),
+    "comma in an element of a list that LLVM splits": (
+        lambda: OptionContext({"amdgpu-use-native": ["sin,cos"]}),
+        OptionValueError,
+        ["'amdgpu-use-native'", "'sin,cos'", "give each part as an element"],
+    ),
     "bad number in a list": (
         lambda: OptionContext({"print-after-pass-number": [1, "x"]}),
         OptionValueError,

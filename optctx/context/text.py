@@ -65,8 +65,14 @@ def _list_texts(option: PlannedOption, name: str, value: object) -> Texts:
         return split_text(option, value)
     if not isinstance(value, Iterable) or isinstance(value, (bytes, dict)):
         raise _wrong_type(option, name, value, "a list of values, or command-line text")
-    element = option.record.type.element
-    return tuple(_scalar_text(option, name, element, item) for item in value)
+    texts = tuple(_scalar_text(option, name, option.record.type.element, item) for item in value)
+    for text in texts:
+        if len(split_text(option, text or "")) > 1:  # no command line could give it
+            raise OptionValueError(
+                f"cannot set {name!r} to an element with a comma, found {shown(text)}: LLVM splits values of this "
+                "option at commas; give each part as an element"
+            )
+    return texts
 
 
 def _set_text(option: PlannedOption, name: str, value: object) -> str:
