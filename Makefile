@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml $(wildcard metadata/*.py)
 
-.PHONY: demo test lint bench conformance fuzz probe soak sanitize stub clean
+.PHONY: demo test lint docs docs-test bench conformance fuzz probe soak sanitize stub clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -73,6 +73,19 @@ $(VENV)/.built: $(VENV)/.made $(SOURCES)
 	touch $@
 
 # Dependency groups need pip 25.1.
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs build/docs
+	@echo "open build/docs/index.html"
+
+# In a real browser: needs Debian's chromium.
+docs-test: docs
+	$(BIN)/pytest -q -n0 docs
+
+$(VENV)/.docs: $(VENV)/.built pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/pip install --quiet --disable-pip-version-check --group docs
+	touch $@
+
 $(VENV)/.lint: $(VENV)/.built
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/pip install --quiet --disable-pip-version-check --group lint

@@ -1,0 +1,118 @@
+"""The built documentation in a real browser: `make docs-test`, after `make docs`.
+
+Needs Chromium (`apt-get install chromium`). The pages come from a server on the loopback interface.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, unquote, urljoin, urlsplit
+
+import pytest
+
+SITE = Path(__file__).parent.parent / "build/docs"
+PAGES = sorted(
+    page.relative_to(SITE).as_posix() for page in SITE.rglob("*.html") if "_static" not in page.parts
+)
+LINK = re.compile(r'<a\b[^>]*?\bhref="([^"]*)"')
+ANCHOR = re.compile(r'\bid="([^"]*)"')
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    handler = functools.partial(Handler, directory=str(SITE))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    assert found, "no Chromium: apt-get install chromium"
+    return found
+
+
+def loaded(chromium: str, url: str, profile: Path) -> str:
+    """The document as it is after its scripts have run, and nothing was wrong with any of them."""
+    command = [
+        chromium,
+        "--headless",
+        "--no-sandbox",  # for root, in a container
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--enable-logging=stderr",  # the console of the page
+        f"--user-data-dir={profile}",
+        "--virtual-time-budget=10000",  # milliseconds of the page's own time
+        "--dump-dom",
+        url,
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    console = [line for line in run.stderr.splitlines() if ":CONSOLE" in line]
+    assert console == []
+    return run.stdout
+
+
+def test_the_site_is_built() -> None:
+    assert "index.html" in PAGES, "no pages: run `make docs`"
+    assert len(PAGES) > 40
+
+
+@pytest.mark.parametrize(
+    "page", ["index.html", "how-it-works.html", "reference/contexts.html", "guide/scopes.html"]
+)
+def test_a_page_loads_with_its_scripts_and_styles(
+    page: str, address: str, chromium: str, tmp_path: Path
+) -> None:
+    document = loaded(chromium, address + page, tmp_path)
+    title = re.search(r"<h1>([^<]*)<", (SITE / page).read_text(encoding="utf-8"))
+    assert title is not None
+    assert f"<h1>{title.group(1)}" in document
+    # Furo's script has run.
+    assert "no-js" not in document.split("<body", 1)[0].split("<head", 1)[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "page"), [("unroll_count", "guide/scopes.html"), ("trampoline", "how-it-works.html")]
+)
+def test_the_search_finds_a_page(words: str, page: str, address: str, chromium: str, tmp_path: Path) -> None:
+    document = loaded(chromium, f"{address}search.html?q={quote(words)}", tmp_path)
+    results = document.split('id="search-results"', 1)[1]
+    assert page in {urlsplit(link).path for link in LINK.findall(results)}
+
+
+def test_the_picture_is_drawn(address: str, chromium: str, tmp_path: Path) -> None:
+    assert "mov esi, [rsi + 0x80]" in loaded(chromium, address + "_images/site.svg", tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_link_inside_the_site_is_dead(page: str) -> None:
+    dead = []
+    for link in LINK.findall((SITE / page).read_text(encoding="utf-8")):
+        address = urlsplit(urljoin(f"http://site/{page}", link.replace("&amp;", "&")))
+        if address.netloc != "site":
+            continue
+        file = SITE / unquote(address.path.lstrip("/"))
+        if not file.is_file():
+            dead.append(link)
+        elif address.fragment and unquote(address.fragment) not in ANCHOR.findall(
+            file.read_text(encoding="utf-8")
+        ):
+            dead.append(link)
+    assert dead == []

@@ -1,0 +1,58 @@
+"""What the README and the guide show is what happens."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from pages import ROOT, outputs, programs
+
+README = ROOT / "README.md"
+PAGES = sorted((ROOT / "docs").glob("guide/*.md"))
+NEED_NUMBA = {README, ROOT / "docs/guide/numba.md"}
+KNOW_READS = {ROOT / f"docs/guide/{name}.md" for name in ("binding", "cache", "tuning", "unread")}
+
+
+def marks(page: Path) -> list[pytest.MarkDecorator]:
+    found = [pytest.mark.redirected] if page in KNOW_READS or page in NEED_NUMBA else []
+    if page in NEED_NUMBA and sys.version_info >= (3, 14):
+        found.append(pytest.mark.skip(reason="Numba is installed before Python 3.14"))
+    return found
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=page.stem, marks=marks(page)) for page in [README, *PAGES]]
+)
+def test_every_program_prints_what_stands_beside_it(page: Path, tmp_path: Path) -> None:
+    given = programs(page)
+    assert given
+    # The README's programs stand alone; those of the guide go on from each other.
+    printed = outputs(page, tmp_path, one_process=page != README)
+    assert printed == [program.output or "" for program in given]
+
+
+def test_the_values_of_the_first_program_matter() -> None:
+    output = programs(README)[0].output
+    assert output is not None
+    assert len({line.split(": ")[1] for line in output.splitlines()}) == 4
+
+
+@pytest.mark.parametrize("page", [README, ROOT / "docs/limits.md"], ids=lambda page: page.stem)
+def test_the_number_of_refused_options_is_the_one_on_the_page(page: Path) -> None:
+    from optctx import registry
+    from optctx.engine.attach import attach
+
+    refused = sum(option.scope == "process" for option in registry().values())
+    refused -= not attach().way.intercepts  # `debug`
+    assert f"{refused} of {len(registry()):,} option names cannot" in page.read_text()
+
+
+PROSE = sorted([*ROOT.glob("*.md"), *ROOT.glob("design/*.md"), *(ROOT / "docs").glob("*.md"), *PAGES])
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
