@@ -45,7 +45,7 @@ def programs(page: Path) -> list[Program]:
 
 
 def outputs(page: Path, folder: Path, *, one_process: bool = True) -> list[str]:
-    """What the programs of a page print, run in `folder`; without `one_process`, each in a process of its own."""
+    """What the programs of a page print, run in `folder`; without `one_process`, each in its own."""
     given = programs(page)
     scripts = [program.text for program in given if program.language == "python"]
     if one_process:
