@@ -17,7 +17,7 @@ author = "The optctx authors"
 copyright = "The optctx authors, Apache-2.0 WITH LLVM-exception"
 release = version = version_of("optctx")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 default_role = "code"  # of the docstrings: `name`

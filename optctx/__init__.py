@@ -1,10 +1,10 @@
-"""LLVM's command-line options per thread, on the LLVM that is already installed.
+"""Give each thread its own LLVM options on an unmodified llvmlite wheel.
 
     from optctx import OptionContext
     with OptionContext({"unroll-count": 4}, inline_threshold=500):
         ...  # LLVM code that this thread runs reads these values; other threads see their own
 
-Importing changes nothing; the first use attaches to the LLVM in this process.
+Importing changes nothing. The first use attaches to the LLVM in this process.
 """
 
 from optctx import interpreter  # noqa: F401  # refuses subinterpreters  # isort: split

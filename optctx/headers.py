@@ -8,5 +8,5 @@ __all__ = ["get_include"]
 
 
 def get_include() -> str:
-    """The folder for a C++ compiler's -I, so that `#include <optctx/option_context.hpp>` is found."""
+    """Give the folder for a C++ compiler's -I, with `optctx/option_context.hpp`."""
     return str(pathlib.Path(__file__).with_name("include"))

@@ -29,20 +29,19 @@ __all__ = ["CompileCache"]
 
 
 class CompileCache:
-    """Compiled code under the input, pipeline and target, and the options that the compilation read.
+    """A cache of compiled code, under its input, pipeline, target and the options that the compilation read.
 
-    Option sets that differ only in options that nothing reads share an entry; a change of one that is read
-    is a miss. What the options say is taken from the scope of the calling thread.
+    Option sets that differ only in options that the compilation does not read share an entry. A change of an
+    option that it reads is a miss. Values are taken from the scope of the calling thread. Entries of another
+    LLVM library, by build id, are never found.
 
-    In memory, or in a folder that any number of processes and threads may share; entries of another
-    library, by its build id, are never found. A context manager; `hits` and `misses` count the calls of
-    `compile`, over all threads.
+    A context manager. `hits` and `misses` count the calls of `compile`, over all threads.
 
-    The cache itself never makes a compilation fail or wait. A full disk, a damaged entry or a folder that
-    cannot be read or written is a miss, and a `CacheWarning` for the first problem of each kind.
+    The cache itself never makes a compilation fail or wait: a full disk, a damaged entry, or a folder that
+    cannot be read or written is a miss, with a `CacheWarning` for the first problem of each kind.
 
-    Options whose value is the path of a file stand for its content. What else LLVM may look at on its own,
-    such as files that inline assembly includes, is not known here.
+    An option whose value is the path of a file stands for the content of the file. Other files that LLVM
+    reads, such as those that inline assembly includes, are not part of the key.
     """
 
     def __init__(
@@ -54,17 +53,19 @@ class CompileCache:
     ) -> None:
         """Open a cache.
 
-        `directory`: None for memory. A missing folder is made with permissions 0700. Without a key, a folder
-        that other users own or can write to is refused: they could plant compiled code.
+        Args:
+            directory: A folder that any number of processes and threads can share; None keeps entries in
+                memory. A missing folder is created with permissions 0700. Without a key, a folder that
+                another user owns or can write to is refused, because that user could plant compiled code.
+            size_limit: Bytes. The least recently used entries are dropped first. A folder can exceed the
+                limit by a sixteenth for each process that writes to it.
+            key: At least 16 bytes. Every entry in a folder is authenticated with it (HMAC-SHA-256), and only
+                entries of the same key are found. A user who can write to the folder cannot forge an entry
+                without it.
 
-        `size_limit`: bytes; the least recently used entries go first. A folder may exceed it by a sixteenth
-        for each process that writes to it.
-
-        `key`: 16 bytes or more. Every entry in a folder is authenticated with it (HMAC-SHA-256), and only
-        entries of the same key are found. A user who can write to the folder cannot forge one without it.
-
-        Raises OptctxError for a folder that cannot be opened or is refused and for a short key, TypeError for
-        arguments of other types.
+        Raises:
+            OptctxError: The folder cannot be opened or is refused, or the key is too short.
+            TypeError: An argument has another type.
         """
         if not isinstance(size_limit, int):
             raise TypeError(f"expected size_limit to be an int, found {type(size_limit).__name__}")
@@ -88,11 +89,11 @@ class CompileCache:
         self.close()
 
     def close(self) -> None:
-        """Give up the memory; what is in a folder stays there."""
+        """Release the memory. Entries in a folder stay there."""
         self._store.close()
 
     def clear(self) -> None:
-        """Drop every entry, in a folder those of all processes. Warns of entries that cannot be dropped."""
+        """Drop every entry; in a folder, those of all processes. Warns of entries that cannot be dropped."""
         self._store.clear()
 
     def compile(
@@ -106,15 +107,21 @@ class CompileCache:
         opt_level: int = 2,
         emit: Emit = "object",
     ) -> Result:
-        """The module compiled under the option values of this thread; it is not changed itself.
+        """Compile a module under the option values of this thread, or find the result in the cache.
 
-        `module`: one of llvmlite's, or IR as text or bitcode. It is parsed into an LLVMContext of its own, so
-        contexts that are bound do not count; attributes of functions do, where
-        they count at all (`optctx.attach`). `passes` as for `run_passes`;
-        `triple`, `cpu`, `features`, `opt_level` and `emit` as in the fields of `Result`: "object" and
-        "assembly" give `code`, "ir" gives `ir`. Any number of threads may call at once.
+        The module itself is not changed. Any number of threads can call at once.
 
-        Raises OptctxError for IR, a pipeline or a target that LLVM refuses, TypeError for anything else.
+        Args:
+            module: A module of llvmlite's, or IR as text or bitcode. It is parsed into an LLVMContext of its
+                own, so bindings do not count. Attributes of functions count if `optctx.attach` has enabled
+                them.
+            passes: As for `run_passes`.
+            triple, cpu, features, opt_level: The target.
+            emit: "object" or "assembly", which give `Result.code`, or "ir", which gives `Result.ir`.
+
+        Raises:
+            OptctxError: LLVM refuses the IR, the pipeline or the target.
+            TypeError: An argument has another type.
         """
         from optctx.fresh import Job, initialise_targets
 

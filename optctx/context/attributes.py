@@ -1,9 +1,9 @@
-"""The attribute "optctx" of functions: whether it counts in this process, and the options that it may set.
+"""The attribute "optctx" of functions: whether it counts in this process, and the options that it can set.
 
     define void @f() "optctx"="-unroll-count=4 -slp-threshold=3" { ... }
 
-IR is often somebody else's. Attributes therefore count only where the program asked for them, and set only
-what the program trusts modules with.
+IR often comes from an untrusted source. Attributes therefore count only after the program has asked for them,
+and they set only options that the program trusts modules with.
 """
 
 from __future__ import annotations
@@ -54,23 +54,25 @@ _policy = _Policy()
 
 
 def attach(*, attributes: Attributes | None = None, trust: Iterable[str] | None = None) -> None:
-    """Attaches to the LLVM of this process, if nothing has yet: what the first use of a context does.
+    """Attach to the LLVM of this process, if nothing has attached yet.
 
     Reaches the whole process: from now on contexts that are entered or bound count on every thread. Attaching
-    alone changes nothing for any module.
+    alone changes nothing for any module. The first use of a context attaches as well.
 
-    `attributes`: whether the attribute "optctx" of functions counts, on every thread, until `detach`.
-    "ignore", as it is at first: no. "error": yes; if an attribute is refused, the enclosing call raises and
-    nothing of the module has run. "warn": yes; a function whose attribute is refused compiles without it, and
-    the enclosing call warns with UntrustedOptionWarning. An attribute is refused if LLVM does not take it, or
-    if it sets what is not trusted.
+    Args:
+        attributes: Whether the attribute "optctx" of functions counts, on every thread, until `detach`.
+            "ignore": no (initially). "error": yes, and a refused attribute makes the enclosing call raise
+            before any pass has run on the module. "warn": yes, and a function with a refused attribute
+            compiles without it, with an UntrustedOptionWarning. None leaves the setting as it is. An
+            attribute is refused if LLVM does not accept it, or if it sets an option that is not trusted.
+        trust: What attributes can set: classes of options (`Option.trust`), and names of single options.
+            Initially `("tuning",)`: options that change nothing but the generated code. None leaves the
+            setting as it is.
 
-    `trust`: what attributes may set: classes of options (`Option.trust`), and names of single options, with
-    any value; at first ("tuning",), what changes nothing but the generated code. None leaves either as it is.
-
-    Raises UnsupportedImageError, with nothing changed, where the library does not check out, or where
-    attributes are asked for and the code cannot be changed; OptionTypeError and UnknownOptionError for
-    arguments that are none of these.
+    Raises:
+        UnsupportedImageError: The library does not check out, or attributes are asked for where threads take
+            turns. Nothing was changed.
+        OptionTypeError, UnknownOptionError: An argument is wrong.
     """
     global _policy
     if attributes not in (None, "ignore", "error", "warn"):
@@ -91,11 +93,13 @@ def attach(*, attributes: Attributes | None = None, trust: Iterable[str] | None 
 
 
 def detach() -> None:
-    """Puts LLVM's original instructions back, for the whole process; the next use attaches again.
+    """Restore LLVM's original instructions, for the whole process. The next use attaches again.
 
-    Attributes of functions count no longer, also after that, and what was trusted is forgotten. Scopes that
-    were only carried elsewhere (`copy_context`) have no effect until then. Raises ScopeError, with nothing
-    changed, while any thread is inside a context or records, or any LLVMContext is bound.
+    Attributes of functions stop counting, and the trust setting returns to its default. A scope that was only
+    carried elsewhere (`copy_context`) has no effect until the next use.
+
+    Raises:
+        ScopeError: A thread is inside a context or records, or an LLVMContext is bound. Nothing was changed.
     """
     global _policy
     engine_attach.detach()

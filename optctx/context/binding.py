@@ -62,9 +62,11 @@ def bind(engine: Engine, context: OptionContext, llvm_context: ContextRef, on_mi
 
 
 def bound(llvm_context: ContextRef) -> OptionContext | None:
-    """The context that is bound to an LLVMContext, or None.
+    """Give the context that is bound to an LLVMContext, or None.
 
-    Raises TypeError for anything that is not llvmlite's LLVMContext, OptctxError for a closed one.
+    Raises:
+        TypeError: `llvm_context` is not an LLVMContext of llvmlite's.
+        OptctxError: The LLVMContext is closed.
     """
     return _bound(llvm_context_address(llvm_context))[0]
 
@@ -75,12 +77,14 @@ def _bound(address: int) -> tuple[OptionContext | None, _native.OnMismatch]:
 
 
 def unbind(llvm_context: ContextRef) -> None:
-    """Ends a binding, for all threads; what LLVM is doing under it at this moment goes on as it began.
+    """End a binding, for all threads. LLVM runs that are under way finish as they began.
 
-    If it was the last one of its context, and no thread is inside that, what LLVM did not read is told now
-    (`unread` of OptionContext).
+    If this was the last binding of its context and no thread is inside the context, its unread overrides are
+    reported now (`unread` of OptionContext).
 
-    Raises ScopeError if nothing is bound to it, TypeError and OptctxError as `OptionContext.bind` does.
+    Raises:
+        ScopeError: No context is bound to the LLVMContext.
+        TypeError, OptctxError: As for `bound`.
     """
     address = llvm_context_address(llvm_context)
     context = cast("OptionContext | None", _native.unbind(address))

@@ -38,49 +38,44 @@ T = TypeVar("T")
 
 
 class OptionContext(_native.ScopeBase, Mapping[str, Value]):
-    """Values for all of LLVM's options, some of them overridden; in force in a thread that enters it.
+    """An immutable set of values for all of LLVM's options, in force on each thread that enters it.
 
-    `overrides` maps option names to Python values or command-line text; keywords do the same, with `_` for
-    `-`. `base` says what holds for every other option: "inherit" (the context this thread is in now, or the
-    process-wide values of this moment), "defaults" (what was registered, whatever anybody set since), or
-    another OptionContext. LLVM's own parsers judge every value.
+    A context is comparable, hashable and picklable. LLVM's own parsers judge every value. A context can be
+    entered by many threads at once, and again by the thread that is inside it. Inside, a thread does not see
+    process-wide changes that other threads make. What LLVM itself writes to options there ends with the
+    scope.
 
-    Immutable, comparable, hashable, picklable. Entering reaches this task only, and LLVM code that it runs:
-    the thread, and what copies its contextvars (`asyncio.to_thread`, tasks made inside). Threads and pools
-    begin with the process-wide values (but see `wrap`, `propagating`, and Python's `thread_inherit_context`,
-    which is on by default where Python has no GIL).
-    One context may be entered by many threads at once and again by the same thread. What others set
-    process-wide meanwhile does not reach a thread inside, and what LLVM itself writes to options inside a
-    scope is gone when it is left.
+    Entering reaches the current task: its thread, and code that copies its contextvars (`asyncio.to_thread`,
+    tasks made inside). Existing threads and pools keep the process-wide values (see `wrap` and
+    `propagating`). On free-threaded Python, new threads start inside the scope of the thread that starts them
+    (`thread_inherit_context`). Before Python 3.14, do not hold a scope across an `await`: other tasks of the
+    thread get a ScopeError while the task that entered it is suspended.
 
-    Before Python 3.14 a scope must not be held across an `await`: while its task is suspended, entering a
-    context, compiling and asking for the current one raise ScopeError in other tasks of the thread.
+    LLVM reads some options when PipelineTuningOptions are made: make them inside the scope. A TargetMachine
+    can be made anywhere. LLVM's code for it follows the values in force where it is used.
 
-    Options that cannot be set per thread are refused, unless `process_wide` is "exclusive": then entering
-    waits until no other thread is inside a context or a compilation of optctx, changes them for the whole
-    process, and leaving puts them back exactly. Threads with the same changes share; other threads wait to
-    enter until they are undone. Threads that compile past optctx are not held up, and see the changes.
+    If threads take turns (`info()["engine"]` is "exclusive"), the same values reach LLVM with these
+    differences. Entering waits while threads with other values are inside, so do not wait inside for such a
+    thread. Threads with the same values share what LLVM writes to options. Process-wide changes made inside
+    reach the scope and are undone with it. Code outside all scopes that does not go through optctx sees the
+    values of the threads inside. No version of Python can hold a scope across an `await`.
 
-    LLVM reads some options when PipelineTuningOptions are made, not when a pass runs: make them inside the
-    scope. A TargetMachine may be made anywhere: what LLVM builds for it belongs to the values in force when
-    it is used.
+    Args:
+        overrides: Option name -> Python value, or its text on a command line. Keywords do the same, with `_`
+            for `-`.
+        base: The values of all other options. "inherit": those of the context that this thread is in, or the
+            process-wide values of this moment. "defaults": the registered ones. Or another OptionContext.
+        process_wide: "refuse" rejects options that cannot be set per thread. "exclusive" changes them for the
+            whole process: entering waits until no other thread is inside a context or compiles through
+            optctx, and leaving restores them exactly. Threads with the same changes share the time.
+        unread: What to do about overrides that LLVM did not read, when the last scope and the last binding of
+            this context end: "ignore", "warn" (UnreadOptionWarning) or "error" (UnreadOptionError, unless the
+            block fails anyway). Reads in nested scopes count if they see the override. Options changed for
+            the whole process are not judged.
 
-    `unread` says what happens to overrides that LLVM did not read at all when the last scope of this context
-    is left, on whichever thread, and its last binding is ended (`unbind`): "ignore", "warn"
-    (UnreadOptionWarning) or "error" (UnreadOptionError, unless the block fails anyway), with the likely
-    cause. Reads in scopes inside it count, too, as far as they see the override; options that are set for the
-    whole process are not judged.
-
-    All of this is so where `info()["engine"]` is "thread". Where it is "exclusive" (LLVM's code cannot be
-    changed, or OPTCTX_ENGINE says so) the same values reach LLVM, but entering waits while threads with other
-    values are inside a context, or any thread inside a compilation of optctx: do not wait inside for a thread
-    that wants other values. Threads with the same values share, and share what LLVM writes to options. What
-    is set process-wide meanwhile reaches the scope and is undone with it, and code that compiles past
-    optctx, outside any scope, sees the values of whoever is inside. Scopes must not be held across an `await`
-    on any version of Python, and in a copied context llvmlite's calls see the scope only if its turn is free.
-
-    Raises UnknownOptionError, OptionTypeError, OptionValueError and ProcessWideOptionError, with nothing
-    changed; UnsupportedImageError where there is no LLVM that can be used.
+    Raises:
+        UnknownOptionError, OptionTypeError, OptionValueError, ProcessWideOptionError: Nothing was changed.
+        UnsupportedImageError: The process has no LLVM that optctx can use.
     """
 
     __slots__ = ("__weakref__", "_contents", "_engine", "_parent", "_unread")
@@ -137,10 +132,11 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode = "ignore",
     ) -> OptionContext:
-        """A context from a command line, such as ["-unroll-count=4", "-enable-gvn-hoist"] or one string.
+        """Make a context from a command line: a list such as `["-unroll-count=4", "-enable-gvn-hoist"]`, or a
+        string.
 
-        As `opt` reads it: `-name=value`, `--name=value`, `-name value` where a value is required, `-name`.
-        Raises what the constructor raises.
+        Accepts what `opt` accepts: `-name=value`, `--name=value`, `-name value` if a value is required, and
+        `-name`. Raises as the constructor does.
         """
         engine = attach()
         parsed = parse_args(engine, args, process_wide)
@@ -175,19 +171,25 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         process_wide: ProcessWideMode = "refuse",
         trust: Iterable[str] = ("tuning",),
     ) -> OptionContext:
-        """The options that a module was compiled with, as `optctx.stamp` wrote them into it.
+        """Read the options that `optctx.stamp` wrote into a module.
 
-        Everything that it does not name is as registered. A linked module has the stamps of all the modules
-        that it was made of, which must agree. Changes nothing.
+        Options that the stamp does not name have their registered values. The stamps of a linked module, one
+        for each of its parts, must agree. Changes nothing.
 
-        `trust`: classes of options (`Option.trust`) that are accepted, and names of single options, with any
-        value. By default only what changes nothing but the generated code, because a module may be anybody's.
+        Args:
+            module: A module of llvmlite's.
+            process_wide: As in the constructor.
+            trust: What the stamp may set: classes of options (`Option.trust`), and names of single options.
+                The default accepts only options that change nothing but the generated code, because the
+                module may come from an untrusted source.
 
-        Raises OptctxError for a module that is closed, unstamped or stamped by others, TypeError for what is
-        none, LinkMismatchError where stamps contradict each other; UntrustedOptionError, UnknownOptionError
-        and OptionValueError, with the module's name, for what is not accepted or what this LLVM does not
-        take; ProcessWideOptionError for options that cannot be set per thread, unless `process_wide` is
-        "exclusive", as in the constructor.
+        Raises:
+            TypeError: `module` is not a module.
+            OptctxError: The module is closed, has no stamp, or has a stamp of another producer.
+            LinkMismatchError: The stamps contradict each other.
+            UntrustedOptionError, UnknownOptionError, OptionValueError: The stamp names an option that is not
+                trusted, or an option or value that this LLVM does not have.
+            ProcessWideOptionError: The stamp names an option that cannot be set per thread.
         """
         engine = attach()
         base = resolve_base(engine, "defaults", None)
@@ -203,9 +205,9 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         unread: UnreadMode | None = None,
         **named: object,
     ) -> OptionContext:
-        """A copy with changes: this context's overrides, and these on top. Raises as the constructor does.
+        """Make a copy with changes: the overrides of this context, and the given ones on top.
 
-        Unread overrides are treated as this context treats them, unless `unread` says otherwise.
+        `unread` is that of this context if it is None. Raises as the constructor does.
         """
         changed = OptionContext(overrides, base=self, process_wide=process_wide, unread="ignore", **named)
         own = {**self._contents.own, **changed._contents.own}
@@ -214,32 +216,39 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         return self._from(self._engine, base, own.values(), self._parent, mode)
 
     def diff(self, other: OptionContext) -> dict[str, tuple[Value, Value]]:
-        """Name -> (value here, value there) for every option in which the two differ."""
+        """Compare two contexts: name -> (value here, value there) for each option in which they differ.
+
+        Raises OptionTypeError if `other` is not an OptionContext.
+        """
         if not isinstance(other, OptionContext):
             raise OptionTypeError(f"diff takes another OptionContext, found {type(other).__name__}")
         names = sorted(self._contents.names(self._engine) | other._contents.names(other._engine))
         return {name: (self[name], other[name]) for name in names if self._state(name) != other._state(name)}
 
     def bind(self, llvm_context: ContextRef, on_mismatch: OnMismatch = "switch") -> None:
-        """Makes this context travel with an LLVMContext, the global one included.
+        """Let this context travel with an LLVMContext, which can be the global one.
 
         From now on LLVM code that runs on a module of that LLVMContext sees these values, on any thread and
-        with no scope in sight: new and legacy pass managers, emission through a TargetMachine, MCJIT and
-        ORC, whoever calls them. Each run switches over and back; the scope of the thread is not touched.
+        without a scope: pass managers, emission through a TargetMachine, MCJIT and ORC, through llvmlite or
+        any other caller. Each run switches to the context and back. The scope of the thread is not touched.
         The binding lasts until `unbind`, or until the LLVMContext is disposed of.
 
-        With `on_mismatch` "error", a run under a scope with other values raises ContextMismatchError before
-        any pass has run; with "warn" it goes on under the scope of the thread, with a
-        ContextMismatchWarning.
+        PipelineTuningOptions see the scope of the thread that makes them. LLJIT gets a module as text and
+        parses it into an LLVMContext of its own. `JITLibraryBuilder.add_ir(module)` carries the binding over;
+        text made from the module elsewhere (`add_ir(str(module))`) has none.
 
-        PipelineTuningOptions see the scope of the thread that makes them. llvmlite's LLJIT gets a module as
-        text (`JITLibraryBuilder.add_ir(module)`), which it parses into an LLVMContext of its own: what is
-        bound when the module is added goes with it, to stay. Text that was made of the module elsewhere
-        (`add_ir(str(module))`) has no binding.
+        Args:
+            llvm_context: An LLVMContext of llvmlite's.
+            on_mismatch: "switch" switches to this context. "error" checks instead: a run under a scope with
+                other values raises ContextMismatchError before any pass has run. "warn" runs under the scope
+                of the thread, with a ContextMismatchWarning.
 
-        Raises TypeError for anything that is not llvmlite's, OptctxError for a closed LLVMContext,
-        ScopeError if it is bound already, ProcessWideOptionError for a context that changes the whole
-        process, UnsupportedImageError where threads take turns (`optctx.info()["engine"]`).
+        Raises:
+            TypeError: `llvm_context` is not an LLVMContext of llvmlite's.
+            OptctxError: The LLVMContext is closed.
+            ScopeError: The LLVMContext is bound already.
+            ProcessWideOptionError: This context changes options for the whole process.
+            UnsupportedImageError: Threads take turns in this process (`info()["engine"]`).
         """
         bind(attach(), self, llvm_context, on_mismatch)
 
@@ -253,9 +262,9 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
     @overload
     def get(self, name: str, type: type[T]) -> T: ...
     def get(self, name: str, type: type[Any] | None = None) -> Any:
-        """The value of an option; with `type`, only if that is the option's own type.
+        """Give the value of an option; with `type`, only if it is the option's own type.
 
-        Raises UnknownOptionError, and OptionTypeError where the option is of another type.
+        Raises UnknownOptionError, and OptionTypeError if the option has another type.
         """
         option = self._engine.resolve(find(self._engine, name))
         if type is not None and type not in python_types(option.record.type):
@@ -279,7 +288,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         return MappingProxyType({override.name: override.value(self._engine) for override in own.values()})
 
     def args(self) -> list[str]:
-        """The overrides as a command line."""
+        """Give the overrides as command-line arguments."""
         return [arg for override in self._contents.own.values() for arg in override.args()]
 
     def _read(self, option: PlannedOption) -> Value:
@@ -327,13 +336,14 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
     # Scopes
 
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Calls the function inside this context, in this thread."""
+        """Call a function inside this context, on this thread, and return its result."""
         return cast("R", self._run(function, args, kwargs))
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """As a decorator: every call of the function runs inside this context.
+        """Decorate a function: each call of it runs inside this context.
 
-        Raises OptionTypeError for a generator or coroutine function, whose body runs after the call is over.
+        Raises OptionTypeError for a generator or coroutine function, because its body runs after the call has
+        returned.
         """
         refuse_deferred(function)
 

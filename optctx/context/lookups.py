@@ -1,4 +1,4 @@
-"""What holds where no context is at hand: the current one, or what is set for the whole process."""
+"""Values without an explicit context: those of the current scope, or of the whole process."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ T = TypeVar("T")
 
 
 def current() -> OptionContext:
-    """The context that this task is in; outside any scope, one of the process-wide values of now.
+    """Give the context that this task is in; outside all scopes, a context of the process-wide values of this
+    moment.
 
-    Raises ScopeError where this thread is inside a scope of another task (see OptionContext).
+    Raises ScopeError if this thread is inside a scope of another task (see OptionContext).
     """
     attach()
     return innermost("say what is current") or process_wide_values()
 
 
 def process_wide_values() -> OptionContext:
-    """A context of what is set for the whole process at this moment."""
+    """Give a context of the process-wide values of this moment."""
     engine = attach()
     return OptionContext._from(engine, Contents(drift_of(engine), {}, {}), ())
 
@@ -39,9 +40,9 @@ def lookup(name: str, *, llvm_context: ContextRef | None = None) -> Value: ...
 @overload
 def lookup(name: str, type: type[T], *, llvm_context: ContextRef | None = None) -> T: ...
 def lookup(name: str, type: type[Any] | None = None, *, llvm_context: ContextRef | None = None) -> Any:
-    """The value of an option where no scope is at hand: as bound to `llvm_context`, else as in `current()`.
+    """Give the value of an option: as bound to `llvm_context`, if it is bound, else as in `current()`.
 
-    Raises what `OptionContext.get`, `bound` and `current` raise.
+    Raises as `OptionContext.get`, `bound` and `current` do.
     """
     context = (bound(llvm_context) if llvm_context is not None else None) or current()
     return context.get(name) if type is None else context.get(name, type)

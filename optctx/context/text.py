@@ -69,8 +69,8 @@ def _list_texts(option: PlannedOption, name: str, value: object) -> Texts:
     for text in texts:
         if len(split_text(option, text or "")) > 1:  # no command line could give it
             raise OptionValueError(
-                f"cannot set {name!r} to an element with a comma, found {shown(text)}: LLVM splits values of this "
-                "option at commas; give each part as an element"
+                f"cannot set {name!r} to an element with a comma, found {shown(text)}: LLVM splits values of "
+                "this option at commas; give each part as an element"
             )
     return texts
 

@@ -16,11 +16,15 @@ __all__ = ["Drift", "Drifts", "drift", "refused", "times"]
 
 @dataclass(frozen=True)
 class Drift:
-    """An option that somebody has set for the whole process.
+    """An option whose process-wide value is not the registered one.
 
-    `registered` is what cl::init said, `value` the process-wide value now; both are None for a type without a
-    readable form. `occurrences`: how often it was given; 0 where something wrote the variable instead.
-    LLVM may treat an option that was given its registered value unlike one that was not given.
+    Attributes:
+        name: The option.
+        registered: The value that `cl::init` gave; None for a type without a readable form.
+        value: The process-wide value now; None for a type without a readable form.
+        occurrences: How often the option was given; 0 if code wrote the variable instead. LLVM can treat an
+            option that was given its registered value differently from one that was not given.
+        readable: Whether the type has a readable form.
     """
 
     name: str
@@ -31,7 +35,7 @@ class Drift:
 
     @property
     def given(self) -> bool:
-        """Whether it was given as on a command line."""
+        """Whether the option was given, as on a command line."""
         return self.occurrences != 0
 
     def __str__(self) -> str:
@@ -44,7 +48,7 @@ class Drift:
 
 
 class Drifts(Mapping[str, Drift]):
-    """Every option that was set process-wide, by name; `str()` gives a line for each. It does not change."""
+    """Every option that was set process-wide, by name. `str()` gives a line for each. Immutable."""
 
     def __init__(self, found: Mapping[str, Drift]) -> None:
         self._found = dict(found)
@@ -66,14 +70,15 @@ class Drifts(Mapping[str, Drift]):
 
 
 def drift() -> Drifts:
-    """Options whose process-wide value, or whether they were given, differs from what was registered.
+    """List the options that differ, for the whole process, from what LLVM registered.
 
-    That is what another user of LLVM in this process has set, by llvmlite's `set_option` or otherwise, before
-    optctx was there or since, and what LLVM has written itself outside of contexts. Aliases count as the
-    option that they stand for. What contexts change is not in it, not even options that they change for the
-    whole process while they are entered (`process_wide="exclusive"`).
+    An option differs by its value, or because it was given. Another library in the process can have set it
+    through llvmlite's `set_option` or directly, at any time, or LLVM wrote it outside all contexts. An alias
+    counts as the option that it stands for. Changes that contexts make are left out, including those of
+    `process_wide="exclusive"`. Attaches at first use; changes nothing.
 
-    Attaches at first use; changes nothing. Raises UnsupportedImageError where there is no LLVM to look at.
+    Raises:
+        UnsupportedImageError: The process has no LLVM that optctx can use.
     """
     engine = attach()
     states = drifted_states(engine, engine.space.drift())

@@ -21,17 +21,23 @@ _BETWEEN = ("optctx", "llvmlite")  # packages that a warning points past
 
 @dataclass(frozen=True)
 class DriftEvent:
-    """An option whose process-wide value somebody changed.
+    """A change of an option's process-wide value.
 
-    `exact`: seen in the act, so `thread`, `stack` and `native_stack` are those of whoever did it, and `text`
-    is what LLVM was given (None: a flag), `refused` whether it took that badly: the option counts as given
-    all the same. Otherwise it was noticed later, by comparing, and they belong to
-    the call that was made then.
-
-    `before` and `after` are None for a type without a readable form; `occurrences`: how often the option was
-    given by then. `stack` is Python's, innermost call last; `native_stack` names the functions of LLVM, and
-    the code that called them, innermost first; it is empty if the change was only noticed. `thread` is "" for
-    a thread that Python did not start.
+    Attributes:
+        name: The option.
+        before: The value before; None for a type without a readable form.
+        after: The value after; None for a type without a readable form.
+        occurrences: How often the option had been given by then.
+        exact: Whether the change was seen as it happened. Otherwise it was found later by comparing, and
+            `thread` and the stacks are those of the call that found it.
+        text: What LLVM was given; None for a flag without a value.
+        refused: Whether LLVM refused `text`. The option counts as given all the same.
+        thread: Name of the thread; empty for a thread that Python did not start.
+        thread_id: Its identifier.
+        stack: The Python stack, innermost call last.
+        native_stack: LLVM's functions and the code that called them, innermost first; empty if the change was
+            found by comparing.
+        readable: Whether the type has a readable form.
     """
 
     name: str
@@ -63,7 +69,7 @@ class DriftEvent:
         return f" to what {self.text!r} says" if self.text is not None else ""
 
     def report(self) -> str:
-        """The same, and both stacks: several lines."""
+        """Give the change and both stacks as several lines of text."""
         native = "".join(f"  {each}\n" for each in self.native_stack)
         parts = [f"{self}\n"]
         if self.stack:

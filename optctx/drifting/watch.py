@@ -1,4 +1,4 @@
-"""Watchers: each hears of every change of a process-wide value, on whatever thread."""
+"""Watchers: each reports every change of a process-wide value, on all threads."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ Callback = Callable[[DriftEvent], object]
 
 
 class Watcher(WatcherBase):
-    """Hears of changes from the moment when `watch` made it until `close`, or until its `with` block ends.
+    """Reports changes from the call of `watch` until `close`, or until its `with` block ends.
 
-    `events` are the records, in the order in which they were seen. Any thread may close it.
+    `events` holds the records, in the order in which they were seen. Any thread can close a watcher.
     """
 
     def __init__(self, callback: Callback | None) -> None:
@@ -43,13 +43,13 @@ class Watcher(WatcherBase):
 
     @property
     def closed(self) -> bool:
-        """Whether it hears of nothing any more."""
+        """Whether it has stopped reporting."""
         return not any(each is self for each in watchers())
 
     def close(self) -> None:
-        """Ends the watch, and compares a last time; a second call does nothing.
+        """End the watch after a last comparison. A second call does nothing.
 
-        Raises what the callback, or a warning that is an error, raises for what was not told yet.
+        Raises what the callback raises, or a warning that is an error, for changes not yet reported.
         """
         if remove_watcher(self):
             self._finish(failed=False)
@@ -76,22 +76,26 @@ class Watcher(WatcherBase):
 
 
 def watch(callback: Callback | None = None) -> Watcher:
-    """Has every change of an option's process-wide value reported, from now on and on all threads.
+    """Report every change of an option's process-wide value, from now on and on all threads.
 
-    Reports go to `callback`, with a DriftEvent, or are DriftWarnings that point at the line that made the
-    change. What LLVM parses, as for llvmlite's `set_option`, is seen in the act: the record has the stacks of
-    that moment. The report comes when LLVM is done, from the call that set the option, so an exception of the
-    callback and a warning that is an error are raised there; the option stays set. What something writes
-    past LLVM's parsers is noticed at the next call through llvmlite, at the end of a compilation, or on
-    closing, and reported from there (to `sys.unraisablehook` where that is a call that could not raise).
-
-    The callback runs on the thread that made the change, or noticed it, with llvmlite's lock held: it may use
-    LLVM, and must not wait for a thread that does. What contexts change is not reported. A child of fork goes
-    on watching by itself.
+    Changes through LLVM's parsers, such as llvmlite's `set_option`, are seen as they happen, with both
+    stacks. The report comes from the call that set the option, when LLVM is done, so an exception of the
+    callback is raised there. The option stays set. Changes that bypass the parsers are found by comparing, at
+    the next call through llvmlite, at the end of a compilation, or on closing, and are reported from there
+    (to `sys.unraisablehook` if that call cannot raise). Changes that contexts make are not reported. After a
+    fork, the child continues to watch.
 
     Reaches the whole process: calls through llvmlite take longer until the last watcher is closed. Attaches
-    at first use. Raises OptionTypeError for a callback that cannot be called, UnsupportedImageError with
-    nothing changed where LLVM cannot be watched.
+    at first use.
+
+    Args:
+        callback: Called with a DriftEvent, on the thread that made or found the change, with llvmlite's lock
+            held. It can use LLVM, but must not wait for a thread that does. Without it, each change is a
+            DriftWarning that points at the line that made it.
+
+    Raises:
+        OptionTypeError: `callback` cannot be called.
+        UnsupportedImageError: LLVM cannot be watched. Nothing was changed.
     """
     if callback is not None and not callable(callback):
         raise OptionTypeError(f"watch takes a function of one DriftEvent, found {shown(callback)}")

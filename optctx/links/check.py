@@ -1,4 +1,4 @@
-"""`check_link`: whether modules that are to be linked were compiled with the same options."""
+"""`check_link`: check whether modules were compiled with the same options before they are linked."""
 
 from __future__ import annotations
 
@@ -39,15 +39,24 @@ def check_link(
     on_mismatch: OnLinkMismatch = "report",
     require_stamps: bool = False,
 ) -> LinkReport:
-    """Compares what modules were compiled with, and the context of the link step if there is one.
+    """Compare the options that modules were compiled with, and those of the link step if `ctx` is given.
 
-    Two modules differ in an option if LLVM could tell: by its value, or because one gave the option and the
-    other did not, as for the equality of contexts. A linked module takes part with all its stamps. A module
-    without a stamp cannot be judged: the report names it, and counts it as a mismatch with `require_stamps`.
-    Options, and values, that this LLVM does not take are compared as text. Changes nothing.
+    Two modules differ in an option if LLVM could tell: by the value, or because only one of them was given
+    the option. A linked module takes part with all its stamps. Options and values that this LLVM does not
+    have are compared as text. Changes nothing.
 
-    With `on_mismatch` "error" a mismatch raises LinkMismatchError. Raises TypeError for what is no module,
-    OptctxError for a closed one or one that others stamped, OptionTypeError for anything else that is wrong.
+    Args:
+        modules: Modules of llvmlite's.
+        ctx: The context of the link step.
+        on_mismatch: "report", or "error" to raise on a mismatch.
+        require_stamps: Count a module without a stamp as a mismatch. The report names such modules in any
+            case.
+
+    Raises:
+        LinkMismatchError: A mismatch, if `on_mismatch` is "error".
+        TypeError: An element of `modules` is not a module.
+        OptctxError: A module is closed, or has a stamp of another producer.
+        OptionTypeError: Another argument is wrong.
     """
     engine = attach()
     if on_mismatch not in ("report", "error"):

@@ -1,4 +1,4 @@
-"""`stamp`: writes into a module what it was compiled with."""
+"""`stamp`: write into a module the options that it was compiled with."""
 
 from __future__ import annotations
 
@@ -16,17 +16,22 @@ __all__ = ["stamp"]
 
 
 def stamp(module: ModuleRef, ctx: OptionContext) -> None:
-    """Writes the options of a context into a module, for `OptionContext.from_module` and `check_link`.
+    """Write the options of a context into a module, for `OptionContext.from_module` and `check_link`.
 
-    Everything in which the context differs from what LLVM registered, as command-line text, in the named
-    metadata `!optctx.options`: bitcode, text, LLVM's linker and its passes keep it, and it changes no code. A
-    context that changes nothing leaves a stamp too. A module that has stamps, one or (linked) several, has
-    only this one then. Reaches nothing but the module, whose LLVMContext no other thread may use meanwhile
-    except through llvmlite.
+    The named metadata `!optctx.options` holds, as command-line text, every option in which the context
+    differs from what LLVM registered. Bitcode, textual IR, LLVM's linker and its passes preserve it, and it
+    changes no code. A context without changes leaves a stamp as well. The stamp replaces all earlier stamps
+    of the module.
 
-    Raises TypeError for what is no module, OptctxError for a closed one, OptionTypeError for what is no
-    context, OptionValueError for a context that inherits a process-wide value without a text form,
-    UnsupportedImageError if the library lacks what is needed; the module is unchanged then.
+    Reaches only the module. During the call, no other thread may use its LLVMContext except through llvmlite.
+
+    Raises:
+        TypeError: `module` is not a module.
+        OptctxError: The module is closed.
+        OptionTypeError: `ctx` is not an OptionContext.
+        OptionValueError: The context inherits a process-wide value without a text form.
+        UnsupportedImageError: The library lacks a function that this needs. On each error the module is
+            unchanged.
     """
     if not isinstance(ctx, OptionContext):
         raise OptionTypeError(f"a module is stamped with an OptionContext, found {shown(ctx)}")

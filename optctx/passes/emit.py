@@ -18,22 +18,23 @@ __all__ = ["emit_assembly", "emit_object"]
 
 
 def emit_object(module: ModuleRef, target_machine: TargetMachine) -> bytes:
-    """The module as an object file, in the target's own format.
+    """Emit a module as an object file, in the target's own format.
 
-    Sees this thread's option values and waits for other threads as `run_passes` does. LLVM's code generator
-    changes the module on the way (lowering), so emit last. The target's printer has to be initialised:
+    Sees this thread's option values, and waits for other threads as `run_passes` does. LLVM's code generator
+    lowers the module in place, so emit last. Initialize the target's printer first:
     `llvmlite.binding.initialize_native_asmprinter()` or `initialize_all_asmprinters()`.
 
-    Raises OptctxError with LLVM's words if the target cannot emit or the code has an error (inline
-    assembly, for instance), or for a closed object; TypeError for anything that is not llvmlite's;
-    UnsupportedImageError if the library lacks what is needed. What LLVM calls a fatal error still ends the
-    process.
+    Raises:
+        OptctxError: The target cannot emit, the code has an error (in inline assembly, for instance), or an
+            object is closed. LLVM's fatal errors still terminate the process.
+        TypeError: An argument is not an object of llvmlite's.
+        UnsupportedImageError: The library lacks a function that this needs.
     """
     return _emit(module, target_machine, as_object=True)
 
 
 def emit_assembly(module: ModuleRef, target_machine: TargetMachine) -> str:
-    """The module as assembly text; everything else as `emit_object`."""
+    """Emit a module as assembly text. Otherwise the same as `emit_object`."""
     return _emit(module, target_machine, as_object=False).decode(errors="backslashreplace")
 
 

@@ -24,20 +24,27 @@ def run_passes(
     target_machine: TargetMachine | None = None,
     tuning: PipelineTuningOptions | None = None,
 ) -> None:
-    """Run a pipeline in LLVM's text form ("default<O3>", "function(sroa,instcombine)") on a module, in place.
+    """Run a pass pipeline in LLVM's text form ("default<O3>", "function(sroa,instcombine)") on a module, in
+    place.
 
-    The passes see this thread's option values. The GIL is released and llvmlite's process-wide lock is not
-    taken, so threads run in parallel as long as each has its own `llvmlite.binding.create_context()` and
-    target machine; those that share one wait for one another. Modules in LLVM's global context, llvmlite's
-    default, all wait for one another and for every other use of llvmlite. While it runs, no other thread
-    may use the module's context through llvmlite, nor close what is in use.
+    The passes see this thread's option values. The call releases the GIL and does not take llvmlite's
+    process-wide lock. Threads run in parallel if each has an LLVMContext
+    (`llvmlite.binding.create_context()`) and a target machine of its own; threads that share one wait for one
+    another. Modules in LLVM's global context, llvmlite's default, wait for every other use of llvmlite.
+    During the call, no other thread may use the module's LLVMContext through llvmlite, nor close an object in
+    use.
 
-    `target_machine` tells the passes about costs and registers; without one they know no target. `tuning`
-    replaces the tuning options that would be made, from this thread's option values, for the call.
+    Args:
+        module: Changed in place.
+        pipeline: As for `opt -passes`.
+        target_machine: Tells the passes about costs and registers. Without one they assume no target.
+        tuning: Replaces the tuning options that the call would make from this thread's option values.
 
-    Raises PassPipelineError with LLVM's words if the pipeline does not parse (the module is unchanged
-    then), TypeError for anything that is not llvmlite's object, OptctxError for a closed one or for
-    an error that a pass reports, UnsupportedImageError if the library lacks what is needed.
+    Raises:
+        PassPipelineError: The pipeline does not parse. The module is unchanged.
+        TypeError: An argument is not an object of llvmlite's.
+        OptctxError: An object is closed, or a pass reports an error.
+        UnsupportedImageError: The library lacks a function that this needs.
     """
     module_at = module_address(module)
     machine_at = 0 if target_machine is None else target_machine_address(target_machine)
@@ -59,8 +66,8 @@ def run_passes(
 
 
 def instruction_count(module: ModuleRef) -> int:
-    """How many IR instructions a module holds, over all its functions (debug records not counted).
+    """Count the IR instructions of a module, over all its functions, without debug records.
 
-    Raises as `run_passes` does. No other thread may change the module meanwhile.
+    Raises as `run_passes` does. No other thread may change the module during the call.
     """
     return int(native_api().instruction_count(module_address(module)))

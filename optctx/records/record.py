@@ -54,18 +54,19 @@ class Recording(RecordingBase):
 
 
 def record() -> Recording:
-    """Notes every option that LLVM reads on this thread inside the block, with values and functions.
+    """Record every option that LLVM reads on this thread inside the block, with its values and the functions.
 
-    Reaches this thread only, whatever scopes, bound LLVMContexts and function attributes are in force there;
-    others run as before. Blocks nest: what is read in an inner one is read in the outer one, too. Each
-    function's first read of an option takes a few microseconds, later ones nothing.
+    Reaches this thread only, under any scope, bound LLVMContext or function attribute. Other threads run as
+    before. Blocks nest: an inner read counts for the outer block as well. The first read of an option in each
+    function takes a few microseconds, and later reads take nothing. Lookups by optctx itself are not
+    recorded.
 
-    An option that PipelineTuningOptions were made with before is not read again: make them inside. The same
-    is true of a TargetMachine that is used outside any scope; inside one, what LLVM reads for a machine is
-    noted at each use. What optctx itself looks up is not noted.
+    LLVM reads some options when PipelineTuningOptions are made, and others when a TargetMachine is first used
+    outside all scopes. Make these objects inside the block to record such reads.
 
-    Entering raises UnsupportedImageError where threads take turns (`info()["engine"]`) or where reads cannot
-    be noticed (a thread that blocks SIGSEGV; another handler of it over that of optctx), and leaving raises
-    ScopeError if the block is not the innermost one of this thread.
+    Raises:
+        UnsupportedImageError: On entering, if threads take turns (`info()["engine"]`), if this thread blocks
+            SIGSEGV, or if another handler has replaced optctx's handler of it.
+        ScopeError: On leaving, if the block is not the innermost one of this thread.
     """
     return Recording()

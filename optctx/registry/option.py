@@ -15,7 +15,7 @@ _HIDDEN = ("not", "hidden", "really")
 
 
 class Option:
-    """What LLVM registered under `name`. Reading it changes nothing and reaches no thread's scope."""
+    """What LLVM registered under `name`. Reading it changes nothing and ignores the scope of the thread."""
 
     __slots__ = ("_engine", "_planned", "name")
 
@@ -36,7 +36,7 @@ class Option:
 
     @property
     def default(self) -> Value:
-        """What cl::init said, whatever anybody set since."""
+        """The registered value (`cl::init`), independent of later changes."""
         target = self._target
         engine = self._engine
         if target.record.type.kind not in (Kind.list, Kind.bits, Kind.set):
@@ -47,7 +47,7 @@ class Option:
 
     @property
     def value(self) -> Value:
-        """The process-wide value now, whatever scope this thread is in."""
+        """The process-wide value now, independent of the scope of this thread."""
         storage = self._engine.process_wide(self._target)
         return read_value(self._target, storage.value)
 
@@ -94,7 +94,7 @@ class Option:
 
     @property
     def storage(self) -> str:
-        """internal (in the Option), external (where cl::location says) or heap."""
+        """Where the value is: internal (in the Option), external (where `cl::location` points) or heap."""
         record = self._target.record
         if record.size is None:
             return "heap"
@@ -102,9 +102,11 @@ class Option:
 
     @property
     def scope(self) -> str:
-        """thread: a context can set it; process: it cannot, see `reason`; unread: nothing here reads it.
+        """thread: a context can set it. process: it cannot, see `reason`. unread: this library does not read
+        it.
 
-        Where `info()["engine"]` is "exclusive" nobody knows what is read, and nothing is called unread.
+        If threads take turns (`info()["engine"]` is "exclusive"), reads are not known and no option is
+        unread.
         """
         return self._target.scope
 
@@ -115,10 +117,10 @@ class Option:
 
     @property
     def trust(self) -> TrustClass:
-        """tuning, output, input, code or process: what the option may do beside changing generated code.
+        """What the option can do apart from changing generated code: tuning, output, input, code or process.
 
-        From modules (attributes, stamps) only options of the class tuning are accepted by default; see
-        `SECURITY.md` for what the classes mean.
+        By default, modules (attributes, stamps) can set only options of the class tuning. `SECURITY.md`
+        defines the classes.
         """
         return judgement_of(self._target).trust
 
@@ -129,14 +131,14 @@ class Option:
 
     @property
     def trusted_values(self) -> str:
-        """The values with which the option is in its class, such as "0..1000" or "1|2|4"; empty for all."""
+        """The values for which the class holds, such as "0..1000" or "1|2|4"; empty for all values."""
         return judgement_of(self._target).values
 
     @property
     def read_by(self) -> tuple[str, ...]:
-        """Demangled names of the functions of this library that read it.
+        """The functions of this library that read the option, demangled.
 
-        None are known where `info()["engine"]` is "exclusive".
+        Empty if threads take turns (`info()["engine"]` is "exclusive"), because reads are not known then.
         """
         return tuple(dict.fromkeys(demangle(name) for name in self._target.readers))
 

@@ -14,7 +14,7 @@ __all__ = ["Registry", "find", "registry"]
 
 
 class Registry(Mapping[str, Option]):
-    """Everything that LLVM has registered in this process, by name without the leading dash."""
+    """Every option that LLVM has registered in this process, by name without the leading hyphen."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -36,9 +36,10 @@ class Registry(Mapping[str, Option]):
 
 
 def registry() -> Registry:
-    """N0: every option of the LLVM in this process. Attaches at first use.
+    """List every option of the LLVM in this process (N0). Attaches at first use.
 
-    Raises UnsupportedImageError where there is no LLVM or its layout does not check out.
+    Raises:
+        UnsupportedImageError: The process has no LLVM, or its layout does not check out.
     """
     return Registry(attach())
 
@@ -52,7 +53,7 @@ def find(engine: Engine, name: str) -> PlannedOption:
 
 
 def unknown(engine: Engine, name: object) -> UnknownOptionError:
-    """The error for a name that nobody registered, with what may have been meant."""
+    """The error for a name that is not registered, with the nearest names."""
     if not isinstance(name, str):
         return UnknownOptionError(
             f"an option name is a string, found {shown(name)} of type {type(name).__name__}", shown(name)

@@ -38,19 +38,22 @@ class PropagatingExecutor(Executor):
 
 
 def propagating(executor: Executor) -> PropagatingExecutor:
-    """An executor that runs each piece of work in the context that is current where it is submitted.
-
-    `executor` is any that has the methods of `concurrent.futures.Executor`: pools of threads, of processes
-    (contexts are pickled; a worker process attaches once, which takes about half a second) or another
-    library's. It stays usable by itself, and shutting one down shuts down the other.
+    """Give an executor that runs each piece of work in the context that is current where it is submitted.
 
         with OptionContext(unroll_count=4), propagating(ThreadPoolExecutor(8)) as pool:
             objects = list(pool.map(compile, sources))
 
-    What is submitted outside any scope runs in the process-wide values of that moment (see `wrap`). With
+    Work submitted outside all scopes runs with the process-wide values of that moment (see `wrap`). With
     asyncio: `loop.run_in_executor(propagating(pool), compile, source)`.
 
-    Raises OptionTypeError for anything that is no executor; its methods raise as `wrap` does.
+    Args:
+        executor: Any object with the methods of `concurrent.futures.Executor`: a pool of threads or
+            processes, or an executor of another library. Contexts are pickled for processes, and a worker
+            process attaches once, which takes about half a second. The executor stays usable by itself.
+            Shutting down either shuts down both.
+
+    Raises:
+        OptionTypeError: `executor` is not an executor. The methods of the result raise as `wrap` does.
     """
     if isinstance(executor, PropagatingExecutor):
         return executor

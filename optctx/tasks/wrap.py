@@ -1,4 +1,4 @@
-"""`wrap`: a function that is called later, or elsewhere, in the context of here and now."""
+"""`wrap`: a function that runs later, or on another thread, in the context of the moment."""
 
 from __future__ import annotations
 
@@ -39,17 +39,18 @@ class Wrapped(Generic[P, R]):
 
 
 def wrap(function: Callable[P, R], /) -> Wrapped[P, R]:
-    """The function, to be called on any thread or in another process in the context that is current now.
+    """Give a function that calls `function` in the context that is current now, on any thread or in another
+    process.
 
-    Outside any scope that is a context of the process-wide values of this moment, as in `current()`: what is
-    set process-wide later does not reach the calls. Each call enters the context on the thread that makes it,
-    for its own length only, and waits there as `with` does. Functions, methods, partial objects and any
-    other callable; what comes back can be pickled if the function and the context can.
+    Outside all scopes that is a context of the process-wide values of this moment: later process-wide changes
+    do not reach the calls. Each call enters the context on its own thread, for its own duration. Takes any
+    callable. The result can be pickled if the function and the context can.
 
         loop.run_in_executor(None, optctx.wrap(compile), module)
 
-    Raises OptionTypeError for what cannot be called, and for coroutine and generator functions, whose body
-    runs after the call is over; ScopeError as `current()` does.
+    Raises:
+        OptionTypeError: `function` cannot be called, or is a coroutine or generator function.
+        ScopeError: As for `current()`.
     """
     refuse_deferred(function)
     return Wrapped(function, current())
