@@ -18,6 +18,7 @@ test: $(VENV)/.built
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+	$(BIN)/codespell *.md docs design examples packaging optctx
 	$(BIN)/clang-format --dry-run --Werror $$(find native optctx/include examples tests -name '*.[ch]pp' -o -name interface.h)
 
 bench: $(VENV)/.built

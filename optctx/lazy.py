@@ -14,7 +14,7 @@ class lazy(Generic[T]):  # noqa: N801  a decorator
     """As `functools.cached_property`, without the lock that it holds before Python 3.12.
 
     A child of fork would find that lock held by a thread that it does not have. Two threads that ask at once
-    may both compute the value, so it must be the same whoever does.
+    may both compute the value, so both must compute the same.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:

@@ -62,14 +62,14 @@ def test_every_option_has_been_judged_with_its_type() -> None:
     for option in options():
         assert option.trust in CLASSES
         assert option.trust_reason
-        assert "nobody has judged" not in option.trust_reason
+        assert "has not been judged" not in option.trust_reason
 
 
 def test_an_option_that_is_not_in_the_list_is_not_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("optctx.trust.judgements._judgements", dict)
     judged = judgement_of(registry()["unroll-count"]._target)
     assert judged.trust == "code"
-    assert "nobody has judged" in judged.reason
+    assert "has not been judged" in judged.reason
 
 
 def test_an_alias_is_judged_as_its_option() -> None:

@@ -178,7 +178,7 @@ def test_patterns_choose_and_exclude_and_an_alias_is_its_option() -> None:
     assert tried == {"slp-vectorize-hor", "slp-vectorize-hor-store"}
     assert {left.option: left.reason for left in report.not_tried} == {
         "max-jump-table-size": "LLVM did not read it",
-        "opt-bisect-limit": "it cannot be scoped, so that nobody sees LLVM read it",
+        "opt-bisect-limit": "it cannot be scoped, so its reads are not seen",
         "slp-vectorize-non-power-of-2": "beyond 2 trials",
     }
 

@@ -149,7 +149,7 @@ class CompileCache:
         if result.error is not None:
             raise OptctxError(result.error)
         key = situation.key(under, names)
-        # Unless a file, or an option that has to be process-wide, was changed meanwhile:
+        # Unless a file, or an option that has to be process-wide, was changed during the compilation:
         if Situation(engine, context._native).key(input_key(engine, job), names) == key:
             self._keep(under, key, names, result)
         return result

@@ -169,7 +169,7 @@ class FolderStore:
         file = os.open(temporary, _WRITE_FLAGS, 0o600, dir_fd=folder)
         try:
             try:
-                if self._keyed:  # whoever may read the folder may read its entries
+                if self._keyed:  # users who can read the folder can read its entries
                     os.fchmod(file, 0o600 | os.fstat(folder).st_mode & 0o666)
                 for part in parts:
                     _write_all(file, part)

@@ -8,7 +8,7 @@
 
 LLVM's linker appends the nodes of one module to those of the other, so that a linked module has the stamps
 of all the modules that it was made of. Texts are those of the command line: they mean the same to every
-process, and whoever reads the module sees what it was compiled with.
+process, and a reader of the module sees what it was compiled with.
 """
 
 from __future__ import annotations

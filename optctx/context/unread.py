@@ -35,7 +35,7 @@ def check_mode(mode: object) -> None:
 def marks(
     engine: Engine, mode: UnreadMode, parent: OptionContext | None, own: Iterable[Override]
 ) -> Reads | None:
-    """Where the reads of a new context are marked; None if nobody wants to know.
+    """Where the reads of a new context are marked; None if no part of the program asks.
 
     What is read of the values that it has from `parent` counts there, too. Raises UnsupportedImageError where
     it cannot be known what is read.
@@ -69,7 +69,7 @@ def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
     engine = context._engine
     read = reading(engine).functions(readers)
     ran = {function for functions in read.values() for function in functions}
-    # What cannot be scoped cannot be judged: nobody sees LLVM read it. Nor `debug`.
+    # What cannot be scoped cannot be judged, because its reads are not seen. Nor `debug`.
     judged = {name: o for name, o in context._contents.own.items() if o.setting is not None}
     unread = [o for name, o in judged.items() if name not in read and engine.plan.sees_reads(o.option)]
     if not unread:

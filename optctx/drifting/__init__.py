@@ -1,4 +1,4 @@
-"""What somebody else has set for the whole process, and who does it at which moment."""
+"""Changes of process-wide values: which options have drifted, and which code changes them as it happens."""
 
 from optctx.drifting.drift import Drift, Drifts, drift
 from optctx.drifting.event import DriftEvent

@@ -1,4 +1,4 @@
-"""Finds changes of process-wide values that nobody told of, by comparing with what was there before."""
+"""Finds changes of process-wide values that bypassed LLVM's parsers, by comparing with earlier values."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Difference:
 
 
 class Comparison:
-    """What the options were when somebody looked last, for the whole process.
+    """What the options were at the last comparison, for the whole process.
 
-    Nobody waits here: while another thread is comparing, or this one further out, nothing is found.
+    A comparison never blocks: while another one is under way, on any thread, it finds nothing.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -79,7 +79,7 @@ class Comparison:
         return [*self._of_scoped(), *self._of_refused()]
 
     def _of_scoped(self) -> list[Difference]:
-        """Where threads take turns, the values of whoever is inside are not in the way."""
+        """Where threads take turns, the values of threads inside a context do not count."""
         drift = self._engine.space.drift()
         if drift.is_same(self._drift):
             return []

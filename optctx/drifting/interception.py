@@ -1,6 +1,6 @@
 """Has LLVM tell when it gives a value to an option: pointers in its tables of virtual functions.
 
-`Option::addOccurrence` is virtual, and nothing calls it but through a table. While somebody watches, the
+`Option::addOccurrence` is virtual, and nothing calls it but through a table. While there is a watcher, the
 tables lead to a function of optctx's that calls it. No code is changed, so this works in both ways of
 running, and under running threads: every pointer is one aligned word. optctx's own parses call LLVM's
 function by its address and are not seen.
@@ -29,7 +29,7 @@ __all__ = ["Interception", "Listeners"]
 
 
 class Listeners:
-    """What is called while somebody watches, on any thread; nothing in it may raise.
+    """What is called while there is a watcher, on any thread; nothing in it may raise.
 
     `begins(option)` and `ends(option, text, refused)` around LLVM's parse of one value, in the middle of its
     work; `call_begins` and `call_ends` around every call that llvmlite makes, with its lock held.

@@ -30,7 +30,7 @@ class State:
 
 
 def live_state(engine: Engine, option: PlannedOption) -> State:
-    """As LLVM's own storage has it at this moment, whoever put it there."""
+    """As LLVM's own storage has it at this moment."""
     record = option.record
     address = record.variable or record.address + engine.survey.value_offset
     return _state(option, address, option_at(record.address).occurrences)
@@ -46,7 +46,7 @@ def outside_contexts(engine: Engine, option: PlannedOption, ours: CoveredStorage
 
 
 def registered_state(engine: Engine, option: PlannedOption) -> State:
-    """What cl::init said, whatever anybody set since, before optctx was there or after.
+    """What cl::init said, independent of later changes.
 
     A list of an option that contexts refuse is read from LLVM's own copy, where cl::list_init gave nothing;
     None stands for one that cannot be told.

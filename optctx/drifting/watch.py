@@ -173,7 +173,7 @@ class _Watching:
         return watcher
 
     def look(self, leaving: Watcher | None = None) -> None:
-        """Compares, and reports what nobody told of; also to a watcher that is leaving."""
+        """Compares, and reports changes that bypassed the parsers; also to a watcher that is leaving."""
         told = watchers() if leaving is None else (*watchers(), leaving)
         if self._comparison is None or not told:
             return
@@ -314,7 +314,7 @@ def _raise_first(errors: list[Exception]) -> None:
 
 
 def _unraisable(errors: list[Exception]) -> None:
-    """As Python does for what is raised where nobody could catch it."""
+    """As Python does for an exception that no code can catch."""
     while errors:
         report_unraisable(errors.pop(0), watch)
 

@@ -1,4 +1,4 @@
-"""Proof of completeness: whoever touches LLVM's own option storage inside a context is seen."""
+"""Proof of completeness: every access to LLVM's own option storage inside a context is seen."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def audit() -> AuditBlock:
 
     Reaches every thread, and slows down whatever touches the pages that hold options. Use it with one
     compiling thread: while an access of one thread is let through, what another does on the same page is not
-    seen. System calls that are given addresses on those pages fail with EFAULT meanwhile.
+    seen. System calls that are given addresses on those pages fail with EFAULT during an audit.
 
     Raises AuditError, with nothing changed, while another audit is on or where pages cannot be protected; at
     the end of the block, with everything put back, if accesses may have been missed.

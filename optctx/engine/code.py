@@ -18,8 +18,8 @@ __all__ = ["Code", "read_code"]
 
 @dataclass
 class Code:
-    """`by_region`: sites by the address of the region that they refer to, while a plan is made. `known`:
-    somebody looked."""
+    """`by_region`: sites by the address of the region that they refer to, while a plan is made.
+    `known`: whether the code was decoded."""
 
     known: bool = False
     sites: list[Site] = field(default_factory=list)
@@ -55,7 +55,7 @@ def read_code(
         others.append((printing.types, printing.types_size))
     sites, refusals = find_sites(image, sorted([*spans, *others]))
     _check_reporting(image, reporting, refusals)
-    if printing is not None:  # whoever else refers to the list changes it, process-wide
+    if printing is not None:  # other functions that refer to the list change it, process-wide
         sites = [site for site in sites if site.region != printing.types or _decides(site, printing)]
         refusals = [
             each for each in refusals if each.region != printing.types or each.function == printing.asked

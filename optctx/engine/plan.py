@@ -101,7 +101,7 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
 
 
 def plan_in_place(image: Image, survey: Survey) -> Plan:
-    """A plan for code that is left as it is, and that nobody has to read for it."""
+    """A plan for code that is left as it is, made without decoding it."""
     state, missing = find_state(image)
     plan = Plan(_decide(survey, Code(), state, missing), Code())
     _give_slots(plan, survey.value_offset)

@@ -24,8 +24,8 @@ def value_under(engine: Engine, context: Context, option: PlannedOption) -> Valu
 def state_under(engine: Engine, context: Context, option: PlannedOption) -> str:
     """A text that is the same for the same state of a scopable option, and for no other, in every process.
 
-    A value without a readable form stands for what LLVM was given. Where that is not known, because somebody
-    set it process-wide, the text is a new one each time.
+    A value without a readable form stands for what LLVM was given. If that is not known, because the option
+    was set process-wide, the text is a new one each time.
     """
     assert option.slot is not None
     if option.record.type.kind == Kind.other:
@@ -43,7 +43,7 @@ def changed_options(engine: Engine, context: Context) -> dict[str, PlannedOption
 
 
 def process_states(engine: Engine) -> list[str]:
-    """Name and state of each option that only the whole process can set: nobody sees LLVM read those."""
+    """Name and state of each option that only the whole process can set: reads of those are not seen."""
     return [
         f"{option.record.name}: {_process_state(engine, option)}"
         for option in engine.plan.options.values()

@@ -142,7 +142,7 @@ def _target(name: str) -> str:
 
 def _why_unread(name: str) -> str:
     unseen = registry()[name].scope == "process"
-    return "it cannot be scoped, so that nobody sees LLVM read it" if unseen else "LLVM did not read it"
+    return "it cannot be scoped, so its reads are not seen" if unseen else "LLVM did not read it"
 
 
 def _values(option: Option, read: Read, given: Sequence[str] | None) -> tuple[list[Value], str]:

@@ -2,7 +2,7 @@
 
 The judgements are data, `judgements.tsv`: one line for each option, with its type, its class, the values that
 belong to that class where not all do ("0..1000" or "1|2|4"), and the reason. An option that is not there, or
-is there with another type, has been judged by nobody, and counts as the worst.
+is there with another type, has not been judged, and counts as the worst.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Judgement:
         return not self.values or str(value) in self.values.split("|")
 
 
-_UNKNOWN = Judgement("code", "nobody has judged this option of this LLVM")
+_UNKNOWN = Judgement("code", "this option of this LLVM has not been judged")
 
 
 def judgement_of(option: PlannedOption) -> Judgement:

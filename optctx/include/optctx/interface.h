@@ -21,7 +21,7 @@ extern "C" {
 /* What the functions return. */
 enum optctx_status {
     OPTCTX_OK = 0,
-    OPTCTX_NOT_ATTACHED = 1,   /* nobody has used optctx in this process yet, so it has not looked at LLVM */
+    OPTCTX_NOT_ATTACHED = 1,   /* optctx was not used in this process yet, so it has not looked at LLVM */
     OPTCTX_UNKNOWN_OPTION = 2, /* no option is registered under the name */
     OPTCTX_UNREADABLE = 3,     /* an option of type "other": its value has no form that could be handed out */
     OPTCTX_NOT_BOUND = 4,      /* no context is bound to the LLVMContext */

@@ -113,7 +113,7 @@ public:
     }
 
     // True outside any scope: these are LLVM's own, process-wide values, as they are whenever they are looked up, and
-    // as unguarded against somebody who is changing them at that moment as LLVM itself is.
+    // as unguarded against another thread that is changing them at that moment as LLVM itself is.
     bool process_wide() const noexcept { return context_ == nullptr; }
 
 private:
@@ -152,7 +152,7 @@ inline std::optional<OptionContext> bound(const void* llvm_context) {
     return OptionContext(context);
 }
 
-// The same; throws NotBound where nothing is bound, rather than giving values that nobody bound. For what Python's
+// The same; throws NotBound where nothing is bound, rather than giving values of no binding. For what Python's
 // lookup(name, llvm_context=...) gives: bound(llvm_context).value_or(current()).
 inline OptionContext of(const void* llvm_context) {
     if (std::optional<OptionContext> found = bound(llvm_context)) return *found;

@@ -73,7 +73,7 @@ struct As<T, std::enable_if_t<is_number_v<T>>> {
         }
     }
     static T take(const optctx_item& item, Stored stored, const char*) {
-        // An enum does not say whether it is signed: whoever looks it up does.
+        // An enum does not say whether it is signed: the type of the lookup does.
         if (stored.kind == OPTCTX_ENUM && std::is_signed_v<T> && stored.size < sizeof item.bits) {
             const auto unused = static_cast<unsigned>(8 * (sizeof item.bits - stored.size));
             return static_cast<T>(static_cast<std::int64_t>(item.bits << unused) >> unused);
