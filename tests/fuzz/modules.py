@@ -40,9 +40,10 @@ TRIPLES = (
     "loongarch64-unknown-linux-gnu",
     "sparcv9-unknown-linux-gnu",
     "amdgcn-amd-amdhsa",
+    "nvptx64-nvidia-cuda",
+    "powerpc64-ibm-aix7.2.0.0",
 )
 _LLVM_SETS = {"min-jump-table-entries"}  # the targets themselves, for the process
-_EMISSIONS = ("object", "assembly")
 _PIPELINES = (
     "default<O0>", "default<O1>", "default<O2>", "default<O2>", "default<O3>", "default<O3>", "default<Os>",
     "default<Oz>", "lto<O2>", "thinlto-pre-link<O2>",
@@ -63,10 +64,17 @@ _PASSES = (
     "pgo-instr-gen,instrprof",
 )  # fmt: skip
 _FEATURES = {  # another target would print that it does not know them
+    # No LVI hardening: with it, and code that may be anywhere, LLVM ends the process for any large stack frame.
+    "x86_64-pc-windows": ("", "", "", "+avx512f", "+avx2"),
     "x86": ("", "", "+lvi-load-hardening,+lvi-cfi", "+avx512f", "+avx2"),
     "aarch64": ("", "+sve"),
     "riscv": ("", "+v,+m"),
 }
+
+
+def emissions(triple: str) -> tuple[str, ...]:
+    """What LLVM can emit for a target; for NVPTX it prints that it has no object files."""
+    return ("assembly",) if triple.startswith("nvptx") else ("object", "assembly")
 
 
 class ModulesTarget:
@@ -85,7 +93,7 @@ class ModulesTarget:
         optctx.attach(attributes="error", trust=("tuning",))
         counted = Case((Part("counted.ll"),), (), "ignore", passes="default<O3>")
         for triple in TRIPLES:
-            for emit in _EMISSIONS:
+            for emit in emissions(triple):
                 self.perform(replace(counted, triple=triple, emit=emit, bitcode=True))
         refused = (
             b"-nosuch=1",
@@ -135,7 +143,7 @@ class ModulesTarget:
             random.choice(("error", "warn")),
             triple,
             "" if way > 0.8 else random.choice(_PIPELINES if way < 0.6 else _PASSES),
-            "" if way < 0.25 else random.choice(_EMISSIONS),
+            "" if way < 0.25 else random.choice(emissions(triple)),
             random.randrange(4),
             bitcode=random.random() < 0.3,
             flips=_flips(random) if random.random() < 0.1 else (),
