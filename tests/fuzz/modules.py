@@ -64,7 +64,7 @@ _PASSES = (
     "pgo-instr-gen,instrprof",
 )  # fmt: skip
 _FEATURES = {  # another target would print that it does not know them
-    # No LVI hardening: with it, and code that may be anywhere, LLVM ends the process for any large stack frame.
+    # No LVI hardening: with it, and the large code model, LLVM ends the process for any large stack frame.
     "x86_64-pc-windows": ("", "", "", "+avx512f", "+avx2"),
     "x86": ("", "", "+lvi-load-hardening,+lvi-cfi", "+avx512f", "+avx2"),
     "aarch64": ("", "+sve"),
