@@ -25,7 +25,7 @@ enum optctx_status {
     OPTCTX_UNKNOWN_OPTION = 2, /* no option with that name is registered */
     OPTCTX_UNREADABLE = 3,     /* the option has type "other", whose value cannot be represented */
     OPTCTX_NOT_BOUND = 4,      /* the LLVMContext is not bound to a context */
-    OPTCTX_FAILED = 5          /* out of memory */
+    OPTCTX_FAILED = 5          /* any other failure, such as running out of memory */
 };
 
 enum optctx_kind {
