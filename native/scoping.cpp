@@ -274,8 +274,8 @@ void attach() { blocks::call_with(helpers->attach); }
 void add_base(nb::handle module) {
     static PyMethodDef methods[] = {
         {"_give", &give, METH_VARARGS,
-         "The native context, and whether overrides that LLVM did not read are told; `__init__` calls it once."},
-        {"_run", &run, METH_VARARGS, "(function, arguments, keywords): calls it inside this context."},
+         "Set the native context, and whether to report overrides that LLVM did not read. `__init__` calls it once."},
+        {"_run", &run, METH_VARARGS, "Call function(*arguments, **keywords) inside this context."},
         {}};
     static PyGetSetDef properties[] = {{"_native", &get_native, nullptr, nullptr, nullptr}, {}};
     const nb::object type = blocks::make_type(

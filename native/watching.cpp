@@ -102,9 +102,9 @@ void add(nb::module_& m, void (*listen)(bool)) {
     watchers->listen = listen;
     blocks::add_methods<block>(blocks::make_type(m, "WatcherBase", {}));
     m.def("add_watcher", &add_watcher, "watcher"_a, "tables"_a,
-          "The first one has `tables` committed, which lead to what `observe_occurrences` returned.");
+          "Add a watcher. The first one commits `tables`, which lead to the result of `observe_occurrences`.");
     m.def("remove_watcher", &remove_watcher, "watcher"_a,
-          "Whether it was there; with the last one LLVM's tables are as before.");
+          "Remove a watcher. Returns whether it was present. Removing the last one restores LLVM's tables.");
     m.def("watchers", &all, nb::sig("def watchers() -> tuple[WatcherBase, ...]"));
 }
 
