@@ -40,8 +40,8 @@ void begin_counted();
 // Reports what LLVM did not read in a scope that was left, if the scope asks for that.
 void judge(nanobind::handle scope, bool failed);
 
-// Leaves the scopes that no block of this thread holds any more, as far as possible now. Called at every entry into
-// optctx.
+// Leaves the scopes that no block of this thread holds any more, as far as possible now. Called wherever optctx
+// examines the scopes of a thread.
 void leave_abandoned() noexcept;
 
 // Shows the scope of the running task. Called when tasks switch.

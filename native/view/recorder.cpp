@@ -10,7 +10,7 @@ namespace {
 
 std::atomic<std::size_t> active{0};
 
-// The recorders of a thread. If the thread ends first, their reads are dropped.
+// The recorders of a thread. One that ends with its thread adds its reads to no enclosing recorder.
 struct Recorders {
     std::vector<std::shared_ptr<Recorder>> started;
     ~Recorders() {

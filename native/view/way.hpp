@@ -34,7 +34,7 @@ public:
     virtual ~Way() = default;
     // Admit this thread: LLVM sees the frame's values from then on. `admit_at_once` never waits, and returns false if
     // it would have to. `admit` waits; the caller must not hold anything that a thread inside may need, such as the
-    // GIL. Both throw GateError or ParseError with nothing changed.
+    // GIL. Both throw GateError, ParseError or UnwatchedError, with nothing changed.
     virtual bool admit_at_once(Frame& frame, const Frame* outer) = 0;
     virtual void admit(Frame& frame, const Frame* outer) = 0;
     // Like `admit`, for callers that must not wait: goes ahead of waiting threads. If it returns `not_at_all`, there is
@@ -43,8 +43,8 @@ public:
     // `above` is the frame admitted after this one that is still present, or null. If it is null, LLVM sees again what
     // it saw before this frame.
     virtual void leave(Frame& frame, const Frame* outer, Frame* above) noexcept = 0;
-    // Whether this thread's frames may be shown in any order. `show` makes LLVM see the frame's values, or its own if
-    // the frame is null.
+    // Whether this thread's frames may be shown in any order. `show` makes LLVM see the frame's values, or
+    // LLVM's own if the frame is null.
     virtual bool shows_any() const noexcept { return false; }
     virtual void show(unsigned, const Frame*) noexcept {}
     // A compilation, inside a scope or outside. LLVM's storage must not change while it runs.
