@@ -13,7 +13,7 @@ namespace nb = nanobind;
 namespace optctx::auditing {
 namespace {
 
-// The block that is entered: there is one audit in a process, which any thread may end.
+// The entered block. A process has at most one audit, which any thread may end.
 struct Current {
     os::ForkSafeMutex mutex{os::Rank::audits};
     const void* block = nullptr;  // compared, never used
@@ -22,7 +22,7 @@ struct Current {
 
 auto& current = *new Current;  // outlives every thread
 
-// What kept it from starting, or an empty string.
+// Returns why the audit cannot start, or an empty string.
 std::string start(const view::Space& space, nb::handle block, view::Ticket ticket) {
     const std::lock_guard lock(current.mutex);
     try {
@@ -35,7 +35,7 @@ std::string start(const view::Space& space, nb::handle block, view::Ticket ticke
     return {};
 }
 
-// With the lock held.
+// Call with the lock held.
 audit::Report stop() {
     current.block = nullptr;
     current.ticket = {};
@@ -67,7 +67,7 @@ void abandon(nb::handle, view::Ticket ticket) noexcept {
     if (!ticket || current.ticket != ticket) return;
     try {
         stop();
-    } catch (const std::exception&) {  // memory for the report, with everything put back
+    } catch (const std::exception&) {  // no memory for the report, but everything is restored
     }
 }
 

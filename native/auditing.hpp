@@ -7,9 +7,9 @@
 
 namespace optctx::auditing {
 
-// The base of the block's class, which has methods of Python: `_prepare()` returns what `with` gives and leaves the
-// Space in `_space`; `_finish(report, failed)` is called when the audit has ended; `_cannot_start(text)` and
-// `_cannot_stop()` return exceptions.
+// Adds the base class of the block. The block's class implements four Python methods. `_prepare()` returns the value of
+// the `with` statement and leaves the Space in `_space`. `_finish(report, failed)` runs after the audit has ended.
+// `_cannot_start(text)` and `_cannot_stop()` return exceptions.
 void add_base(nanobind::handle module);
 // Whether a block is entered.
 bool is_on();

@@ -141,7 +141,7 @@ void bind_patch(nb::module_& m) {
                     "text_end: int) -> "
                     "None"),
             "sites"_a, "text_begin"_a, "text_end"_a,
-            "`sites`: (address, bytes of the instruction, what is to run instead) of each.")
+            "`sites`: (address, bytes of the instruction, what runs instead) of each site.")
         .def("commit", &patch::Transaction::commit, "fail_at"_a = 0)
         .def("undo", &patch::Transaction::undo, "fail_at"_a = 0)
         .def_prop_ro("committed", &patch::Transaction::committed)
@@ -206,13 +206,14 @@ void bind_view(nb::module_& m) {
                 r.initial_at = at;
                 r.initial = from_bytes(bytes);
             },
-            "at"_a, "initial"_a, "What a context starts with from byte `at` on.")
+            "at"_a, "initial"_a, "Set the bytes with which a context starts, from byte `at` on.")
         .def(
             "add_pointer",
             [](view::Region& r, std::size_t at, std::uint32_t slot, std::size_t offset) {
                 r.pointers.push_back({at, slot, offset});
             },
-            "at"_a, "slot"_a, "offset"_a, "The word at byte `at` points `offset` bytes into the region of `slot`.");
+            "at"_a, "slot"_a, "offset"_a,
+            "Make the word at byte `at` a pointer to byte `offset` of the region of `slot`.");
     nb::exception<os::OsError>(m, "OsError", PyExc_RuntimeError);
     m.attr("NO_SLOT") = view::no_slot;
     m.attr("MAX_IMAGES") = view::max_images;
@@ -223,15 +224,15 @@ void bind_view(nb::module_& m) {
             if (i >= view::max_images) throw std::out_of_range("no such image");
             return reinterpret_cast<std::uintptr_t>(view::identity_view(i));
         },
-        "image"_a, "Address of the words through which LLVM reads outside every scope.");
-    // Python raises its own classes; these carry the text to it.
+        "image"_a, "Return the address of the words through which LLVM reads outside every scope.");
+    // Python code catches these and raises classes of its own with the same text.
     nb::exception<view::ParseError>(m, "ParseError", PyExc_ValueError);
     nb::exception<view::ScopeError>(m, "NativeScopeError", PyExc_RuntimeError);
-    nb::class_<view::Patch>(m, "Patch", "Storage of one region in a setting.")
+    nb::class_<view::Patch>(m, "Patch", "The storage of one region in a setting.")
         .def_ro("slot", &view::Patch::slot)
         .def_prop_ro("address",
                      [](const view::Patch& p) { return reinterpret_cast<std::uintptr_t>(p.block->address()); });
-    nb::class_<native_calls::SharedSetting>(m, "Setting", "Storage that gives options their values.")
+    nb::class_<native_calls::SharedSetting>(m, "Setting", "The storage that gives options their values.")
         .def("__len__", [](const native_calls::SharedSetting& s) { return s.patches->size(); })
         .def_prop_ro("patches", [](const native_calls::SharedSetting& s) { return *s.patches; })
         .def("is_same", [](const native_calls::SharedSetting& a, const native_calls::SharedSetting& b) {
@@ -244,15 +245,17 @@ void bind_view(nb::module_& m) {
                 new (self) view::Reader{slot, offset, takes_address, reads};
             },
             "slot"_a, "offset"_a, "takes_address"_a, "reads"_a);
-    nb::class_<view::Space>(m, "Space", "The regions of one image and what was registered for each.")
-        .def_static("redirected", &native_calls::redirected_space, "image"_a, "regions"_a, "set_default"_a,
-                    "add_occurrence"_a, "reporting"_a, "readers"_a, nb::rv_policy::reference,
-                    "A space of an image whose reads go through views. It lives as long as the process: threads inside "
-                    "contexts and LLVM itself may hold addresses. `reporting`: slots of what LLVM reports through.")
-        .def_static("in_place", &native_calls::in_place_space, "image"_a, "regions"_a, "set_default"_a,
-                    "add_occurrence"_a, "reporting"_a, "vtable_size"_a, "write_index"_a, nb::rv_policy::reference,
-                    "A space of an image that is left as it is. `reporting`: addresses of what LLVM reports through; "
-                    "of the stream also the bytes of its vtable and the index of write_impl.")
+    nb::class_<view::Space>(m, "Space", "The regions of one image and their registered values.")
+        .def_static(
+            "redirected", &native_calls::redirected_space, "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a,
+            "reporting"_a, "readers"_a, nb::rv_policy::reference,
+            "Make a space for an image whose reads go through views. It is never freed: threads inside contexts and "
+            "LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports.")
+        .def_static(
+            "in_place", &native_calls::in_place_space, "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a,
+            "reporting"_a, "vtable_size"_a, "write_index"_a, nb::rv_policy::reference,
+            "Make a space for an image that is not patched. `reporting`: addresses of the objects through which LLVM "
+            "reports; `vtable_size`: bytes of the stream's vtable; `write_index`: index of write_impl in it.")
         .def(
             "default_address",
             [](const view::Space& s, std::uint32_t slot) {
@@ -267,7 +270,7 @@ void bind_view(nb::module_& m) {
                 s.scope_debugging({flag, location, types, debug_only, flag_slot, types_slot});
             },
             "flag"_a, "location"_a, "types"_a, "debug_only"_a, "flag_slot"_a, "types_slot"_a,
-            "Debug output for those threads only that are inside a context with `debug`. Addresses, and slots; before "
+            "Give debug output only to threads inside a context with `debug`. Takes addresses and slots. Call before "
             "anything is redirected.")
         .def(
             "parse",
@@ -292,7 +295,8 @@ void bind_view(nb::module_& m) {
                     hides.push_back(std::find(hidden.begin(), hidden.end(), reader.slot) != hidden.end());
                 return std::make_shared<view::Reads>(std::move(from), std::move(hides));
             },
-            "space"_a, "outer"_a, "hidden"_a, "Marks in `outer`, too, what is not in the slots.");
+            "space"_a, "outer"_a, "hidden"_a,
+            "Make marks that also mark in `outer`, except readers of the slots in `hidden`.");
     nb::class_<view::Context>(m, "Context", "A full set of option values.")
         .def_static(
             "make",
@@ -303,8 +307,9 @@ void bind_view(nb::module_& m) {
                                                        std::move(process_wide), std::move(reads));
             },
             "space"_a, "base"_a, "overrides"_a, "process_wide"_a.none() = nb::none(), "reads"_a.none() = nb::none(),
-            "Registered values, then `base`, then `overrides`; `process_wide` for everybody while it is entered.")
-        .def_prop_ro("changed", &view::Context::changed, "Slots whose regions are not as they were registered.")
+            "Make a context: the registered values, then `base`, then `overrides`. While a thread is inside, "
+            "`process_wide` affects every thread.")
+        .def_prop_ro("changed", &view::Context::changed, "Slots whose regions differ from what was registered.")
         .def_prop_ro(
             "overridden",
             [](const view::Context& c) {
@@ -319,16 +324,17 @@ void bind_view(nb::module_& m) {
                 const std::string text = c.text(slot);
                 return nb::bytes(text.data(), text.size());
             },
-            "slot"_a, "What LLVM was given for the value, the same for the same occurrences; empty if not known.")
+            "slot"_a,
+            "Return the text that LLVM parsed into the value, equal for equal occurrences; empty if it is not known.")
         .def_prop_ro(
             "process_wide_key",
             [](const view::Context& c) {
                 return c.process_wide() == nullptr ? std::string() : c.process_wide()->key();
             },
-            "The same for the same changes to the whole process, and for no others; empty for none.")
-        .def_prop_ro("reads", &view::Context::reads, "Where readers are marked, or None.")
+            "Equal for equal process-wide changes, and only for those; empty without any.")
+        .def_prop_ro("reads", &view::Context::reads, "The marks of readers, or None.")
         .def("take_reads", &view::Context::take_reads,
-             "With no thread inside: indexes of the readers that read since the last time; otherwise None.")
+             "Return the indexes of the readers that read since the last call, or None if a thread is inside.")
         .def(
             "address",
             [](const view::Context& c, std::uint32_t slot) {
@@ -336,7 +342,7 @@ void bind_view(nb::module_& m) {
             },
             "slot"_a);
     nb::exception<view::gate::GateError>(m, "GateError", PyExc_RuntimeError);
-    nb::class_<view::Change>(m, "Change", "One option changed in LLVM's own object, and how that is undone.")
+    nb::class_<view::Change>(m, "Change", "The change of one option in LLVM's own object, and how to undo it.")
         .def(
             "__init__",
             [](view::Change* self, std::uintptr_t option, std::string name,
@@ -347,9 +353,8 @@ void bind_view(nb::module_& m) {
                                         variable.first, variable.second, state.first,      state.second, debug_types};
             },
             "option"_a, "name"_a, "texts"_a, "kind"_a, "value_offset"_a, "variable"_a, "state"_a, "debug_types"_a,
-            "`variable` and `state` are (address, size in bytes), (0, 0) where there is none; `debug_types`: address "
-            "of "
-            "llvm::CurrentDebugType, or 0.");
+            "`variable` and `state` are (address, size in bytes), or (0, 0) if there is none. `debug_types`: address "
+            "of llvm::CurrentDebugType, or 0.");
     nb::class_<view::ProcessWide>(m, "ProcessWide", "A set of changes to LLVM's own options.")
         .def_static(
             "make",

@@ -1,4 +1,4 @@
-// Attaching and detaching, each one native step: an exception before or after it leaves a state that is whole.
+// Attaching and detaching, each one native step: an exception before or after it leaves a consistent state.
 #include "bind/table.hpp"
 #include "bindings.hpp"
 #include "machine/machines.hpp"
@@ -19,7 +19,7 @@ using namespace optctx;
 
 namespace {
 
-// LLVMContexts that are bound, scopes that are entered, blocks that record.
+// The numbers of bound LLVMContexts, entered scopes and recording blocks.
 using Users = std::tuple<std::size_t, std::size_t, std::size_t>;
 
 void redirect(patch::Transaction& code, patch::PointerTransaction& tables, std::size_t fail_at) {
@@ -33,8 +33,8 @@ void redirect(patch::Transaction& code, patch::PointerTransaction& tables, std::
     view::set_attached(true);
 }
 
-// Any thread that enters, binds or records is counted first and asks `is_attached` then: either it is counted here, or
-// it finds that it has to attach again.
+// A thread that enters, binds or records first counts itself, then asks `is_attached`. So either this function sees its
+// count, or that thread sees that it must attach again.
 template <class Undo>
 Users undo_if_unused(const Undo& undo) {
     view::set_attached(false);
@@ -68,12 +68,14 @@ Users restore(patch::Transaction& code, patch::PointerTransaction& tables) {
 }  // namespace
 
 void add_attach(nb::module_& m) {
-    m.def("is_attached", &view::is_attached, "Whether scopes reach LLVM now.");
+    m.def("is_attached", &view::is_attached, "Return whether scopes reach LLVM now.");
     m.def("redirect", &redirect, "code"_a, "tables"_a, "fail_at"_a = 0,
-          "Commits both, all or none; scopes reach LLVM then.");
+          "Commit both transactions, or none of them. Scopes reach LLVM from then on.");
     m.def("restore", &restore, "code"_a, "tables"_a,
-          "Undoes `redirect`, all or none, if nothing uses it: (LLVMContexts that are bound, scopes that are entered, "
-          "blocks that record), all 0 if it was undone.");
-    m.def("set_attached", [] { view::set_attached(true); }, "Where no code has to be changed.");
-    m.def("set_detached", [] { return undo_if_unused([] {}); }, "The counts of `restore`.");
+          "Undo `redirect` completely if nothing uses it. Returns the numbers of (bound LLVMContexts, entered scopes, "
+          "recording blocks). If all are 0, `redirect` was undone.");
+    m.def("set_attached", [] { view::set_attached(true); }, "Attach without changing any code.");
+    m.def(
+        "set_detached", [] { return undo_if_unused([] {}); },
+        "Detach without changing any code, if nothing uses optctx. Returns the counts of `restore`.");
 }

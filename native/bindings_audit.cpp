@@ -10,7 +10,7 @@ namespace nb = nanobind;
 using namespace optctx;
 
 void add_audit(nb::module_& m) {
-    nb::class_<audit::Seen>(m, "Seen", "Accesses of one instruction to one region, past the view.")
+    nb::class_<audit::Seen>(m, "Seen", "Accesses of one instruction to one region that bypassed the view.")
         .def_ro("instruction", &audit::Seen::instruction)
         .def_ro("address", &audit::Seen::address)
         .def_ro("slot", &audit::Seen::slot)

@@ -1,4 +1,4 @@
-// Python bindings of bind/: names and conversions, and the way from a thread that runs LLVM back into Python.
+// Python bindings of bind/: names and conversions, and calls from a thread that runs LLVM back into Python.
 #include "bind/runs.hpp"
 #include "bind/table.hpp"
 #include "bindings.hpp"
@@ -22,13 +22,14 @@ using namespace optctx;
 
 namespace {
 
-// See `set_judges`; set once, kept for ever: LLVM may run while Python shuts down.
+// See `set_judges`. Set once and never freed: LLVM may run while Python shuts down.
 nb::object* may_run_function = nullptr;
 nb::object* resolve_function = nullptr;
 nb::object* cannot_enter_function = nullptr;
 nb::object* tell_function = nullptr;
 
-// Shared by an LLVMContext and its modules; whoever drops it last disposes of the LLVMContext, if that was closed.
+// Shared by an LLVMContext and its modules. The last of them to drop it disposes of the LLVMContext, if that was
+// closed.
 class Lifetime {
 public:
     using Dispose = void (*)(std::uintptr_t llvm_context);
@@ -39,7 +40,7 @@ public:
     Lifetime& operator=(const Lifetime&) = delete;
     ~Lifetime() {
         if (!closed_) return;
-        const WithoutGil others_run;  // as ctypes does it
+        const WithoutGil others_run;  // releases the GIL, as ctypes does
         dispose_(llvm_context_);
     }
 
@@ -57,7 +58,7 @@ nb::object object_or_none(void* object) {
     return object == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(object));
 }
 
-// For the call that made LLVM run: nothing can be raised here, and the run is skipped.
+// Hands the exception to the call that made LLVM run: nothing can be raised here, and the run is skipped.
 void leave_problem(nb::python_error& error, const char* where) {
     try {
         blocks::call_with(*tell_function, error.value());
@@ -77,7 +78,8 @@ bool may_run(void* owner, void* here, bool is_error) {
     }
 }
 
-// The context as an object with `_native`; False: the text is ignored; None: it is refused.
+// Calls the Python judge. It returns an object with `_native` for a context, False to ignore the text, or None to
+// refuse it.
 bind::Resolved resolve(std::string_view text, void* here, std::size_t before, const char* triple) {
     using Answer = bind::Resolved::Answer;
     const WithGil gil;
@@ -106,7 +108,8 @@ void cannot_enter(void* owner, const char* why) {
     }
 }
 
-// For as long as it lives; what a link further out still expects is put back, since this one may be inside it.
+// Sets what this thread expects, and restores the expectations of an outer link on destruction: this link may be nested
+// in it.
 class Expecting {
 public:
     explicit Expecting(std::vector<std::shared_ptr<const bind::Binding>> expected)
@@ -169,14 +172,15 @@ void add_bind(nb::module_& m) {
         [](bind::Subject subject, std::uint8_t argument, bind::Skip skip) {
             return bind::pack({subject, argument, skip});
         },
-        "subject"_a, "argument"_a, "skip"_a, "What a thunk passes on to `interceptors()[0]`.");
+        "subject"_a, "argument"_a, "skip"_a, "Pack the argument that a thunk passes to `interceptors()[0]`.");
     m.def(
         "interceptors",
         [] {
             return std::tuple(reinterpret_cast<std::uintptr_t>(&bind::optctx_before),
                               reinterpret_cast<std::uintptr_t>(&bind::optctx_after), bind::skip_call);
         },
-        "Addresses of (what runs before an intercepted function, what runs after it), and the answer that skips it.");
+        "Return the addresses of the functions that run before and after an intercepted function, and the result that "
+        "skips it.");
     m.def("configure_bindings", &configure, "image"_a, "calls"_a,
           "`calls`: LLVMGetModuleContext, -FirstFunction, -NextFunction, -GlobalParent, -StringAttributeAtIndex, "
           "-StringAttributeValue, LLVMGetTarget, LLVMGetTargetMachineTriple, by address.");
@@ -189,12 +193,12 @@ void add_bind(nb::module_& m) {
             tell_function = new nb::object(std::move(tell));
         },
         "may_run"_a, "resolve"_a, "cannot_enter"_a, "tell"_a,
-        "What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and "
-        "(text of an attribute, owner of the scope or None, how many other texts of the module came before, triple) -> "
-        "context, False to ignore it or None to refuse it; and what is told of a context that could not be entered: "
-        "(it, why). `tell` gets what they raise.");
+        "Set the Python judges. `may_run`: (owner of a binding, owner of the scope or None, whether a mismatch is an "
+        "error) -> bool. `resolve`: (text of an attribute, owner of the scope or None, number of other texts of the "
+        "module so far, triple) -> context, False to ignore the text, or None to refuse it. `cannot_enter`: (context, "
+        "why it could not be entered). `tell` receives the exceptions that they raise.");
     m.def("count_attributes", &bind::count_attributes, "count"_a,
-          "Whether the attribute \"optctx\" of functions counts, on every thread.");
+          "Set whether the function attribute \"optctx\" counts, on every thread.");
     m.attr("MOST_ATTRIBUTES") = bind::most_attributes;
     m.def(
         "bind",
@@ -210,7 +214,8 @@ void add_bind(nb::module_& m) {
                 bind::unbind(pointer(llvm_context));  // another thread detached before this one was counted
             }
         },
-        "llvm_context"_a, "context"_a, "owner"_a, "on_mismatch"_a, "False if the LLVMContext is bound already.");
+        "llvm_context"_a, "context"_a, "owner"_a, "on_mismatch"_a,
+        "Bind an LLVMContext. Returns False if it is already bound.");
     m.def(
         "unbind",
         [](std::uintptr_t llvm_context) {
@@ -221,7 +226,7 @@ void add_bind(nb::module_& m) {
             drop_orphans();
             return owner;
         },
-        "llvm_context"_a, "The owner of the binding that this ends, or None.");
+        "llvm_context"_a, "Unbind an LLVMContext. Returns the owner of the binding, or None.");
     m.def(
         "bound",
         [](std::uintptr_t llvm_context) {
@@ -229,12 +234,12 @@ void add_bind(nb::module_& m) {
             if (binding == nullptr) return std::pair(nb::object(nb::none()), bind::OnMismatch::switch_over);
             return std::pair(nb::borrow(static_cast<PyObject*>(binding->owner)), binding->on_mismatch);
         },
-        "llvm_context"_a, "(owner or None, what happens on a mismatch)");
+        "llvm_context"_a, "Return (owner of the binding or None, what happens on a mismatch).");
     m.def("bound_count", &bind::bound_count);
-    nb::class_<bind::Binding>(m, "Binding", "What is bound to an LLVMContext, and how.");
+    nb::class_<bind::Binding>(m, "Binding", "A binding of an LLVMContext.");
     m.def(
         "binding_of_module", [](std::uintptr_t module) { return bind::bound_to_module(pointer(module)); }, "module"_a,
-        "To be bound to other LLVMContexts as well, or None.");
+        "Return the binding of the module's LLVMContext, or None.");
     m.def(
         "expecting_llvm_contexts",
         [](const std::vector<std::optional<std::shared_ptr<const bind::Binding>>>& bindings, nb::handle function,
@@ -247,13 +252,14 @@ void add_bind(nb::module_& m) {
         "bindings"_a, "function"_a, "arguments"_a,
         nb::sig("def expecting_llvm_contexts(bindings: collections.abc.Sequence[Binding | None], "
                 "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
-        "Calls the function, and binds the LLVMContexts that llvmlite's LLJIT makes on this thread in it, in this "
-        "order; None: not at all. What a call further out still expects is put back.");
+        "Call the function and bind the LLVMContexts that llvmlite's LLJIT makes on this thread during the call, in "
+        "this order; None leaves one unbound. Afterwards restores the bindings that an outer call still expects.");
     nb::class_<Lifetime>(m, "Lifetime", nb::is_weak_referenceable(),
-                         "An LLVMContext and its modules each hold the same one. When the last of them drops it, LLVM "
+                         "Held by an LLVMContext and each of its modules. When the last of them drops it, LLVM "
                          "disposes of the LLVMContext if that was closed. The garbage collector does not track it, so "
-                         "it runs every finaliser before it drops this.")
-        .def(nb::init<std::uintptr_t, std::uintptr_t>(), "llvm_context"_a, "dispose"_a, "Both by address.")
+                         "all finalisers run before it is dropped.")
+        .def(nb::init<std::uintptr_t, std::uintptr_t>(), "llvm_context"_a, "dispose"_a,
+             "`llvm_context` and `dispose` are addresses.")
         .def("close", &Lifetime::close, "Allow LLVM to dispose of the LLVMContext.");
     nb::class_<patch::PointerTransaction>(m, "PointerTransaction", "Pointers in virtual function tables.")
         .def(
@@ -264,7 +270,7 @@ void add_bind(nb::module_& m) {
                 for (const auto& [at, before, after] : changes) converted.push_back({at, before, after});
                 new (self) patch::PointerTransaction(std::move(converted));
             },
-            "changes"_a, "(address of the pointer, its value, the value it gets)")
+            "changes"_a, "`changes`: (address of the pointer, current value, new value).")
         .def("commit", &patch::PointerTransaction::commit)
         .def("undo", &patch::PointerTransaction::undo)
         .def_prop_ro("committed", &patch::PointerTransaction::committed)
@@ -275,5 +281,6 @@ void add_bind(nb::module_& m) {
             const auto* data = static_cast<const std::uint8_t*>(code.data());
             return patch::place_code({data, data + code.size()}, begin, end);
         },
-        "code"_a, "near_begin"_a, "near_end"_a, "Address of executable memory that holds the code, for ever.");
+        "code"_a, "near_begin"_a, "near_end"_a,
+        "Copy the code to executable memory that is never freed. Returns its address.");
 }

@@ -64,18 +64,18 @@ nb::object emit(const compile::Llvm& llvm, std::uintptr_t context, nb::object ll
 }  // namespace
 
 void add_compile(nb::module_& m) {
-    nb::class_<compile::Llvm>(m, "Llvm", "Functions of llvmlite's library, by address.")
+    nb::class_<compile::Llvm>(m, "Llvm", "Addresses of functions in llvmlite's library.")
         .def(nb::init<const std::map<std::string, std::uintptr_t>&>(), "addresses"_a);
     m.def("run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a,
           "tuning"_a, "text"_a,
           nb::sig("def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
                   "tuning: int, text: bytes) -> tuple[bytes | None, list[bytes]]"),
-          "(why the pipeline does not parse, errors). `llvmlite_lock`: llvmlite's, or None where the context is not "
-          "the global one; `machine` and `tuning` may be 0.");
+          "Run a pipeline. Returns (why it does not parse or None, errors). `llvmlite_lock`: llvmlite's lock, or None "
+          "unless the LLVMContext is the global one. `machine` and `tuning` may be 0.");
     m.def("emit", &emit, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a, "as_object"_a,
           nb::sig("def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
                   "as_object: bool) -> tuple[bytes | None, bytes, list[bytes]]"),
-          "(code, why there is none, errors).");
+          "Emit code. Returns (code or None, why there is none, errors).");
     m.def(
         "compile_alone",
         [](std::uintptr_t context, std::uintptr_t machine, nb::object llvmlite_lock, nb::handle function,
@@ -86,7 +86,7 @@ void add_compile(nb::module_& m) {
         "context"_a, "machine"_a, "llvmlite_lock"_a.none(), "function"_a, "arguments"_a,
         nb::sig("def compile_alone(context: int, machine: int, llvmlite_lock: object, "
                 "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
-        "Calls the function as `run_passes` and `emit` call LLVM.");
+        "Call the function with the locks and the scope of `run_passes`.");
     m.def(
         "run_counted",
         [](nb::handle function, const nb::args& arguments) {
@@ -94,7 +94,7 @@ void add_compile(nb::module_& m) {
             return blocks::call(function, arguments);
         },
         nb::sig("def run_counted(function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
-        "Calls the function. What the task is inside of holds, and no thread changes options process-wide meanwhile.");
+        "Call the function in the scope of the task. No other thread changes options process-wide during the call.");
     m.def(
         "held",
         [] {
@@ -112,8 +112,9 @@ void add_compile(nb::module_& m) {
             return held;
         },
         nb::sig("def held() -> dict[str, int]"),
-        "What this process holds at this moment (calls: this thread); for tests.");
-    m.def("held_locks", &compile::locked, "LLVMContexts and target machines that compilations have for themselves.");
+        "Return what this process currently holds (calls: of this thread). For tests.");
+    m.def("held_locks", &compile::locked,
+          "Return the number of LLVMContexts and target machines that compilations have locked.");
     m.def("make_lock_safe", &llvmlite_lock::make_safe, "lock"_a,
-          "Gives llvmlite's lock native methods, which an exception at any moment cannot leave half done.");
+          "Give llvmlite's lock native methods, which no exception can interrupt half-way.");
 }

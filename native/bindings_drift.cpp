@@ -1,4 +1,4 @@
-// Python bindings of drift/, and the way from a thread that changes an option back into Python.
+// Python bindings of drift/, and calls from a thread that changes an option back into Python.
 #include "bindings.hpp"
 #include "drift/occurrences.hpp"
 #include "drift/spans.hpp"
@@ -20,7 +20,7 @@ using namespace optctx;
 
 namespace {
 
-// Set once each, kept for ever: LLVM may run while Python shuts down.
+// Each is set once and never freed: LLVM may run while Python shuts down.
 nb::object* begin_occurrence = nullptr;
 nb::object* end_occurrence = nullptr;
 nb::object* call_begins = nullptr;
@@ -29,7 +29,7 @@ std::atomic<bool> listening{false};
 
 template <class... Arguments>
 void call(nb::object& function, const char* where, Arguments&&... arguments) noexcept {
-    const nb::error_scope pending;  // one may be set, and has to be there afterwards
+    const nb::error_scope pending;  // an exception may be pending, and must be preserved
     try {
         stay_at_exit([&] { function(std::forward<Arguments>(arguments)...); });
     } catch (nb::python_error& error) {
@@ -39,7 +39,7 @@ void call(nb::object& function, const char* where, Arguments&&... arguments) noe
 
 bool python_lives() { return nb::is_alive() && !native_calls::python_is_ending(); }
 
-// Options that LLVM is giving values to on this thread, further in and further out.
+// The number of options, at all depths, that LLVM is giving a value on this thread.
 thread_local std::size_t parses = 0;
 
 bool begin(std::uintptr_t option) {
@@ -62,7 +62,7 @@ void end(std::uintptr_t option, image::RawStringRef value, bool refused) {
     --parses;
 }
 
-// Copies of what changes in force cover, at addresses that stay good as long as it lives.
+// Copies of the storage that the changes in force cover. Their addresses stay valid as long as this object lives.
 struct CoveredStorage {
     std::vector<view::Covered> pieces;
 };
@@ -100,18 +100,19 @@ void add_drift(nb::module_& m) {
             return drift::watched_add_occurrence();
         },
         "add_occurrence"_a, "begin"_a, "end"_a,
-        "The function that takes the place of LLVM's `add_occurrence` in tables of virtual functions. It calls "
-        "begin(option), LLVM's, and end(option, value or None for a flag, whether LLVM refused it), on whatever "
-        "thread; once in a "
-        "process.");
+        "Return the replacement for LLVM's `add_occurrence` in virtual function tables. It calls begin(option), LLVM's "
+        "function, and end(option, value or None for a flag, whether LLVM refused it), on the thread that sets the "
+        "option. Call once in a process.");
     m.def(
         "set_call_listeners",
         [](nb::object begins, nb::object ends) {
             call_begins = new nb::object(std::move(begins));
             call_ends = new nb::object(std::move(ends));
         },
-        "begins"_a, "ends"_a, "What hears of llvmlite's calls while `listen_to_calls` says so; once in a process.");
-    m.def("parses_under_way", [] { return parses; }, "On this thread, of what `observe_occurrences` sees.");
+        "begins"_a, "ends"_a,
+        "Set what is called at llvmlite's calls while there are watchers. Call once in a process.");
+    m.def(
+        "parses_under_way", [] { return parses; }, "Return the number of options that LLVM is parsing on this thread.");
     watching::add(m, [](bool on) { listening = on; });
     m.def(
         "report_unraisable",
@@ -119,8 +120,9 @@ void add_drift(nb::module_& m) {
             PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
             PyErr_WriteUnraisable(where.ptr());
         },
-        "error"_a, "where"_a, "Tells sys.unraisablehook of an exception.");
-    m.def("native_stack", &drift::native_stack, "Addresses in the functions that this thread is in, innermost first.");
+        "error"_a, "where"_a, "Report an exception to sys.unraisablehook.");
+    m.def("native_stack", &drift::native_stack,
+          "Return an address in each function that this thread executes, innermost first.");
     m.def("symbol_near", &symbol_near, "address"_a, "(name of an exported symbol or '', path of the library or '').");
     nb::class_<drift::Spans>(m, "Spans", "Pieces of memory that are read together.")
         .def(
@@ -128,16 +130,17 @@ void add_drift(nb::module_& m) {
             [](drift::Spans* self, const std::vector<std::pair<std::uintptr_t, std::size_t>>& spans) {
                 new (self) drift::Spans{spans};
             },
-            "spans"_a, "(address, size in bytes) each; they must stay readable.")
+            "spans"_a, "`spans`: (address, size in bytes) of each. They must stay readable.")
         .def("read", [](const drift::Spans& self) {
             const std::string bytes = drift::read(self);
             return nb::bytes(bytes.data(), bytes.size());
         });
     nb::class_<CoveredStorage>(m, "CoveredStorage",
-                               "LLVM's storage that optctx itself has changed at this moment, as it was before.")
+                               "The previous contents of LLVM's storage that optctx itself has changed.")
         .def("__init__", [](CoveredStorage* self) { new (self) CoveredStorage{view::covered_storage()}; })
         .def("place", &place, "address"_a,
-             "Where to read what is at an address: in a copy, good as long as this object lives, or there.");
+             "Return where to read the storage at an address: in a copy, valid as long as this object, or in place.");
     m.def("process_wide_epoch", &view::process_wide_epoch,
-          "Odd while changes of contexts with process_wide=\"exclusive\" are in force; grows with each.");
+          "Return the number of process-wide changes made and undone: odd while changes of contexts with "
+          "process_wide=\"exclusive\" are in force.");
 }

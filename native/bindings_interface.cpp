@@ -14,7 +14,7 @@ using namespace optctx;
 
 namespace {
 
-// Python fills it in, then it is given away.
+// Python fills the table, then publishes it.
 struct TableBuilder {
     std::unique_ptr<interface::Table> table;
 };
@@ -37,7 +37,7 @@ void add_interface(nb::module_& m) {
         const auto binding = bind::bound(llvm_context);
         return binding == nullptr ? nullptr : binding->context;
     });
-    nb::class_<interface::Place>(m, "Place", "Where to read: in a context, and in LLVM's own storage.")
+    nb::class_<interface::Place>(m, "Place", "Where to read a value: in a context, and in LLVM's own storage.")
         .def(
             "__init__",
             [](interface::Place* self, std::uint32_t slot, std::size_t offset, std::uintptr_t live) {
@@ -52,9 +52,9 @@ void add_interface(nb::module_& m) {
             },
             "image"_a, "library"_a)
         .def("add", &add, "names"_a, "type"_a, "kinds"_a, "sizes"_a, "value"_a, "object"_a, "choices"_a,
-             "`kinds`: of the value, of its elements; `sizes`: bytes of a list's element, bytes of an enum; `choices`: "
-             "(name, integer that is stored).")
+             "Add an option. `kinds`: of the value, of its elements. `sizes`: bytes of a list's element, bytes of an "
+             "enum. `choices`: (name, stored integer).")
         .def(
             "publish", [](TableBuilder& self) { interface::publish(std::move(self.table)); },
-            "From now on C++ finds these options; the table is empty afterwards.");
+            "Make lookups from C++ find these options. Empties this table.");
 }

@@ -15,7 +15,7 @@ using namespace optctx;
 
 namespace {
 
-nb::object* cannot_make_function = nullptr;  // kept for ever: LLVM may run while Python shuts down
+nb::object* cannot_make_function = nullptr;  // never freed: LLVM may run while Python shuts down
 
 void cannot_make(const char* why) {
     if (cannot_make_function == nullptr) return;
@@ -27,7 +27,7 @@ void cannot_make(const char* why) {
     }
 }
 
-// In the order of the fields of LlvmCalls, which are pointers to functions and nothing else.
+// In the order of the fields of LlvmCalls, which has only function pointers.
 machine::LlvmCalls calls_of(const std::vector<std::uintptr_t>& addresses) {
     machine::LlvmCalls calls{};
     static_assert(sizeof calls % sizeof addresses[0] == 0);
@@ -53,17 +53,18 @@ void add_machines(nb::module_& m) {
         .value("emit", machine::Use::emit)
         .value("lowering", machine::Use::lowering);
     m.def("pack_machine_use", &machine::pack, "use"_a, "argument"_a,
-          "What a thunk passes on to `machine_interceptor()`.");
+          "Pack the argument that a thunk passes to `machine_interceptor()`.");
     m.def(
         "machine_interceptor", [] { return reinterpret_cast<std::uintptr_t>(&machine::optctx_use_machine); },
-        "Address of what runs before an intercepted function of a TargetMachine.");
+        "Return the address of the function that runs before an intercepted function of a TargetMachine.");
     m.def("configure_machines", &configure, "image"_a, "calls"_a,
-          "`calls`: addresses, in the order of native/machine/llvm.hpp. Raises RuntimeError, with nothing changed, if "
-          "the image does not check out.");
+          "Set LLVM's functions. `calls`: addresses, in the order of native/machine/llvm.hpp. Raises RuntimeError if a "
+          "check of the image fails.");
     m.def(
         "set_cannot_make_machine", [](nb::object tell) { cannot_make_function = new nb::object(std::move(tell)); },
         "tell"_a,
-        "On the thread that runs LLVM, `tell` is given the reason why there is no machine for the values in force.");
-    m.def("idle_machines", &machine::idle_variants, "Machines that are kept for later runs.");
-    m.def("forget_machines", &machine::forget_all, "For tests: what `restore` does.");
+        "Set the function that is called, on the thread that runs LLVM, with the reason why there is no machine for "
+        "the values in force.");
+    m.def("idle_machines", &machine::idle_variants, "Return the number of idle variants.");
+    m.def("forget_machines", &machine::forget_all, "Forget all machines, as `restore` does. For tests.");
 }

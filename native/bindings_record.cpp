@@ -1,4 +1,4 @@
-// Python bindings of what was read: names and conversions.
+// Python bindings of recording: names and conversions.
 #include "bindings.hpp"
 #include "recording.hpp"
 #include "view/poison.hpp"
@@ -41,16 +41,17 @@ void prepare(const view::Space& space,
 
 void add_record(nb::module_& m) {
     nb::exception<view::UnwatchedError>(m, "UnwatchedError", PyExc_RuntimeError);
-    nb::class_<view::Recorder>(m, "Recorder", "What LLVM reads on one thread, while its block is entered.")
+    nb::class_<view::Recorder>(m, "Recorder", "Records what LLVM reads on one thread while its block is entered.")
         .def_static(
             "make", [](const view::Space& space) { return std::make_shared<view::Recorder>(space); }, "space"_a,
-            "To be started by the block that has it.")
-        .def("gather", &view::Recorder::gather, "Takes over what recorders inside it have seen so far.")
+            "Make a recorder. Its block starts it.")
+        .def("gather", &view::Recorder::gather, "Add what nested recorders have seen so far.")
         .def_prop_ro("complete", &view::Recorder::complete)
-        .def_prop_ro("lost", &view::Recorder::lost, "Whether somebody else took the faults of the thread over.")
-        .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope, indexes of the readers that read)].");
+        .def_prop_ro("lost", &view::Recorder::lost, "Whether other code took over this thread's fault handling.")
+        .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope; indexes of the readers that read)].");
     recording::add_base(m);
-    m.def("active_recorders", &view::active_recorders, "Blocks that record at this moment, over all threads.");
+    m.def("active_recorders", &view::active_recorders, "Return the number of recording blocks, on all threads.");
     m.def("prepare_recording", &prepare, "space"_a, "instructions"_a,
-          "`instructions`: (address, number of the base register, reader) behind the words of readers.");
+          "`instructions`: (address, number of the base register, reader) of each instruction that dereferences a "
+          "reader's word.");
 }

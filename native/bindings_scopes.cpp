@@ -31,14 +31,14 @@ void wait_without_gil(const Wait& wait) {
 
 void add_scopes(nb::module_& m) {
     m.def("use_task_variable", &task_scope::use, "variable"_a,
-          "The ContextVar in which tasks keep the mark of their innermost scope.");
+          "Set the ContextVar in which tasks keep the mark of their innermost scope.");
     m.def(
         "leave_all",
         [] {
             view::leave_all();
             drop_orphans();
         },
-        "Leaves whatever this thread is inside of, recordings included; the task has to be told.");
+        "Leave every scope and recording of this thread. Does not change the task's mark.");
     m.def(
         "set_scope_helpers",
         [](nb::object attach, nb::object check_in_line, nb::object cannot_enter, nb::object cannot_leave,
@@ -47,18 +47,17 @@ void add_scopes(nb::module_& m) {
                                   std::move(cannot_leave), std::move(judge)});
         },
         "attach"_a, "check_in_line"_a, "cannot_enter"_a, "cannot_leave"_a, "judge"_a,
-        "What entering and leaving call before they change anything, or when they are done: attach(), "
-        "check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), which "
-        "return "
-        "exceptions, judge(context, failed).");
+        "Set the functions that entering and leaving call before they change anything or after they are done: "
+        "attach(), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), "
+        "which return exceptions, and judge(context, failed).");
     m.attr("R") = nb::type_var("R");
     m.def("inside", &blocks::inside,
           nb::sig("def inside(manager: contextlib.AbstractContextManager[object], "
                   "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
-          "`with manager: return function(*arguments)`, with no instruction of the interpreter between the two.");
+          "Run `with manager: return function(*arguments)`, executing no instruction of the interpreter in between.");
     m.def("inside_if_free", &blocks::inside_if_free,
           nb::sig("def inside_if_free(lock: object, function: collections.abc.Callable[[], R], /) -> R | None"),
-          "The same with a lock, or None, and nothing is called, if that is not free.");
+          "Do the same with a lock, without waiting. Returns None and calls nothing if the lock is not free.");
     scoping::add_base(m);
     m.def(
         "in_line",
@@ -66,7 +65,7 @@ void add_scopes(nb::module_& m) {
             scoping::leave_abandoned();
             return view::in_line(task_scope::get().ptr());
         },
-        "Whether LLVM sees on this thread what the running task is inside of.");
+        "Return whether LLVM sees the running task's scope on this thread.");
     m.def(
         "innermost",
         [] {
@@ -75,13 +74,13 @@ void add_scopes(nb::module_& m) {
             return nb::object(nb::make_tuple(nb::handle(static_cast<PyObject*>(entry.mark)),
                                              nb::handle(static_cast<PyObject*>(entry.token))));
         },
-        "(mark, token) of the innermost scope entered on this thread, or None.");
+        "Return (mark, token) of this thread's innermost scope, or None.");
     m.def("begin_library_call", &scoping::begin_library_call,
-          "LLVM sees what the running task is inside of until `end_library_call`; never raises.");
+          "Show the running task's scope to LLVM until `end_library_call`. Never raises.");
     m.def("end_library_call", &scoping::end_library_call);
     m.def("begin_compilation", &scoping::begin_compilation,
-          "The same, for calls without llvmlite's lock; waits while options are changed process-wide, and counts this "
-          "thread among those inside LLVM.");
+          "Do the same, for calls without llvmlite's lock. Waits while options are changed process-wide, and counts "
+          "this thread among those inside LLVM.");
     m.def("end_compilation", &scoping::end_compilation);
     m.def(
         "watch_context_switches",
@@ -90,14 +89,15 @@ void add_scopes(nb::module_& m) {
             if (reported) view::follow_switches(true);
             return reported;
         },
-        "From now on threads follow their tasks. False where the interpreter does not report switches (before 3.14).");
+        "Make threads follow their tasks from now on. Returns False if the interpreter does not report switches "
+        "(before 3.14).");
     m.def("simulate_context_switches", &view::follow_switches, "on"_a,
-          "For tests: what is done after `watch_context_switches`, with `context_switched` called by hand.");
+          "Follow switches as after `watch_context_switches`, with manual calls of `context_switched`. For tests.");
     m.def("context_switched", &scoping::follow_task);
     m.def(
         "take_turns", [] { wait_without_gil([] { view::hand_over(view::turns()); }); },
-        "From now on threads share LLVM's own storage; before the first scope, and for good.");
-    m.def("process_ends", &view::process_ends, "From now on threads that end stay inside their scopes.");
+        "Make threads take turns at LLVM's own storage, permanently. Call before the first scope.");
+    m.def("process_ends", &view::process_ends, "Make threads that end stay inside their scopes from now on.");
     m.def("active_scopes", [] {
         scoping::leave_abandoned();
         return view::active_scopes();

@@ -1,6 +1,6 @@
-// Taking the GIL where the interpreter may be ending. Before Python 3.14 a thread that asks for it then is ended by
-// pthread_exit, and C++ functions that must not be left that way end the process. Here such a thread stays where it is,
-// for good, as Python 3.14 has it.
+// Takes the GIL where the interpreter may be ending. Before Python 3.14, pthread_exit ends a thread that then asks for
+// the GIL, and if that unwinds a noexcept C++ function, the process terminates. Here such a thread blocks forever
+// instead, as in Python 3.14.
 #pragma once
 
 #include "os/os.hpp"
@@ -10,7 +10,7 @@
 
 namespace optctx {
 
-// Calls what may take the GIL, or run Python code, which gives it up and takes it again.
+// Runs code that may take the GIL, or that runs Python code, which releases and retakes it.
 template <class Work>
 decltype(auto) stay_at_exit(Work&& work) {
     try {

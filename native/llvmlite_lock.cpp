@@ -9,16 +9,16 @@ namespace nb = nanobind;
 namespace optctx::llvmlite_lock {
 namespace {
 
-// One entry into the lock. Owns references, which are left behind where the thread ends with the lock held.
+// One entry into the lock. Owns references, which leak if the thread ends with the lock held.
 struct Entered {
     view::Ticket ticket;
     PyObject* lock;       // threading.RLock
-    PyObject* callbacks;  // those that were told: a list of (at entry, at exit)
+    PyObject* callbacks;  // a list of the (at entry, at exit) pairs that were called at entry
 };
 
 thread_local std::vector<Entered> entered;
 
-// The first exception of the callbacks, after all of them were called.
+// Calls all exit callbacks, and returns the first exception.
 std::optional<nb::python_error> tell_exit(nb::handle callbacks) {
     std::optional<nb::python_error> first;
     for (nb::handle each : callbacks) {
@@ -43,7 +43,7 @@ nb::object enter(nb::handle self, view::Ticket ticket) {
     entered.reserve(entered.size() + 1);
     const nb::object lock = self.attr("_lock");
     nb::list told;
-    blocks::call_method(lock, "acquire");  // waits without the GIL; a signal handler that raises then leaves it alone
+    blocks::call_method(lock, "acquire");  // waits without the GIL; if a signal handler raises, the lock is not taken
     entered.push_back({ticket, lock.inc_ref().ptr(), told.inc_ref().ptr()});
     try {
         for (nb::handle each : nb::list(self.attr("_cblist"))) {
@@ -56,7 +56,7 @@ nb::object enter(nb::handle self, view::Ticket ticket) {
         try {
             leave_one(last);
         } catch (nb::python_error&) {
-            // The first exception is the one to see.
+            // Report the first exception.
         }
         throw;
     }

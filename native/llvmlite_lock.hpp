@@ -1,16 +1,16 @@
-// llvmlite's lock, which every call of `llvmlite.binding.ffi.lib` holds. Its own methods are Python code: a signal
-// handler that raises in them leaves the lock held, and other threads wait for ever.
+// llvmlite's lock, which every call of `llvmlite.binding.ffi.lib` holds. Its own methods are Python code: if a signal
+// handler raises inside them, the lock stays held and other threads wait forever.
 #pragma once
 
 #include "blocks/block.hpp"
 
 namespace optctx::llvmlite_lock {
 
-// Gives `llvmlite.binding.ffi.lib._lock` a class that has the same methods, native; once.
+// Gives `llvmlite.binding.ffi.lib._lock` a class with the same methods in native code. Call once.
 void make_safe(nanobind::handle lock);
-// Of a lock after `make_safe`.
+// For a lock after `make_safe`.
 extern const blocks::Kind block;
-// For a thread that still holds it for a block that is gone.
+// Releases the lock if this thread still holds it for a block that is gone.
 void abandon(view::Ticket ticket) noexcept;
 
 }  // namespace optctx::llvmlite_lock

@@ -17,8 +17,8 @@ void* virtual_function(std::uintptr_t object, unsigned index) {
 
 using IsFinalizing = int (*)();
 
-// Public, and under this name, since Python 3.13. Found at load: a child of fork would wait for a first call in which
-// another thread was.
+// Public under this name since Python 3.13. Looked up when the module loads: if another thread were in a first call
+// during a fork, the child would wait for it forever.
 const IsFinalizing is_finalizing = [] {
     void* function = dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
     if (function == nullptr) function = dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
@@ -85,7 +85,7 @@ std::uintptr_t call_pointer(std::uintptr_t function, std::uintptr_t argument) {
     return reinterpret_cast<std::uintptr_t (*)(std::uintptr_t)>(function)(argument);
 }
 
-// Objects are LLVM's own, whatever scope the caller is in.
+// The objects are LLVM's own, even if the caller is inside a scope.
 
 unsigned call_virtual_uint(std::uintptr_t object, unsigned index) {
     const view::LiveView live;

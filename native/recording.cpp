@@ -28,7 +28,7 @@ nb::object enter(nb::handle self, view::Ticket ticket) {
             blocks::raise(blocks::call_method(self, "_cannot_start", error.what()));
         }
         if (view::is_attached()) return log;
-        recorder->stop();  // another thread detached before this one was counted
+        recorder->stop();  // another thread detached before this one was counted; attach again
     }
 }
 

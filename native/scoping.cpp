@@ -23,17 +23,17 @@ namespace {
 
 using SharedContext = std::shared_ptr<view::Context>;
 
-Helpers* helpers;  // for as long as the process lives
+Helpers* helpers;  // never freed
 
-// The first part of every OptionContext.
+// The native part of every OptionContext object.
 struct Scope {
-    PyObject_HEAD PyObject* native;  // null until it is given
-    bool judged;                     // unread overrides are told
+    PyObject_HEAD PyObject* native;  // null until `_give`
+    bool judged;                     // report overrides that LLVM did not read
 };
 
 Scope& parts_of(nb::handle self) { return *reinterpret_cast<Scope*>(self.ptr()); }
 
-// A mark is (the OptionContext, its native Context), a new tuple for each entry.
+// A mark is the tuple (OptionContext, its native Context), new for each entry.
 SharedContext context_of(nb::handle mark) {
     return nb::cast<SharedContext>(nb::handle(PyTuple_GetItem(mark.ptr(), 1)));
 }
@@ -51,7 +51,8 @@ void wait_without_gil(const Wait& wait) {
     if (!nb::is_alive() || native_calls::python_is_ending()) os::stop_this_thread();
 }
 
-// Calls of llvmlite's that this thread is inside of, with its lock held: a signal handler or a finaliser may run there.
+// The number of llvmlite calls that this thread is inside, with llvmlite's lock held. A signal handler or a finaliser
+// may run inside them.
 thread_local std::size_t library_calls = 0;
 
 void let_in(view::Frame& frame) {
@@ -70,8 +71,8 @@ void finish_leaving(view::Entry entry) {
     drop(entry.mark);
 }
 
-// Leaves a scope that was entered on this thread. Throws, with nothing changed, where it was entered in another
-// contextvars.Context that runs further out on this thread.
+// Leaves a scope that was entered on this thread. Throws, with nothing changed, if it was entered in another
+// contextvars.Context that is still running further out on this thread.
 void leave_entry(view::Entry entry) {
     const nb::handle token = static_cast<PyObject*>(entry.token);
     if (!task_scope::reset(token) && !task_scope::reset_elsewhere(token, static_cast<PyObject*>(entry.mark)))
@@ -81,7 +82,7 @@ void leave_entry(view::Entry entry) {
     finish_leaving(entry);
 }
 
-// The effect of entering, and nothing else. It can fail until the task has its mark, and changes nothing then.
+// Does the work of entering. Can fail until the task has its mark, and then changes nothing.
 void enter_now(nb::handle native, nb::handle self, view::Ticket ticket) {
     drop_orphans();
     view::Frame frame = view::frame_of(nb::cast<SharedContext>(native));
@@ -99,7 +100,7 @@ void enter_now(nb::handle native, nb::handle self, view::Ticket ticket) {
     mark.release();
 }
 
-// Has the exceptions of entering the context raised as Python's.
+// Converts native exceptions of entering the context to Python exceptions.
 template <class Work>
 void or_refuse(nb::handle self, const Work& work) {
     const auto refuse = [self](const char* which, const std::exception& error) {
@@ -132,7 +133,7 @@ nb::object enter(nb::handle self, view::Ticket ticket) {
         if (!view::in_line(task_scope::get().ptr())) blocks::call_with(helpers->check_in_line, self, "enter");
         or_refuse(self, [&] { enter_now(native, self, ticket); });
         if (view::is_attached()) return nb::borrow(self);
-        // Another thread detached before this one was counted.
+        // Another thread detached before this one was counted: attach again.
         leave_entry(view::to_leave(*nb::cast<SharedContext>(native), task_scope::get().ptr()));
     }
 }
@@ -162,7 +163,7 @@ void abandon(nb::handle, view::Ticket ticket) noexcept {
     leave_abandoned();
 }
 
-// From here on LLVM sees what the task is inside of, if `may` says so of the frame that this takes.
+// From here on LLVM sees the scope of the task, if `may` admits the frame.
 template <class May>
 void begin_call(const May& may) {
     leave_abandoned();
@@ -185,7 +186,7 @@ void report(const char* problem) {
     PyErr_WriteUnraisable(nullptr);
 }
 
-// Once on each thread for each scope: every call that llvmlite makes comes here.
+// Reports once for each thread and scope, because every call that llvmlite makes comes here.
 void report_not_in_force(view::Carried how, const void* mark) {
     thread_local std::optional<const void*> reported;
     if (std::exchange(reported, mark) == mark) return;
@@ -200,7 +201,7 @@ void report_not_in_force(view::Carried how, const void* mark) {
             "where it is needed");
 }
 
-// The native part of OptionContext
+// The native part of OptionContext.
 
 PyObject* get_native(PyObject* self, void*) {
     return blocks::as_c_function([&] { return nb::borrow(given_native(self)); });
@@ -249,7 +250,7 @@ void leave_abandoned() noexcept {
         try {
             leave_entry(entry);
         } catch (nb::python_error&) {
-            return;  // tried again later
+            return;  // retried later
         }
     }
 }
@@ -273,8 +274,8 @@ void attach() { blocks::call_with(helpers->attach); }
 void add_base(nb::handle module) {
     static PyMethodDef methods[] = {
         {"_give", &give, METH_VARARGS,
-         "The native context, and whether overrides that LLVM did not read are told; `__init__` calls it once."},
-        {"_run", &run, METH_VARARGS, "(function, arguments, keywords): calls it inside this context."},
+         "Set the native context, and whether to report overrides that LLVM did not read. `__init__` calls it once."},
+        {"_run", &run, METH_VARARGS, "Call function(*arguments, **keywords) inside this context."},
         {}};
     static PyGetSetDef properties[] = {{"_native", &get_native, nullptr, nullptr, nullptr}, {}};
     const nb::object type = blocks::make_type(
@@ -302,7 +303,7 @@ void begin_library_call() noexcept {
 }
 
 void end_library_call() noexcept {
-    if (library_calls > 0) --library_calls;  // none if the call began before anybody counted
+    if (library_calls > 0) --library_calls;  // 0 if the call began before calls were counted
     end_call();
     tell_call_ends();
 }

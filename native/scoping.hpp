@@ -1,5 +1,5 @@
-// Scopes of Python code: a thread's frames (view/scope.hpp) and its task's mark (task_scope.hpp), together. Each change
-// is one native step, with no instruction of the interpreter in it.
+// Scopes of Python code: keeps a thread's frames (view/scope.hpp) and its task's mark (task_scope.hpp) consistent. Each
+// change is one native step that executes no instruction of the interpreter.
 #pragma once
 
 #include "blocks/block.hpp"
@@ -11,38 +11,40 @@
 
 namespace optctx::scoping {
 
-// Python functions for what is not the usual case. They run before anything has changed, or after everything has.
+// Python functions for the unusual cases. They run before anything has changed, or after everything has. A verb is
+// "enter", "leave" or "compile".
 struct Helpers {
     nanobind::object attach;         // ()
-    nanobind::object check_in_line;  // (context, "enter" or "leave") raises if another task is suspended here
+    nanobind::object check_in_line;  // (context or None, verb) raises if another task is suspended here
     nanobind::object cannot_enter;   // (context, native exception class, text) -> exception
     nanobind::object cannot_leave;   // (context, text) -> exception
     nanobind::object judge;          // (context, whether its block failed)
 };
 void set_helpers(Helpers helpers);
-// What attaches. Valid after `set_helpers`.
+// Attaches. Call after `set_helpers`.
 void attach();
 
-// The base of OptionContext: it has `__enter__` and `__exit__`.
+// Adds the base class of OptionContext, with `__enter__` and `__exit__`.
 void add_base(nanobind::handle module);
 extern const blocks::Kind scope;
 std::shared_ptr<view::Context> native_of(nanobind::handle scope);
 
-// Around every call that llvmlite makes, with its lock held: nothing may be thrown, nobody may wait.
+// Called around every call that llvmlite makes, with its lock held. They must not throw or wait.
 void begin_library_call() noexcept;
 void end_library_call() noexcept;
-// Around compilations, which may wait. Throws what the native context throws, with nothing changed.
+// Called around compilations, and may wait. Throws what the native context throws, with nothing changed.
 void begin_compilation();
 void end_compilation() noexcept;
-// The same for optctx's own compilations. Raises what entering raises.
+// Like `begin_compilation`, for optctx's own compilations. Raises what entering raises.
 void begin_counted();
-// Tells what LLVM did not read in a scope that was left, if the scope wants that.
+// Reports what LLVM did not read in a scope that was left, if the scope asks for that.
 void judge(nanobind::handle scope, bool failed);
 
-// Leaves what no block of this thread holds any more, as far as that is possible now. Done wherever optctx looks.
+// Leaves the scopes that no block of this thread holds any more, as far as possible now. Called wherever optctx
+// examines the scopes of a thread.
 void leave_abandoned() noexcept;
 
-// Shows what the task is inside of; called at switches of tasks.
+// Shows the scope of the running task. Called when tasks switch.
 void follow_task();
 
 }  // namespace optctx::scoping

@@ -13,7 +13,7 @@ namespace {
 using Get = int (*)(PyObject*, PyObject*, PyObject**);
 using Set = PyObject* (*)(PyObject*, PyObject*);
 using Reset = int (*)(PyObject*, PyObject*);
-// The enumeration has the size of an int; 1 is Py_CONTEXT_SWITCHED.
+// The enumeration has the size of int; 1 is Py_CONTEXT_SWITCHED.
 using Callback = int (*)(int, PyObject*);
 using AddWatcher = int (*)(Callback);
 constexpr int switched = 1;
@@ -22,7 +22,7 @@ Get get_value;
 Set set_value;
 Reset reset_value;
 PyObject* variable;
-// CPython shows the Context of a token to its garbage collector only.
+// CPython exposes the Context of a token only to the garbage collector.
 PyObject* get_referents;
 PyObject* context_type;
 PyObject* missing;
@@ -42,7 +42,7 @@ Function need(const char* name) {
 
 int on_event(int event, PyObject*) {
     if (event != switched) return 0;
-    const nb::error_scope pending;  // one may be set, and has to be there afterwards
+    const nb::error_scope pending;  // an exception may be pending, and must be preserved
     handler();
     return 0;
 }
@@ -53,7 +53,7 @@ void use(nb::object contextvar) {
     get_value = need<Get>("PyContextVar_Get");
     set_value = need<Set>("PyContextVar_Set");
     reset_value = need<Reset>("PyContextVar_Reset");
-    // For as long as the process lives:
+    // Never freed:
     variable = contextvar.release().ptr();
     get_referents = nb::object(nb::module_::import_("gc").attr("get_referents")).release().ptr();
     const nb::module_ contextvars = nb::module_::import_("contextvars");
@@ -73,7 +73,7 @@ nb::object set(nb::handle mark) {
     PyObject* token = set_value(variable, mark.ptr());
     if (token != nullptr) return nb::steal(token);
     nb::python_error no_memory;
-    // CPython sets the value even where it has no memory for the token.
+    // CPython sets the value even if it has no memory for the token.
     for (int tries = 0; tries < 3 && get().is(mark); ++tries) {
         Py_XDECREF(set_value(variable, before.is_valid() ? before.ptr() : Py_None));
         PyErr_Clear();
@@ -111,7 +111,7 @@ bool watch(void (*on_switch)()) {
     handler = on_switch;
     if (add == nullptr) return false;
     watching = add(on_event) >= 0;
-    if (!watching) PyErr_Clear();  // all watchers are taken
+    if (!watching) PyErr_Clear();  // all watcher slots are in use
     return watching;
 }
 

@@ -1,25 +1,27 @@
-// The ContextVar in which every task keeps the mark of its innermost scope, and what tells of switches between tasks.
-// CPython has had these functions since 3.7 (switches: 3.14), but not in its stable ABI: they are looked up by name.
+// The ContextVar in which every task keeps the mark of its innermost scope, and the notification of task switches.
+// CPython has had these functions since 3.7 (switches: 3.14), but not in its stable ABI, so they are looked up by name.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 namespace optctx::task_scope {
 
-// The functions and the variable; to be called first. Throws std::runtime_error where the interpreter lacks them.
+// Looks up the functions and sets the variable. Call first. Throws std::runtime_error if the interpreter lacks a
+// function.
 void use(nanobind::object variable);
-// The running task's mark, null outside any scope (where the variable is unset or None).
+// Returns the running task's mark; null outside any scope (if the variable is unset or None).
 nanobind::object get();
-// Returns the token that `reset` takes.
+// Sets the mark. Returns the token for `reset`.
 nanobind::object set(nanobind::handle mark);
-// Puts back what was before `set`. False, and nothing is done, where another contextvars.Context is current than then,
-// or the token was used already.
+// Restores the mark from before `set`. Returns false, with nothing done, if another contextvars.Context is current than
+// at `set`, or if the token was already used.
 bool reset(nanobind::handle token);
-// The same where another one is current: in the Context where the token was made. False, and nothing is done, if that
-// one runs further out on this thread. If the current Context is a copy that has `mark`, it is told as well.
+// Does the same if another contextvars.Context is current, inside the one where the token was made. Returns false, with
+// nothing done, if that one runs further out on this thread. If the current one is a copy that has `mark`, restores the
+// mark there too.
 bool reset_elsewhere(nanobind::handle token, nanobind::handle mark);
-// Has `on_switch` called on every thread of this interpreter whenever its current contextvars.Context changes. False
-// where the interpreter does not report that.
+// Calls `on_switch` on every thread of this interpreter whenever its current contextvars.Context changes. Returns false
+// if the interpreter does not report such switches.
 bool watch(void (*on_switch)());
 
 }  // namespace optctx::task_scope

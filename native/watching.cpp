@@ -15,7 +15,7 @@ using namespace nb::literals;
 namespace optctx::watching {
 namespace {
 
-// Of `with` blocks, by ticket. A block may end on another thread: watchers belong to the process.
+// A `with` block, by ticket. It may end on another thread: watchers belong to the process.
 struct Entered {
     view::Ticket ticket;
     const void* watcher;  // compared, never used
@@ -29,7 +29,7 @@ struct Watchers {
     void (*listen)(bool) = nullptr;
 };
 
-Watchers* watchers = new Watchers;  // for as long as the process lives
+Watchers* watchers = new Watchers;  // never freed
 
 void add_watcher(nb::handle watcher, patch::PointerTransaction& tables) {
     const std::lock_guard lock(watchers->mutex);
@@ -42,7 +42,8 @@ void add_watcher(nb::handle watcher, patch::PointerTransaction& tables) {
     watchers->all.push_back(watcher.inc_ref().ptr());
 }
 
-// Whether it was there. If LLVM's tables cannot be written any more they stay, and nothing listens.
+// Returns whether the watcher was present. If LLVM's tables can no longer be written, they stay patched, but no
+// listener is called.
 bool remove_watcher(nb::handle watcher) {
     nb::object last_reference;
     const std::lock_guard lock(watchers->mutex);
@@ -101,9 +102,9 @@ void add(nb::module_& m, void (*listen)(bool)) {
     watchers->listen = listen;
     blocks::add_methods<block>(blocks::make_type(m, "WatcherBase", {}));
     m.def("add_watcher", &add_watcher, "watcher"_a, "tables"_a,
-          "The first one has `tables` committed, which lead to what `observe_occurrences` returned.");
+          "Add a watcher. The first one commits `tables`, which lead to the result of `observe_occurrences`.");
     m.def("remove_watcher", &remove_watcher, "watcher"_a,
-          "Whether it was there; with the last one LLVM's tables are as before.");
+          "Remove a watcher. Returns whether it was present. Removing the last one restores LLVM's tables.");
     m.def("watchers", &all, nb::sig("def watchers() -> tuple[WatcherBase, ...]"));
 }
 

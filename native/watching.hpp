@@ -1,11 +1,12 @@
-// The watchers of this process. LLVM's tables of virtual functions lead to optctx while there is one.
+// The watchers of this process. While there is one, LLVM's virtual function tables lead to optctx.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 namespace optctx::watching {
 
-// The bindings; `listen` is called with true before the first watcher is there, and with false after the last one.
+// Adds the bindings. `listen` is called with true before the first watcher is added, and with false after the last one
+// is removed.
 void add(nanobind::module_& m, void (*listen)(bool));
 
 }  // namespace optctx::watching

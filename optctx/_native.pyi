@@ -149,7 +149,7 @@ class Transaction:
 
     def __init__(self, sites: Iterable[tuple[int, bytes, bytes]], text_begin: int, text_end: int) -> None:
         """
-        `sites`: (address, bytes of the instruction, what is to run instead) of each.
+        `sites`: (address, bytes of the instruction, what runs instead) of each site.
         """
 
     def commit(self, fail_at: int = 0) -> None: ...
@@ -302,10 +302,12 @@ class Region:
     def has_default(self, arg: bool, /) -> None: ...
 
     def set_initial(self, at: int, initial: bytes) -> None:
-        """What a context starts with from byte `at` on."""
+        """Set the bytes with which a context starts, from byte `at` on."""
 
     def add_pointer(self, at: int, slot: int, offset: int) -> None:
-        """The word at byte `at` points `offset` bytes into the region of `slot`."""
+        """
+        Make the word at byte `at` a pointer to byte `offset` of the region of `slot`.
+        """
 
 class OsError(RuntimeError):
     pass
@@ -317,7 +319,9 @@ MAX_IMAGES: int = 8
 def thread_offset(image: int) -> int: ...
 
 def identity_view(image: int) -> int:
-    """Address of the words through which LLVM reads outside every scope."""
+    """
+    Return the address of the words through which LLVM reads outside every scope.
+    """
 
 class ParseError(ValueError):
     pass
@@ -326,7 +330,7 @@ class NativeScopeError(RuntimeError):
     pass
 
 class Patch:
-    """Storage of one region in a setting."""
+    """The storage of one region in a setting."""
 
     @property
     def slot(self) -> int: ...
@@ -335,7 +339,7 @@ class Patch:
     def address(self) -> int: ...
 
 class Setting:
-    """Storage that gives options their values."""
+    """The storage that gives options their values."""
 
     def __len__(self) -> int: ...
 
@@ -350,18 +354,18 @@ class Reader:
     def __init__(self, slot: int, offset: int, takes_address: bool, reads: bool) -> None: ...
 
 class Space:
-    """The regions of one image and what was registered for each."""
+    """The regions of one image and their registered values."""
 
     @staticmethod
     def redirected(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: tuple[int, int, int], readers: Sequence[Reader]) -> Space:
         """
-        A space of an image whose reads go through views. It lives as long as the process: threads inside contexts and LLVM itself may hold addresses. `reporting`: slots of what LLVM reports through.
+        Make a space for an image whose reads go through views. It is never freed: threads inside contexts and LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports.
         """
 
     @staticmethod
     def in_place(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: tuple[int, int, int], vtable_size: int, write_index: int) -> Space:
         """
-        A space of an image that is left as it is. `reporting`: addresses of what LLVM reports through; of the stream also the bytes of its vtable and the index of write_impl.
+        Make a space for an image that is not patched. `reporting`: addresses of the objects through which LLVM reports; `vtable_size`: bytes of the stream's vtable; `write_index`: index of write_impl in it.
         """
 
     def default_address(self, slot: int) -> int: ...
@@ -371,7 +375,7 @@ class Space:
 
     def scope_debugging(self, flag: int, location: int, types: int, debug_only: int, flag_slot: int, types_slot: int) -> None:
         """
-        Debug output for those threads only that are inside a context with `debug`. Addresses, and slots; before anything is redirected.
+        Give debug output only to threads inside a context with `debug`. Takes addresses and slots. Call before anything is redirected.
         """
 
     def parse(self, slot: int, name: str, values: Sequence[str | None]) -> Setting: ...
@@ -388,7 +392,9 @@ class Reads:
 
     @staticmethod
     def inherit(space: Space, outer: Reads, hidden: Sequence[int]) -> Reads:
-        """Marks in `outer`, too, what is not in the slots."""
+        """
+        Make marks that also mark in `outer`, except readers of the slots in `hidden`.
+        """
 
 class Context:
     """A full set of option values."""
@@ -396,12 +402,12 @@ class Context:
     @staticmethod
     def make(space: Space, base: Setting, overrides: Sequence[Setting], process_wide: ProcessWide | None = None, reads: Reads | None = None) -> Context:
         """
-        Registered values, then `base`, then `overrides`; `process_wide` for everybody while it is entered.
+        Make a context: the registered values, then `base`, then `overrides`. While a thread is inside, `process_wide` affects every thread.
         """
 
     @property
     def changed(self) -> list[int]:
-        """Slots whose regions are not as they were registered."""
+        """Slots whose regions differ from what was registered."""
 
     @property
     def overridden(self) -> list[int]:
@@ -409,22 +415,22 @@ class Context:
 
     def text(self, slot: int) -> bytes:
         """
-        What LLVM was given for the value, the same for the same occurrences; empty if not known.
+        Return the text that LLVM parsed into the value, equal for equal occurrences; empty if it is not known.
         """
 
     @property
     def process_wide_key(self) -> str:
         """
-        The same for the same changes to the whole process, and for no others; empty for none.
+        Equal for equal process-wide changes, and only for those; empty without any.
         """
 
     @property
     def reads(self) -> Reads:
-        """Where readers are marked, or None."""
+        """The marks of readers, or None."""
 
     def take_reads(self) -> list[int] | None:
         """
-        With no thread inside: indexes of the readers that read since the last time; otherwise None.
+        Return the indexes of the readers that read since the last call, or None if a thread is inside.
         """
 
     def address(self, slot: int) -> int: ...
@@ -433,11 +439,11 @@ class GateError(RuntimeError):
     pass
 
 class Change:
-    """One option changed in LLVM's own object, and how that is undone."""
+    """The change of one option in LLVM's own object, and how to undo it."""
 
     def __init__(self, option: int, name: str, texts: Sequence[str | None], kind: Kind, value_offset: int, variable: tuple[int, int], state: tuple[int, int], debug_types: int) -> None:
         """
-        `variable` and `state` are (address, size in bytes), (0, 0) where there is none; `debug_types`: address of llvm::CurrentDebugType, or 0.
+        `variable` and `state` are (address, size in bytes), or (0, 0) if there is none. `debug_types`: address of llvm::CurrentDebugType, or 0.
         """
 
 class ProcessWide:
@@ -453,28 +459,30 @@ def read_list(element: Kind, element_size: int, address: int) -> list[bool | int
 def read_set(address: int) -> list[bool | int | int | float | str]: ...
 
 def use_task_variable(variable: object) -> None:
-    """The ContextVar in which tasks keep the mark of their innermost scope."""
+    """
+    Set the ContextVar in which tasks keep the mark of their innermost scope.
+    """
 
 def leave_all() -> None:
     """
-    Leaves whatever this thread is inside of, recordings included; the task has to be told.
+    Leave every scope and recording of this thread. Does not change the task's mark.
     """
 
 def set_scope_helpers(attach: object, check_in_line: object, cannot_enter: object, cannot_leave: object, judge: object) -> None:
     """
-    What entering and leaving call before they change anything, or when they are done: attach(), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), which return exceptions, judge(context, failed).
+    Set the functions that entering and leaving call before they change anything or after they are done: attach(), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), which return exceptions, and judge(context, failed).
     """
 
 R = TypeVar("R")
 
 def inside(manager: contextlib.AbstractContextManager[object], function: Callable[..., R], /, *arguments: object) -> R:
     """
-    `with manager: return function(*arguments)`, with no instruction of the interpreter between the two.
+    Run `with manager: return function(*arguments)`, executing no instruction of the interpreter in between.
     """
 
 def inside_if_free(lock: object, function: Callable[[], R], /) -> R | None:
     """
-    The same with a lock, or None, and nothing is called, if that is not free.
+    Do the same with a lock, without waiting. Returns None and calls nothing if the lock is not free.
     """
 
 class ScopeBase:
@@ -491,49 +499,49 @@ class ScopeBase:
     ) -> None: ...
 
 def in_line() -> bool:
-    """Whether LLVM sees on this thread what the running task is inside of."""
+    """Return whether LLVM sees the running task's scope on this thread."""
 
 def innermost() -> object:
-    """(mark, token) of the innermost scope entered on this thread, or None."""
+    """Return (mark, token) of this thread's innermost scope, or None."""
 
 def begin_library_call() -> None:
     """
-    LLVM sees what the running task is inside of until `end_library_call`; never raises.
+    Show the running task's scope to LLVM until `end_library_call`. Never raises.
     """
 
 def end_library_call() -> None: ...
 
 def begin_compilation() -> None:
     """
-    The same, for calls without llvmlite's lock; waits while options are changed process-wide, and counts this thread among those inside LLVM.
+    Do the same, for calls without llvmlite's lock. Waits while options are changed process-wide, and counts this thread among those inside LLVM.
     """
 
 def end_compilation() -> None: ...
 
 def watch_context_switches() -> bool:
     """
-    From now on threads follow their tasks. False where the interpreter does not report switches (before 3.14).
+    Make threads follow their tasks from now on. Returns False if the interpreter does not report switches (before 3.14).
     """
 
 def simulate_context_switches(on: bool) -> None:
     """
-    For tests: what is done after `watch_context_switches`, with `context_switched` called by hand.
+    Follow switches as after `watch_context_switches`, with manual calls of `context_switched`. For tests.
     """
 
 def context_switched() -> None: ...
 
 def take_turns() -> None:
     """
-    From now on threads share LLVM's own storage; before the first scope, and for good.
+    Make threads take turns at LLVM's own storage, permanently. Call before the first scope.
     """
 
 def process_ends() -> None:
-    """From now on threads that end stay inside their scopes."""
+    """Make threads that end stay inside their scopes from now on."""
 
 def active_scopes() -> int: ...
 
 class Seen:
-    """Accesses of one instruction to one region, past the view."""
+    """Accesses of one instruction to one region that bypassed the view."""
 
     @property
     def instruction(self) -> int: ...
@@ -613,11 +621,11 @@ class OnMismatch(enum.Enum):
     error = 2
 
 def pack_entry(subject: Subject, argument: int, skip: Skip) -> int:
-    """What a thunk passes on to `interceptors()[0]`."""
+    """Pack the argument that a thunk passes to `interceptors()[0]`."""
 
 def interceptors() -> tuple[int, int, int]:
     """
-    Addresses of (what runs before an intercepted function, what runs after it), and the answer that skips it.
+    Return the addresses of the functions that run before and after an intercepted function, and the result that skips it.
     """
 
 def configure_bindings(image: int, calls: Sequence[int]) -> None:
@@ -627,43 +635,43 @@ def configure_bindings(image: int, calls: Sequence[int]) -> None:
 
 def set_judges(may_run: object, resolve: object, cannot_enter: object, tell: object) -> None:
     """
-    What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and (text of an attribute, owner of the scope or None, how many other texts of the module came before, triple) -> context, False to ignore it or None to refuse it; and what is told of a context that could not be entered: (it, why). `tell` gets what they raise.
+    Set the Python judges. `may_run`: (owner of a binding, owner of the scope or None, whether a mismatch is an error) -> bool. `resolve`: (text of an attribute, owner of the scope or None, number of other texts of the module so far, triple) -> context, False to ignore the text, or None to refuse it. `cannot_enter`: (context, why it could not be entered). `tell` receives the exceptions that they raise.
     """
 
 def count_attributes(count: bool) -> None:
-    """Whether the attribute "optctx" of functions counts, on every thread."""
+    """Set whether the function attribute "optctx" counts, on every thread."""
 
 MOST_ATTRIBUTES: int = 1024
 
 def bind(llvm_context: int, context: Context, owner: object, on_mismatch: OnMismatch) -> bool:
-    """False if the LLVMContext is bound already."""
+    """Bind an LLVMContext. Returns False if it is already bound."""
 
 def unbind(llvm_context: int) -> object:
-    """The owner of the binding that this ends, or None."""
+    """Unbind an LLVMContext. Returns the owner of the binding, or None."""
 
 def bound(llvm_context: int) -> tuple[object, OnMismatch]:
-    """(owner or None, what happens on a mismatch)"""
+    """Return (owner of the binding or None, what happens on a mismatch)."""
 
 def bound_count() -> int: ...
 
 class Binding:
-    """What is bound to an LLVMContext, and how."""
+    """A binding of an LLVMContext."""
 
 def binding_of_module(module: int) -> Binding:
-    """To be bound to other LLVMContexts as well, or None."""
+    """Return the binding of the module's LLVMContext, or None."""
 
 def expecting_llvm_contexts(bindings: Sequence[Binding | None], function: Callable[..., R], /, *arguments: object) -> R:
     """
-    Calls the function, and binds the LLVMContexts that llvmlite's LLJIT makes on this thread in it, in this order; None: not at all. What a call further out still expects is put back.
+    Call the function and bind the LLVMContexts that llvmlite's LLJIT makes on this thread during the call, in this order; None leaves one unbound. Afterwards restores the bindings that an outer call still expects.
     """
 
 class Lifetime:
     """
-    An LLVMContext and its modules each hold the same one. When the last of them drops it, LLVM disposes of the LLVMContext if that was closed. The garbage collector does not track it, so it runs every finaliser before it drops this.
+    Held by an LLVMContext and each of its modules. When the last of them drops it, LLVM disposes of the LLVMContext if that was closed. The garbage collector does not track it, so all finalisers run before it is dropped.
     """
 
     def __init__(self, llvm_context: int, dispose: int) -> None:
-        """Both by address."""
+        """`llvm_context` and `dispose` are addresses."""
 
     def close(self) -> None:
         """Allow LLVM to dispose of the LLVMContext."""
@@ -672,7 +680,7 @@ class PointerTransaction:
     """Pointers in virtual function tables."""
 
     def __init__(self, changes: Sequence[tuple[int, int, int]]) -> None:
-        """(address of the pointer, its value, the value it gets)"""
+        """`changes`: (address of the pointer, current value, new value)."""
 
     def commit(self) -> None: ...
 
@@ -684,7 +692,9 @@ class PointerTransaction:
     def __len__(self) -> int: ...
 
 def place_code(code: bytes, near_begin: int, near_end: int) -> int:
-    """Address of executable memory that holds the code, for ever."""
+    """
+    Copy the code to executable memory that is never freed. Returns its address.
+    """
 
 class MachineUse(enum.Enum):
     work = 0
@@ -702,84 +712,88 @@ class MachineUse(enum.Enum):
     lowering = 6
 
 def pack_machine_use(use: MachineUse, argument: int) -> int:
-    """What a thunk passes on to `machine_interceptor()`."""
+    """Pack the argument that a thunk passes to `machine_interceptor()`."""
 
 def machine_interceptor() -> int:
     """
-    Address of what runs before an intercepted function of a TargetMachine.
+    Return the address of the function that runs before an intercepted function of a TargetMachine.
     """
 
 def configure_machines(image: int, calls: Sequence[int]) -> None:
     """
-    `calls`: addresses, in the order of native/machine/llvm.hpp. Raises RuntimeError, with nothing changed, if the image does not check out.
+    Set LLVM's functions. `calls`: addresses, in the order of native/machine/llvm.hpp. Raises RuntimeError if a check of the image fails.
     """
 
 def set_cannot_make_machine(tell: object) -> None:
     """
-    On the thread that runs LLVM, `tell` is given the reason why there is no machine for the values in force.
+    Set the function that is called, on the thread that runs LLVM, with the reason why there is no machine for the values in force.
     """
 
 def idle_machines() -> int:
-    """Machines that are kept for later runs."""
+    """Return the number of idle variants."""
 
 def forget_machines() -> None:
-    """For tests: what `restore` does."""
+    """Forget all machines, as `restore` does. For tests."""
 
 def is_attached() -> bool:
-    """Whether scopes reach LLVM now."""
+    """Return whether scopes reach LLVM now."""
 
 def redirect(code: Transaction, tables: PointerTransaction, fail_at: int = 0) -> None:
-    """Commits both, all or none; scopes reach LLVM then."""
+    """
+    Commit both transactions, or none of them. Scopes reach LLVM from then on.
+    """
 
 def restore(code: Transaction, tables: PointerTransaction) -> tuple[int, int, int]:
     """
-    Undoes `redirect`, all or none, if nothing uses it: (LLVMContexts that are bound, scopes that are entered, blocks that record), all 0 if it was undone.
+    Undo `redirect` completely if nothing uses it. Returns the numbers of (bound LLVMContexts, entered scopes, recording blocks). If all are 0, `redirect` was undone.
     """
 
 def set_attached() -> None:
-    """Where no code has to be changed."""
+    """Attach without changing any code."""
 
 def set_detached() -> tuple[int, int, int]:
-    """The counts of `restore`."""
+    """
+    Detach without changing any code, if nothing uses optctx. Returns the counts of `restore`.
+    """
 
 class Llvm:
-    """Functions of llvmlite's library, by address."""
+    """Addresses of functions in llvmlite's library."""
 
     def __init__(self, addresses: Mapping[str, int]) -> None: ...
 
 def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, tuning: int, text: bytes) -> tuple[bytes | None, list[bytes]]:
     """
-    (why the pipeline does not parse, errors). `llvmlite_lock`: llvmlite's, or None where the context is not the global one; `machine` and `tuning` may be 0.
+    Run a pipeline. Returns (why it does not parse or None, errors). `llvmlite_lock`: llvmlite's lock, or None unless the LLVMContext is the global one. `machine` and `tuning` may be 0.
     """
 
 def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, as_object: bool) -> tuple[bytes | None, bytes, list[bytes]]:
-    """(code, why there is none, errors)."""
+    """Emit code. Returns (code or None, why there is none, errors)."""
 
 def compile_alone(context: int, machine: int, llvmlite_lock: object, function: Callable[..., R], /, *arguments: object) -> R:
-    """Calls the function as `run_passes` and `emit` call LLVM."""
+    """Call the function with the locks and the scope of `run_passes`."""
 
 def run_counted(function: Callable[..., R], /, *arguments: object) -> R:
     """
-    Calls the function. What the task is inside of holds, and no thread changes options process-wide meanwhile.
+    Call the function in the scope of the task. No other thread changes options process-wide during the call.
     """
 
 def held() -> dict[str, int]:
     """
-    What this process holds at this moment (calls: this thread); for tests.
+    Return what this process currently holds (calls: of this thread). For tests.
     """
 
 def held_locks() -> int:
     """
-    LLVMContexts and target machines that compilations have for themselves.
+    Return the number of LLVMContexts and target machines that compilations have locked.
     """
 
 def make_lock_safe(lock: object) -> None:
     """
-    Gives llvmlite's lock native methods, which an exception at any moment cannot leave half done.
+    Give llvmlite's lock native methods, which no exception can interrupt half-way.
     """
 
 class Place:
-    """Where to read: in a context, and in LLVM's own storage."""
+    """Where to read a value: in a context, and in LLVM's own storage."""
 
     def __init__(self, slot: int, offset: int, live: int) -> None: ...
 
@@ -790,36 +804,36 @@ class LookupTable:
 
     def add(self, names: Sequence[str], type: str, kinds: tuple[Kind, Kind], sizes: tuple[int, int], value: Place, object: Place, choices: Sequence[tuple[str, int]]) -> None:
         """
-        `kinds`: of the value, of its elements; `sizes`: bytes of a list's element, bytes of an enum; `choices`: (name, integer that is stored).
+        Add an option. `kinds`: of the value, of its elements. `sizes`: bytes of a list's element, bytes of an enum. `choices`: (name, stored integer).
         """
 
     def publish(self) -> None:
-        """From now on C++ finds these options; the table is empty afterwards."""
+        """Make lookups from C++ find these options. Empties this table."""
 
 class UnwatchedError(RuntimeError):
     pass
 
 class Recorder:
-    """What LLVM reads on one thread, while its block is entered."""
+    """Records what LLVM reads on one thread while its block is entered."""
 
     @staticmethod
     def make(space: Space) -> Recorder:
-        """To be started by the block that has it."""
+        """Make a recorder. Its block starts it."""
 
     def gather(self) -> None:
-        """Takes over what recorders inside it have seen so far."""
+        """Add what nested recorders have seen so far."""
 
     @property
     def complete(self) -> bool: ...
 
     @property
     def lost(self) -> bool:
-        """Whether somebody else took the faults of the thread over."""
+        """Whether other code took over this thread's fault handling."""
 
     @property
     def seen(self) -> list[tuple[Context, list[int]]]:
         """
-        [(context, or None outside every scope, indexes of the readers that read)].
+        [(context, or None outside every scope; indexes of the readers that read)].
         """
 
 class RecordingBase:
@@ -832,25 +846,25 @@ class RecordingBase:
     ) -> None: ...
 
 def active_recorders() -> int:
-    """Blocks that record at this moment, over all threads."""
+    """Return the number of recording blocks, on all threads."""
 
 def prepare_recording(space: Space, instructions: Sequence[tuple[int, int, int]]) -> None:
     """
-    `instructions`: (address, number of the base register, reader) behind the words of readers.
+    `instructions`: (address, number of the base register, reader) of each instruction that dereferences a reader's word.
     """
 
 def observe_occurrences(add_occurrence: int, begin: object, end: object) -> int:
     """
-    The function that takes the place of LLVM's `add_occurrence` in tables of virtual functions. It calls begin(option), LLVM's, and end(option, value or None for a flag, whether LLVM refused it), on whatever thread; once in a process.
+    Return the replacement for LLVM's `add_occurrence` in virtual function tables. It calls begin(option), LLVM's function, and end(option, value or None for a flag, whether LLVM refused it), on the thread that sets the option. Call once in a process.
     """
 
 def set_call_listeners(begins: object, ends: object) -> None:
     """
-    What hears of llvmlite's calls while `listen_to_calls` says so; once in a process.
+    Set what is called at llvmlite's calls while there are watchers. Call once in a process.
     """
 
 def parses_under_way() -> int:
-    """On this thread, of what `observe_occurrences` sees."""
+    """Return the number of options that LLVM is parsing on this thread."""
 
 class WatcherBase:
     def __enter__(self) -> Self: ...
@@ -863,19 +877,23 @@ class WatcherBase:
 
 def add_watcher(watcher: object, tables: PointerTransaction) -> None:
     """
-    The first one has `tables` committed, which lead to what `observe_occurrences` returned.
+    Add a watcher. The first one commits `tables`, which lead to the result of `observe_occurrences`.
     """
 
 def remove_watcher(watcher: object) -> bool:
-    """Whether it was there; with the last one LLVM's tables are as before."""
+    """
+    Remove a watcher. Returns whether it was present. Removing the last one restores LLVM's tables.
+    """
 
 def watchers() -> tuple[WatcherBase, ...]: ...
 
 def report_unraisable(error: object, where: object) -> None:
-    """Tells sys.unraisablehook of an exception."""
+    """Report an exception to sys.unraisablehook."""
 
 def native_stack() -> list[int]:
-    """Addresses in the functions that this thread is in, innermost first."""
+    """
+    Return an address in each function that this thread executes, innermost first.
+    """
 
 def symbol_near(address: int) -> tuple[str, str]:
     """(name of an exported symbol or '', path of the library or '')."""
@@ -884,23 +902,23 @@ class Spans:
     """Pieces of memory that are read together."""
 
     def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
-        """(address, size in bytes) each; they must stay readable."""
+        """`spans`: (address, size in bytes) of each. They must stay readable."""
 
     def read(self) -> bytes: ...
 
 class CoveredStorage:
     """
-    LLVM's storage that optctx itself has changed at this moment, as it was before.
+    The previous contents of LLVM's storage that optctx itself has changed.
     """
 
     def __init__(self) -> None: ...
 
     def place(self, address: int) -> int:
         """
-        Where to read what is at an address: in a copy, good as long as this object lives, or there.
+        Return where to read the storage at an address: in a copy, valid as long as this object, or in place.
         """
 
 def process_wide_epoch() -> int:
     """
-    Odd while changes of contexts with process_wide="exclusive" are in force; grows with each.
+    Return the number of process-wide changes made and undone: odd while changes of contexts with process_wide="exclusive" are in force.
     """

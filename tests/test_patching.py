@@ -154,7 +154,7 @@ def test_sites_that_do_not_check_out_are_refused_before_anything_changes() -> No
         address, code, new = sites[0]
         longest = max(sites, key=lambda site: len(site[1]))
         wrong = bytes([code[0] ^ 1]) + code[1:]
-        refused("somebody changed the code", [*sites[1:], (address, wrong, new)], begin, end)
+        refused("other code has changed these bytes", [*sites[1:], (address, wrong, new)], begin, end)
         refused("too short for a jump", [*sites[1:], (address, code[:4], new)], begin, end)
         refused("overlap", [*sites, sites[0]], begin, end)
         inner = (longest[0] + 1, longest[1][1:], longest[2])
@@ -176,7 +176,7 @@ def test_code_that_somebody_else_changed_is_a_reason_not_to_attach() -> None:
             try:
                 use()
             except (optctx.UnsupportedImageError, RuntimeError) as error:
-                assert "somebody changed the code" in str(error)
+                assert "other code has changed these bytes" in str(error)
             else:
                 raise AssertionError("redirected what somebody else had redirected")
         assert attaching.attached() is None and changed_code() == changed

@@ -33,12 +33,12 @@ struct Session {
     std::atomic<bool> failed{false};
 };
 
-auto& mutex = *new os::ForkSafeMutex(os::Rank::audit);  // of start and stop
+auto& mutex = *new os::ForkSafeMutex(os::Rank::audit);  // serialises start and stop
 std::optional<os::FirstHandler> fault_handler;
 std::optional<os::FirstHandler> trap_handler;
 std::atomic<Session*> session{nullptr};
 std::atomic<bool> active{false};
-std::atomic<unsigned> busy{0};  // threads in a handler: for them the session and the protections must stay
+std::atomic<unsigned> busy{0};  // threads in a handler; the session and the protections must stay until it is 0
 
 struct Busy {
     Busy() noexcept { busy.fetch_add(1); }
@@ -82,7 +82,7 @@ bool on_fault(const siginfo_t& info, ucontext_t& context) noexcept {
     const greg_t error = context.uc_mcontext.gregs[REG_ERR];
     if (page == nullptr || !allowed(*page, error)) return false;
     const auto instruction = static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
-    if (!active.load()) return stepping::retry(instruction);  // met while the audit was on
+    if (!active.load()) return stepping::retry(instruction);  // the fault happened while the audit was on
     note(*audit, instruction, address, (error & by_write) != 0);
     if ((error & by_write) == 0 && do_load(context, address, *audit->memory)) return true;
     audit->steps.fetch_add(1);
@@ -90,7 +90,7 @@ bool on_fault(const siginfo_t& info, ucontext_t& context) noexcept {
         if (!stepping::begin(context, page->begin)) audit->failed = true;
         return true;
     }
-    // The system refuses to open one page: give the audit up rather than the process.
+    // The system refuses to open one page: give up the audit, not the process.
     audit->failed = true;
     active = false;
     return audit->watched.open();
@@ -107,7 +107,7 @@ bool on_trap(const siginfo_t& info, ucontext_t& context) noexcept {
     return true;
 }
 
-// They stay after an audit where a thread may still meet a page that was protected.
+// After an audit they stay as long as another thread may meet a formerly protected page.
 void install() {
     if (!trap_handler) trap_handler.emplace(SIGTRAP, on_trap);
     trap_handler->check();
@@ -127,7 +127,7 @@ os::MappedRange own_code() {
     throw AuditError("the code of optctx itself is not in the list of mappings");
 }
 
-// A thread that begins, or ends, blocks every signal for a moment: the C library has it do so.
+// The C library briefly blocks every signal while a thread starts or ends, so retry.
 void check_threads() {
     for (int wait = 0; wait < 200; ++wait) {
         if (os::threads_blocking(SIGSEGV).empty()) return;

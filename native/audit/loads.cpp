@@ -26,7 +26,7 @@ struct Load {
 constexpr unsigned rex_wide = 8;
 constexpr unsigned rex_register = 4;
 
-// Bytes of SIB and displacement after a ModRM byte that names memory (vol. 2A, 2.1.5).
+// The number of SIB and displacement bytes after a ModRM byte with a memory operand (vol. 2A, 2.1.5).
 std::size_t address_bytes(const std::uint8_t* modrm) {
     const unsigned mod = *modrm >> 6;
     const unsigned rm = *modrm & 7u;
@@ -37,7 +37,8 @@ std::size_t address_bytes(const std::uint8_t* modrm) {
     return sib + (no_base ? 4 : 0);
 }
 
-// mov r, m; cmp r, m; cmp m, r (4 or 8 bytes); cmp m, imm8 (1, 4 or 8); movzx r, m8. Reads no byte past the end.
+// Decodes mov r, m; cmp r, m; cmp m, r (4 or 8 bytes); cmp m, imm8 (1, 4 or 8); movzx r, m8. Does not read past the end
+// of the instruction.
 std::optional<Load> decode(const std::uint8_t* code) {
     const std::uint8_t* at = code;
     const unsigned rex = (*at & 0xF0u) == 0x40 ? *at++ & 15u : 0;
@@ -67,7 +68,7 @@ std::optional<Load> decode(const std::uint8_t* code) {
             return std::nullopt;
     }
     const unsigned field = *at >> 3 & 7u;
-    if (*at >> 6 == 3 || (immediate != 0 && field != 7)) return std::nullopt;  // no memory; not cmp
+    if (*at >> 6 == 3 || (immediate != 0 && field != 7)) return std::nullopt;  // no memory operand, or not cmp
     load.number = field | ((rex & rex_register) != 0 ? 8u : 0u);
     at += 1 + address_bytes(at);
     if (immediate != 0) load.immediate = static_cast<std::int8_t>(*at);
@@ -81,7 +82,7 @@ greg_t& general(ucontext_t& context, unsigned number) {
     return context.uc_mcontext.gregs[places[number]];
 }
 
-constexpr greg_t low_flags = 0xD5;  // SF ZF AF PF CF, as lahf gives them
+constexpr greg_t low_flags = 0xD5;  // SF ZF AF PF CF, the flags that lahf loads
 constexpr greg_t overflow_flag = 1 << 11;
 
 template <class T>
@@ -103,7 +104,8 @@ bool do_load(ucontext_t& context, std::uintptr_t address, const os::OwnMemory& m
     greg_t& instruction = context.uc_mcontext.gregs[REG_RIP];
     const auto load = decode(reinterpret_cast<const std::uint8_t*>(instruction));
     if (!load) return false;
-    // An access over a page's end is reported at the second page: only a step knows where it began.
+    // An access across a page boundary faults at the second page, so its start is unknown here. A single step handles
+    // it.
     const std::uintptr_t in_page = address % os::page_size();
     if (in_page == 0 || in_page + load->size > os::page_size()) return false;
     std::uint64_t value = 0;
@@ -113,7 +115,7 @@ bool do_load(ucontext_t& context, std::uintptr_t address, const os::OwnMemory& m
     greg_t& flags = context.uc_mcontext.gregs[REG_EFL];
     const auto set_flags = [&](greg_t now) { flags = (flags & ~(low_flags | overflow_flag)) | now; };
     switch (load->operation) {
-        case Operation::load:  // 32 bits clear the rest of the register
+        case Operation::load:  // a 32-bit load clears the upper half of the register
             general(context, load->number) = static_cast<greg_t>(value);
             break;
         case Operation::compare_register_memory:

@@ -1,4 +1,5 @@
-// The commonest reads of neighbours, done by hand: a single step is a second signal and, in a virtual machine, an exit.
+// Emulates the most frequent reads of neighbours. A single step would cost a second signal and, in a virtual machine, a
+// VM exit.
 #pragma once
 
 #include "os/os.hpp"
@@ -9,8 +10,8 @@
 
 namespace optctx::audit {
 
-// If the interrupted instruction is a plain load or compare that reads at `address`, which it may not, does what it
-// does and moves the thread past it. Otherwise changes nothing and is false. Safe in a signal handler.
+// If the interrupted instruction is a plain load or compare that faulted reading `address`, emulates it and moves the
+// thread past it. Otherwise changes nothing and returns false. Safe in a signal handler.
 bool do_load(ucontext_t& context, std::uintptr_t address, const os::OwnMemory& memory) noexcept;
 
 }  // namespace optctx::audit

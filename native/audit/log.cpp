@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned slot_bits = 12;
 
-// An address of user space has 47 bits: instruction, slot and direction fit one word, and no key is 0.
+// User-space addresses have 47 bits, so instruction, slot and direction fit in one word, and no key is 0.
 std::uint64_t key_of(std::uintptr_t instruction, std::uint32_t slot, bool write) {
     return (static_cast<std::uint64_t>(instruction) << slot_bits | slot) << 1 | (write ? 1u : 0u);
 }

@@ -1,4 +1,4 @@
-// What an audit saw: a table of fixed size that signal handlers on any thread may add to.
+// The accesses that an audit noted: a table of fixed size to which signal handlers on any thread may add.
 #pragma once
 
 #include "view/slots.hpp"
@@ -12,19 +12,19 @@ namespace optctx::audit {
 
 struct Seen {
     std::uintptr_t instruction;
-    std::uintptr_t address;  // of the data, at the first time
+    std::uintptr_t address;  // of the data, at the first access
     std::uint32_t slot;
     bool write;
     std::uint64_t count;
 };
 
-// One entry for each instruction, region and direction. Lock-free, allocates nothing.
+// One entry for each instruction, region and direction. Lock-free; allocates nothing.
 class Log {
 public:
     void add(std::uintptr_t instruction, std::uintptr_t address, std::uint32_t slot, bool write) noexcept;
-    // Ordered by instruction.
+    // Sorted by instruction.
     std::vector<Seen> entries() const;
-    // Accesses that found no room.
+    // The number of accesses that did not fit.
     std::uint64_t lost() const noexcept { return lost_; }
     void clear() noexcept;
 

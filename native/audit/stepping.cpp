@@ -5,17 +5,17 @@ namespace {
 
 constexpr greg_t trap_flag = 1 << 8;
 constexpr greg_t debug_exception = 1;  // Intel SDM vol. 3A, 6.15: #DB, not #BP, which int3 raises
-// movs may cross two page ends. Gathers touch more pages, but carry on where a fault stopped them.
+// movs may cross two page boundaries. Gathers touch more pages, but resume where a fault stopped them.
 constexpr unsigned most_pages = 8;
 
 struct Step {
     std::uintptr_t pages[most_pages];
     unsigned count;
-    bool masked;  // the thread blocks SIGTRAP, which would be fatal for it
+    bool masked;  // the thread blocks SIGTRAP, so a trap would kill it
     std::uintptr_t retried;
 };
 
-// initial-exec: no access may allocate, in a signal handler.
+// initial-exec: an access in a signal handler must not allocate.
 __attribute__((tls_model("initial-exec"))) constinit thread_local Step step{};
 
 }  // namespace
@@ -31,8 +31,8 @@ bool begin(ucontext_t& context, std::uintptr_t page) noexcept {
 }
 
 bool ended_by(const siginfo_t& trap, const ucontext_t& context) noexcept {
-    // Not si_code: the kernel takes it from the debug status register, whose single-step bit gets lost on virtual
-    // machines that are interrupted at this moment, and then says TRAP_BRKPT instead of TRAP_TRACE.
+    // Do not rely on si_code: the kernel takes it from the debug status register, whose single-step bit is lost if a
+    // virtual machine is interrupted at this moment. The kernel then reports TRAP_BRKPT instead of TRAP_TRACE.
     const auto& registers = context.uc_mcontext.gregs;
     return step.count != 0 && trap.si_code > 0 && registers[REG_TRAPNO] == debug_exception &&
            (registers[REG_EFL] & trap_flag) != 0;

@@ -6,7 +6,7 @@
 namespace optctx::audit {
 namespace {
 
-// The last of a sorted range that begins at or before the address, or null.
+// Returns the last item of a sorted range that begins at or before the address, or null.
 template <class T>
 const T* last_before(const std::vector<T>& sorted, std::uintptr_t address) noexcept {
     const auto next = std::upper_bound(sorted.begin(), sorted.end(), address,

@@ -1,4 +1,4 @@
-// The storage that an audit watches: regions that contexts have storage of their own for, and the pages they are in.
+// The storage that an audit watches: the regions for which contexts have storage of their own, and their pages.
 #pragma once
 
 #include "os/os.hpp"
@@ -17,10 +17,10 @@ struct WatchedRegion {
 
 struct Page {
     std::uintptr_t begin;
-    os::Access usual;  // what it allows when nobody looks
+    os::Access usual;  // protection outside audits
 };
 
-// Built before an audit; its lookups are safe in a signal handler.
+// Built before an audit. Its lookups are safe in a signal handler.
 class Watched {
 public:
     explicit Watched(const view::Space& space);
@@ -29,13 +29,13 @@ public:
     const std::vector<WatchedRegion>& regions() const noexcept { return regions_; }
     const std::vector<Page>& pages() const noexcept { return pages_; }
     std::size_t page_bytes() const noexcept { return page_bytes_; }
-    // The region that holds the address, or null: a neighbour of options, or none of ours at all.
+    // Returns the region that holds the address. Null: a neighbour of options, or unrelated storage.
     const WatchedRegion* region_at(std::uintptr_t address) const noexcept;
     const Page* page_at(std::uintptr_t address) const noexcept;
 
-    // Protects every page, or throws with each page as it was.
+    // Protects every page. If it throws, every page is as before.
     void close() const;
-    // Every page as usual again; false if the system refused one.
+    // Restores the usual protection of every page. Returns false if the system refused for one of them.
     bool open() const noexcept;
     bool close(const Page& page) const noexcept;
     bool open(const Page& page) const noexcept;

@@ -25,26 +25,26 @@ unsigned image = 0;
 LlvmCalls llvm{};
 Judge judge{};
 
-// Whether attributes count at all.
+// Whether function attributes count.
 std::atomic<bool> attributes_count{false};
 
-// LLVM at work on one module (or function of it), from the outermost intercepted call on.
+// LLVM's work on one module (or a function of it), from the outermost intercepted call on.
 struct Run {
     const void* llvm_context;
-    std::shared_ptr<const Binding> entered;  // null: the thread's own scope stays
-    // Of its functions: each text once. An LLVMContext has every text at one address, for as long as it lives.
+    std::shared_ptr<const Binding> entered;  // null: the thread stays in its own scope
+    // The texts of its functions, each once. An LLVMContext keeps each text at one address for its whole life.
     std::unordered_map<const char*, Resolved> attributes;
 };
 
-// What `after` takes back: a run, the scope of a function, or a call for a machine.
+// What `optctx_after` undoes: a run, the scope of a function, or a call for a machine.
 enum class Step : std::uint8_t { run, function, machine };
 
 struct State {
     std::vector<Run> runs;
     std::vector<Step> steps;
-    std::vector<const void*> functions;                    // whose scopes are entered
-    std::uint64_t unfinished = 0;                          // argument 0 of what was skipped last, while it matters
-    std::vector<std::shared_ptr<const Binding>> expected;  // for LLVMContexts to come, last one first
+    std::vector<const void*> functions;  // those whose scopes are entered
+    std::uint64_t unfinished = 0;        // argument 0 of the last skipped function that left it unfinished
+    std::vector<std::shared_ptr<const Binding>> expected;  // for LLVMContexts to be constructed; the next is last
 };
 
 State& state() {
@@ -61,17 +61,17 @@ std::string_view attribute_of(void* function) {
     return {text, size};
 }
 
-// False if the run is not allowed.
+// Returns false if the run is not allowed.
 bool add_attribute(Run& run, std::string_view text, const char* triple) {
     if (text.empty() || run.attributes.contains(text.data())) return true;
-    if (run.attributes.size() > most_attributes) return true;  // ignored: the one before them was told so
+    if (run.attributes.size() > most_attributes) return true;  // ignored; the judge has reported the one before
     Resolved resolved = judge.resolve(text, view::current_owner(image), run.attributes.size(), triple);
     if (resolved.answer == Resolved::Answer::refused) return false;
     run.attributes.emplace(text.data(), std::move(resolved));
     return true;
 }
 
-// `machine`: that the module is emitted with, or null.
+// `machine`: the machine that the module is emitted with, or null.
 bool add_attributes(Run& run, Subject kind, void* subject, void* machine) {
     if (!attributes_count.load()) return true;
     void* module = kind == Subject::function ? llvm.function_module(subject) : subject;
@@ -84,7 +84,7 @@ bool add_attributes(Run& run, Subject kind, void* subject, void* machine) {
     return true;
 }
 
-// False if it cannot be entered: nothing may be thrown here, with LLVM and the thunk below.
+// Returns false if entering fails. Must not throw: frames of LLVM and of the thunk are below.
 bool enter(const std::shared_ptr<view::Context>& context, void* owner) {
     try {
         view::enter_borrowed(context, owner);
@@ -105,7 +105,7 @@ std::uint64_t machine_in_force(std::uint64_t address) noexcept {
     return reinterpret_cast<std::uint64_t>(machine::in_force(reinterpret_cast<void*>(address)));
 }
 
-// False if the run is not allowed; then nothing has changed.
+// Returns false, with nothing changed, if the run is not allowed.
 bool begin_run(State& now, const void* llvm_context, Subject kind, void* subject, void* machine) {
     Run run{llvm_context, nullptr, {}};
     if (std::shared_ptr<const Binding> binding = bound(llvm_context);
@@ -131,7 +131,7 @@ bool begin_run(State& now, const void* llvm_context, Subject kind, void* subject
 bool begin_function(State& now, void* function) {
     const Run& run = now.runs.back();
     if (run.attributes.empty()) return false;
-    if (!now.functions.empty() && now.functions.back() == function) return false;  // a pass manager in another
+    if (!now.functions.empty() && now.functions.back() == function) return false;  // a nested pass manager
     const auto found = run.attributes.find(attribute_of(function).data());
     if (found == run.attributes.end() || found->second.answer != Resolved::Answer::context) return false;
     if (!enter(found->second.context, found->second.owner)) return false;
@@ -223,7 +223,7 @@ std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
     }
     now.unfinished = 0;
     void* module = kind == Subject::module ? subject : llvm.function_module(subject);
-    if (module == nullptr) return 0;  // a function that is in no module yet
+    if (module == nullptr) return 0;  // a function outside any module
     const void* llvm_context = llvm.module_context(module);
     const std::size_t before = now.steps.size();
     if (now.runs.empty() || now.runs.back().llvm_context != llvm_context)
@@ -231,7 +231,7 @@ std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
             !begin_run(now, llvm_context, kind, subject, machine))
             return refuse(now, skip, arguments);
     if (kind == Subject::function) begin_function(now, subject);
-    // Emission gives the module the machine's data layout before it asks for passes.
+    // Emission sets the module's data layout from the machine before it requests passes.
     if (skip == Skip::fail_with_text) arguments[0] = machine_in_force(arguments[0]);
     return now.steps.size() - before;
 }

@@ -1,5 +1,5 @@
-// What happens when LLVM starts to work on a module or a function: the thread's view follows the LLVMContext that it
-// belongs to, and the attribute of the function.
+// Follows LLVM as it starts to work on a module or a function: the thread's view switches to the context bound to the
+// LLVMContext, and to that of the function's attribute.
 #pragma once
 
 #include "bind/table.hpp"
@@ -13,27 +13,27 @@
 
 namespace optctx::bind {
 
-// The argument of an intercepted function that says what it works on.
+// The argument of an intercepted function that identifies what it works on.
 enum class Subject : std::uint8_t {
     module,
     function,
-    llvm_context_that_begins,  // and gets the next of the bindings that this thread expects
+    llvm_context_that_begins,  // gets the next binding that this thread expects
     llvm_context_that_ends,
-    machine,     // a TargetMachine; the function is called for the one in force, and is a run by itself
-    unfinished,  // what a function with Skip::leave_unfinished works for; skipped as well if that was skipped
+    machine,     // a TargetMachine; the function is called for the machine in force, and is a run of its own
+    unfinished,  // works for a function with Skip::leave_unfinished; skipped if that was skipped
 };
 
-// How to keep a function from doing its work, where the run is not allowed.
+// How to prevent a function from doing its work if the run is not allowed. `fail_with_text` is for emission only, whose
+// argument 0 is a TargetMachine.
 enum class Skip : std::uint8_t {
     never,
-    empty_manager,     // argument 1, a new pass manager, is replaced by one without passes
-    return_zero,       // "nothing changed", or no value at all
-    fail_with_text,    // argument 4 gets a message (malloc), 1 is returned: the C API's convention for emission, whose
-                       // argument 0 is a TargetMachine
-    leave_unfinished,  // as return_zero, and argument 0 stays without what was to be made
+    empty_manager,     // replace argument 1, a new pass manager, by one without passes
+    return_zero,       // return 0: "nothing changed", or no value at all
+    fail_with_text,    // return 1 and set argument 4 to a malloc'ed message, as LLVM's C API does if emission fails
+    leave_unfinished,  // like return_zero; argument 0 is left without what the function would have made
 };
 
-// An intercepted function, packed into the number that its thunk passes on.
+// An intercepted function, packed into the number that its thunk passes.
 struct Entry {
     Subject subject;
     std::uint8_t argument;  // index of the subject among the integer arguments
@@ -44,7 +44,7 @@ constexpr std::uint32_t pack(Entry entry) {
            static_cast<std::uint32_t>(entry.skip) << 16;
 }
 
-// LLVM's C API in the image, by address.
+// Addresses of LLVM's C API in the image.
 struct LlvmCalls {
     void* (*module_context)(void* module);
     void* (*first_function)(void* module);
@@ -53,46 +53,48 @@ struct LlvmCalls {
     void* (*string_attribute)(void* function, unsigned index, const char* key, unsigned size);
     const char* (*string_attribute_value)(void* attribute, unsigned* size);
     const char* (*module_triple)(void* module);
-    char* (*machine_triple)(void* machine);  // malloc
+    char* (*machine_triple)(void* machine);  // malloc'ed
 };
 
-// What becomes of the text of an attribute.
+// The outcome for the text of an attribute.
 struct Resolved {
-    // refused: nothing runs, and the enclosing call says why. ignored: the function runs as without it.
+    // refused: nothing runs, and the enclosing call reports why. ignored: the function runs as if without the
+    // attribute.
     enum class Answer : std::uint8_t { refused, ignored, context };
     Answer answer = Answer::refused;
     std::shared_ptr<view::Context> context{};
-    void* owner = nullptr;  // of the context; handed to view::take_orphans at the end
+    void* owner = nullptr;  // of the context; a reference that goes to view::add_orphan at the end
 };
 
-// Different texts that are asked about for one module. One more is asked about, to be refused or ignored; the rest is
-// ignored after that.
+// The maximum number of different texts of one module that the judge resolves. It sees one more, to refuse or ignore;
+// further texts are ignored.
 inline constexpr std::size_t most_attributes = 1024;
 
-// What is decided by code that knows names and values; called on the thread that runs LLVM, and must not throw.
+// Decisions by code that knows names and values. Called on the thread that runs LLVM; must not throw.
 struct Judge {
-    // Whether a module bound to `owner` may run in the scope of `here` (null: outside any).
+    // Whether a module bound to `owner` may run in the scope of `here` (null: outside any scope).
     bool (*may_run)(void* owner, void* here, bool is_error);
-    // The options in `text` on top of that scope, after `before` other texts of the module, for a target.
+    // Resolves the options in `text` on top of that scope, for a target. `before`: number of other texts of the module
+    // so far.
     Resolved (*resolve)(std::string_view text, void* here, std::size_t before, const char* triple);
-    // The enclosing call is to say that the context of `owner` could not be entered.
+    // Makes the enclosing call report why the context of `owner` could not be entered.
     void (*cannot_enter)(void* owner, const char* why);
 };
 
-// Whether the attribute "optctx" of functions counts, on every thread; at first it does not.
+// Whether the function attribute "optctx" counts, on every thread. Initially it does not.
 void count_attributes(bool count) noexcept;
 void configure(unsigned image, const LlvmCalls& calls, const Judge& judge);
 
-// What is bound to the LLVMContext of a module, or null.
+// Returns the binding of a module's LLVMContext, or null.
 std::shared_ptr<const Binding> bound_to_module(const void* module) noexcept;
-// The LLVMContexts that begin on this thread from now on, where that is intercepted, are bound in this order; null: not
-// at all. Replaces what was expected before.
+// Binds the LLVMContexts constructed on this thread from now on, in this order, if their construction is intercepted;
+// null leaves one unbound. Replaces earlier expectations.
 void expect_llvm_contexts(std::vector<std::shared_ptr<const Binding>> bindings);
-// Those that have not begun yet.
+// Returns the bindings whose LLVMContexts have not been constructed yet.
 std::vector<std::shared_ptr<const Binding>> expected_llvm_contexts();
 
-// What the thunks call. `arguments`: the six integer arguments, which may be changed, and the result if the function is
-// not to be called at all. Returns that (`skip_call`), or how many steps `after` has to take back.
+// The thunks call these. `arguments`: the six integer arguments, which may be changed, followed by the result if the
+// function is to be skipped. Returns `skip_call`, or the number of steps that `optctx_after` must undo.
 inline constexpr std::uint64_t skip_call = 0xFFFFFFFF;
 inline constexpr std::size_t result_index = 6;
 extern "C" std::uint64_t optctx_before(std::uint32_t entry, std::uint64_t* arguments);

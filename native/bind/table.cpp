@@ -12,7 +12,7 @@
 namespace optctx::bind {
 namespace {
 
-// Threads that look up different LLVMContexts rarely meet at the same lock.
+// Sharded, so that threads that look up different LLVMContexts rarely contend for a lock.
 struct Shard {
     os::ForkSafeMutex mutex{os::Rank::bindings};
     std::unordered_map<const void*, std::shared_ptr<const Binding>> bindings;

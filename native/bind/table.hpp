@@ -1,4 +1,4 @@
-// Which context of option values belongs to which LLVMContext.
+// The bindings: which context belongs to which LLVMContext.
 #pragma once
 
 #include "view/orphans.hpp"
@@ -8,10 +8,10 @@
 
 namespace optctx::bind {
 
-// What happens where LLVM runs on a module of a bound LLVMContext and this thread is inside another context.
+// What happens if LLVM runs on a module of a bound LLVMContext while this thread is inside another context.
 enum class OnMismatch { switch_over, warn, error };
 
-// Always owned by a shared_ptr: a run that is under way keeps its binding, whoever unbinds it meanwhile.
+// Owned by a shared_ptr: a run keeps its binding even if another thread unbinds it.
 struct Binding {
     Binding(std::shared_ptr<view::Context> bound, OnMismatch mismatch, void* object)
         : context(std::move(bound)), on_mismatch(mismatch), owner(object) {}
@@ -21,15 +21,15 @@ struct Binding {
 
     std::shared_ptr<view::Context> context;
     OnMismatch on_mismatch;
-    void* owner;  // handed to view::take_orphans at the end
+    void* owner;  // a reference that goes to view::add_orphan at the end
 };
 
-// False, with nothing changed, if the LLVMContext is bound already. As long as it is, LLVM may come to read in the
-// context.
+// Returns false, with nothing changed, if the LLVMContext is already bound. While it is bound, LLVM may read in the
+// context at any time.
 bool bind(const void* llvm_context, std::shared_ptr<const Binding> binding);
-// The binding that there was, or null.
+// Returns the binding that was removed, or null.
 std::shared_ptr<const Binding> unbind(const void* llvm_context) noexcept;
-// Null where nothing is bound; then, and while nothing at all is bound, it takes a nanosecond or two.
+// Returns null if the LLVMContext is not bound. While nothing at all is bound, this takes one or two nanoseconds.
 std::shared_ptr<const Binding> bound(const void* llvm_context) noexcept;
 std::size_t bound_count() noexcept;
 

@@ -19,7 +19,7 @@ namespace {
 PyTypeObject* hold_type;
 PyTypeObject* exit_type;
 
-// The Hold that was made last on this thread, by its ticket, until the next `__enter__` of its object.
+// The last Hold made on this thread, by its ticket, until the next `__enter__`.
 struct Waiting {
     const void* self = nullptr;  // compared, never used
     view::Ticket ticket;
@@ -34,7 +34,7 @@ struct Hold {
     bool left;
 };
 
-// `__exit__` in a class.
+// `__exit__` as found in the class.
 struct ExitMethod {
     PyObject_HEAD vectorcallfunc call;
     const Kind* kind;
@@ -49,7 +49,7 @@ nb::object leave(const Kind& kind, nb::handle self, bool failed) {
     return nb::none();
 }
 
-// (type, value, traceback) of the block's exception.
+// The arguments are (type, value, traceback) of the block's exception.
 PyObject* call_hold(PyObject* callable, PyObject* const* arguments, std::size_t flags, PyObject*) {
     auto* hold = reinterpret_cast<Hold*>(callable);
     if (waiting.ticket == hold->ticket) waiting = {};
@@ -72,7 +72,7 @@ void free_hold(PyObject* object) {
     Py_DECREF(type);
 }
 
-// Looked up on an object.
+// `__exit__` was looked up on an object.
 PyObject* bind_exit(PyObject* method, PyObject* self, PyObject*) {
     if (self == nullptr || self == Py_None) return Py_NewRef(method);
     return as_c_function([&] {
@@ -90,7 +90,7 @@ PyObject* bind_exit(PyObject* method, PyObject* self, PyObject*) {
     });
 }
 
-// Looked up on the class, as contextlib.ExitStack does, and called with the object: no Hold waits.
+// `__exit__` was looked up on the class, as contextlib.ExitStack does, and is called with the object: no Hold waits.
 PyObject* call_exit(PyObject* method, PyObject* const* arguments, std::size_t flags, PyObject*) {
     const Py_ssize_t count = PyVectorcall_NARGS(flags);
     if (count < 1) {
@@ -120,7 +120,7 @@ PyTypeObject* make_callable_type(const char* name, int size, destructor destroy,
         slots};
     PyObject* type = PyType_FromSpec(&spec);
     if (type == nullptr) throw nb::python_error();
-    return reinterpret_cast<PyTypeObject*>(type);  // for as long as the process lives
+    return reinterpret_cast<PyTypeObject*>(type);  // never freed
 }
 
 }  // namespace
@@ -146,7 +146,7 @@ void raise(const nb::object& exception) {
 }
 
 nb::object make_type(nb::handle module, const char* name, std::vector<PyType_Slot> slots, int size) {
-    // Types keep a pointer to their name before Python 3.13: for as long as the process lives.
+    // Before Python 3.13 types keep a pointer to their name, so it is never freed.
     auto* qualified = new std::string(nb::cast<std::string>(module.attr("__name__")) + "." + name);
     slots.push_back({0, nullptr});
     PyType_Spec spec{qualified->c_str(), size, 0, static_cast<unsigned>(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE),
@@ -208,7 +208,7 @@ nb::object make_exit(const Kind& kind) {
 }
 
 nb::object run(nb::handle self, const Kind& kind, nb::handle function, nb::handle arguments, nb::handle keywords) {
-    // Holds what it enters itself, so that it is left or abandoned whatever `leave` throws.
+    // Takes a ticket, so that what is entered is left or abandoned whatever `leave` throws.
     const view::Ticket ticket = view::new_ticket();
     kind.enter(self, ticket);
     const auto leave_or_abandon = [&](bool failed) {

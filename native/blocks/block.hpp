@@ -2,9 +2,9 @@
 // between the return of `__enter__` and the block. So entering and leaving are one native step each, and a `with`
 // statement that is interrupted before it calls `__exit__` still leaves.
 //
-// `with` looks `__exit__` up first and keeps it until the block is left, whatever happens. Looked up on an object it is
-// a Hold, made for that `with`; the `__enter__` that follows gives what it enters the ticket of the Hold. A Hold that
-// is freed uncalled abandons what has its ticket.
+// `with` looks `__exit__` up first and keeps it until the block is left, even by an exception. Looked up on an object,
+// `__exit__` is a Hold, made for that `with` statement. The `__enter__` that follows gives what it enters the ticket of
+// the Hold. A Hold that is freed without being called abandons what has its ticket.
 #pragma once
 
 #include "view/abandoned.hpp"
@@ -18,19 +18,19 @@
 
 namespace optctx::blocks {
 
-// What `with` does for one class. Each may throw nanobind::python_error.
+// What `with` does for one class. `enter` and `leave` may throw nanobind::python_error.
 struct Kind {
-    // All of `__enter__`; the ticket is empty where no Hold waits for this call.
+    // All of `__enter__`. The ticket is empty if no Hold waits for this call.
     nanobind::object (*enter)(nanobind::handle self, view::Ticket ticket);
-    // All of `__exit__`; `failed`: the block ended by an exception.
+    // All of `__exit__`. `failed`: an exception ended the block.
     void (*leave)(nanobind::handle self, bool failed);
-    // For a block that was not left, on any thread. Must not run Python code.
+    // For a block that was not left; runs on any thread. Must not run Python code.
     void (*abandon)(nanobind::handle self, view::Ticket ticket) noexcept;
 };
 
-// Types that the functions below need; once.
+// Makes the types that the functions below need. Call once.
 void prepare();
-// The ticket for an `__enter__` of this object on this thread, which nothing else gets.
+// Returns the ticket for an `__enter__` of this object on this thread. No other call gets the same ticket.
 view::Ticket take_ticket(nanobind::handle self) noexcept;
 nanobind::object make_exit(const Kind& kind);
 
@@ -40,8 +40,8 @@ nanobind::object run(nanobind::handle self, const Kind& kind, nanobind::handle f
 
 [[noreturn]] void raise(const nanobind::object& exception);
 
-// Calls Python code, or code that gives up the GIL. Where the interpreter is ending, the thread stays in it for good
-// and no C++ frame further out is unwound without the GIL.
+// Calls Python code, or code that releases the GIL. If the interpreter is ending, the thread blocks there forever, and
+// no outer C++ frame is unwound without the GIL.
 nanobind::object call(nanobind::handle function, nanobind::handle arguments, nanobind::handle keywords = {});
 template <class... Arguments>
 nanobind::object call_with(nanobind::handle function, Arguments&&... arguments) {
@@ -52,7 +52,7 @@ nanobind::object call_method(nanobind::handle self, const char* name, Arguments&
     return call_with(nanobind::object(self.attr(name)), std::forward<Arguments>(arguments)...);
 }
 
-// Calls what may throw from a function of the C API; null with an exception set if it does.
+// Runs code that may throw, in a function of the C API. Returns null with an exception set if it throws.
 template <class Work>
 PyObject* as_c_function(Work&& work) noexcept {
     try {
@@ -80,13 +80,13 @@ void add_methods(nanobind::handle type) {
     nanobind::setattr(type, "__exit__", make_exit(kind));
 }
 
-// Adds a mutable class to the module, to derive from; `size` of its objects, 0 where it has no storage of its own.
+// Adds a mutable base class to the module. `size` is the size of its objects in bytes, or 0 without storage of its own.
 nanobind::object make_type(nanobind::handle module, const char* name, std::vector<PyType_Slot> slots, int size = 0);
 
-// `with manager: return function(*arguments)` for any context manager whose exit suppresses nothing. If its `__enter__`
-// and `__exit__` are native, no instruction of the interpreter comes between them and the call.
+// Runs `with manager: return function(*arguments)` for any context manager whose exit suppresses no exception. If its
+// `__enter__` and `__exit__` are native, no instruction of the interpreter runs between them and the call.
 nanobind::object inside(nanobind::handle manager, nanobind::handle function, const nanobind::args& arguments);
-// The same with a lock that need not be waited for; None, and nothing is called, if it is not free.
+// Does the same with a lock, without waiting. Returns None and calls nothing if the lock is not free.
 nanobind::object inside_if_free(nanobind::handle lock, nanobind::handle function);
 
 }  // namespace optctx::blocks

@@ -11,7 +11,7 @@
 namespace optctx::compile {
 namespace {
 
-// How long a thread waits before it looks for signals.
+// How long a thread waits before it checks for signals.
 constexpr std::chrono::milliseconds patience{50};
 
 struct Held {
@@ -19,7 +19,7 @@ struct Held {
     std::size_t depth;
 };
 
-// Outlives every thread. The mutex is held for some nanoseconds at a time, never while a thread waits.
+// Outlives every thread. The mutex is held for nanoseconds, and never while a thread waits.
 struct Table {
     os::ForkSafeMutex mutex{os::Rank::compiling};
     os::ForkSafeCondition released;
@@ -28,7 +28,7 @@ struct Table {
 
 Table* const table = new Table;
 
-// With the mutex held.
+// Call with the mutex held.
 bool take(std::uintptr_t key) {
     const auto [at, is_new] = table->held.try_emplace(key, Held{std::this_thread::get_id(), 1});
     if (is_new) return true;
@@ -56,7 +56,7 @@ void take_waiting(std::uintptr_t key, const Waiting& waiting) {
     }
 }
 
-// In the child of a fork only this thread lives on.
+// Only this thread survives in the child of a fork.
 void release_others() noexcept {
     std::erase_if(table->held, [](const auto& entry) { return entry.second.holder != std::this_thread::get_id(); });
 }

@@ -1,4 +1,4 @@
-// Reentrant locks by address. An entry lives only while a thread holds it or waits for it.
+// Reentrant locks by address. An entry exists only while a thread holds the lock.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,21 @@
 
 namespace optctx::compile {
 
-using Keys = std::vector<std::uintptr_t>;  // addresses in this process, ascending, each once
+using Keys = std::vector<std::uintptr_t>;  // addresses in this process, ascending, unique
 
-// Sorted, so that two threads that want the same locks cannot block each other.
+// Sorts the keys and removes duplicates. Threads that take locks in this order cannot deadlock.
 Keys in_order(Keys keys);
 
-// Takes all of them for this thread, or throws what `interrupted` throws with none taken. A thread that has to wait
-// calls `wait` with the work of waiting, to give up what others may need, and `interrupted` now and then.
+// Takes all locks for this thread, or throws what `interrupted` throws with none taken. A thread that must wait passes
+// the wait itself to `wait`, which can release what other threads may need around it. It calls `interrupted` between
+// waits.
 struct Waiting {
     std::function<void(const std::function<void()>&)> wait;
     std::function<void()> interrupted;
 };
 void lock(const Keys& keys, const Waiting& waiting);
 void unlock(const Keys& keys) noexcept;
-// Held by any thread. In a child of fork only those of the thread that forked are.
+// The number of locks held by any thread. In the child of a fork, only those of the forking thread count.
 std::size_t locked() noexcept;
 
 }  // namespace optctx::compile

@@ -9,7 +9,7 @@
 namespace optctx::compile {
 namespace {
 
-// LLVMDiagnosticSeverity, and the words that LLVM itself puts before the message
+// LLVMDiagnosticSeverity, and the prefixes that LLVM prints before the message
 constexpr std::array prefixes{"error: ", "warning: ", "remark: ", "note: "};
 constexpr int error_severity = 0;
 
@@ -19,8 +19,8 @@ std::string take_text(Text* text, Dispose dispose) {
     return text == nullptr ? std::string() : std::string(text);
 }
 
-// Collects the errors of an LLVMContext; warnings and remarks go to standard error as LLVM prints them. A context whose
-// user has set a handler keeps it, and nothing is collected. The caller has sole use of the context.
+// Collects the errors of an LLVMContext. Prints warnings and remarks to standard error, as LLVM does. If the
+// LLVMContext already has a handler, keeps that and collects nothing. The caller has exclusive use of the LLVMContext.
 class Diagnostics {
 public:
     Diagnostics(const Llvm& llvm, Pointer context)
@@ -92,7 +92,7 @@ Ran run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machin
     Diagnostics diagnostics(llvm, context);
     Pointer error = nullptr;
     llvm.parse_pipeline(&error, builder.get(), manager.get(), text.data(), text.size());
-    // The low bit marks an error that nobody has looked at yet; success is that bit over a null pointer.
+    // The low bit marks an unchecked error. Success is a null pointer with that bit set.
     const auto payload = reinterpret_cast<Pointer>(reinterpret_cast<std::uintptr_t>(error) & ~std::uintptr_t{1});
     if (payload != nullptr) return {take_text(llvm.error_message(payload), llvm.dispose_error_message), {}};
     llvm.run_pass_manager(manager.get(), module, builder.get());

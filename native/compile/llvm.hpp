@@ -1,4 +1,4 @@
-// What a compilation calls of LLVM, past llvmlite's lock, without the GIL.
+// The LLVM functions that a compilation calls without llvmlite's lock and without the GIL.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@ namespace optctx::compile {
 
 using Pointer = void*;
 
-// Functions of llvmlite's library by address, under the names that optctx/passes/native_api.py gives them.
+// Addresses of functions in llvmlite's library, under the names of optctx/passes/native_api.py.
 struct Llvm {
-    // Throws std::out_of_range if one is missing.
+    // Throws std::out_of_range if a function is missing.
     explicit Llvm(const std::map<std::string, std::uintptr_t>& addresses);
 
     Pointer (*create_tuning)();
@@ -24,9 +24,9 @@ struct Llvm {
     Pointer (*create_pass_manager)();
     void (*run_pass_manager)(Pointer manager, Pointer module, Pointer builder);
     void (*dispose_pass_manager)(Pointer);
-    // An llvm::Error of one pointer comes back through the hidden first argument.
+    // Returns an llvm::Error, which is one pointer, through the hidden first argument.
     Pointer (*parse_pipeline)(Pointer* error, Pointer builder, Pointer manager, const char* text, std::size_t size);
-    char* (*error_message)(Pointer error);  // consumes it
+    char* (*error_message)(Pointer error);  // consumes `error`
     void (*dispose_error_message)(char*);
     Pointer (*emit_to_memory)(Pointer machine, Pointer module, int as_object, char** message);
     const char* (*buffer_start)(Pointer);
@@ -40,12 +40,12 @@ struct Llvm {
     void (*dispose_message)(char*);
 };
 
-// What LLVM's diagnostics said were errors. With no handler set LLVM prints a diagnostic on standard error and calls
-// `exit(1)` if it is an error.
+// The diagnostics with error severity. Without a handler, LLVM prints diagnostics to standard error, and an error calls
+// `exit(1)`.
 using Errors = std::vector<std::string>;
 
 struct Ran {
-    std::optional<std::string> parse_error;  // of the pipeline; nothing was run
+    std::optional<std::string> parse_error;  // of the pipeline; if set, nothing was run
     Errors errors;
 };
 // `machine` and `tuning` may be null.
@@ -54,7 +54,7 @@ Ran run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machin
 
 struct Emitted {
     std::optional<std::string> code;
-    std::string message;  // why there is none
+    std::string message;  // why there is no code
     Errors errors;
 };
 Emitted emit(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, bool as_object);

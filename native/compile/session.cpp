@@ -35,15 +35,15 @@ private:
     Keys keys_;
 };
 
-// The owner of what is bound to the LLVMContext with "switch", or None. For optctx's own compilations, which read
-// options before and after a pass manager runs, too.
+// Returns the owner of the LLVMContext's binding if its mismatch mode is "switch", otherwise None. Needed for optctx's
+// own compilations, which also read options before and after a pass manager runs.
 nb::object travelling(std::uintptr_t llvm_context) {
     const auto binding = bind::bound(reinterpret_cast<const void*>(llvm_context));
     if (binding == nullptr || binding->on_mismatch != bind::OnMismatch::switch_over) return nb::none();
     return nb::borrow(static_cast<PyObject*>(binding->owner));
 }
 
-// A block of C++ code that holds a scope or a lock as a `with` statement does, and leaves it without a word.
+// Holds a scope or a lock from C++ as a `with` statement does, and leaves it without raising.
 class Inside {
 public:
     Inside(nb::object manager, const blocks::Kind& kind) : manager_(std::move(manager)), kind_(kind) {
@@ -64,7 +64,7 @@ private:
     view::Ticket ticket_{};
 };
 
-// Returns the scope that travelled.
+// Returns the scope that was entered for the LLVMContext's binding.
 nb::object run_inside(const Need& need, const std::function<nb::object()>& work, nb::object& result) {
     const Counted counted;
     const Locked locked(
@@ -87,7 +87,7 @@ Counted::~Counted() {
 nb::object run(const Need& need, const std::function<nb::object()>& work) {
     nb::object result;
     const nb::object scope = run_inside(need, work, result);
-    if (!scope.is_none()) scoping::judge(scope, false);  // when nothing is held any more
+    if (!scope.is_none()) scoping::judge(scope, false);  // after everything is released
     return result;
 }
 

@@ -1,4 +1,4 @@
-// One compilation past llvmlite's calls: all that it holds, and all that it makes, belongs to one native call.
+// A compilation outside llvmlite's calls. One native call holds and makes everything that belongs to it.
 #pragma once
 
 #include "compile/keyed_locks.hpp"
@@ -10,17 +10,17 @@
 
 namespace optctx::compile {
 
-// What a compilation needs for itself among those of optctx.
+// What a compilation needs exclusively, among compilations of optctx.
 struct Need {
     std::uintptr_t llvm_context;
-    std::uintptr_t target_machine;  // or 0
-    // llvmlite's lock, where the LLVMContext is the global one, which every user of llvmlite works in; or None. It
-    // comes last, because the garbage collector may take it at any moment to close a module.
+    std::uintptr_t target_machine;  // 0: none
+    // llvmlite's lock if the LLVMContext is the global one, which every user of llvmlite shares; otherwise None. It is
+    // taken last, because the garbage collector may take it at any moment to close a module.
     nanobind::object llvmlite_lock;
 };
 
-// This thread sees what its task is inside of until `end`, and no other thread changes options process-wide. Raises
-// what entering raises, with nothing changed.
+// While it lives, this thread sees the scope of its task, and no other thread changes options process-wide. The
+// constructor raises what entering a context raises, with nothing changed.
 class Counted {
 public:
     Counted();
@@ -29,7 +29,7 @@ public:
     ~Counted();
 };
 
-// Runs `work` with everything that it needs, in the scope that travels with the LLVMContext, if one does. `work` may
+// Runs `work` with exclusive use of what it needs, inside the context bound to the LLVMContext, if any. `work` may
 // throw nanobind::python_error.
 nanobind::object run(const Need& need, const std::function<nanobind::object()>& work);
 

@@ -13,7 +13,7 @@ using AddOccurrence = bool (*)(void*, unsigned, RawStringRef, RawStringRef, bool
 AddOccurrence original;
 Observer watching;
 
-// Has LLVM's signature, so that no machine code has to be written: the tables point straight here.
+// Has LLVM's signature, so the tables can point at it directly and no machine code is needed.
 bool add_occurrence(void* option, unsigned position, RawStringRef name, RawStringRef value, bool multi) {
     const auto address = reinterpret_cast<std::uintptr_t>(option);
     const bool watched = watching.begin(address);
@@ -28,7 +28,7 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* frames) {
     auto& found = *static_cast<std::vector<std::uintptr_t>*>(frames);
     const std::uintptr_t returns_to = _Unwind_GetIP(context);
     if (returns_to == 0) return _URC_END_OF_STACK;
-    found.push_back(returns_to - 1);  // in the call itself
+    found.push_back(returns_to - 1);  // an address inside the call instruction
     return found.size() < most_frames ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 

@@ -1,4 +1,4 @@
-// Sees LLVM give a value to one of its own options, whoever asked for it.
+// Observes each value that LLVM gives to one of its own options, no matter which code asked for it.
 #pragma once
 
 #include "image/option_layout.hpp"
@@ -8,21 +8,22 @@
 
 namespace optctx::drift {
 
-// Called on the thread that runs LLVM, in the middle of a parse; must not throw.
+// Called on the thread that runs LLVM, during a parse. Must not throw.
 struct Observer {
-    // False: `end` is not to be called.
+    // Returns false if `end` must not be called.
     bool (*begin)(std::uintptr_t option);
-    // `value` without data: the option was given as a flag.
+    // `value` with null data: the option was given as a flag.
     void (*end)(std::uintptr_t option, image::RawStringRef value, bool refused);
 };
 
-// `add_occurrence`: LLVM's own bool Option::addOccurrence(unsigned, StringRef, StringRef, bool), which goes on doing
-// the work. To be called before `watched_add_occurrence` is put into any table of virtual functions.
+// `add_occurrence` is LLVM's own bool Option::addOccurrence(unsigned, StringRef, StringRef, bool), which still does the
+// work. Call before `watched_add_occurrence` is put into any virtual function table.
 void observe(std::uintptr_t add_occurrence, Observer observer);
-// What takes its place in the tables of virtual functions.
+// Returns the replacement for the virtual function tables.
 std::uintptr_t watched_add_occurrence();
 
-// Addresses of the functions that this thread is in, innermost first, as far as they can be told.
+// Returns an address in each function that this thread is executing, innermost first, as far as the stack can be
+// unwound, at most 64.
 std::vector<std::uintptr_t> native_stack();
 
 }  // namespace optctx::drift

@@ -1,4 +1,4 @@
-// Bytes of LLVM's own storage, to see whether any of them changed.
+// Pieces of LLVM's own storage, read to detect whether any of them changed.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace optctx::drift {
 
-// (address, size in bytes) each; they must stay readable.
+// (address, size in bytes) of each piece, which must stay readable.
 struct Spans {
     std::vector<std::pair<std::uintptr_t, std::size_t>> pieces;
 };

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-// One for each handle that was given out; the context itself may be shared by many.
+// One object for each handle given out. Many handles may share a context.
 struct optctx_context {
     std::shared_ptr<const optctx::view::Context> context;
     mutable std::atomic<std::size_t> owners{1};
@@ -31,7 +31,7 @@ int32_t fail(optctx_error* error, optctx_status status, std::string_view message
     return status;
 }
 
-// Nothing is thrown past the interface.
+// No exception may leave the interface.
 template <class Work>
 int32_t guarded(optctx_error* error, Work&& work) noexcept {
     try {
@@ -90,7 +90,7 @@ int32_t find(const char* name, std::size_t length, const optctx_option** out, op
         *out = entry;
         return OPTCTX_OK;
     }
-    if (error == nullptr) return OPTCTX_UNKNOWN_OPTION;  // nobody reads the message, which takes a while
+    if (error == nullptr) return OPTCTX_UNKNOWN_OPTION;  // no caller reads the message, which takes long to build
     return guarded(error, [&] { return fail(error, OPTCTX_UNKNOWN_OPTION, table->unknown(wanted)); });
 }
 
@@ -130,7 +130,7 @@ void set_find_bound(FindBound find) noexcept { find_bound.store(find, std::memor
 
 }  // namespace optctx::interface
 
-// Hidden visibility is the module's default.
+// The module's default visibility is hidden.
 extern "C" __attribute__((visibility("default"), used)) const optctx_interface* optctx_find_interface(
     std::uint32_t version) {
     return version == OPTCTX_INTERFACE_VERSION ? &optctx::interface::functions : nullptr;

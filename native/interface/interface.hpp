@@ -1,4 +1,4 @@
-// The C interface of the module (optctx/interface.h), and what it asks of others.
+// Implements the C interface of the module (optctx/interface.h), with a hook for looking up bindings.
 #pragma once
 
 #include "view/context.hpp"
@@ -7,9 +7,9 @@
 
 namespace optctx::interface {
 
-// The context that is bound to the LLVMContext at this address, or null. Called without Python's lock.
+// Returns the context that is bound to the LLVMContext at this address, or null. Called without the GIL.
 using FindBound = std::shared_ptr<const view::Context> (*)(const void* llvm_context);
-// Until it is set, nothing is bound.
+// Until this is called, no LLVMContext counts as bound.
 void set_find_bound(FindBound find) noexcept;
 
 }  // namespace optctx::interface

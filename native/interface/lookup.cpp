@@ -12,7 +12,7 @@
 namespace optctx::interface {
 namespace {
 
-// What an optctx_value points at where it is more than one plain item.
+// What an optctx_value points to if it is not a single plain item.
 struct Owned {
     std::vector<view::Scalar> scalars;
     std::vector<optctx_item> items;
@@ -33,7 +33,7 @@ optctx_item enumerator(const Entry& entry, std::uint64_t stored) {
     return found == entry.choices.end() ? optctx_item{stored, 0.0, nullptr, 0} : named(*found, stored);
 }
 
-// A text stays the scalar's.
+// The item's text still belongs to the scalar.
 optctx_item item(const Entry& entry, const view::Scalar& scalar) {
     if (entry.element_kind == view::Kind::enumeration) return enumerator(entry, std::get<std::uint64_t>(scalar));
     if (const auto* text = std::get_if<std::string>(&scalar)) {

@@ -1,4 +1,4 @@
-// Reads the value of an option as the interface hands it out.
+// Reads the value of an option in the form that the interface returns.
 #pragma once
 
 #include "interface/table.hpp"
@@ -8,11 +8,11 @@
 
 namespace optctx::interface {
 
-// In `context`, or with null in LLVM's own storage. `out` has to be given to `free_value`. Throws std::bad_alloc; the
-// entry must not be of kind other.
+// Reads in `context` or, if null, in LLVM's own storage. Pass `out` to `free_value` afterwards. Throws std::bad_alloc,
+// and std::runtime_error if another thread keeps changing a std::set. The entry must not be of kind other.
 void read_value(const view::Context* context, const Entry& entry, optctx_value& out);
 void free_value(optctx_value& value) noexcept;
-// How often the option was given there.
+// Returns how many times the option was given there.
 std::uint32_t occurrences_of(const view::Context* context, const Entry& entry);
 
 }  // namespace optctx::interface

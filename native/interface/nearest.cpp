@@ -7,7 +7,7 @@
 namespace optctx::interface {
 namespace {
 
-// Letters to insert, remove or change (Levenshtein), or `limit` if it takes as many or more.
+// Returns the Levenshtein distance, or `limit` if the distance is at least that.
 std::size_t edits(std::string_view a, std::string_view b, std::size_t limit) {
     if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) >= limit) return limit;
     std::vector<std::size_t> row(b.size() + 1);
@@ -33,7 +33,7 @@ std::string_view nearest(std::string_view name, const std::vector<std::string_vi
     std::size_t least = name.size() / 3 + 1;
     for (const std::string_view candidate : known) {
         const std::size_t count = edits(name, candidate, least + 1);
-        // Of those as near the first in the alphabet, so that the answer is always the same.
+        // Among equally near names, take the first in alphabetical order, so that the result is deterministic.
         if (count > least || (count == least && (best.empty() || candidate >= best))) continue;
         best = candidate;
         least = count;

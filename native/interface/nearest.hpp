@@ -1,4 +1,4 @@
-// The name that may have been meant.
+// Suggests a known name for a misspelt one.
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,8 @@
 
 namespace optctx::interface {
 
-// The one of `known` that takes the fewest edits to `name`; empty if that would be more than a third of its letters.
+// Returns the name in `known` with the smallest edit distance to `name`, or an empty view if that distance is more than
+// a third of its letters.
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known);
 
 }  // namespace optctx::interface

@@ -14,7 +14,7 @@ std::atomic<const Table*> current_table{nullptr};
 constexpr bool same(view::Kind kind, optctx_kind number) {
     return static_cast<unsigned>(kind) == static_cast<unsigned>(number);
 }
-// The numbers are part of the interface: a kind that is added comes last.
+// The numbers are part of the interface: append new kinds at the end.
 static_assert(same(view::Kind::boolean, OPTCTX_BOOL) && same(view::Kind::bool_or_default, OPTCTX_BOOL_OR_DEFAULT));
 static_assert(same(view::Kind::int32, OPTCTX_INT32) && same(view::Kind::uint32, OPTCTX_UINT32));
 static_assert(same(view::Kind::int64, OPTCTX_INT64) && same(view::Kind::uint64, OPTCTX_UINT64));

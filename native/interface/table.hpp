@@ -1,4 +1,4 @@
-// Every option by name: its type and where its value is. Python fills it in once, when it attaches.
+// Every option by name, with its type and the place of its value. Python fills the table once, when optctx attaches.
 #pragma once
 
 #include "optctx/interface.h"
@@ -15,8 +15,8 @@
 
 namespace optctx::interface {
 
-// Where to read: in a context, `offset` bytes into the storage of `slot`; in LLVM's own storage, at `live`, which is
-// also what every context shows of an option without a slot.
+// Where to read a value: in a context, `offset` bytes into the storage of `slot`; process-wide, at `live`. An option
+// without a slot is at `live` in every context.
 struct Place {
     std::uint32_t slot = view::no_slot;
     std::size_t offset = 0;
@@ -28,23 +28,23 @@ struct Choice {
     std::uint64_t stored;  // zero-extended
 };
 
-// An option as the interface hands it out, and how it is read.
+// An option as the interface returns it, and how to read it.
 class Entry : public optctx_option {
     std::string name_;
     std::string type_;
 
 public:
-    // `of_elements` counts for lists, bits and sets, `enum_size` (bytes that LLVM stores one in) for enums and sets of
-    // them.
+    // `of_elements` matters for lists, bits and sets. `enum_size`, the bytes in which LLVM stores one enum, matters for
+    // enums and sets of enums.
     Entry(std::string own_name, std::string type_name, view::Kind of_value, view::Kind of_elements, unsigned enum_size);
     Entry(const Entry&) = delete;  // `name` and `type` point into it
     Entry& operator=(const Entry&) = delete;
 
     const view::Kind value_kind;
     const view::Kind element_kind;
-    std::size_t element_size = 0;  // of a list: what view::read_list takes
+    std::size_t element_size = 0;  // of a list: the argument for view::read_list
     Place value;
-    Place object;  // the cl::Option
+    Place object;  // the cl::Option object
     std::vector<Choice> choices;
 };
 
@@ -52,10 +52,10 @@ class Table {
 public:
     Table(unsigned image, std::string library) : image_(image), library_(std::move(library)) {}
     unsigned image() const noexcept { return image_; }
-    // Its entries are found under each of their names.
+    // Finds the entry under each of these names.
     void add(std::unique_ptr<Entry> entry, const std::vector<std::string>& names);
     const Entry* find(std::string_view name) const;
-    // What to say of a name that is not there: how many there are, and what may have been meant.
+    // Returns the message for an unknown name: how many options there are, and the nearest name.
     std::string unknown(std::string_view name) const;
 
 private:
@@ -69,9 +69,9 @@ private:
     std::unordered_map<std::string, const Entry*, Hash, std::equal_to<>> names_;
 };
 
-// From now on lookups find the table, which lives as long as the process. The first one stays.
+// Makes lookups find the table. It lives until the process ends. Only the first call has an effect.
 void publish(std::unique_ptr<const Table> table);
-// Null before.
+// Null before `publish`.
 const Table* published() noexcept;
 
 }  // namespace optctx::interface

@@ -20,7 +20,7 @@ std::unique_ptr<Scratch> scratch(int fill) {
     return made;
 }
 
-// The bits that a setter of machines may change.
+// Returns the bits that a setter of machines can change.
 std::vector<Bits> bits_of(void (*set)(void*, std::int32_t)) {
     auto changed = scratch(0);
     for (const int fill : {0x00, 0xFF}) {
@@ -76,7 +76,8 @@ Facts::Facts(const LlvmCalls& calls) : llvm_(calls) {
     }
 }
 
-// Where a machine keeps the options that it was given: where the base class's constructor copies them to.
+// Returns where a machine stores the options it was given: the offset to which the base class's constructor copies
+// them.
 std::size_t Facts::options_offset(const void* machine) const {
     const auto defaults = scratch(0);
     const auto made = scratch(0);
@@ -107,9 +108,9 @@ std::unique_ptr<Options> Facts::options_of(const void* machine) const {
     return options;
 }
 
-// The flag is a byte that is set in machines that were made for a JIT, and clear in others that were made alike but for
-// that. One that reads memory which no constructor wrote does no harm: the models, which some targets choose for a JIT,
-// must be the same.
+// The flag is a byte that is set in machines made for a JIT and clear in machines made alike without a JIT. A match
+// with memory that no constructor wrote does no harm: the relocation and code models, which some targets choose for a
+// JIT, must be equal as well.
 bool Facts::made_for_jit(const void* machine, const void* options) const {
     static constexpr std::array<bool, 4> for_jit{false, true, true, false};
     using Made = std::unique_ptr<std::uint8_t, void (*)(void*)>;

@@ -1,5 +1,5 @@
-// LLVM's TargetMachine as far as copies of one are made: its parts through LLVM's own functions, and what no function
-// tells as found by experiment on the image itself.
+// LLVM's TargetMachine, as far as copying one requires: its parts through LLVM's own functions, and what no function
+// returns through experiments on the image itself.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace optctx::machine {
 
-// llvm::StringRef, and std::optional of an enum, as functions take and return them.
+// llvm::StringRef and std::optional of an enum, as LLVM's functions pass and return them.
 struct Text {
     const char* data;
     std::size_t size;
@@ -26,12 +26,12 @@ struct LlvmCalls {
                     OptionalModel reloc, OptionalModel code, std::int32_t level, bool jit);
     void (*dispose)(void* machine);
     void (*construct)(void* machine, const void* target, Text layout, const void* triple, Text cpu, Text features,
-                      const void* options);  // the base class alone
-    void (*destroy)(void* machine);          // likewise
+                      const void* options);  // of the base class only
+    void (*destroy)(void* machine);          // of the base class only
     const void* (*target)(const void* machine);
     const void* (*triple)(const void* machine);
     Text (*cpu)(const void* machine);
-    char* (*features)(const void* machine);  // malloc
+    char* (*features)(const void* machine);  // malloc'ed
     std::int32_t (*reloc_model)(const void* machine);
     std::int32_t (*code_model)(const void* machine);
     std::int32_t (*opt_level)(const void* machine);
@@ -40,46 +40,47 @@ struct LlvmCalls {
     void (*destroy_options)(void* options);
     void (*reset_options)(const void* machine, const void* function);
     void (*set_verbosity)(void* machine, std::int32_t verbose);
-    void (*set_others[4])(void* machine, std::int32_t value);  // what the code generator sets, too
+    void (*set_others[4])(void* machine, std::int32_t value);  // settings that the code generator also changes
 };
 
-// An llvm::TargetOptions of its own.
+// Owns an llvm::TargetOptions.
 class Options {
 public:
-    // A copy of the one at `options`.
+    // Copies the llvm::TargetOptions at `options`.
     Options(const LlvmCalls& llvm, const void* options);
     Options(const Options&) = delete;
     Options& operator=(const Options&) = delete;
     ~Options();
     void* address() const noexcept { return bytes_.get(); }
-    static constexpr std::size_t room = 1024;  // bytes, more than one takes; see Facts
+    static constexpr std::size_t room = 1024;  // bytes; more than one llvm::TargetOptions takes, which Facts checks
 
 private:
     const LlvmCalls& llvm_;
     std::unique_ptr<std::uint8_t[]> bytes_;
 };
 
-// Bits of a byte of a machine.
+// Bits in one byte of a machine.
 struct Bits {
     std::size_t at;
     std::uint8_t mask;
 };
 
-// What LLVM's functions, run on scratch memory, tell of the layout. Throws std::runtime_error, naming what does not
-// check out.
+// Layout facts, found by running LLVM's functions on scratch memory. Throws std::runtime_error that names the failed
+// check.
 class Facts {
 public:
     explicit Facts(const LlvmCalls& calls);
 
     const LlvmCalls& llvm() const noexcept { return llvm_; }
-    // As its maker passed them, but for what `machine` was made with from option values. For a machine that was made
-    // before anybody looked.
+    // Returns the options as the program passed them, except those that LLVM changed from option values while it made
+    // `machine`. For a machine made before optctx attached.
     std::unique_ptr<Options> options_of(const void* machine) const;
-    // Whether `machine` was made for a JIT, which some targets keep and no function tells. Throws as `make_like` does.
+    // Whether `machine` was made for a JIT. Some targets store that, but no function returns it. Throws like
+    // `make_like`.
     bool made_for_jit(const void* machine, const void* options) const;
-    // A machine like `machine`, made now. Throws std::runtime_error if LLVM makes none.
+    // Makes a machine like `machine`. Throws std::runtime_error if LLVM refuses.
     void* make_like(const void* machine, const void* options, bool jit) const;
-    // Has `to` be as verbose as `from`, which can be set at any time.
+    // Copies the verbosity, which can change at any time, from one machine to another.
     void carry(const void* from, void* to) const;
 
 private:

@@ -18,15 +18,15 @@ void (*tell_cannot_make)(const char*) = nullptr;
 
 auto& pool = *new Pool;  // outlives every thread
 
-// A machine of a run: in the place of `original`, where LLVM reads in `context`.
+// A machine of a run, used in place of `original` while LLVM reads in `context`.
 struct Taken {
     const void* original;
-    std::shared_ptr<const view::Context> context;  // null: outside any
-    void* machine;                                 // the original itself, where that was made there
-    bool kept;                                     // for later runs
+    std::shared_ptr<const view::Context> context;  // null: outside any context
+    void* machine;                                 // `original` itself if it was made in that context
+    bool kept;                                     // may be used by later runs
 };
 
-// The machine that LLVM emits a module with, in the place of `original`.
+// The machine with which LLVM emits a module, in place of `original`.
 struct Emitting {
     const void* original;
     void* machine;
@@ -37,7 +37,7 @@ struct Thread {
     bool making = false;
     std::vector<Taken> taken;
     std::vector<Emitting> emitting;
-    // The last answer: for the machine, in the context.
+    // The last result of `in_force`, for this machine in this context.
     const void* machine = nullptr;
     const view::Context* context = nullptr;
     void* answer = nullptr;
@@ -53,7 +53,7 @@ const void* original_of(const void* machine) noexcept {
     return machine;
 }
 
-// Whoever wants to know what LLVM reads is to see what it reads for its machines.
+// If reads are watched, LLVM must make a new machine, so that the reads it does for the machine are seen.
 bool reads_are_watched(const view::Context& context) noexcept {
     return context.reads() != nullptr || view::substitute() != nullptr;
 }
@@ -106,7 +106,7 @@ void begin(const void* machine, const void* options) noexcept {
         for (void* variant :
              pool.add(machine, key_of(context), std::make_shared<const Options>(facts->llvm(), options)))
             facts->llvm().dispose(variant);
-    } catch (const std::exception&) {  // memory: nothing is known of the machine then
+    } catch (const std::exception&) {  // out of memory: treat the machine as unknown
         pool.remove(machine);
     }
 }
@@ -116,11 +116,11 @@ void end(const void* machine) noexcept {
     for (void* variant : pool.remove(machine)) facts->llvm().dispose(variant);
 }
 
-// LLVM worked with it under values that are not its own.
+// LLVM worked with the machine under values other than its own.
 void spoil(const void* machine) noexcept {
     try {
         pool.forget_where(machine);
-    } catch (const std::exception&) {  // memory
+    } catch (const std::exception&) {  // out of memory
     }
 }
 
@@ -133,7 +133,7 @@ void give_back() noexcept {
         void* left = each.machine;
         try {
             if (each.kept) left = pool.give(each.original, key_of(each.context.get()), each.machine);
-        } catch (const std::exception&) {  // memory
+        } catch (const std::exception&) {  // out of memory
         }
         if (left != nullptr) facts->llvm().dispose(left);
     }
@@ -152,7 +152,7 @@ void* begin_emission(void* machine) noexcept {
         }
     try {
         thread.emitting.push_back({original, emitting});
-    } catch (const std::exception&) {  // memory
+    } catch (const std::exception&) {  // out of memory
     }
     return emitting;
 }
@@ -233,7 +233,7 @@ void optctx_use_machine(std::uint32_t entry, std::uint64_t* arguments) {
             if (void* other = in_force(machine); other != machine)
                 facts->llvm().reset_options(other, reinterpret_cast<const void*>(arguments[1]));
             return;
-        case Use::layout:  // bind::optctx_before does that
+        case Use::layout:  // bind::optctx_before handles it
             return;
     }
 }

@@ -1,9 +1,8 @@
-// TargetMachines that belong to the option values that LLVM reads while it works with them.
+// TargetMachines that match the option values LLVM reads while it works with them.
 //
-// A machine keeps what it built from option values: its constructor's, and those of subtargets, which are built when
-// they are first used. So LLVM works with another machine in its place, a variant, wherever a run reads in a context
-// that the machine was not made in. A run has its variants to itself, and gives them back for the next run of a context
-// with the same values.
+// A machine keeps what its constructor built from option values, and what its subtargets built on first use. So if a
+// run reads in a context that the machine was not made in, LLVM works with another machine in its place: a variant. A
+// run has exclusive use of its variants, and returns them for later runs of contexts with equal values.
 #pragma once
 
 #include "machine/llvm.hpp"
@@ -13,37 +12,37 @@
 
 namespace optctx::machine {
 
-// What an intercepted function does with the machine that it is called for.
+// What an intercepted function does with its machine.
 enum class Use : std::uint8_t {
-    work,           // reads what was built from option values: is called for the machine in force
+    work,           // reads what was built from option values: called for the machine in force
     begin,          // the base class's constructor
     end,            // the base class's destructor
-    reset_options,  // for a function; the machine in force has its options reset, too
-    layout,         // gives the data layout, which options may change: a run by itself, for the machine in force
-    emit,           // as `work`, and what is emitted from now on belongs to the machine in force
-    lowering,       // gives what knows the sections and symbols of the object, which a module has one of: is called for
-                    // the machine that emits, also where a function works with another
+    reset_options,  // resets the options for a function; the machine in force is reset as well
+    layout,         // returns the data layout, which options may change: a run of its own, for the machine in force
+    emit,           // like `work`; from now on, emitted code belongs to the machine in force
+    lowering,       // returns the object's sections and symbols, of which a module has one set: called for the emitting
+                    // machine, even if a function works with another
 };
 
-// Once for each image, before anything is redirected. `cannot_make` is told, on the thread that runs LLVM, why there is
-// no variant; it must not throw. Throws std::runtime_error if the image does not check out; nothing is changed then.
+// Call once for each image, before anything is redirected. `cannot_make` runs on the thread that runs LLVM and receives
+// the reason why there is no variant; it must not throw. Throws std::runtime_error if a check of the image fails.
 void configure(unsigned image, const LlvmCalls& calls, void (*cannot_make)(const char* why));
 
-// LLVM at work on this thread, from the outermost intercepted call on; runs nest. Variants are used inside runs only.
+// LLVM's work on this thread, from the outermost intercepted call on. Runs nest. Variants are used inside runs only.
 void begin_run() noexcept;
 void end_run() noexcept;
-// The machine to work with in place of that one, until the outermost run ends. Outside runs: itself.
+// Returns the machine to work with in place of `machine` until the outermost run ends. Outside runs, returns `machine`.
 void* in_force(void* machine) noexcept;
-// Before this thread leaves what it reads in now: variants are not used again if LLVM wrote to option values there,
-// which making them may have done.
+// Call before this thread leaves the context it reads in. If LLVM wrote to option values there, which making a variant
+// can do, the run's variants are not used again.
 void leave_context() noexcept;
 
-// With nobody inside LLVM: forgets all machines, since they begin and end unseen from now on.
+// Forgets all machines: from now on they begin and end unseen. Call with no thread inside LLVM.
 void forget_all();
-// Variants that no run has at this moment.
+// The number of variants that no run is using.
 std::size_t idle_variants();
 
-// What the thunks call. `entry`: the use, and the index of the machine among the arguments.
+// The thunks call these. `entry`: the use, and the index of the machine among the arguments.
 constexpr std::uint32_t pack(Use use, std::uint8_t argument) {
     return static_cast<std::uint32_t>(use) | static_cast<std::uint32_t>(argument) << 8;
 }

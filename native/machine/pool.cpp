@@ -5,7 +5,7 @@
 
 namespace optctx::machine {
 
-// With the lock held.
+// Call with the lock held.
 std::vector<void*> Pool::take_all(const void* machine) {
     std::vector<void*> variants;
     for (auto at = idle_.begin(); at != idle_.end();) {
@@ -19,7 +19,7 @@ std::vector<void*> Pool::take_all(const void* machine) {
     return variants;
 }
 
-// With the lock held.
+// Call with the lock held.
 void Pool::count(const Known& known, std::ptrdiff_t by) noexcept {
     if (known.key != outside) made_inside_.fetch_add(by);
 }
@@ -35,7 +35,7 @@ std::vector<void*> Pool::add(const void* machine, const std::string& key, std::s
 }
 
 std::vector<void*> Pool::remove(const void* machine) noexcept {
-    decltype(known_)::node_type node;  // outlives the lock: it calls LLVM when it goes
+    decltype(known_)::node_type node;  // destroyed after the lock is released, because its destructor calls LLVM
     const std::lock_guard lock(mutex_);
     node = known_.extract(machine);
     if (node.empty()) return {};
@@ -45,7 +45,7 @@ std::vector<void*> Pool::remove(const void* machine) noexcept {
 
 std::vector<void*> Pool::clear() noexcept {
     std::vector<void*> variants;
-    decltype(known_) known;  // outlives the lock
+    decltype(known_) known;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     for (const Idle& each : idle_) variants.push_back(each.variant);
     idle_.clear();
@@ -84,7 +84,7 @@ void Pool::remember(const void* machine, std::shared_ptr<const Options> options,
 
 void* Pool::take(const void* machine, const std::string& key) noexcept {
     const std::lock_guard lock(mutex_);
-    // The newest ones are at the end, and a context is usually used again soon.
+    // The newest are at the end, and a context is usually re-entered soon.
     const auto found = std::find_if(idle_.rbegin(), idle_.rend(),
                                     [&](const Idle& idle) { return idle.machine == machine && idle.key == key; });
     if (found == idle_.rend()) return nullptr;
@@ -97,7 +97,7 @@ void* Pool::give(const void* machine, const std::string& key, void* variant) {
     std::list<Idle> node;
     node.push_back({machine, key, variant});
     const std::lock_guard lock(mutex_);
-    if (!known_.contains(machine)) return variant;  // ended meanwhile
+    if (!known_.contains(machine)) return variant;  // the machine has ended
     idle_.splice(idle_.end(), node);
     if (idle_.size() <= capacity_) return nullptr;
     void* oldest = idle_.front().variant;

@@ -1,4 +1,4 @@
-// What is known of TargetMachines, and the variants of each that no run has at this moment.
+// What is known of each TargetMachine, and its idle variants.
 #pragma once
 
 #include "machine/llvm.hpp"
@@ -16,38 +16,39 @@
 
 namespace optctx::machine {
 
-// Keys are those of contexts (view::Context::key), which are never empty; this one is of what is process-wide.
+// Keys are context keys (view::Context::key), which are never empty. This key stands for the process-wide values.
 inline const std::string outside;
 
-// Disposing of machines is the caller's: LLVM is never called with the lock held.
+// The caller disposes of machines, because LLVM must not be called with the lock held.
 class Pool {
 public:
-    // A machine that begins, and what its maker passed. Returns variants of another one that was at that address.
+    // Adds a machine that begins, with the options that the program passed. Returns the variants of an earlier machine
+    // at the same address.
     std::vector<void*> add(const void* machine, const std::string& key, std::shared_ptr<const Options> options);
-    // It ends; returns its variants.
+    // Removes a machine that ends. Returns its variants.
     std::vector<void*> remove(const void* machine) noexcept;
     std::vector<void*> clear() noexcept;
 
-    // True if the machine itself is the one for the values of that key. Of a machine that nobody saw begin, it is the
-    // one for what is process-wide.
+    // Whether the machine itself is the one for the values of that key. A machine whose construction was not seen
+    // counts as made with the process-wide values.
     bool made_in(const void* machine, const std::string& key) noexcept;
-    // From now on it is not the one for any values.
+    // From now on the machine is not the one for any values.
     void forget_where(const void* machine);
     bool any_made_inside() const noexcept { return made_inside_.load(std::memory_order_relaxed) > 0; }
 
-    // What its maker passed, as far as that is known, and whether it was for a JIT.
+    // Returns the options that the program passed, if known, and whether the machine was made for a JIT, if known.
     std::pair<std::shared_ptr<const Options>, std::optional<bool>> how_made(const void* machine);
     void remember(const void* machine, std::shared_ptr<const Options> options, bool jit);
 
-    // A variant for the values of that key, or null.
+    // Returns an idle variant for the values of that key, or null.
     void* take(const void* machine, const std::string& key) noexcept;
-    // Keeps a variant; returns one to be disposed of, or null.
+    // Keeps a variant. Returns one to dispose of, or null.
     void* give(const void* machine, const std::string& key, void* variant);
     std::size_t idle();
 
 private:
     struct Known {
-        std::optional<std::string> key;  // nothing: for no values at all
+        std::optional<std::string> key;  // nullopt: made for no values
         std::shared_ptr<const Options> options;
         std::optional<bool> jit;
     };

@@ -13,11 +13,11 @@
 
 namespace optctx::os {
 
-// Every ForkSafeMutex of this process, and what is done with them around a fork.
+// Every ForkSafeMutex of this process, and the fork handlers that take them.
 class ForkLocks {
 public:
     static ForkLocks& get() {
-        static ForkLocks& all = *new ForkLocks;  // first called while the module is loaded; outlives every thread
+        static ForkLocks& all = *new ForkLocks;  // first called while the module loads; outlives every thread
         return all;
     }
 
@@ -57,7 +57,7 @@ private:
     void hold() {
         mutex_.lock();
         for (ForkSafeMutex* each = first_; each != nullptr; each = each->next_) {
-            // Held by this very thread where a signal handler forks.
+            // The forking thread itself holds the mutex if a signal handler forks.
             each->held_by_fork_ = each->owner_.load(std::memory_order_relaxed) != ForkSafeMutex::this_thread();
             if (each->held_by_fork_) each->mutex_.lock();
         }
@@ -97,7 +97,7 @@ constexpr const char* names[] = {"compiling", "watchers", "audits",   "audit",  
                                  "debugging", "captures", "bindings", "activations", "copies",  "machines",
                                  "abandoned", "orphans",  "readers"};
 
-thread_local std::uint32_t held = 0;  // a bit for each rank: no thread holds two locks of one
+thread_local std::uint32_t held = 0;  // one bit for each rank: no thread holds two locks of the same rank
 
 }  // namespace
 

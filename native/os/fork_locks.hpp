@@ -1,4 +1,4 @@
-// Locks that a child of fork never finds held by a thread that it does not have (design/fork.md).
+// Locks that the child of a fork never finds held by a thread that does not exist there (design/fork.md).
 #pragma once
 
 #include <atomic>
@@ -9,38 +9,38 @@
 
 namespace optctx::os {
 
-// The order in which a thread takes locks when it holds several, and in which a fork takes all of them. A thread takes
-// no lock of a lower or the same rank than one that it holds. A holder never needs the GIL: the thread that forks may
-// have it while it waits.
+// The order in which a thread takes several locks, and in which fork takes all of them. A thread never takes a lock of
+// a rank lower than or equal to one that it holds. A holder never needs the GIL: the forking thread may hold it while
+// it waits.
 enum class Rank : std::uint8_t {
-    compiling,    // which objects of LLVM's are in use
-    watchers,     // of process-wide values
-    audits,       // whose block the audit is
+    compiling,    // LLVM objects in use
+    watchers,     // watchers of process-wide values
+    audits,       // the block of the audit
     audit,        // starting and stopping an audit
     code,         // changing LLVM's instructions and tables
-    turns,        // whose turn it is (view/turns.cpp)
-    gate,         // who is inside LLVM (view/gate.cpp)
+    turns,        // the turn (view/turns.cpp)
+    gate,         // the threads inside LLVM (view/gate.cpp)
     changes,      // making and undoing process-wide changes
     contexts,     // threads inside each context that marks its reads or prints debug output
-    handlers,     // signal handlers
-    parsing,      // LLVM's parsers on the options of a space
-    storage,      // LLVM's own storage of options
-    debugging,    // LLVM's flag for debug output
-    captures,     // idle views of captures
-    bindings,     // LLVMContexts and what is bound to them
+    handlers,     // the threads inside each context that marks reads or prints debug output
+    parsing,      // LLVM's parsers, on the options of a space
+    storage,      // LLVM's own option storage
+    debugging,    // LLVM's debug flag
+    captures,     // idle views for captures
+    bindings,     // LLVMContexts and their bindings
     activations,  // idle activations
-    copies,       // idle storage of activations
+    copies,       // idle copies for activations
     machines,     // TargetMachines and their idle variants
-    abandoned,    // blocks that ended on other threads
-    orphans,      // references to be given up
-    readers,      // instructions behind reads that are marked
+    abandoned,    // blocks that ended on another thread
+    orphans,      // references to be dropped
+    readers,      // the instructions that poison makes fault
 };
 
-// A mutex that fork holds. The child finds what the mutex guards as a holder left it, never half-changed. Not
-// recursive, but a thread may fork while it holds the mutex; the child then holds it as well.
+// A mutex that fork takes, so the child finds what it guards as a holder left it, never half-changed. Not recursive.
+// But a thread may fork while it holds the mutex; the child then holds it too.
 class ForkSafeMutex {
 public:
-    // Throws OsError where the process cannot be told of forks.
+    // Throws OsError if pthread_atfork fails.
     explicit ForkSafeMutex(Rank rank);
     ForkSafeMutex(const ForkSafeMutex&) = delete;
     ForkSafeMutex& operator=(const ForkSafeMutex&) = delete;
@@ -70,13 +70,13 @@ public:
 private:
     friend class ForkLocks;
 
-    // An address that no other thread has.
+    // An address unique to the thread.
     static const void* this_thread() noexcept { return __builtin_thread_pointer(); }
-    // In the child, where the repairs run with every mutex held.
+    // True in the child while the repairs run with every mutex held.
     static bool in_repair() noexcept { return repairing_.load(std::memory_order_relaxed); }
 
 #ifdef OPTCTX_CHECK_RANKS
-    // Ends the process, naming both locks, if the calling thread holds one of the same or a higher rank.
+    // If the calling thread holds a lock of the same or a higher rank, prints the names of both locks and aborts.
     void check_rank() const noexcept;
     void note_taken() const noexcept;
     void note_given() const noexcept;
@@ -92,21 +92,21 @@ private:
     std::atomic<const void*> owner_{nullptr};
     const Rank rank_;
     bool held_by_fork_ = false;
-    ForkSafeMutex* next_ = nullptr;  // by rank; guarded by the mutex of the list
+    ForkSafeMutex* next_ = nullptr;  // next higher rank; guarded by the mutex of the list
 };
 
 using ForkSafeLock = std::unique_lock<ForkSafeMutex>;
 
-// A condition variable that counts notifications. std::condition_variable keeps a record of its waiters and waits for
-// them, which in a child never come.
+// A condition variable that only counts notifications. std::condition_variable records its waiters and waits for them,
+// but in the child of a fork they no longer exist.
 class ForkSafeCondition {
 public:
-    // Returns when `ready()`, which is called with the lock held, is true.
+    // Returns when `ready()` is true. Calls `ready` with the lock held.
     template <class Ready>
     void wait(ForkSafeLock& lock, const Ready& ready) {
         while (!ready()) wait_once(lock, std::nullopt);
     }
-    // Returns when it was notified, when the time is over, or earlier.
+    // Returns when notified, when the time has elapsed, or earlier.
     void wait_for(ForkSafeLock& lock, std::chrono::nanoseconds time) { wait_once(lock, time); }
     // Call with the lock held.
     void notify_all() noexcept;
@@ -115,11 +115,11 @@ private:
     void wait_once(ForkSafeLock& lock, std::optional<std::chrono::nanoseconds> time);
 
     std::atomic<std::uint32_t> notified_{0};
-    std::uint32_t waiters_ = 0;  // at most; guarded by the lock. In a child those of the parent are among them.
+    std::uint32_t waiters_ = 0;  // upper bound; guarded by the lock. In a child it includes waiters of the parent.
 };
 
-// Has `repair` called in every child of fork, with all mutexes held, so that counts of threads are right again. Locking
-// is a no-op there. At most four, in the order in which they were given.
+// Runs `repair` in every child of fork, with all mutexes held, to correct counts of threads. Locking does nothing
+// during that time. At most four repairs, run in the order in which they were given.
 bool repair_after_fork(void (*repair)() noexcept);
 
 }  // namespace optctx::os

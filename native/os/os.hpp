@@ -1,5 +1,5 @@
-// The one layer that talks to the operating system. Every failure is thrown as an OsError that names
-// the call, the address and the reason; nothing defaults to zero.
+// The only layer that calls the operating system. A failure throws an OsError with the call, the address if there is
+// one, and the reason, unless the comment says otherwise.
 #pragma once
 
 #include <sys/types.h>
@@ -30,7 +30,7 @@ struct MappedRange {
     bool readable;
     bool writable;
     bool executable;
-    // What is mapped there; no device, inode and path where that is no file.
+    // The mapped file; device, inode and path are empty without a file.
     std::uint64_t offset = 0;  // bytes into the file
     dev_t device = 0;
     ino_t inode = 0;
@@ -39,12 +39,12 @@ struct MappedRange {
 
 // A snapshot of this process's address space, sorted by address.
 std::vector<MappedRange> address_space();
-// True if [address, address + size) lies in ranges that can be read.
+// True if every byte of [address, address + size) is readable.
 bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size);
-// True if every byte of it can be written.
+// True if every byte of [address, address + size) is writable.
 bool is_writable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size);
 
-// Owns a file that is open for reading; false if it could not be opened.
+// Owns a file that is open for reading. Converts to false if the file could not be opened.
 class Descriptor {
 public:
     Descriptor() = default;
@@ -61,7 +61,7 @@ private:
     int number_ = -1;
 };
 
-// Owns an anonymous mapping.
+// Owns a private mapping.
 class Mapping {
 public:
     Mapping() = default;
@@ -75,7 +75,7 @@ public:
     std::uint8_t* data() const noexcept { return static_cast<std::uint8_t*>(address_); }
     std::uintptr_t address() const noexcept { return reinterpret_cast<std::uintptr_t>(address_); }
     std::size_t size() const noexcept { return size_; }
-    // Gives up ownership: the pages stay for the life of the process.
+    // Gives up ownership: the pages stay mapped until the process ends.
     void leak() noexcept { address_ = nullptr; }
 
 private:
@@ -85,7 +85,7 @@ private:
 
 // Maps `size` writable bytes so that every byte is within 2 GiB (rel32) of every byte of [begin, end).
 Mapping map_near(std::uintptr_t begin, std::uintptr_t end, std::size_t size);
-// Maps at least `size` bytes that can be neither read nor written.
+// Maps at least `size` bytes that cannot be read or written.
 Mapping map_nothing(std::size_t size);
 
 // Owns a read-only mapping of a whole file.
@@ -97,7 +97,7 @@ public:
     ~MappedFile();
     const std::uint8_t* data() const noexcept { return data_; }
     std::size_t size() const noexcept { return size_; }
-    // Takes its pages out of this process's resident memory; the next access brings them back.
+    // Removes its pages from this process's resident memory; the next access loads them again.
     void release_pages() const noexcept;
 
 private:
@@ -106,35 +106,35 @@ private:
 };
 
 enum class Access : std::uint8_t { none, read, read_write, read_execute, read_write_execute };
-// What a range allows.
+// Returns the protection of a range.
 Access access_of(const MappedRange& range);
 // Changes the protection of the pages that hold [begin, end).
 void protect(std::uintptr_t begin, std::uintptr_t end, Access access);
-// The same for whole pages, from a signal handler, with errno left as it was: 0 or the error number.
+// Does the same for whole pages in a signal handler, and preserves errno. Returns 0 or the error number.
 int try_protect(std::uintptr_t begin, std::uintptr_t end, Access access) noexcept;
 std::size_t page_size();
 
-// Writes to standard error, past every buffer; where that fails, nobody could be told.
+// Writes to standard error without buffering. Ignores errors.
 void say(const std::string& text) noexcept;
 
-// Sleeps while the word has that value, until `wake_all`, until the time is over, or for no reason.
+// Sleeps while `word` equals `value`. Returns after `wake_all`, after the time has elapsed, or spuriously.
 void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value,
                  std::optional<std::chrono::nanoseconds> time) noexcept;
 void wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 
 // Sleeps until the process ends.
 [[noreturn]] void stop_this_thread() noexcept;
-// Copies memory of this process that another thread may be freeing; false if it is not there any more. Where the kernel
-// does not do that for anybody, reads it as any code does.
+// Copies memory of this process that another thread may be freeing. Returns false if it is no longer mapped. If the
+// kernel forbids process_vm_readv, copies with plain loads.
 bool read_own(std::uintptr_t address, void* to, std::size_t size) noexcept;
-// Reads memory of this process whatever its protection is.
+// Reads memory of this process regardless of its protection.
 class OwnMemory {
 public:
     OwnMemory();
     OwnMemory(const OwnMemory&) = delete;
     OwnMemory& operator=(const OwnMemory&) = delete;
     ~OwnMemory();
-    // Safe in a signal handler; false where it fails, and in a child of fork, whose memory is another.
+    // Safe in a signal handler. Returns false on failure, and in the child of a fork, which has another address space.
     bool read(std::uintptr_t address, void* to, std::size_t size) const noexcept;
 
 private:
@@ -142,9 +142,9 @@ private:
     int process_;
 };
 
-// Number of threads in this process now.
+// Returns the number of threads in this process now.
 std::size_t thread_count();
-// Ids of threads that block `signal`; such a thread would be killed by a fault instead of handling it.
+// Returns the ids of threads that block `signal`. A fault would kill such a thread, because it cannot be handled.
 std::vector<int> threads_blocking(int signal);
 
 }  // namespace optctx::os

@@ -160,13 +160,13 @@ Mapping map_near(std::uintptr_t begin, std::uintptr_t end, std::size_t size) {
     auto space = address_space();
     space.push_back({high, high, false, false, false, 0, 0, 0, {}});
     for (const MappedRange& range : space) {
-        // Stay a page away from neighbours, so that no stack or heap beside it is kept from growing.
+        // Stay one page away from neighbours, so that a stack or heap can still grow.
         const std::uintptr_t at = free_from + page_size();
         if (range.begin >= at + size + page_size() && at + size <= high) {
             void* got = mmap(reinterpret_cast<void*>(at), size, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
             if (got == reinterpret_cast<void*>(at)) return Mapping(got, size);
-            if (got != MAP_FAILED) munmap(got, size);  // a kernel that does not know the flag
+            if (got != MAP_FAILED) munmap(got, size);  // the kernel does not know MAP_FIXED_NOREPLACE
         }
         free_from = std::max(free_from, range.end);
     }
@@ -194,7 +194,7 @@ MappedFile::MappedFile(const std::string& path) {
 MappedFile::~MappedFile() { munmap(const_cast<std::uint8_t*>(data_), size_); }
 
 void MappedFile::release_pages() const noexcept {
-    madvise(const_cast<std::uint8_t*>(data_), size_, MADV_DONTNEED);  // of no consequence where it fails
+    madvise(const_cast<std::uint8_t*>(data_), size_, MADV_DONTNEED);  // failure has no consequence
 }
 
 Access access_of(const MappedRange& range) {
@@ -271,7 +271,7 @@ std::vector<int> threads_blocking(int signal) {
     std::vector<int> blocking;
     for (const int id : thread_ids()) {
         std::FILE* raw = std::fopen(("/proc/self/task/" + std::to_string(id) + "/status").c_str(), "re");
-        if (raw == nullptr) continue;  // the thread ended meanwhile
+        if (raw == nullptr) continue;  // the thread has ended
         const File file(raw);
         char line[256];
         unsigned long long mask = 0;

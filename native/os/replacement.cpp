@@ -22,7 +22,8 @@ std::string in_words(std::uintptr_t begin, std::uintptr_t end) {
     return text;
 }
 
-// What is mapped at `begin`. Throws unless all of [begin, end) is code from consecutive bytes of one file, or of none.
+// Returns the mapping at `begin`. Throws unless all of [begin, end) is code from consecutive bytes of one file, or
+// anonymous.
 MappedRange source_of(std::uintptr_t begin, std::uintptr_t end) {
     MappedRange source{};
     std::uintptr_t reached = begin;
@@ -45,7 +46,7 @@ MappedRange source_of(std::uintptr_t begin, std::uintptr_t end) {
     return source;
 }
 
-// The page's entry in /proc/self/pagemap says that this process has a copy of its own (bit 61: still the file's).
+// True if the page's entry in /proc/self/pagemap says that this process has its own copy (bit 61: file page).
 bool is_private_copy(std::uint64_t entry) {
     constexpr std::uint64_t present = std::uint64_t{1} << 63;
     constexpr std::uint64_t swapped = std::uint64_t{1} << 62;
@@ -53,7 +54,8 @@ bool is_private_copy(std::uint64_t entry) {
     return (entry & (present | swapped)) != 0 && (entry & of_file) == 0;
 }
 
-// Entries of /proc/self/pagemap for the pages in [begin, end); nothing where the kernel does not tell.
+// Returns the entries of /proc/self/pagemap for the pages in [begin, end), or nullopt if the kernel does not provide
+// them.
 std::optional<std::vector<std::uint64_t>> page_entries(std::uintptr_t begin, std::uintptr_t end) {
     const Descriptor file(std::string("/proc/self/pagemap"));
     if (!file) return std::nullopt;
@@ -79,11 +81,11 @@ Replacement::Replacement(std::uintptr_t begin, std::uintptr_t end)
     offset_ = static_cast<off_t>(source.offset);
     struct stat status{};
     const std::size_t size = end_ - begin_;
-    // Reading past the end of a file that was cut short is a SIGBUS.
+    // Reading past the end of a truncated file raises SIGBUS.
     has_file_ = source.inode != 0 && file_ && fstat(file_.number(), &status) == 0 &&
                 static_cast<std::uint64_t>(status.st_size) >= source.offset + size;
     same_file_ = has_file_ && status.st_ino == source.inode && status.st_dev == source.device;
-    // Without the file it is memory of our own, which then holds every page.
+    // Without the file, use anonymous memory, and fill every page.
     void* got = has_file_ ? mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file_.number(), offset_)
                           : mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (got == MAP_FAILED) throw OsError("mmap of a second copy of the code", begin_, errno);
@@ -91,7 +93,8 @@ Replacement::Replacement(std::uintptr_t begin, std::uintptr_t end)
 }
 
 void Replacement::fill() {
-    // In the very file that is mapped, a page that is nobody's own copy is as it is in memory. It is not even touched.
+    // If the file is the mapped one, a page without a private copy already has the right contents. Do not even touch
+    // it.
     const auto entries = same_file_ ? page_entries(begin_, end_) : std::nullopt;
     const Edit* edit = edits_.data();
     const Edit* const last = edit + edits_.size();
@@ -110,7 +113,7 @@ void Replacement::fill_page(std::uintptr_t page, const Edit* first, const Edit* 
         const std::uintptr_t to = std::min(edit->end(), page + page_size());
         std::memcpy(page_.data() + (from - page), edit->bytes.data() + (from - edit->address), to - from);
     }
-    // Asked of the file, not of the mapping: reading there would make its neighbours resident, too.
+    // Read the file, not the mapping: a read there would make neighbouring pages resident, too.
     if (!is_in_file(page)) std::memcpy(mapping_.data() + (page - begin_), page_.data(), page_size());
 }
 
@@ -134,13 +137,13 @@ void Replacement::install(std::size_t fail_at) {
     };
     if (!move()) {
         const int code = errno;
-        // The kernel checks everything before it takes the old pages away. If its own memory runs out after that, the
-        // library has no code any more: there is no way but on.
+        // The kernel validates everything before it removes the old pages. If it runs out of memory after that, the
+        // library has no code, so retrying is the only option.
         bool moved = false;
         while (!is_readable(address_space(), begin_, mapping_.size()) && !(moved = move())) usleep(1000);
         if (!moved) throw OsError("mremap of changed code", begin_, code);
     }
-    mapping_.leak();  // it is where the code was
+    mapping_.leak();  // it is now the library's code
 }
 
 }  // namespace optctx::os

@@ -1,4 +1,4 @@
-// Replaces the code of a running library in one step, as seen from every thread.
+// Replaces code of a running library in one step, as observed by every thread.
 #pragma once
 
 #include "os/os.hpp"
@@ -10,23 +10,26 @@
 
 namespace optctx::os {
 
-// Builds a second mapping of the pages that hold [begin, end), which no thread runs: the same part of the same file,
-// with what memory holds and what is to be changed. `install` moves it over the first in a single mremap(2).
+// Builds a second mapping of the pages that hold [begin, end), which no thread executes: the same part of the same
+// file, with the current contents of memory and the edits. `install` moves it over the first mapping with a single
+// mremap(2).
 //
-// The kernel holds the lock of the address space from before the old pages go until the new ones are there. A thread
-// that meets the gap waits in its page fault, and no thread sees one page without the other. Each processor is
-// interrupted on the way (TLB shootdown), which serialises it: none runs on with instructions that it fetched before.
-// No signal is needed, nothing is asked of other threads, and no page is ever writable and executable at once.
+// The kernel holds the lock of the address space from before it removes the old pages until the new ones are in place.
+// A thread that accesses the gap waits in its page fault, and no thread sees one new page without the others. The move
+// interrupts each processor (TLB shootdown), which serialises it: no processor continues with instructions that it
+// fetched before. This needs no signals and no cooperation of other threads, and no page is ever writable and
+// executable at once.
 //
-// Lost: what another thread writes into these pages while `install` is at work.
+// What another thread writes to these pages during `install` is lost.
 class Replacement {
 public:
-    // Throws OsError; std::runtime_error if the pages are not code, or not mapped from one place.
+    // Throws OsError, and std::runtime_error if the pages are not code or are mapped from several places.
     Replacement(std::uintptr_t begin, std::uintptr_t end);
-    // Has `bytes`, which the caller keeps, at `address`; in ascending order, without overlaps, within [begin, end).
+    // Puts `bytes` at `address`. The caller keeps `bytes` alive. Calls must be in ascending order, without overlaps,
+    // within [begin, end).
     void write(std::uintptr_t address, std::span<const std::uint8_t> bytes) { edits_.push_back({address, bytes}); }
-    // Throws OsError with nothing changed. For tests: `fail_at` makes a step, from 1, fail as if the kernel had refused
-    // it. The steps: make the second mapping executable, move it.
+    // Throws OsError with nothing changed. For tests: `fail_at` makes a step fail as if the kernel had refused it. Step
+    // 1 makes the second mapping executable, step 2 moves it.
     void install(std::size_t fail_at = 0);
 
 private:
@@ -42,13 +45,13 @@ private:
     std::uintptr_t begin_;
     std::uintptr_t end_;
     Descriptor file_;
-    off_t offset_ = 0;  // of `begin_` in it
+    off_t offset_ = 0;  // offset of `begin_` in the file
     bool has_file_ = false;
-    bool same_file_ = false;  // it is the very one that is mapped
+    bool same_file_ = false;  // it is the mapped file itself
     Mapping mapping_;
     std::vector<Edit> edits_;
-    std::vector<std::uint8_t> page_;     // what a page is to hold
-    std::vector<std::uint8_t> in_file_;  // and what the file has there
+    std::vector<std::uint8_t> page_;     // intended contents of a page
+    std::vector<std::uint8_t> in_file_;  // contents of that page in the file
 };
 
 }  // namespace optctx::os

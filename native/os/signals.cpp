@@ -21,19 +21,19 @@ struct Asked {
 struct Hook {
     int signal;
     const char* name;
-    std::array<Asked, 4> asked{};  // one for each kind of use
+    std::array<Asked, 4> asked{};  // one for each purpose
     struct sigaction previous{};
     bool installed = false;
 };
 
-// Of everything but the handlers' pointers and `previous`, which a signal handler reads.
+// Guards everything except the handler pointers and `previous`, which a signal handler reads.
 auto& mutex = *new ForkSafeMutex(Rank::handlers);
 Hook fault{SIGSEGV, "SIGSEGV"};
 Hook trap{SIGTRAP, "SIGTRAP"};
 
 Hook& hook_of(int signal) { return signal == SIGSEGV ? fault : trap; }
 
-// Fatal as if no handler had been there: a fault comes again when its instruction is run again.
+// Ends the process as if no handler had been installed: a fault recurs when its instruction runs again.
 void die(int signal, bool comes_again) {
     ::signal(signal, SIG_DFL);
     if (!comes_again) raise(signal);
@@ -46,7 +46,7 @@ void pass_on(const Hook& hook, siginfo_t* info, void* context) {
     const bool plain = (previous.sa_flags & SA_SIGINFO) == 0;
     if (plain && previous.sa_handler == SIG_DFL) return die(hook.signal, comes_again);
     if (plain && previous.sa_handler == SIG_IGN) {
-        if (by_processor) die(hook.signal, comes_again);  // the kernel ignores only what somebody sent
+        if (by_processor) die(hook.signal, comes_again);  // the kernel ignores only signals that were sent
         return;
     }
     if ((previous.sa_flags & SA_RESETHAND) != 0) ::signal(hook.signal, SIG_DFL);
@@ -76,7 +76,7 @@ bool stands_first(const Hook& hook) {
     return (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_signal;
 }
 
-// No handler at all, and so none that would pass signals on to the one here.
+// True if there is no handler, and so none that would pass signals on to this one.
 bool was_removed(const Hook& hook) {
     const struct sigaction now = action_of(hook);
     return (now.sa_flags & SA_SIGINFO) == 0 && (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN);
@@ -90,9 +90,9 @@ void check_first(const Hook& hook) {
 
 void install(Hook& hook) {
     if (sigaction(hook.signal, nullptr, &hook.previous) != 0) throw OsError("sigaction", 0, errno);
-    struct sigaction action = hook.previous;  // its mask is the one that its handler expects
+    struct sigaction action = hook.previous;  // keeps the signal mask that the previous handler expects
     action.sa_sigaction = on_signal;
-    // A handler behind this one may raise the signal itself.
+    // A previous handler may raise the signal itself.
     action.sa_flags = (action.sa_flags & SA_RESTART) | SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     if (sigaction(hook.signal, &action, nullptr) != 0) throw OsError("sigaction", 0, errno);
     hook.installed = true;
@@ -134,7 +134,7 @@ FirstHandler::~FirstHandler() {
     try {
         if (!is_used(hook) && stands_first(hook)) hook.installed = sigaction(hook.signal, &hook.previous, nullptr) != 0;
     } catch (const OsError&) {
-        // It stays, and passes everything on.
+        // This handler stays installed, and passes everything on.
     }
 }
 

@@ -1,4 +1,4 @@
-// Handlers of signals that the processor raises, put before whatever handles them already.
+// Handlers for signals raised by the processor, installed before any existing handler.
 #pragma once
 
 #include <signal.h>
@@ -6,21 +6,21 @@
 
 namespace optctx::os {
 
-// Called in a signal handler. True: the signal was for it, and the thread can go on.
+// Called in a signal handler. Returns true if it handled the signal and the thread can continue.
 using SignalHandler = bool (*)(const siginfo_t&, ucontext_t&) noexcept;
 
-// While it lives, the handler is asked first, by every thread. What is for none of those that are asked first goes to
-// the handler that was there, as if nobody stood before it. That one is put back with the last of these, unless
-// somebody else's stands before it by then, which may pass signals on.
+// While it lives, every thread asks this handler first. Signals that no first handler accepts go to the previous
+// handler, as if these were not installed. The last first handler to be destroyed restores the previous one, unless
+// other code has since installed a handler on top, which may pass signals on.
 class FirstHandler {
 public:
-    // Throws std::runtime_error where somebody else's handler was put before ones that are asked first already. Where
-    // those were removed, they are put back.
+    // Throws std::runtime_error if other code has installed a handler on top of existing first handlers. If other code
+    // has removed them, installs them again.
     FirstHandler(int signal, SignalHandler handler);
     FirstHandler(const FirstHandler&) = delete;
     FirstHandler& operator=(const FirstHandler&) = delete;
     ~FirstHandler();
-    // Throws as the constructor does.
+    // Throws like the constructor.
     void check() const;
 
 private:
@@ -28,10 +28,10 @@ private:
     SignalHandler handler_;
 };
 
-// False if somebody else's handler was put before those that are asked first, or none of them lives.
+// False if other code has installed a handler on top, or if there is no first handler.
 bool is_asked_first(int signal);
 
-// True if this thread would be killed by the signal, handler or not.
+// True if this thread blocks the signal, so that it would kill the thread in spite of a handler.
 bool is_blocked(int signal);
 
 }  // namespace optctx::os

@@ -93,7 +93,7 @@ void Transaction::check_bytes(Bytes Placed::* expected) const {
         const Bytes& bytes = site.*expected;
         if (std::memcmp(reinterpret_cast<const void*>(site.address), bytes.begin(), bytes.size()) != 0)
             throw std::runtime_error("the bytes at " + at_address(site.address) +
-                                     " are not those expected: somebody changed the code");
+                                     " are not those expected: other code has changed these bytes");
     }
 }
 
@@ -108,7 +108,7 @@ void Transaction::commit(std::size_t fail_at) {
     const std::lock_guard lock(changing);
     if (committed_ || sites_.empty()) return;
     replace(&Placed::before, &Placed::after, fail_at);
-    trampolines_.leak();  // from here on a thread may be in one, whatever becomes of this transaction
+    trampolines_.leak();  // from here on a thread may be inside a trampoline, whatever happens to this transaction
     committed_ = true;
 }
 

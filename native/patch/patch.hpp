@@ -1,4 +1,4 @@
-// Changes instructions of a running library: prepare, commit, undo. All sites or none.
+// Patches instructions of a running library: prepare, commit, undo. Patches all sites or none.
 #pragma once
 
 #include "os/os.hpp"
@@ -14,26 +14,26 @@ namespace optctx::patch {
 struct Site {
     std::uintptr_t address;            // of one whole instruction, at least 5 bytes long
     std::vector<std::uint8_t> before;  // its bytes
-    std::vector<std::uint8_t> code;    // what is to run instead, without the jump back
+    std::vector<std::uint8_t> code;    // what runs instead, without the jump back
 };
 
-// Owns the trampolines of an image and the bytes they replace.
+// Owns the trampolines of an image and the original bytes of its sites.
 //
-// Other threads may run the code at the same time. Each site is one instruction, replaced by one jump with the same
-// start, so no thread can be in the middle of it; all sites change at once (os::Replacement).
+// Other threads may execute the code at the same time. Each site is one instruction, replaced by one jump at the same
+// address, so no thread can be inside it. All sites change at once (os::Replacement).
 class Transaction {
 public:
-    // Checks that the bytes in memory are those expected and that no two sites overlap; writes the
-    // trampolines near [text_begin, text_end). Changes no code.
+    // Checks that memory holds the expected bytes and that no two sites overlap. Writes the trampolines near
+    // [text_begin, text_end). Changes no code.
     Transaction(std::vector<Site> sites, std::uintptr_t text_begin, std::uintptr_t text_end);
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
 
-    // Redirects every site, or throws and leaves every byte as it was. `fail_at` makes that step of
-    // os::Replacement fail (tests).
+    // Redirects every site, or throws and leaves every byte as it was. For tests: `fail_at` makes that step of
+    // os::Replacement fail.
     void commit(std::size_t fail_at = 0);
-    // Puts the original bytes back, or throws with nothing changed. Trampolines stay mapped: a thread may still be in
-    // one.
+    // Restores the original bytes, or throws with nothing changed. Trampolines stay mapped: a thread may still be
+    // inside one.
     void undo(std::size_t fail_at = 0);
 
     bool committed() const noexcept { return committed_; }
@@ -43,7 +43,7 @@ public:
     std::uintptr_t trampoline_of(std::uintptr_t site) const;
 
 private:
-    // Bytes of one instruction. Thousands of them live as long as the process, so they are kept in place.
+    // The bytes of one instruction. Thousands of them live until the process ends, so they are stored inline.
     class Bytes {
     public:
         Bytes() = default;

@@ -16,7 +16,7 @@ std::uintptr_t load(std::uintptr_t at) {
     return std::atomic_ref(*reinterpret_cast<std::uintptr_t*>(at)).load(std::memory_order_relaxed);
 }
 
-// Makes the pages that hold [begin, end) writable for its lifetime, where they are not.
+// While it lives, the pages that hold [begin, end) are writable.
 class Writable {
 public:
     Writable(std::uintptr_t begin, std::uintptr_t end)
@@ -30,7 +30,7 @@ public:
         try {
             os::protect(begin_, end_, os::Access::read);
         } catch (const os::OsError&) {
-            // The pages stay writable; what was written is right either way.
+            // The pages stay writable; the pointers are correct either way.
         }
     }
 
@@ -48,7 +48,8 @@ PointerTransaction::PointerTransaction(std::vector<PointerChange> changes) : cha
     for (const PointerChange& change : changes_) {
         if (change.at % sizeof(std::uintptr_t) != 0) throw std::runtime_error("a pointer is not aligned");
         if (load(change.at) != change.before)
-            throw std::runtime_error("a virtual function table is not as in the library's file: somebody changed it");
+            throw std::runtime_error(
+                "a virtual function table differs from the library's file: other code has changed it");
     }
 }
 
@@ -67,7 +68,7 @@ void PointerTransaction::undo() {
 void PointerTransaction::write(std::uintptr_t PointerChange::* value) const {
     if (changes_.empty()) return;
     const std::lock_guard lock(changing);
-    // The tables lie together in the part of the data that the loader has made read-only (RELRO).
+    // The tables are adjacent, in the data that the loader has made read-only (RELRO).
     const Writable writable(changes_.front().at, changes_.back().at + sizeof(std::uintptr_t));
     for (const PointerChange& change : changes_)
         std::atomic_ref(*reinterpret_cast<std::uintptr_t*>(change.at)).store(change.*value, std::memory_order_release);

@@ -1,4 +1,4 @@
-// Changes pointers in a library's constant data (virtual function tables): prepare, commit, undo. All or none.
+// Patches pointers in a library's constant data (virtual function tables): prepare, commit, undo. Patches all or none.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,18 @@ struct PointerChange {
     std::uintptr_t after;
 };
 
-// Other threads may read the pointers meanwhile: each is one aligned word, so they see the old one or the new one.
+// Other threads may read the pointers at the same time. Each pointer is one aligned word, so they read either the old
+// or the new value.
 class PointerTransaction {
 public:
-    // Checks that every pointer is aligned and has the value expected. Changes nothing.
+    // Checks that every pointer is aligned and has the expected value. Changes nothing.
     explicit PointerTransaction(std::vector<PointerChange> changes);
     PointerTransaction(const PointerTransaction&) = delete;
     PointerTransaction& operator=(const PointerTransaction&) = delete;
 
     // Changes every pointer, or throws os::OsError with nothing changed.
     void commit();
-    // Puts the original pointers back; throws os::OsError with nothing changed.
+    // Restores the original pointers, or throws os::OsError with nothing changed.
     void undo();
 
     bool committed() const noexcept { return committed_; }
@@ -35,7 +36,7 @@ private:
     bool committed_ = false;
 };
 
-// Machine code in memory of its own, for ever: a thread may be in it.
+// Puts machine code into memory of its own. The memory is never freed: a thread may be executing it.
 std::uintptr_t place_code(const std::vector<std::uint8_t>& code, std::uintptr_t near_begin, std::uintptr_t near_end);
 
 }  // namespace optctx::patch

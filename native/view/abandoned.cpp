@@ -22,7 +22,7 @@ struct Posted {
 Posted* instance = new Posted;
 std::atomic<std::uint64_t> next_thread{1};
 
-// Of a thread, from its first ticket to its end.
+// One per thread, from its first ticket until it ends.
 struct Serial {
     std::uint64_t thread = 0;
     std::uint64_t tickets = 0;

@@ -1,5 +1,5 @@
-// Blocks that ended on a thread that did not enter them: a generator that another thread closes, a frame that another
-// thread frees. Only the thread inside can leave, so each block has a ticket, and the ticket waits for that thread.
+// Blocks that ended on a thread other than the one that entered them: another thread closed the generator or freed the
+// frame. Only the thread inside can leave, so each block has a ticket, which waits for that thread.
 #pragma once
 
 #include <cstdint>
@@ -7,24 +7,24 @@
 
 namespace optctx::view {
 
-// Unique in the process. 0 stands for a block that no object holds: a plain call of `__enter__`.
+// Unique in the process. Number 0 means that no object holds the block: `__enter__` was called directly.
 struct Ticket {
-    std::uint64_t thread = 0;  // the serial number of the thread that took it
+    std::uint64_t thread = 0;  // serial number of the thread that took the ticket
     std::uint64_t number = 0;
 
     friend bool operator==(const Ticket&, const Ticket&) = default;
     explicit operator bool() const noexcept { return number != 0; }
 };
 
-// Of this thread.
+// Makes a ticket of this thread.
 Ticket new_ticket();
 bool is_of_this_thread(Ticket ticket) noexcept;
-// For the thread of the ticket, if it still lives. Drops the ticket where there is no memory.
+// Posts the ticket to its thread, if that thread still lives. Drops the ticket if memory runs out.
 void post_abandoned(Ticket ticket) noexcept;
-// Those posted for this thread.
+// Whether tickets are posted for any thread, and the removal of those posted for this thread.
 bool any_posted() noexcept;
 std::vector<Ticket> take_posted();
-// In a child of fork, where only this thread lives on, with the locks held.
+// Runs in the child of a fork, where only this thread survives, with the locks held.
 void only_this_thread_abandons() noexcept;
 
 }  // namespace optctx::view

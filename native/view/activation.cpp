@@ -44,7 +44,7 @@ Activation::~Activation() {
 void Activation::reset() {
     std::uint8_t* copies = copies_->data();
     for (const OwningWord& owner : space_.owning_words()) {
-        // LLVM gave the copy's share of the old string back when it assigned another one.
+        // When LLVM assigned another string, it released the copy's share of the old one.
         if (std::memcmp(copies + owner.at, &pristine_[owner.index], sizeof(std::uint64_t)) == 0) continue;
         std::memcpy(copies + owner.at, &pristine_[owner.index], sizeof(std::uint64_t));
         share_value(space_.regions()[owner.slot], copies + owner.object_at);
@@ -67,7 +67,7 @@ bool Activation::written() const noexcept {
     return false;
 }
 
-// The occurrences are hot words, which were put back.
+// Occurrence counts are hot words, which `reset` restores.
 void Activation::renew_sets() {
     for (std::size_t i = 0; i < pristine_sets_.size(); ++i) {
         const auto& [slot, object_at] = space_.copied_sets()[i];
@@ -83,7 +83,7 @@ void Activation::renew_sets() {
 ActivationPool::Node ActivationPool::take(const void* owner) {
     Node node;
     const std::lock_guard lock(mutex_);
-    // The newest ones are at the end, and a scope is usually entered again soon.
+    // The newest are at the end, and a scope is usually re-entered soon.
     const auto found =
         std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& idle) { return idle.owner == owner; });
     if (found != idle_.rend()) node.splice(node.begin(), idle_, std::next(found).base());

@@ -1,4 +1,4 @@
-// One thread's use of a context, and the pool that keeps a bounded number of them for the next entry.
+// An activation: one thread's use of a context. The pool keeps a bounded number of idle ones for later entries.
 #pragma once
 
 #include "os/fork_locks.hpp"
@@ -11,19 +11,19 @@
 
 namespace optctx::view {
 
-// A view, and its own copies of the regions that LLVM itself may write.
+// A view, with private copies of the regions that LLVM itself may write.
 class Activation {
 public:
-    // `values`: slot -> storage that holds the value, which must outlive this, as must `owner` and `reads`, if not
-    // null: where readers are to be marked.
+    // `values` maps each slot to the storage that holds its value. That storage, `owner` and `reads` must outlive the
+    // activation. If `reads` is not null, readers are marked there.
     Activation(Space& space, std::vector<void*> values, Context* owner, Reads* reads);
     Activation(const Activation&) = delete;
     Activation& operator=(const Activation&) = delete;
     ~Activation();
 
-    // Forgets what LLVM wrote since the last reset, and waits again for readers that are not marked any more.
+    // Discards what LLVM wrote since the last reset, and poisons the readers whose marks have been cleared.
     void reset();
-    // True if LLVM wrote to options since then, or to their variables.
+    // True if LLVM has written to options or their variables since the last reset.
     bool written() const noexcept;
     View view() noexcept { return view_.data(); }
 
@@ -34,25 +34,25 @@ private:
     Reads* reads_;
     std::vector<void*> view_;
     std::unique_ptr<Block> copies_;
-    std::vector<std::uint64_t> pristine_;     // of each hot word, as it was before LLVM ran
-    std::vector<const void*> pristine_sets_;  // of each copied set: the option whose value it starts with
+    std::vector<std::uint64_t> pristine_;     // value of each hot word before LLVM ran
+    std::vector<const void*> pristine_sets_;  // for each copied set, the option whose value it starts with
 };
 
-// Activations that nobody is inside, oldest first. A context that is entered again takes its own back, which is
-// several times faster than making one; more than `capacity` are not kept.
+// Idle activations, oldest first. Re-entering a context takes one of its own back, which is several times faster than
+// making a new one. The pool keeps at most `capacity`.
 class ActivationPool {
 public:
     struct Idle {
         const void* owner;
         std::unique_ptr<Activation> activation;
     };
-    using Node = std::list<Idle>;  // holds one element; moved from list to list, never copied
+    using Node = std::list<Idle>;  // holds one element; spliced between lists, never copied
 
     explicit ActivationPool(std::size_t capacity) : capacity_(capacity) {}
-    // An idle activation of this owner, or an empty list.
+    // Returns an idle activation of this owner, or an empty list.
     Node take(const void* owner);
     void give(Node node);
-    // Drops what is kept for an owner that is about to go.
+    // Drops the activations of an owner that is about to be destroyed.
     void forget(const void* owner);
 
 private:

@@ -1,5 +1,5 @@
-// Whether scopes reach LLVM at this moment. A thread that enters, records or binds is counted first and asks this
-// then; a thread that detaches answers no first and counts then. So one of the two notices the other.
+// Whether scopes reach LLVM now. A thread that enters, records or binds first counts itself, then asks `is_attached`. A
+// thread that detaches first clears the flag, then reads the counts. At least one of the two notices the other.
 #pragma once
 
 namespace optctx::view {

@@ -1,4 +1,4 @@
-// Catches what LLVM reports on this thread while it parses: complaints, and errors that would end the process.
+// Captures what LLVM reports on this thread while it parses: messages, and errors that would terminate the process.
 #pragma once
 
 #include "view/layout.hpp"
@@ -10,13 +10,13 @@
 
 namespace optctx::view {
 
-// llvm::report_fatal_error was called; it comes through LLVM's frames instead of ending the process.
+// Thrown in place of llvm::report_fatal_error terminating the process. It unwinds through LLVM's frames.
 struct FatalError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// While it lives, what this thread writes to llvm::errs() is kept, and a fatal error is thrown as FatalError. Other
-// threads notice nothing.
+// While a Capture lives, it keeps what this thread writes to llvm::errs(), and a fatal error throws FatalError. Other
+// threads are not affected.
 class Capture {
 public:
     Capture() = default;
@@ -26,28 +26,28 @@ public:
     virtual std::string text() const = 0;
 };
 
-// Makes captures; at most one of them is alive at any time.
+// Makes captures. At most one of them may be alive at a time.
 class Reporter {
 public:
     virtual ~Reporter() = default;
-    // `room`: bytes that are kept at least.
+    // `room`: minimum number of bytes that the capture keeps.
     virtual std::unique_ptr<Capture> capture(std::size_t room) = 0;
 };
 
-// Of a library whose code is redirected. Slots of llvm::errs()'s stream, of the fatal error handler, which is a
-// void (*)(void *, const char *, bool), and of its first argument.
+// For a library whose code is redirected: the slots of the stream behind llvm::errs(), of the fatal error handler, a
+// void (*)(void *, const char *, bool), and of the handler's first argument.
 struct ReportingSlots {
     std::uint32_t stream;
     std::size_t stream_size;  // bytes
     std::uint32_t fatal_handler;
     std::uint32_t fatal_data;
 };
-// Views read what is reported through by slot, without a reader.
+// Views lead to these objects by slot, without a reader.
 std::unique_ptr<Reporter> view_reporter(unsigned image, std::shared_ptr<const Layout> layout,
                                         const ReportingSlots& slots);
 
-// Of a library that is left as it is. Addresses of the same objects, and the virtual functions of the stream: from
-// its vtable pointer on, in bytes, and which of them is raw_fd_ostream::write_impl.
+// For a library whose code is not changed: the addresses of the same objects, the size of the stream's vtable in bytes
+// (from the vtable pointer on), and the index of raw_fd_ostream::write_impl in it.
 struct ReportingObjects {
     std::uintptr_t stream;
     std::uintptr_t fatal_handler;

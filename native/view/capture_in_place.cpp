@@ -1,5 +1,5 @@
-// Capturing in LLVM's own objects, for a library whose code is not redirected. All threads share them, so what is put
-// there for the length of a capture asks which thread it runs on, and does for the others what LLVM does.
+// Captures in LLVM's own objects, for a library whose code is not redirected. All threads share these objects, so the
+// hooks installed during a capture check which thread they run on and forward the calls of other threads to LLVM.
 #include "view/capture.hpp"
 
 #include "image/option_layout.hpp"
@@ -16,9 +16,9 @@ using image::RawOstream;
 using WriteImpl = void (*)(RawOstream*, const char*, std::size_t);
 using FatalHandler = void (*)(void*, const char*, bool);
 
-thread_local std::string* captured = nullptr;  // of the thread that captures
+thread_local std::string* captured = nullptr;  // buffer of this thread's capture
 
-// What was there before, for the other threads. Written while nobody can read it: before anything is put in place.
+// The original functions, for the other threads. Written before the hooks are installed, while no thread can read them.
 std::atomic<WriteImpl> real_write{nullptr};
 std::atomic<FatalHandler> real_handler{nullptr};
 std::atomic<void*> real_data{nullptr};
@@ -30,8 +30,8 @@ void write_impl(RawOstream* stream, const char* bytes, std::size_t count) {
         real_write.load()(stream, bytes, count);
 }
 
-// LLVM's frames have unwind tables and no handlers: they are passed over. Where this returns LLVM ends the process,
-// as it does without a handler.
+// LLVM's frames have unwind tables but no handlers, so the exception passes through them. If this function returns,
+// LLVM terminates the process, as it does without a handler.
 void on_fatal(void*, const char* reason, bool crash) {
     if (captured != nullptr) throw FatalError(reason);
     if (const FatalHandler handler = real_handler.load()) return handler(real_data.load(), reason, crash);
@@ -43,7 +43,7 @@ std::atomic_ref<T> word(std::uintptr_t address) {
     return std::atomic_ref<T>(*reinterpret_cast<T*>(address));
 }
 
-// The stream's vtable with another write_impl. It is never freed: a thread may be about to call through it.
+// The stream's vtable with `write_impl` replaced. Never freed: another thread may be about to call through it.
 class Table {
 public:
     explicit Table(const ReportingObjects& objects) : words_((objects.vtable_size + head) / sizeof(void*)) {
@@ -56,7 +56,7 @@ public:
     std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(words_.data()) + head; }
 
 private:
-    static constexpr std::size_t head = 2 * sizeof(void*);  // offset to top, type
+    static constexpr std::size_t head = 2 * sizeof(void*);  // offset to top, type info
     std::vector<void*> words_;
 };
 
@@ -79,7 +79,7 @@ public:
 
 private:
     ReportingObjects objects_;
-    std::uintptr_t table_;  // the stream's own
+    std::uintptr_t table_;  // the stream's own vtable
     std::string text_;
 };
 

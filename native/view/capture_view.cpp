@@ -1,4 +1,4 @@
-// Capturing through the thread's view: it shows a stream and a fatal error handler of its own.
+// Captures through the thread's view, which shows a stream and a fatal error handler of the capture's own.
 #include "view/capture.hpp"
 
 #include "image/option_layout.hpp"
@@ -11,10 +11,11 @@
 namespace optctx::view {
 namespace {
 
-// LLVM is built without exceptions but with unwind tables: its frames are passed over, nothing in them runs.
+// LLVM is built without exceptions but with unwind tables: the exception passes through its frames and runs nothing
+// there.
 [[noreturn]] void throw_fatal(void*, const char* reason, bool) { throw FatalError(reason); }
 
-// Copies of the identity view. Making one takes longer than what most captures are for.
+// Pools copies of the identity view. Making a copy takes longer than most parses that are captured.
 class Copies {
 public:
     Copies(unsigned image, std::shared_ptr<const Layout> layout) : image_(image), layout_(std::move(layout)) {}
@@ -47,7 +48,7 @@ private:
 
 class ViewCapture final : public Capture {
 public:
-    // More than `room` bytes would reach standard error.
+    // Output beyond `room` bytes would reach standard error.
     ViewCapture(Copies& copies, const ReportingSlots& slots, std::size_t room)
         : copies_(copies),
           slots_(slots),
@@ -83,7 +84,7 @@ private:
     ReportingSlots slots_;
     View previous_;
     std::vector<void*> view_;
-    std::vector<std::uint64_t> stream_;  // 8-byte aligned copy
+    std::vector<std::uint64_t> stream_;  // copy of the stream object, aligned to 8 bytes
     std::vector<char> buffer_;
 };
 

@@ -8,13 +8,13 @@ namespace optctx::view {
 
 namespace {
 
-// Idle activations kept in a process: about 115 KB each.
+// Maximum number of idle activations in the process, about 115 KB each.
 constexpr std::size_t kept_activations = 128;
 
-// All outlive every thread.
+// These outlive every thread.
 auto& pool = *new ActivationPool(kept_activations);
 auto& watch_mutex = *new os::ForkSafeMutex(os::Rank::contexts);
-// Contexts that mark reads, with threads inside; guarded by that mutex.
+// Contexts with threads inside that mark reads; guarded by watch_mutex.
 auto& watched = *new std::vector<Context*>;
 
 }  // namespace
@@ -73,7 +73,7 @@ const std::string& Context::key() const {
     auto found = std::make_unique<const std::string>(find_key());
     const std::string* first = nullptr;
     if (key_.compare_exchange_strong(first, found.get(), std::memory_order_acq_rel)) return *found.release();
-    return *first;  // another thread's
+    return *first;  // another thread was first
 }
 
 std::vector<std::uint32_t> Context::changed() const {
@@ -124,7 +124,7 @@ void Context::come_in() {
             handler_.emplace();
             watched.push_back(this);
         } else {
-            handler_->check();  // for this thread
+            handler_->check();  // checks this thread
         }
         ++inside_;
     }

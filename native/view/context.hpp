@@ -1,4 +1,4 @@
-// A context: a full set of option values, bound to threads by entering and leaving it.
+// A context: a full, immutable set of option values that threads enter and leave.
 #pragma once
 
 #include "view/activation.hpp"
@@ -21,13 +21,13 @@ struct ScopeError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Always owned by a C++ shared_ptr: a thread that ends inside lets go of it without the GIL.
-// Immutable. Any number of threads may be inside at once, each with an activation of its own.
+// Owned by a C++ shared_ptr, so that a thread that ends inside can release it without the GIL. Immutable. Any number of
+// threads may be inside at once, each with its own activation.
 class Context : public std::enable_shared_from_this<Context> {
 public:
-    // The values that were registered, then `base`, then `overrides` on top. `process_wide`, if there is one, is
-    // in force for the whole process while any thread is inside. With `reads`, readers are marked there while any
-    // thread is inside; the space must have a layout then.
+    // The registered values, then `base`, then `overrides` on top. `process_wide`, if not null, is in force for the
+    // whole process while any thread is inside. If `reads` is not null, readers are marked there while any thread is
+    // inside; the space must then have a layout.
     Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides,
             std::shared_ptr<ProcessWide> process_wide, std::shared_ptr<Reads> reads);
     Context(const Context&) = delete;
@@ -38,32 +38,32 @@ public:
     const std::shared_ptr<ProcessWide>& process_wide() const noexcept { return process_wide_; }
     const std::shared_ptr<Reads>& reads() const noexcept { return reads_; }
     const Setting& overrides() const noexcept { return overrides_; }
-    // Where the value of a slot is kept: a pristine copy, whatever LLVM wrote inside a scope.
+    // Returns the storage that holds the value of a slot. It stays pristine, whatever LLVM writes inside a scope.
     void* address(std::uint32_t slot) const;
-    // What LLVM was given for that value (Block::text); empty where that is not known.
+    // Returns the text that LLVM parsed into that value (Block::text); empty if it is not known.
     std::string text(std::uint32_t slot) const;
 
-    // Slot -> where its value is kept, for every slot.
+    // Maps each slot to the storage that holds its value.
     std::vector<void*> values() const;
-    // Slots whose regions are not as they were registered, in order.
+    // Returns the slots whose regions differ from what was registered, in ascending order.
     std::vector<std::uint32_t> changed() const;
-    // A text that is the same for contexts with the same values and for no others; never empty.
+    // A text that is equal for contexts with equal values, and only for those. Never empty.
     const std::string& key() const;
 
-    // While a thread is inside, LLVM's flag for debug output is up.
+    // Whether LLVM's flag for debug output is raised while a thread is inside.
     bool raises_flag() const noexcept { return raises_flag_; }
 
-    // An activation that LLVM has not written to, for one thread.
-    // Throws UnwatchedError if reads are watched and this thread's faults cannot be handled.
+    // Returns an activation that LLVM has not written to, for one thread. Throws UnwatchedError if reads are watched
+    // and page faults of this thread cannot be handled.
     ActivationPool::Node acquire();
     void release(ActivationPool::Node activation);
-    // Until it is let go, LLVM may come to read here although no thread is inside.
+    // From `hold` to `let_go`, LLVM may start to read in this context at any time, even while no thread is inside.
     void hold() noexcept;
     void let_go() noexcept;
-    // With no thread inside: readers marked since the last time, which are forgotten. Nothing while some are inside, or
-    // while it is held, or where nobody wants to know or some were lost.
+    // Returns the readers marked since the last call, and clears the marks. Returns nullopt if a thread is inside, if
+    // the context is held, if reads are not watched, or if some were lost.
     std::optional<std::vector<std::uint32_t>> take_reads();
-    // In the child of a fork: of the threads inside each context only those that `inside` counts are there.
+    // Runs in the child of a fork: sets the number of threads inside each context to what `inside` returns.
     static void count_threads_again(const std::function<std::size_t(const Context&)>& inside) noexcept;
 
 private:
@@ -79,11 +79,11 @@ private:
     std::shared_ptr<ProcessWide> process_wide_;
     std::shared_ptr<Reads> reads_;
     bool raises_flag_ = false;  // LLVM prints debug output inside
-    // Guarded, as what follows, by one mutex of all contexts, which can be held around a fork.
+    // One mutex, shared by all contexts and safe to hold around a fork, guards `inside_`, `held_` and `handler_`.
     std::size_t inside_ = 0;
     std::size_t held_ = 0;
-    std::optional<PoisonHandler> handler_;                  // while anybody is inside
-    mutable std::atomic<const std::string*> key_{nullptr};  // found when first asked for; owned
+    std::optional<PoisonHandler> handler_;                  // while any thread is inside
+    mutable std::atomic<const std::string*> key_{nullptr};  // computed on first use; owned
 };
 
 }  // namespace optctx::view

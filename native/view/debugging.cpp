@@ -15,8 +15,8 @@ using image::RawDebugType;
 using image::RawManagedStatic;
 using image::RawOption;
 
-// A list that holds one type, without a level, under a name that LLVM does not use: nothing else is wanted then. (With
-// no type at all, everything would be.)
+// A list with one type, without a level, whose name LLVM never uses, so no type matches. (An empty list would match
+// every type.)
 struct Name {
     RawCowHeader header{1, 1, 0};
     char text[8] = {'\1'};
@@ -30,7 +30,7 @@ RawManagedStatic silent{nothing, nullptr, nullptr};
 auto& mutex = *new os::ForkSafeMutex(os::Rank::debugging);  // outlives every thread
 
 std::array<std::atomic<Debugging*>, max_images> all{};
-// Threads outside contexts are shown nothing, although the flag may have been raised process-wide since.
+// Threads outside contexts see the silent list, although the flag may since have been raised process-wide.
 std::atomic<bool> may_lag{false};
 
 template <class Function>
@@ -68,7 +68,8 @@ void* Debugging::types(bool prints) const noexcept {
     return prints ? reinterpret_cast<void*>(places_.types) : static_cast<void*>(&silent);
 }
 
-// A thread that has seen the flag up comes here later, maybe after it went down: so `false` is what stays.
+// A thread that saw the flag raised may read the list only after the flag is lowered, so a silent list must stay in
+// place.
 void Debugging::let_outside(bool print) noexcept {
     const void* list = print ? reinterpret_cast<const RawManagedStatic*>(places_.types)->object : silent.object;
     std::atomic_ref(outside_.object).store(list);
@@ -84,7 +85,7 @@ std::uint16_t Debugging::times_debug_only() const noexcept {
 void Debugging::begin() noexcept {
     kept_ = *flag();
     times_ = times_debug_only();
-    let_outside(kept_);  // before the flag says that there is something to ask
+    let_outside(kept_);  // before the raised flag makes threads read the list
     point_option_at(&kept_);
     std::atomic_ref(*flag()).store(true);
 }
@@ -96,7 +97,7 @@ void Debugging::end() noexcept {
 }
 
 void Debugging::follow_held() noexcept {
-    const bool ours = process_wide_epoch() % 2 != 0;  // what a context has changed is put back
+    const bool ours = process_wide_epoch() % 2 != 0;  // odd: a context has changed options, and will undo that
     if (!ours && times_debug_only() != times_) {
         kept_ = true;
         times_ = times_debug_only();

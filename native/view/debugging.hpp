@@ -1,7 +1,7 @@
-// Debug output for some threads only. LLVM_DEBUG (llvm/Support/Debug.h) prints where
-// `DebugFlag && isCurrentDebugType(TYPE)`, at some ten thousand places. The flag stays LLVM's own: it is up, for the
-// whole process, while any thread is inside a context with `debug`. Who prints is decided where isCurrentDebugType
-// reads the list of types: the others are shown one on which nothing is that LLVM ever asks for.
+// Debug output per thread. LLVM_DEBUG (llvm/Support/Debug.h) prints if `DebugFlag && isCurrentDebugType(TYPE)`, at
+// about ten thousand places. The flag is not redirected: it is raised for the whole process while any thread is inside
+// a context with `debug`. The per-thread decision falls where isCurrentDebugType reads the list of types: threads that
+// must not print see a list with a single type that LLVM never asks for.
 #pragma once
 
 #include "image/option_layout.hpp"
@@ -17,32 +17,34 @@ class Debugging {
 public:
     struct Places {
         std::uintptr_t flag;        // llvm::DebugFlag
-        std::uintptr_t location;    // of the pointer to it, in the Option called debug
-        std::uintptr_t types;       // llvm::CurrentDebugType, which exists by now
-        std::uintptr_t debug_only;  // the Option that raises the flag as well
+        std::uintptr_t location;    // of the pointer to the flag, in the Option named debug
+        std::uintptr_t types;       // llvm::CurrentDebugType, already constructed
+        std::uintptr_t debug_only;  // of the Option named debug-only, which raises the flag too
         std::uint32_t flag_slot;
         std::uint32_t types_slot;
     };
-    // Lives as long as the process.
+    // Must live until the process ends.
     Debugging(unsigned image, const Places& places);
     Debugging(const Debugging&) = delete;
     Debugging& operator=(const Debugging&) = delete;
 
     std::uint32_t flag_slot() const noexcept { return places_.flag_slot; }
     std::uint32_t types_slot() const noexcept { return places_.types_slot; }
-    // The list of types for threads that print, for threads that do not, and for threads outside every context.
+    // The list of types for threads that print or do not print inside contexts, and for threads outside every context.
     void* types(bool prints) const noexcept;
     void* types_outside() noexcept { return &outside_; }
 
-    // The flag is up from the first to the last one. Meanwhile LLVM's parser writes to a copy of it.
+    // The flag is raised from the first `raise` to the last `lower`. During that time, LLVM's parser writes to a copy
+    // of it.
     void raise() noexcept;
     void lower() noexcept;
-    // Those of threads that live on in the child of a fork.
+    // Runs in the child of a fork: `count` is the number of raises by the surviving thread.
     void raised_by(std::size_t count) noexcept;
 
-    // Sees to it that threads outside contexts follow what was set process-wide meanwhile.
+    // Makes threads outside contexts follow what has been set process-wide.
     void follow() noexcept;
-    // With the lock held: where the flag is that is process-wide, whoever has raised LLVM's own.
+    // While the returned lock is held, `process_wide_flag` is the address of the flag's process-wide value, even while
+    // contexts have raised LLVM's flag.
     os::ForkSafeLock hold() const;
     const void* process_wide_flag() const noexcept { return count_ > 0 ? &kept_ : flag(); }
     bool is_flag(std::uintptr_t address) const noexcept { return address == places_.flag; }
@@ -58,16 +60,16 @@ private:
 
     Places places_;
     std::size_t count_ = 0;
-    bool kept_ = false;        // while it is up: what is process-wide
-    std::uint16_t times_ = 0;  // that debug-only had been given when it went up
+    bool kept_ = false;        // process-wide value while the flag is raised
+    std::uint16_t times_ = 0;  // occurrences of debug-only at the last check
     image::RawManagedStatic outside_;
 };
 
-// The image's, or null.
+// Returns the image's instance, or null.
 Debugging* debugging(unsigned image) noexcept;
-// If it is such a flag that is at the address: what is process-wide.
+// Returns the process-wide value if `address` is that of a debug flag; otherwise nullopt.
 std::optional<bool> process_wide_flag(std::uintptr_t address);
-// At the beginning of a call into LLVM: `follow`, where there may be need.
+// Runs at the beginning of a call into LLVM. Calls `follow` if the lists may be out of date.
 void follow_debugging() noexcept;
 
 }  // namespace optctx::view

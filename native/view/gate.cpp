@@ -12,11 +12,11 @@ enum class Phase { open, changing, in_force, undoing };
 
 struct State {
     std::atomic<std::size_t> inside{0};  // threads
-    std::atomic<bool> closed{false};     // somebody waits, or the phase is not `open`
+    std::atomic<bool> closed{false};     // a thread waits, or the phase is not `open`
     os::ForkSafeMutex mutex{os::Rank::gate};
     os::ForkSafeCondition moved;
     Phase phase = Phase::open;
-    std::string changes;      // in force, or being made
+    std::string changes;      // the changes in force, or being made
     std::size_t sharers = 0;  // threads that have closed the gate
     std::size_t waiting_closers = 0;
     std::uint64_t next_ticket = 0;
@@ -30,8 +30,8 @@ struct State {
 
 State& s = *new State;  // outlives every thread
 
-thread_local std::size_t depth = 0;   // of this thread inside contexts and compilations
-thread_local std::size_t closes = 0;  // of the gate by this thread
+thread_local std::size_t depth = 0;   // how deep this thread is inside contexts and compilations
+thread_local std::size_t closes = 0;  // how many times this thread has closed the gate
 
 [[noreturn]] void refuse(const std::string& wanted, const char* why) {
     throw GateError("cannot apply " + wanted + " process-wide: " + why + " (" + s.changes + ")");
@@ -51,7 +51,7 @@ bool try_enter() noexcept {
     }
     s.inside.fetch_sub(1);
     const std::lock_guard lock(s.mutex);
-    s.moved.notify_all();  // a closer may have seen us
+    s.moved.notify_all();  // a closer may have counted this thread
     return false;
 }
 

@@ -1,4 +1,4 @@
-// Who may be inside LLVM while options are changed for the whole process.
+// The gate: separates threads inside LLVM from threads that change options process-wide.
 #pragma once
 
 #include <cstddef>
@@ -7,41 +7,42 @@
 
 namespace optctx::view::gate {
 
-// Waiting could never end; what() says who holds the gate.
+// Waiting would deadlock. what() names the changes that hold the gate.
 struct GateError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Threads inside contexts or compilations keep the gate open, as many as like; a thread counts once, however deep
-// it is. A thread that changes options process-wide closes it: it waits until no other thread is inside, and
-// threads with the same changes share. First come, first served: whoever arrives after a waiting closer
-// waits behind it. A thread that is inside already, or has closed the gate itself, never waits to enter.
+// Threads inside contexts or compilations keep the gate open. Any number of them may; a thread counts once, at any
+// depth. A thread that changes options process-wide closes the gate: it waits until no other thread is inside. Threads
+// with the same changes share the closed gate. Waiting is first come, first served: a thread that arrives after a
+// waiting closer queues behind it. A thread that is already inside, or has closed the gate itself, never waits to
+// enter.
 
-// Enters if that needs no waiting.
+// Enters if no wait is needed.
 bool try_enter() noexcept;
-// Enters, waiting as long as it takes; hold nothing that a thread inside may be waiting for, such as the GIL.
+// Enters, waiting as long as necessary. The caller must not hold anything that a thread inside may need, such as the
+// GIL.
 void enter();
 void leave() noexcept;
 
-// Closes the gate for `changes`, a text that is the same for the same changes; may wait, as `enter` may. True if the
-// caller has to make the changes, and then to call `changed`. Throws GateError, with nothing changed, if this
-// thread has closed it for other changes, or if it is inside while another one waits to close.
+// Closes the gate for `changes`, a text that is equal for equal changes. May wait, like `enter`. Returns true if the
+// caller must make the changes and then call `changed`. Throws GateError, with nothing changed, if this thread has
+// closed the gate for other changes, or if it is inside while another thread waits to close.
 bool close(const std::string& changes);
-// Closes the gate if these very changes are in force, whoever may be waiting; never waits for what a thread inside
-// holds.
+// Closes the gate if these changes are already in force, ahead of any waiting thread. Never waits for threads inside.
 bool try_share(const std::string& changes) noexcept;
-// The changes are made, or with false: could not be made, and the gate is open again.
+// Reports that the changes were made. With `false` the changes failed, and the gate opens again.
 void changed(bool done);
-// True if the caller is the last one out: it has to undo the changes, and then to call `open`.
+// Returns true if the caller is the last sharer to leave. It must then undo the changes and call `open`.
 bool last_out();
 void open();
 
-// Threads that keep the gate open, and whether any has closed it or waits to.
+// The number of threads that keep the gate open, and whether a thread has closed it or waits to close it.
 std::size_t threads_inside() noexcept;
 bool is_closed() noexcept;
 
-// In the child of a fork, where only the calling thread lives on: nobody else is inside or waits. True if changes that
-// another thread made are still in force: the caller has to undo them, and then to call `open`.
+// Runs in the child of a fork, where only the calling thread survives: no other thread is inside or waits. Returns true
+// if changes made by another thread are still in force. The caller must then undo them and call `open`.
 bool only_this_thread_lives();
 
 }  // namespace optctx::view::gate

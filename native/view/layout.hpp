@@ -1,5 +1,5 @@
-// The words of a view, in this order: the storage of each region; what each reader loads; addresses that readers take;
-// and last, what the view belongs to.
+// The words of a view, in this order: the storage of each region, the word that each reader loads, the addresses that
+// readers take, and finally the view's owner and reads.
 #pragma once
 
 #include "os/os.hpp"
@@ -12,44 +12,45 @@
 
 namespace optctx::view {
 
-// The instructions of one function that refer to one region in one way. They have a word of their own, so that a thread
-// can be told of the first of them that runs (view/poison.hpp) and nobody else pays for that.
+// The instructions of one function that refer to one region in one way. Each reader has its own word, so that a thread
+// can detect the first of them that executes (view/poison.hpp) at no cost to other readers and threads.
 struct Reader {
     std::uint32_t slot;
-    std::size_t offset;  // of the address that is taken, in bytes from the start of the region
-    bool takes_address;  // loads an address, from where its word points, and uses it later
-    bool reads;          // otherwise it only writes
+    std::size_t offset;  // of the taken address, in bytes from the start of the region
+    bool takes_address;  // loads an address from where its word points, for later use
+    bool reads;          // false: only writes
 };
 
 class Context;
 
 class Layout {
 public:
-    // `reach`: bytes from the start of a region, or of an address of one, to the end of what readers read there.
+    // `reach`: maximum number of bytes from the start of a region, or from a taken address, to the end of what a reader
+    // reads there.
     Layout(std::size_t regions, std::vector<Reader> readers, std::size_t reach);
 
     const std::vector<Reader>& readers() const noexcept { return readers_; }
     std::size_t regions() const noexcept { return regions_; }
-    // Words of a view.
+    // The number of words in a view.
     std::size_t size() const noexcept { return regions_ + readers_.size() + addresses_ + 2; }
     void*& word_of(View view, std::size_t reader) const noexcept { return view[regions_ + reader]; }
-    // What that word leads to the storage by.
+    // Returns the value that leads the reader's word to the storage.
     void* target(View view, std::size_t reader) const noexcept;
-    // Fills the words of the readers according to those of the regions.
+    // Sets the readers' words from the regions' words.
     void spread(View view) const noexcept;
-    // Where nothing can be read: a word that holds this makes its reader fault.
+    // Unreadable memory. A reader whose word holds this address faults.
     void* nowhere() const noexcept { return nowhere_.data(); }
     bool is_nowhere(std::uintptr_t address) const noexcept { return address - nowhere_.address() < nowhere_.size(); }
-    // Sends readers that read there, unless all the marks that are given know them.
+    // Poisons the words of readers that read, except those that every given Reads already knows.
     void poison(View view, const Reads* one, const Reads* other) const noexcept;
-    // Null in views that show what is process-wide, and in views whose reads nobody wants to know.
+    // `owner` is null in views of process-wide values; `reads` is null in views whose reads are not watched.
     Context*& owner(View view) const noexcept { return reinterpret_cast<Context*&>(view[size() - 2]); }
     Reads*& reads(View view) const noexcept { return reinterpret_cast<Reads*&>(view[size() - 1]); }
 
 private:
     std::size_t regions_;
     std::vector<Reader> readers_;
-    std::vector<std::uint32_t> address_of_;  // reader -> index of its address, among those that are taken
+    std::vector<std::uint32_t> address_of_;  // reader -> index of its address among the taken addresses
     std::size_t addresses_ = 0;
     os::Mapping nowhere_;
 };

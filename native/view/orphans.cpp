@@ -9,7 +9,7 @@
 namespace optctx::view {
 namespace {
 
-// Both outlive every thread.
+// The mutex and the list outlive every thread.
 auto& orphan_mutex = *new os::ForkSafeMutex(os::Rank::orphans);
 auto& orphans = *new std::vector<void*>;
 std::atomic<bool> orphaned{false};

@@ -1,5 +1,5 @@
-// References that nothing holds any more, given up later by a thread that may: of scopes whose threads ended inside
-// them, and of bindings.
+// References without an owner, left by scopes whose threads ended inside them and by ended bindings. A thread that
+// holds the GIL drops them later.
 #pragma once
 
 #include <vector>

@@ -23,7 +23,7 @@ Overlay::Overlay(Space& space) : space_(space) {
         if (!region.scoped) continue;
         if (region.role == Role::option) {
             add(slot, head_at, head_size);
-            // The object goes on at the next word. With a variable, the value is there.
+            // The object continues at the next word. If the option has a variable, the value is there.
             if (region.variable == no_slot)
                 add(slot, region.value_offset, (value_size(region) + word - 1) / word * word);
         } else {
@@ -52,7 +52,7 @@ void Overlay::keep(Kept& kept) const noexcept {
     for (std::size_t i = 0; i < bytes_.size(); ++i) kept.bytes[i] = *bytes_[i].live;
 }
 
-// Most values are the same on both sides; pages that are not written stay shared with children of fork.
+// Writes only what differs: most values are equal, and unwritten pages stay shared with forked children.
 void Overlay::put(const Kept& kept) noexcept {
     for (std::size_t i = 0; i < words_.size(); ++i)
         if (*words_[i].live != kept.words[i]) *words_[i].live = kept.words[i];
@@ -63,7 +63,7 @@ void Overlay::put(const Kept& kept) noexcept {
 void Overlay::load(const std::vector<void*>& values) {
     const os::ForkSafeLock storage = space_.hold_storage();
     space_.cover();
-    keep(before_);  // and what it owns
+    keep(before_);  // with the shares that the values own
     const auto put_parts = [&values]<class T>(const std::vector<Part<T>>& parts) {
         for (const Part<T>& part : parts) {
             T value;
@@ -92,7 +92,7 @@ void Overlay::unload() noexcept {
 
 Kept Overlay::unload_and_keep() {
     const os::ForkSafeLock storage = space_.hold_storage();
-    Kept kept = before_;  // for its size
+    Kept kept = before_;  // copied for its size
     keep(kept);
     put(before_);
     space_.uncover();

@@ -1,4 +1,4 @@
-// A context's values in LLVM's own storage, and the way back.
+// Puts a context's values into LLVM's own storage, and restores it.
 #pragma once
 
 #include "view/space.hpp"
@@ -9,35 +9,36 @@
 
 namespace optctx::view {
 
-// What was in LLVM's storage, to be put there again: values, occurrence counts, and what LLVM wrote itself. Owns what
-// those own.
+// The contents of LLVM's storage, to be put back later: values, occurrence counts, and what LLVM itself wrote. Owns
+// whatever those values own.
 struct Kept {
     std::vector<std::uint64_t> words;
     std::vector<std::uint8_t> bytes;
 };
 
-// Only values, occurrence counts and positions are exchanged, never whole objects. Call with nobody inside LLVM.
+// Exchanges only values, occurrence counts and positions, never whole objects. Call with no thread inside LLVM.
 class Overlay {
 public:
     explicit Overlay(Space& space);
     Overlay(const Overlay&) = delete;
     Overlay& operator=(const Overlay&) = delete;
 
-    // Puts values (slot -> storage, which keeps what it owns) into LLVM's storage, or what was kept.
+    // Puts values into LLVM's storage: given as slot -> storage, which keeps its shares, or as kept by
+    // `unload_and_keep`.
     void load(const std::vector<void*>& values);
     void load(const Kept& kept);
-    // Puts back what was there before `load`, to the byte; whatever LLVM wrote meanwhile is gone.
+    // Restores LLVM's storage from before `load`, byte for byte. What LLVM wrote since is lost.
     void unload() noexcept;
-    // The same, but keeps it.
+    // Like `unload`, but keeps the values and what LLVM wrote.
     Kept unload_and_keep();
 
 private:
-    // Nearly all of it is in whole words, which are several times as fast as bytes.
+    // Most of the storage is exchanged in whole words, which is several times as fast as bytes.
     template <class T>
     struct Part {
         T* live;
         std::uint32_t slot;
-        std::uint32_t at;  // bytes from the start of the region
+        std::uint32_t at;  // offset from the start of the region, in bytes
     };
     void add(std::uint32_t slot, std::size_t at, std::size_t size);
     template <class T>
@@ -49,7 +50,7 @@ private:
     std::vector<Part<std::uint64_t>> words_;
     std::vector<Part<std::uint8_t>> bytes_;
     std::vector<std::uint32_t> owning_;  // slots whose values own something
-    Kept before_;                        // what was there before `load`
+    Kept before_;                        // contents of LLVM's storage before `load`
 };
 
 }  // namespace optctx::view

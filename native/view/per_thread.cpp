@@ -26,7 +26,8 @@ public:
         activate_or_dismiss(frame);
     }
 
-    // Whoever changes options process-wide may wait for what this thread holds: then nobody counts the frame.
+    // Never waits: a thread that changes options process-wide may itself wait for what this thread holds. In that case
+    // the frame is shown but not admitted.
     Carried carry(Frame& frame, const Frame*) override {
         if (frame.view != nullptr) {
             show_again(frame);
@@ -61,7 +62,7 @@ public:
 
     void after_fork_in_child(const Frame*) noexcept override {
         if (!gate::only_this_thread_lives()) return;
-        undo_process_wide();  // if the thread that closed the gate had come so far
+        undo_process_wide();  // if the thread that closed the gate had made its changes
         gate::open();
     }
 
@@ -92,7 +93,7 @@ private:
         gate::changed(true);
     }
 
-    // The other way round from what let it in.
+    // Reverses the admission.
     static void dismiss(const Context& context) noexcept {
         if (context.process_wide() == nullptr) {
             gate::leave();

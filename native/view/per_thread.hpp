@@ -1,5 +1,5 @@
-// The way of a process whose code is redirected: every thread reads storage of its own, and only options that cannot be
-// scoped are changed for all, under the gate.
+// The `thread` engine, for a process whose code is redirected: every thread reads its own storage. Only options that
+// cannot be scoped are changed for all threads, under the gate.
 #pragma once
 
 #include "view/way.hpp"
@@ -7,9 +7,10 @@
 namespace optctx::view {
 
 Way& per_thread() noexcept;
-// Has this thread read the values of the frame's context, without asking anybody; to be left as any frame.
+// Shows the frame's values to LLVM on this thread without counting the thread at the gate. Leave the frame like any
+// other.
 void activate(Frame& frame);
-// Makes `next` the way of this process at a moment when no other thread is inside; may wait for that.
+// Switches this process to the engine `next` while no other thread is inside. May wait.
 void hand_over(Way& next);
 
 }  // namespace optctx::view

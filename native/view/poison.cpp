@@ -12,7 +12,7 @@
 namespace optctx::view {
 namespace {
 
-// Read in a signal handler. Lives as long as the process.
+// Read in a signal handler. Lives until the process ends.
 struct Prepared {
     std::shared_ptr<const Layout> layout;
     std::vector<ReadingInstruction> instructions;  // by address

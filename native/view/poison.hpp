@@ -1,6 +1,6 @@
-// How a thread is told of the first instruction of each reader that runs: the reader's word leads nowhere
-// (Layout::poison). The fault is handled by marking the reader, and by giving the word, and the register that holds it
-// already, their true value. Later reads cost nothing, and neither do those of other threads.
+// Detects the first instruction of each reader that executes. The reader's word points to unreadable memory
+// (Layout::poison). The fault handler marks the reader and corrects both the word and the register that was loaded from
+// it. Later reads cost nothing, and reads by other threads are unaffected.
 #pragma once
 
 #include "os/signals.hpp"
@@ -13,25 +13,25 @@
 
 namespace optctx::view {
 
-// An instruction that goes where a reader's word leads.
+// An instruction that dereferences a reader's word.
 struct ReadingInstruction {
     std::uintptr_t address;
-    std::uint8_t base;  // the register that holds what the word held, 0 (rax) to 15 (r15)
+    std::uint8_t base;  // register loaded from the word, 0 (rax) to 15 (r15)
     std::uint32_t reader;
 };
 
-// Once for an image, before anything is poisoned; later calls change nothing.
+// Call once per image, before anything is poisoned. Later calls have no effect.
 void prepare_poison(unsigned image, std::shared_ptr<const Layout> layout, std::vector<ReadingInstruction> instructions);
 
-// Nobody would handle poison on this thread.
+// Poison would not be handled on this thread.
 struct UnwatchedError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Poison is handled while one of these lives, on every thread that passed `check`.
+// While a PoisonHandler lives, poison is handled on every thread that passed `check`.
 class PoisonHandler {
 public:
-    // Throws UnwatchedError if this thread blocks the signal, or where somebody else's handler comes first.
+    // Throws UnwatchedError if this thread blocks SIGSEGV, or if a handler of other code precedes this one.
     PoisonHandler();
     void check() const;
     PoisonHandler(const PoisonHandler&) = delete;
@@ -41,8 +41,8 @@ private:
     os::FirstHandler first_;
 };
 
-// Before this thread calls into LLVM: if its faults are not handled any more, because somebody put a handler over the
-// one here or the thread blocks the signal now, poison is taken away and what it was for is told so.
+// Runs before this thread calls into LLVM. If this thread's faults are no longer handled, because other code installed
+// a handler over this one or the thread now blocks SIGSEGV, unpoison its view and notify the recorder and the reads.
 void give_up_unhandled_poison() noexcept;
 
 }  // namespace optctx::view

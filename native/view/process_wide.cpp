@@ -17,9 +17,10 @@ using image::RawList;
 using image::RawOption;
 using image::RawSet;
 
-// Held while changes are made or undone, so a child of fork has all of a set or nothing. Both outlive every thread.
+// Held while changes are made or undone, so that the child of a fork has all changes of a set or none. Both objects
+// outlive every thread.
 auto& changing = *new os::ForkSafeMutex(os::Rank::changes);
-auto& in_force = *new std::shared_ptr<ProcessWide>;  // guarded by it
+auto& in_force = *new std::shared_ptr<ProcessWide>;  // guarded by `changing`
 std::atomic<std::uint64_t> epoch{0};
 
 constexpr std::size_t head_at = offsetof(RawOption, occurrences);
@@ -46,13 +47,13 @@ std::vector<std::string> debug_types(std::uintptr_t list) {
     if (list == 0) return types;
     const auto* vector = static_cast<const image::RawDebugType* const*>(
         reinterpret_cast<const image::RawManagedStatic*>(list)->object);  // begin, end, ...
-    if (vector == nullptr) return types;                                  // nobody has used it
+    if (vector == nullptr) return types;                                  // not constructed yet
     for (const image::RawDebugType* type = vector[0]; type != vector[1]; ++type)
         types.push_back(type->has_level ? std::string(type->name) + ":" + std::to_string(type->level) : type->name);
     return types;
 }
 
-// The shape that shadow.hpp works on; the size of an option on the heap is not known and not needed.
+// The Region for shadow.hpp. The size of a heap-allocated option is unknown and not needed.
 Region shape(const Change& change) {
     Region region{.live = change.option, .size = 0, .role = Role::option};
     region.kind = change.kind;
@@ -88,10 +89,10 @@ void ProcessWide::apply() {
         saved_.push_back({save(change.option + head_at, head_size),
                           save(change.option + change.value_offset, value_size(change.kind)),
                           save(change.variable, change.variable_size),
-                          save(change.state, change.state_size),  // size 0: there is none
+                          save(change.state, change.state_size),  // size 0: no such object
                           debug_types(change.debug_types)});
         clear_occurrences(option);
-        // What the old value owns stays with the saved bytes; LLVM starts from an empty one.
+        // The saved bytes keep what the old value owns; LLVM starts from an empty value.
         if (change.variable == 0) clear_value(shape(change), option);
         if (change.variable != 0 && change.kind == Kind::string) share_value(variable_shape(change), variable);
         try {
@@ -117,7 +118,7 @@ void undo_process_wide() noexcept {
     if (const std::shared_ptr<ProcessWide> changes = std::exchange(in_force, nullptr)) changes->undo();
 }
 
-// The flag goes up for types of debug output, too: for this set alone, as a context with `debug` raises it.
+// Debug output of single types needs the flag too. This set raises it, as a context with `debug` does.
 void ProcessWide::raise_flag() noexcept {
     if (Debugging* debugging = space_.debugging(); debugging != nullptr && debugs()) debugging->raise();
 }

@@ -10,11 +10,11 @@
 
 namespace optctx::view {
 
-// Marked by any number of threads, in signal handlers, too.
+// Any number of threads may mark readers, including in signal handlers.
 class Reads {
 public:
     explicit Reads(std::size_t readers) : marks_(readers) {}
-    // Of a context that has from another what it does not hide: reads of that count for both.
+    // For a context that inherits from another context: a read of a value that it does not hide counts for both.
     Reads(std::shared_ptr<Reads> from, std::vector<bool> hides)
         : marks_(hides.size()), from_(std::move(from)), hides_(std::move(hides)) {}
 
@@ -25,7 +25,7 @@ public:
     ~Reads() = default;
 
     bool has(std::size_t reader) const noexcept { return marks_[reader].load(std::memory_order_relaxed) != 0; }
-    // True if marking it would change nothing.
+    // True if marking this reader would change nothing.
     bool knows(std::size_t reader) const noexcept {
         return (has(reader) || lost()) && (from_ == nullptr || hides_[reader] || from_->knows(reader));
     }
@@ -37,7 +37,7 @@ public:
         for (auto& mark : marks_) mark.store(0, std::memory_order_relaxed);
         lost_.value.store(false, std::memory_order_relaxed);
     }
-    // From now on some reads are not marked; nobody has to wait for any until `clear`.
+    // Some reads may go unmarked from now on, so no reader needs to be poisoned until `clear`.
     void lose() noexcept {
         lost_.value.store(true, std::memory_order_relaxed);
         if (from_ != nullptr) from_->lose();

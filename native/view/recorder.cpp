@@ -10,7 +10,7 @@ namespace {
 
 std::atomic<std::size_t> active{0};
 
-// The recorders of a thread. One that ends with its thread has nobody to give to.
+// The recorders of a thread. One that ends with its thread adds its reads to no enclosing recorder.
 struct Recorders {
     std::vector<std::shared_ptr<Recorder>> started;
     ~Recorders() {

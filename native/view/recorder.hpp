@@ -1,4 +1,4 @@
-// What LLVM reads on one thread, from start to stop.
+// Records what LLVM reads on one thread, from start to stop.
 #pragma once
 
 #include "view/abandoned.hpp"
@@ -13,24 +13,25 @@
 
 namespace optctx::view {
 
-// Under one context; null: outside every scope.
+// The reads under one context; null stands for reads outside every scope.
 struct SeenReads {
     std::shared_ptr<Context> context;
     Reads reads;
 };
 
-// LLVM reads through words of the recorder's own, which are poisoned. Recorders nest.
+// LLVM reads through the recorder's own poisoned words. Recorders nest.
 class Recorder final : public Substitute, public std::enable_shared_from_this<Recorder> {
 public:
-    // Begins on this thread, once. Throws UnwatchedError where its faults cannot be handled, with nothing changed.
+    // Starts recording on this thread; call once. Throws UnwatchedError, with nothing changed, if this thread's faults
+    // cannot be handled.
     void start(Ticket ticket);
-    // Ends it, and gives what was read to the one that it is in, if any. Throws ScopeError unless it is the innermost
-    // one of this thread. `seen` stays as it is then.
+    // Stops recording and adds the reads to the enclosing recorder, if any. Throws ScopeError unless this is the
+    // innermost recorder of this thread. `seen` does not change afterwards.
     void stop();
     const std::vector<std::unique_ptr<SeenReads>>& seen() const noexcept { return seen_; }
-    // On its own thread, before its end: takes over what those inside it have seen so far.
+    // Adds what the recorders nested in this one have seen so far. Call on the recording thread, before `stop`.
     void gather() noexcept;
-    // False if there was no memory for some of it.
+    // False if memory ran out for some of the reads.
     bool complete() const noexcept { return complete_; }
 
     View instead_of(View view) noexcept override;
@@ -39,12 +40,12 @@ public:
     }
 
     explicit Recorder(const Space& space);
-    // The block of this thread with the ticket is gone, and did not stop its recorder: stops it, as soon as it is the
-    // innermost one.
+    // The block with this ticket, on this thread, is gone without stopping its recorder. Stops the recorder as soon as
+    // it is the innermost one.
     static void abandon(Ticket ticket) noexcept;
 
     void lose() noexcept override { lost_ = true; }
-    // True if somebody took the faults of this thread over, so that reads after that were not seen.
+    // True if other code took over this thread's faults, so that later reads were not seen.
     bool lost() const noexcept { return lost_; }
 
 private:
@@ -57,18 +58,18 @@ private:
     std::optional<PoisonHandler> handler_;
     std::vector<void*> words_;
     std::vector<std::unique_ptr<SeenReads>> seen_;
-    SeenReads* now_ = nullptr;  // null if there was no memory for it
+    SeenReads* now_ = nullptr;  // null if memory ran out
     bool complete_ = true;
     bool lost_ = false;
     Ticket ticket_{};
     bool abandoned_ = false;
 };
 
-// Over all threads.
+// The number of recorders on all threads.
 std::size_t active_recorders() noexcept;
-// Ends those of this thread, which nobody will end.
+// Stops the recorders of this thread; their blocks will not stop them.
 void drop_recorders() noexcept;
-// In a child of fork, where only this thread lives on.
+// Runs in the child of a fork, where only this thread survives.
 void count_recorders_again() noexcept;
 
 }  // namespace optctx::view

@@ -28,18 +28,18 @@ enum class Kind : std::uint8_t {
 
 enum class Role : std::uint8_t {
     option,    // a cl::Option object
-    variable,  // what a cl::location points at
-    state,     // other storage of LLVM's: what option values are copied into, tables of pointers to options
-    runtime,   // what LLVM reports through: the stream behind llvm::errs(), the fatal error handler
-    decision,  // what LLVM asks whether a thread prints debug output (view/debugging.hpp)
+    variable,  // target of a cl::location
+    state,     // other storage of LLVM: copies of option values, tables of pointers to options
+    runtime,   // objects through which LLVM reports: the stream behind llvm::errs(), the fatal error handler
+    decision,  // decides whether a thread prints debug output (view/debugging.hpp)
 };
 
-// What a byte copy of the value shares with the original, and so must be kept alive for the copy.
+// What a byte copy of the value shares with the original. The shared object must stay alive as long as the copy.
 enum class Ownership : std::uint8_t { none, string, list, list_of_strings, shared_pointer, set };
 
 inline constexpr std::uint32_t no_slot = 0xFFFFFFFF;
 
-// A pointer inside a region, to `offset` bytes into the storage of another.
+// A pointer in a region, to `offset` bytes into the storage of another region.
 struct Pointer {
     std::size_t at;
     std::uint32_t slot;
@@ -53,15 +53,15 @@ struct Region {
     Kind kind = Kind::other;
     Ownership ownership = Ownership::none;
     std::uint32_t variable = no_slot;     // of an option with external storage: the slot of its variable
-    std::size_t value_offset = 0;         // of an option: where its value (or its cl::location) is
-    bool scoped = false;                  // has storage of its own in a context; otherwise LLVM's global shows
+    std::size_t value_offset = 0;         // of an option: offset of its value, or of its cl::location
+    bool scoped = false;                  // a context has storage of its own; otherwise it shows LLVM's global
     bool written = false;                 // LLVM may write it: every activation gets a fresh copy
-    bool escapes = false;                 // LLVM takes its address: copies must live for ever
-    bool shared = false;                  // every thread goes on reading LLVM's own (view/debugging.hpp)
-    bool has_default = false;             // Option::setDefault gives what was registered
-    std::size_t initial_at = 0;           // of state: from this byte on a context starts with ...
-    std::vector<std::uint8_t> initial{};  // ... these bytes, whatever LLVM has put there since
-    std::vector<Pointer> pointers{};      // of state: pointers to options, which lead to this thread's own
+    bool escapes = false;                 // LLVM takes its address: copies must never be freed
+    bool shared = false;                  // every thread keeps reading LLVM's own storage (view/debugging.hpp)
+    bool has_default = false;             // Option::setDefault restores the registered value
+    std::size_t initial_at = 0;           // of state: in a context, from this offset on ...
+    std::vector<std::uint8_t> initial{};  // ... these bytes replace LLVM's current ones
+    std::vector<Pointer> pointers{};      // of state: pointers to options, redirected to this thread's copies
 };
 
 }  // namespace optctx::view

@@ -18,18 +18,18 @@ namespace {
 
 enum class Reason { scope, call, borrowed };
 
-// A frame of this thread, and why it is there.
+// A frame of this thread, and why it is on the stack.
 struct Level {
     Frame frame;
     Reason reason;
     Entry entry;
-    Mark shown;            // while it is the last one
-    Mark previous;         // shown before
-    std::size_t call = 0;  // which of the calls under way
+    Mark shown;            // the mark shown while this level is last
+    Mark previous;         // the mark shown before
+    std::size_t call = 0;  // number of the call that this level belongs to
     bool abandoned = false;
 
     bool is_scope(Mark mark) const noexcept { return reason == Reason::scope && entry.mark == mark; }
-    // Of a context, and not only another frame's values once more.
+    // True if this level entered a context, rather than repeating another frame's values.
     bool counts() const noexcept { return reason != Reason::call || !frame.activation.empty() || frame.group; }
 };
 
@@ -41,18 +41,19 @@ std::atomic<bool> ending{false};
 std::atomic<bool> follows{false};
 struct Stack {
     Levels levels;
-    // While switches are followed: what the running task was inside of elsewhere. LLVM sees its values at once, but
-    // nobody counts it: a thread may idle inside a copy for as long as it lives. Calls have a level of their own. There
-    // is no view where reads are to be marked, which is for calls alone.
+    // While switches are followed: the scope that the running task entered on another thread. LLVM sees its values at
+    // once, but the gate does not count the thread, which may idle inside a copied contextvars.Context for the rest of
+    // its life. Calls get a level of their own. If the context's reads are to be marked, there is no view: only calls
+    // mark reads.
     std::optional<Level> carried;
     Mark shown = nullptr;
-    std::size_t calls = 0;    // into LLVM, under way
-    std::size_t bridged = 0;  // of these, with a level
+    std::size_t calls = 0;    // into LLVM, in progress
+    std::size_t bridged = 0;  // the number of these calls with a level of their own
     std::size_t abandoned = 0;
 
-    // A thread that ends inside scopes leaves them, innermost first. Not where the process ends with it: LLVM's own
-    // objects are about to go, and nobody who waits may be let in any more. But their destructors must not read through
-    // the views that go with this.
+    // A thread that ends inside scopes leaves them, innermost first. It does not if the process is ending: LLVM's own
+    // objects are about to be destroyed, and no waiting thread may be admitted any more. But their destructors must not
+    // read through the views that are destroyed with this stack.
     ~Stack() {
         if (ending.load()) {
             for (unsigned image = 0; image < max_images; ++image) set_current_view(image, identity_view(image));
@@ -69,7 +70,7 @@ struct Stack {
 
     const Frame* innermost() const noexcept { return levels.empty() ? nullptr : &levels.back().frame; }
 
-    // The frame was let in. If this throws it has been left again.
+    // The frame has been admitted. If `push` throws, it has left the frame again.
     void push(Frame&& frame, Reason reason, Entry entry, Mark shows) {
         try {
             if (levels.size() == levels.capacity()) levels.reserve(2 * levels.size() + 4);
@@ -82,7 +83,7 @@ struct Stack {
         if (levels.back().counts()) active.fetch_add(1, std::memory_order_relaxed);
     }
 
-    // Takes a level out; what it shows is not shown any more.
+    // Removes a level; what it showed is no longer shown.
     Entry take(Levels::iterator at) noexcept {
         if (at->counts()) active.fetch_sub(1, std::memory_order_relaxed);
         if (at->abandoned) --abandoned;
@@ -107,12 +108,12 @@ struct Stack {
         return entry;
     }
 
-    // The scope of a mark, or the end.
+    // Returns the scope of a mark, or levels.end().
     Levels::iterator find(Mark mark) noexcept {
         return std::find_if(levels.begin(), levels.end(), [mark](const Level& level) { return level.is_scope(mark); });
     }
 
-    // Whether it can be left now. Where switches are followed any level can, unless LLVM is at work inside.
+    // Whether the level can be left now. While switches are followed, any level can, unless LLVM works inside it.
     bool is_free(Levels::iterator at) noexcept {
         if (!follows_switches()) return std::next(at) == levels.end();
         const Mark mark = at->entry.mark;
@@ -138,7 +139,7 @@ struct Stack {
         return own(*at) && is_free(at) ? at : levels.end();
     }
 
-    // What LLVM sees. Where tasks are switched that need not be the last level.
+    // Returns what LLVM sees. While switches are followed, that need not be the last level.
     const Level* seen(unsigned image) const noexcept {
         const bool any = follows_switches();
         const auto at = std::find_if(levels.rbegin(), levels.rend(), [&](const Level& level) {
@@ -164,20 +165,20 @@ struct Stack {
         Level level = *std::exchange(carried, std::nullopt);
         if (level.frame.view == nullptr) return level.entry;
         way().leave(level.frame, nullptr, nullptr);
-        way().show(level.frame.image, nullptr);  // what was shown before may be gone
+        way().show(level.frame.image, nullptr);  // the frame shown before may be gone
         return level.entry;
     }
 };
 
 thread_local Stack stack;
 
-// Compilations of this thread, which end the way they began.
+// Compilations of this thread. They end under the engine that they began under.
 thread_local Way* compiling = nullptr;
 thread_local std::size_t compilations = 0;
 
 Way& way_of_compilations() noexcept { return compilations > 0 ? *compiling : way(); }
 
-// False if the way of this process changed meanwhile.
+// False if the engine changed during the wait.
 bool began(Way& begun) noexcept {
     if (compilations == 0 && &begun != &way()) {
         begun.end_compilation(stack.innermost());
@@ -188,7 +189,8 @@ bool began(Way& begun) noexcept {
     return true;
 }
 
-// Only this thread's contexts keep LLVM's flag for debug output up, and what they have put in force.
+// Runs in the child of a fork: only this thread's contexts, and the process-wide changes in force, keep LLVM's debug
+// flag raised.
 void raise_flags_again() {
     for (unsigned image = 0; image < max_images; ++image) {
         const auto raises = [image](const Level& level) {
@@ -210,7 +212,7 @@ std::size_t activations_of(const Context& context) noexcept {
            (stack.carried && has(*stack.carried) ? 1 : 0);
 }
 
-// In the child of a fork only this thread lives on: what is counted over all threads becomes what it has.
+// Only this thread survives in the child of a fork: counts over all threads become this thread's.
 void count_again() noexcept {
     const auto counted =
         std::count_if(stack.levels.begin(), stack.levels.end(), [](const Level& level) { return level.counts(); });
@@ -241,7 +243,7 @@ Frame frame_of(const std::shared_ptr<Context>& context) {
 
 std::optional<Frame> frame_here(Mark mark) {
     if (mark == nullptr) {
-        // What is shown was entered here, so there is a level to take the image from.
+        // LLVM's own values, unless a scope was entered here: take the image from the last level.
         const unsigned image = stack.levels.empty() ? 0 : stack.levels.back().frame.image;
         return Frame{.context = nullptr, .image = image, .view = identity_view(image)};
     }
@@ -276,7 +278,7 @@ bool wrote(unsigned image) noexcept {
     const Level* seen = stack.seen(image);
     if (seen == nullptr || !seen->frame.activation.empty())
         return seen != nullptr && seen->frame.activation.front().activation->written();
-    // A call shows the values of a scope further out once more.
+    // A call repeats the values of an enclosing scope.
     for (const Level& level : stack.levels)
         if (level.frame.view == seen->frame.view && !level.frame.activation.empty())
             return level.frame.activation.front().activation->written();
@@ -338,7 +340,7 @@ void enter_for_call(Frame&& frame, Entry entry) {
 }
 
 Mark end_call() noexcept {
-    if (stack.calls == 0) return nullptr;  // began before anybody counted
+    if (stack.calls == 0) return nullptr;  // the call began before calls were counted
     const std::size_t call = stack.calls--;
     if (stack.bridged == 0) return nullptr;
     auto& levels = stack.levels;

@@ -15,9 +15,10 @@ using image::OwnSet;
 using image::RawSet;
 using image::RawSetNode;
 
-constexpr int attempts = 1000;  // LLVM is through with a change in some microseconds
+constexpr int attempts = 1000;  // LLVM finishes a change within microseconds
 
-// Appends the elements below `node`, at most `limit`. `load` copies a node; false if it cannot, or if there are more.
+// Appends the elements below `node`, at most `limit`. `load` copies a node. Returns false if `load` fails or if there
+// are not exactly `limit` elements.
 template <class Load>
 bool walk(const RawSetNode* node, std::size_t limit, Load load, std::vector<std::int32_t>& elements) {
     std::vector<RawSetNode> above;

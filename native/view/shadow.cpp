@@ -26,7 +26,7 @@ RawCowHeader* cow_header(std::uintptr_t characters) {
     return reinterpret_cast<RawCowHeader*>(characters - sizeof(RawCowHeader));
 }
 
-// One more owner of a copy-on-write string. The empty string is a static that nobody counts.
+// Adds an owner of a copy-on-write string. The empty string is a static object without a reference count.
 void share_string(std::uintptr_t characters) {
     RawCowHeader* header = cow_header(characters);
     if (header->capacity != 0) std::atomic_ref(header->references).fetch_add(1, std::memory_order_relaxed);
@@ -36,7 +36,7 @@ void release_string(std::uintptr_t characters) {
     RawCowHeader* header = cow_header(characters);
     if (header->capacity == 0) return;
     const std::atomic_ref references(header->references);
-    // The last owner stays counted.
+    // Never release the last share.
     if (references.fetch_sub(1, std::memory_order_relaxed) <= 0) references.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -81,7 +81,7 @@ std::vector<std::int32_t> set_of(const std::uint8_t* value) {
     return elements_of(*reinterpret_cast<const RawSet*>(value));
 }
 
-// Bytes that hold the value and nothing else, for types that own nothing.
+// The size in bytes of a value that owns nothing.
 std::size_t plain_size(const Region& region) {
     if (region.role != Role::option) return region.size;
     switch (region.kind) {
@@ -99,16 +99,16 @@ std::size_t plain_size(const Region& region) {
     }
 }
 
-// The addresses of its own storage that an option keeps, moved to a copy of it. Only words that LLVM declares as
-// pointers are looked at: a number may happen to be such an address, and so may what malloc left in the padding behind a
-// bool of an option on the heap.
+// The addresses of its own storage that an option holds, relocated to a copy of it. Examines only words that LLVM
+// declares as pointers: a number may equal such an address by chance, and so may the bytes that malloc left in the
+// padding after a bool, in an option on the heap.
 class OwnAddresses {
 public:
     OwnAddresses(const Region& region, const void* from, void* to)
         : region_(region), origin_(reinterpret_cast<std::uintptr_t>(from)), copy_(static_cast<std::uint8_t*>(to)) {}
 
     void move() const {
-        // Inline elements of the categories and of the subcommands. No numbers are there but those of elements.
+        // Inline elements of the categories and the subcommands. This range holds no numbers except the vectors' sizes.
         for (std::size_t at = offsetof(RawOption, categories); at < region_.value_offset; at += word)
             if (target(at) < region_.value_offset) move(at);
         switch (region_.kind) {
@@ -123,7 +123,7 @@ public:
                 move_parser(region_.value_offset + word);
                 return;
             default:
-                return;  // a parser that keeps nothing
+                return;  // a parser without state
         }
     }
 
@@ -137,15 +137,15 @@ private:
         std::memcpy(copy_ + at, &moved, sizeof moved);
     }
 
-    // An empty tree points back at its header.
+    // The links of an empty tree point back at its header.
     void move_header() const {
         for (const std::size_t link : {offsetof(RawSet, smallest), offsetof(RawSet, largest)})
             if (target(region_.value_offset + link) == region_.value_offset + offsetof(RawSet, color))
                 move(region_.value_offset + link);
     }
 
-    // llvm::cl::generic_parser_base: the option that it belongs to; then, where there are no more values than eight,
-    // the inline elements of a SmallVector.
+    // llvm::cl::generic_parser_base holds the option that owns it, followed by the inline elements of a SmallVector if
+    // there are at most eight values.
     void move_parser(std::size_t from) const {
         for (std::size_t at = from; at + 2 * word <= region_.size; at += word) {
             if (target(at) != 0) continue;
@@ -216,7 +216,7 @@ void release_value(const Region& region, void* object) {
         case Ownership::shared_pointer:
             if (const std::uintptr_t control = load_word(value + 8)) {
                 const std::atomic_ref uses(*reinterpret_cast<std::int32_t*>(control + 8));
-                if (uses.fetch_sub(1) <= 1) uses.fetch_add(1);  // the last owner stays counted
+                if (uses.fetch_sub(1) <= 1) uses.fetch_add(1);  // never release the last share
             }
             return;
         case Ownership::set:
@@ -280,7 +280,7 @@ bool same_occurrences(const void* a, const void* b) {
 bool same_state(const Region& region, const void* a, const void* b) {
     if (region.role == Role::option) {
         if (!same_occurrences(a, b)) return false;
-        if (region.variable != no_slot) return true;  // its value is in the variable
+        if (region.variable != no_slot) return true;  // the variable holds its value
     }
     const std::uint8_t* left = value_of(region, a);
     const std::uint8_t* right = value_of(region, b);
@@ -303,7 +303,7 @@ void append_state(const Region& region, const void* object, std::string& text) {
         const auto* raw = static_cast<const RawOption*>(object);
         append_bytes(&raw->occurrences, sizeof raw->occurrences, text);
         append_bytes(&raw->position, sizeof raw->position, text);
-        if (region.variable != no_slot) return;  // its value is in the variable
+        if (region.variable != no_slot) return;  // the variable holds its value
     }
     const std::uint8_t* value = value_of(region, object);
     switch (region.ownership) {

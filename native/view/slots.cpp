@@ -10,7 +10,7 @@ namespace {
 
 void* identity[max_images][max_words];
 
-// initial-exec: a constant offset from fs, which is what the trampolines have built in.
+// initial-exec: the trampolines have the constant offset from fs built in.
 __attribute__((tls_model("initial-exec"))) constinit thread_local View current[max_images] = {
     identity[0], identity[1], identity[2], identity[3], identity[4], identity[5], identity[6], identity[7]};
 static_assert(max_images == 8, "one initialiser for each image");

@@ -15,7 +15,7 @@ using image::RawOption;
 using image::RawSet;
 using image::RawStringRef;
 
-// The variable of an external option is a block of its own; the copied option has to point at it.
+// The variable of an external option is a separate block; makes the copied option point at it.
 void point_at_variable(const Region& option, void* object, void* variable) {
     std::memcpy(static_cast<std::uint8_t*>(object) + option.value_offset, &variable, sizeof variable);
 }
@@ -142,7 +142,7 @@ void Space::give_copies(std::unique_ptr<Block> block) noexcept {
     pool_.push_back(std::move(block));
 }
 
-// A copy of the option as it is process-wide now; the variable, if there is one, comes last. Call with the storage
+// Copies the option with its current process-wide value; the variable, if any, comes last. Call with the storage lock
 // held.
 Setting Space::clone_process_wide(std::uint32_t slot) const {
     const Region& region = regions_[slot];
@@ -171,7 +171,7 @@ Setting Space::parse(std::uint32_t slot, const std::string& name,
         throw std::runtime_error("the option in slot " + std::to_string(slot) + " has no storage of its own");
     const std::lock_guard lock(parse_mutex_);
     if (!region.escapes && region.ownership == Ownership::none) return parse_locked(slot, name, values);
-    // LLVM may keep an address into this storage after the scope: one copy for each value, kept for ever.
+    // LLVM may keep an address into this storage after the scope: make one copy for each value, and never free it.
     const Occurrences key{slot, name, values};
     const auto found = kept_.find(key);
     if (found != kept_.end()) return found->second;
@@ -214,7 +214,7 @@ void Space::give_occurrences(void* option, const std::string& name,
         const RawStringRef text = value ? RawStringRef{value->data(), value->size()} : RawStringRef{nullptr, 0};
         try {
             const bool refused = add_occurrence(option, position++, {name.data(), name.size()}, text, false);
-            // Some parsers only complain (x86-align-branch): what LLVM calls invalid is not taken.
+            // Some parsers only print a message (x86-align-branch). A value with a message is refused, too.
             if (refused || !capture->text().empty()) throw ParseError(capture->text());
         } catch (const FatalError& fatal) {
             throw ParseError(fatal.what());
@@ -232,7 +232,8 @@ bool Space::drifted(std::uint32_t slot, void* const* reference) const {
     return differs(slot) || (region.variable != no_slot && differs(region.variable));
 }
 
-// What the set of an option holds process-wide. LLVM writes to it wherever it compiles, on other threads too.
+// Returns the elements that an option's set holds process-wide. LLVM writes to it wherever it compiles, also on other
+// threads.
 std::vector<std::int32_t> Space::process_wide_set(std::uint32_t slot) const {
     const auto* value = value_of(regions_[slot], process_wide(slot));
     if (covered_) return elements_of(*reinterpret_cast<const RawSet*>(value));
@@ -245,7 +246,7 @@ std::shared_ptr<const Setting> Space::drift() {
     return last_drift_;
 }
 
-// Brings the last drift, and the view of it, up to now.
+// Updates the last drift and its view.
 void Space::find_drift() {
     const LiveView comparing;
     const auto flag = debugging_ == nullptr ? os::ForkSafeLock() : debugging_->hold();
@@ -261,7 +262,7 @@ void Space::find_drift() {
             drift->push_back(std::move(patch));
         }
     }
-    // An address in an older drift may have escaped into LLVM: its blocks are kept for ever.
+    // An address in an older drift may have escaped into LLVM, so its blocks are never freed.
     for (const Patch& patch : *drift)
         if (regions_[patch.slot].escapes || regions_[patch.slot].ownership != Ownership::none)
             default_blocks_.push_back(patch.block);
@@ -278,10 +279,10 @@ void Space::cover() {
 
 void Space::uncover() noexcept { covered_ = false; }
 
-// Where the process-wide value of a region is: in LLVM's own storage, or in a copy while that holds another.
+// Returns the process-wide value of a region: in LLVM's own storage or, while that is covered, in a copy.
 const void* Space::process_wide(std::uint32_t slot) const noexcept { return covered_ ? last_view_[slot] : live(slot); }
 
-// LLVM's own storage of a region, or what stands for it.
+// Returns LLVM's own storage of a region, or what stands in for it.
 const void* Space::live(std::uint32_t slot) const noexcept {
     if (debugging_ != nullptr && slot == debugging_->flag_slot()) return debugging_->process_wide_flag();
     return reinterpret_cast<const void*>(regions_[slot].live);

@@ -1,4 +1,4 @@
-// The regions of one image and what was registered for each: where every context starts.
+// The regions of one image and their registered values, from which every context starts.
 #pragma once
 
 #include "os/fork_locks.hpp"
@@ -21,7 +21,7 @@
 
 namespace optctx::view {
 
-// LLVM's parser refused a value; what() holds its words.
+// LLVM's parser refused a value; what() is LLVM's message.
 struct ParseError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -30,33 +30,33 @@ struct Patch {
     std::uint32_t slot;
     std::shared_ptr<Block> block;
 };
-// The storage that gives one option one value: the option object and, with external storage, its variable.
+// The storage that gives one option a value: the option object and, if its storage is external, its variable.
 using Setting = std::vector<Patch>;
 
-// LLVM's own functions that work on options, and what they complain to.
+// LLVM's own functions that work on options, and the reporter that captures their messages.
 struct LlvmCalls {
     std::uintptr_t add_occurrence = 0;  // Option::addOccurrence(unsigned, StringRef, StringRef, bool)
     std::unique_ptr<Reporter> reporter;
 };
 
-// What LLVM's own storage is aligned to, at most, in bytes.
+// LLVM's own storage is aligned to at most 16 bytes.
 constexpr std::size_t padded(std::size_t size) { return (size + 15) / 16 * 16; }
 
 // In the storage of the regions that every activation copies: a string that LLVM may assign to.
 struct OwningWord {
     std::uint32_t slot;
     std::size_t object_at;  // bytes from the start of the storage
-    std::size_t at;         // of the word that owns
-    std::size_t index;      // of that word among the hot words
+    std::size_t at;         // of the word that owns the string
+    std::size_t index;      // of that word in hot_words()
 };
 
-// Likewise: a std::set that LLVM may add to, or replace.
+// In the same storage: a std::set that LLVM may add to, or replace.
 struct CopiedSet {
     std::uint32_t slot;
     std::size_t object_at;  // bytes from the start of the storage
 };
 
-// Likewise: a pointer to `offset` bytes into the storage of another region.
+// In the same storage: a pointer to `offset` bytes into the storage of another region.
 struct CopiedPointer {
     std::size_t at;
     std::uint32_t slot;
@@ -67,7 +67,7 @@ class Overlay;
 
 class Space {
 public:
-    // With a layout, threads read regions through views; without, all of them read LLVM's own storage.
+    // With a layout, threads read regions through views. Without one, all threads read LLVM's own storage.
     Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls,
           std::shared_ptr<const Layout> layout);
     Space(const Space&) = delete;
@@ -76,45 +76,46 @@ public:
 
     unsigned image() const noexcept { return image_; }
     const std::vector<Region>& regions() const noexcept { return regions_; }
-    // Null where nothing is redirected.
+    // Null if nothing is redirected.
     const std::shared_ptr<const Layout>& layout() const noexcept { return layout_; }
-    // Slots whose regions every activation copies, because LLVM writes them or takes their address, and what
-    // those copies take together, in bytes.
+    // The slots of the regions that every activation copies, because LLVM writes them or takes their address; and the
+    // total size of those copies in bytes.
     const std::vector<std::uint32_t>& copied() const noexcept { return copied_; }
     std::size_t copied_bytes() const noexcept { return copied_bytes_; }
-    // Where LLVM's writes go in those copies, in bytes from their start: values and occurrence counts.
+    // The words of the copies that LLVM writes (values and occurrence counts), as byte offsets from the start of the
+    // copies.
     const std::vector<std::uint32_t>& hot_words() const noexcept { return hot_words_; }
-    // Of these, by index, those of options and their variables.
+    // The indexes into hot_words() of the words that belong to options and their variables.
     const std::vector<std::uint32_t>& option_words() const noexcept { return option_words_; }
     const std::vector<OwningWord>& owning_words() const noexcept { return owning_words_; }
     const std::vector<CopiedSet>& copied_sets() const noexcept { return copied_sets_; }
     const std::vector<CopiedPointer>& copied_pointers() const noexcept { return copied_pointers_; }
-    // Storage for such copies. Given back it is used again, never freed: LLVM may have kept an address into it.
+    // Storage for such copies. Returned storage is reused but never freed: LLVM may have kept an address into it.
     std::unique_ptr<Block> take_copies();
     void give_copies(std::unique_ptr<Block> block) noexcept;
-    // A view of what was registered; regions that are not scoped show LLVM's globals.
+    // The view of the registered values. Regions that are not scoped show LLVM's globals.
     void* const* defaults() const noexcept { return defaults_.data(); }
 
-    // Gives the values, one after another, to LLVM's own parser for the option in `slot`, as occurrences
-    // under `name`; nullopt is a flag without a value. LLVM's globals are not touched and nothing is
-    // printed. Throws ParseError.
+    // Gives the values in turn to LLVM's own parser for the option in `slot`, as occurrences under `name`; nullopt is a
+    // flag without a value. Does not touch LLVM's globals and prints nothing. Throws ParseError.
     Setting parse(std::uint32_t slot, const std::string& name, const std::vector<std::optional<std::string>>& values);
 
-    // The same for LLVM's own object at `option`: reaches the whole process. Throws ParseError half-way.
+    // Like `parse`, for LLVM's own object at `option`: affects the whole process. If it throws ParseError, the values
+    // before the refused one remain set.
     void add_occurrences(void* option, const std::string& name, const std::vector<std::optional<std::string>>& values);
 
-    // What is different, process-wide and at this moment, from what was registered. The same object comes
-    // back as long as nothing changes.
+    // Returns what currently differs, process-wide, from what was registered. Returns the same object until something
+    // changes.
     std::shared_ptr<const Setting> drift();
 
-    // Gives contexts debug output of their own (view/debugging.hpp). Before anything is redirected.
+    // Gives contexts debug output of their own (view/debugging.hpp). Call before anything is redirected.
     void scope_debugging(const Debugging::Places& places);
     Debugging* debugging() const noexcept { return debugging_.get(); }
 
-    // Of a space that is not redirected; made when first asked for, with nobody inside LLVM.
+    // Only for a space that is not redirected. Constructed on first use, with no thread inside LLVM.
     Overlay& overlay();
-    // Guards LLVM's own storage where a context's values are put into it (view/overlay.hpp). From `cover` to
-    // `uncover`, both called with it held, what was there before counts as process-wide.
+    // Guards LLVM's own storage while a context's values are put into it (view/overlay.hpp). From `cover` to `uncover`,
+    // both called with the lock held, the contents before `cover` count as process-wide.
     os::ForkSafeLock hold_storage();
     void cover();
     void uncover() noexcept;
@@ -137,7 +138,7 @@ private:
     std::vector<Region> regions_;
     LlvmCalls calls_;
     std::shared_ptr<const Layout> layout_;
-    std::vector<std::uint32_t> options_;  // scoped option slots
+    std::vector<std::uint32_t> options_;  // slots of scoped options
     std::vector<std::uint32_t> copied_;
     std::size_t copied_bytes_ = 0;
     std::vector<std::uint32_t> hot_words_;
@@ -153,7 +154,7 @@ private:
 
     os::ForkSafeMutex parse_mutex_{os::Rank::parsing};
     using Occurrences = std::tuple<std::uint32_t, std::string, std::vector<std::optional<std::string>>>;
-    std::map<Occurrences, Setting> kept_;  // settings that must live for ever
+    std::map<Occurrences, Setting> kept_;  // settings that must never be freed
 
     os::ForkSafeMutex storage_mutex_{os::Rank::storage};
     bool covered_ = false;

@@ -12,13 +12,13 @@
 
 namespace optctx::view {
 
-// Threads that share LLVM's storage. Without a context: those that run LLVM with the process-wide values.
+// Threads that share LLVM's storage. A group without a context runs LLVM with the process-wide values.
 struct Group {
-    std::string key;  // the same for the same values and for no others
+    std::string key;  // equal for equal values, and only for those
     std::shared_ptr<Context> context;
     std::shared_ptr<ProcessWide> changes;  // of options that contexts have no storage for
-    std::size_t lending = 0;               // threads that wait inside, or are in a context further in
-    std::optional<Kept> kept{};            // its storage while others have their turn
+    std::size_t lending = 0;               // threads that wait while inside, or are in a nested context
+    std::optional<Kept> kept{};            // its storage while another group has the turn
 };
 
 namespace {
@@ -28,16 +28,16 @@ std::string key_of(const std::shared_ptr<ProcessWide>& changes) { return changes
 struct State {
     os::ForkSafeMutex mutex{os::Rank::turns};
     os::ForkSafeCondition moved;
-    std::shared_ptr<Group> current;  // whose values LLVM's storage holds
+    std::shared_ptr<Group> current;  // the group whose values are in LLVM's storage
     std::shared_ptr<ProcessWide> in_force;
     std::size_t running = 0;  // threads of the current group that are not waiting
-    bool shared = true;       // others may join the current group
+    bool shared = true;       // other threads may join the current group
     std::uint64_t next_ticket = 0;
     std::uint64_t serving = 0;
 };
 
-// Of this thread: compilations under way, and whether they hold a turn for the process-wide values, which then lies
-// beneath any scope.
+// This thread's compilations, and whether they hold a turn for the process-wide values. Such a turn lies below any
+// scope.
 thread_local std::size_t compilations = 0;
 thread_local bool in_process = false;
 
@@ -72,13 +72,14 @@ public:
         if (back == frame.group) return;
         const std::lock_guard lock(state_->mutex);
         if (above != nullptr) {
-            // Who leaves `above` goes on to what this frame was entered from; nobody has this turn back.
+            // Leaving `above` returns to the group that this frame was entered from, so this thread never takes the
+            // frame's turn back.
             if (above->group != frame.group) --frame.group->lending;
             return;
         }
         --state_->running;
         if (back != nullptr) {
-            // A context inside another is not shared: nobody else is there.
+            // A nested context is not shared: no other thread is inside.
             take_back(back, outer);
         } else if (state_->running == 0) {
             change_to(process_);
@@ -116,7 +117,7 @@ public:
 
     void after_fork_in_child(const Frame* scope) noexcept override {
         const std::lock_guard lock(state_->mutex);
-        state_->serving = state_->next_ticket;  // nobody else waits
+        state_->serving = state_->next_ticket;  // no other thread waits
         const std::shared_ptr<Group> own = group_of(scope);
         state_->running = own != nullptr ? 1 : 0;
         state_->shared = scope == nullptr || !scope->nested;
@@ -135,13 +136,13 @@ private:
         return true;
     }
 
-    // What this thread is inside of, beneath a frame that it enters or leaves.
+    // Returns the group that this thread is in below a frame that it enters or leaves.
     std::shared_ptr<Group> group_of(const Frame* scope) const {
         if (scope != nullptr) return scope->group;
         return in_process ? process_ : nullptr;
     }
 
-    // A group for the frame, which nobody is in. Process-wide changes stay in force in the contexts inside.
+    // Makes a group for the frame, without threads. Process-wide changes stay in force in nested contexts.
     void prepare(Frame& frame, const Frame* outer) const {
         const std::shared_ptr<Group> from = group_of(outer);
         const std::shared_ptr<ProcessWide> outer_changes = from == nullptr ? nullptr : from->changes;
@@ -158,7 +159,7 @@ private:
         frame.nested = from != nullptr;
     }
 
-    // The same values as this thread has already: it stays where it is.
+    // If this thread already has the same values, it stays in its group.
     static bool stay(Frame& frame, const Frame* outer, const std::shared_ptr<Group>& from) {
         if (outer == nullptr || from->key != frame.group->key) return false;
         frame.group = from;
@@ -189,7 +190,7 @@ private:
         ++state.serving;
     }
 
-    // Joins the current group, or makes the frame's own the current one, with nobody inside.
+    // Joins the current group, or makes the frame's own group the current one while no thread is inside.
     void take(Frame& frame, const Frame* outer, const std::shared_ptr<Group>& from) {
         if (may_join(frame, from)) {
             frame.group = state_->current;
@@ -207,7 +208,7 @@ private:
         settle();
     }
 
-    // `outer` is the scope that this thread is in then, if it is one and no compilation.
+    // `outer` is the scope that this thread returns to, or null if it returns to a compilation.
     void take_back(const std::shared_ptr<Group>& group, const Frame* outer) {
         change_to(group);
         --group->lending;
@@ -222,7 +223,7 @@ private:
         ++state_->running;
     }
 
-    // Puts the group's values into LLVM's storage. Where that fails, those of the process are there.
+    // Puts the group's values into LLVM's storage. If that throws, the storage holds the process-wide values.
     void change_to(const std::shared_ptr<Group>& group) {
         State& state = *state_;
         if (state.current == group) return;

@@ -1,15 +1,15 @@
-// The way of a process whose code is left as it is: values are put into LLVM's own storage, so threads with the same
-// values share it, and threads with different values take turns.
+// The `exclusive` engine, for a process whose code is not changed: it puts values into LLVM's own storage. Threads with
+// equal values share a turn; threads with different values take turns.
 #pragma once
 
 #include "view/way.hpp"
 
 namespace optctx::view {
 
-// First come, first served. A thread holds its turn from entering a context to leaving it, and a compilation outside of
-// any context holds one for the process-wide values. A thread that waits to enter a context inside another lends
-// its turn meanwhile, so threads never wait for each other in a circle, and has the outer values back, with what LLVM
-// wrote to them, as soon as it leaves the inner ones. Contexts inside others are not shared: leaving never waits.
+// First come, first served. A thread holds its turn from entering a context until leaving it. A compilation outside any
+// context holds a turn for the process-wide values. A thread that waits to enter a nested context lends its turn, so
+// threads never wait for each other in a cycle. When it leaves the inner contexts, it immediately regains the outer
+// values, with what LLVM wrote to them. Nested contexts are not shared, so leaving never waits.
 Way& turns() noexcept;
 
 }  // namespace optctx::view

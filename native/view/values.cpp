@@ -27,7 +27,7 @@ std::string load_string(std::uintptr_t address) {
 }  // namespace
 
 Scalar read_scalar(Kind kind, std::uintptr_t address) {
-    const LiveView reading;  // the address may be LLVM's own
+    const LiveView reading;  // the address may be in LLVM's own storage
     switch (kind) {
         case Kind::boolean:
             if (const auto flag = process_wide_flag(address)) return *flag;
@@ -70,7 +70,7 @@ std::vector<Scalar> read_list(Kind element, std::size_t element_size, std::uintp
     if (bytes == 0) return values;
     const std::size_t occurrences = (list.positions[1] - list.positions[0]) / sizeof(std::uint32_t);
     if (element_size == 0 && occurrences != 0) element_size = bytes / occurrences;
-    if (element_size == 0) element_size = sizeof(std::uint32_t);  // an enum nobody has set yet
+    if (element_size == 0) element_size = sizeof(std::uint32_t);  // a list of enums that was never set
     for (std::uintptr_t at = list.values[0]; at < list.values[1]; at += element_size)
         values.push_back(element == Kind::enumeration ? read_integer(element_size, at) : read_scalar(element, at));
     return values;

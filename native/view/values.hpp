@@ -10,17 +10,17 @@
 
 namespace optctx::view {
 
-// An enumeration comes as the integer that is stored; its names belong to the registry.
+// An enum is the stored integer; the registry knows the names.
 using Scalar = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
 
-// Reads a value of `kind` (not list) at `address`.
+// Reads a value of `kind` (not a list) at `address`.
 Scalar read_scalar(Kind kind, std::uintptr_t address);
-// Reads the low `size` bytes (at most 8) as an integer, zero-extended: an enum as it is stored.
+// Reads the low `size` bytes (at most 8) as an integer, zero-extended; used for an enum as it is stored.
 std::uint64_t read_integer(std::size_t size, std::uintptr_t address);
-// Reads a cl::list with internal storage whose elements take `element_size` bytes each; 0 if unknown, in
-// which case it is worked out from the number of occurrences.
+// Reads a cl::list with internal storage. Each element takes `element_size` bytes; 0 means unknown, and the size is
+// then computed from the number of occurrences.
 std::vector<Scalar> read_list(Kind element, std::size_t element_size, std::uintptr_t address);
-// Reads a std::set of an enum: the integers that are stored, in order.
+// Reads a std::set of an enum: the stored integers, in order.
 std::vector<Scalar> read_set(std::uintptr_t address);
 
 }  // namespace optctx::view

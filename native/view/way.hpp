@@ -1,5 +1,5 @@
-// How the values of contexts reach LLVM. A process runs in one of two ways: every thread reads storage of its own
-// (per_thread.hpp), or threads with different values take turns at LLVM's storage (turns.hpp).
+// The engine: how the values of contexts reach LLVM. A process uses one of two. Either every thread reads its own
+// storage (per_thread.hpp), or threads with different values take turns at LLVM's storage (turns.hpp).
 #pragma once
 
 #include "view/activation.hpp"
@@ -12,47 +12,50 @@ namespace optctx::view {
 class Context;
 struct Group;
 
-// Values that a thread has LLVM see, until they are taken away again.
+// The values that a thread makes LLVM see, until the frame is removed.
 struct Frame {
     std::shared_ptr<Context> context;  // null: LLVM's own values
     unsigned image;
-    // Of a thread that reads storage of its own:
-    View view = nullptr;  // given before it is let in: one that this thread has already, and is shown again
+    // With the `thread` engine:
+    View view = nullptr;  // if set before admission: a view that this thread already has, to be shown again
     ActivationPool::Node activation{};
     View previous = nullptr;
-    bool admitted = false;  // somebody counts it
-    // Of a thread that takes turns:
-    std::shared_ptr<Group> group{};  // the threads it shares LLVM's storage with
-    bool nested = false;             // it was inside something else already
+    bool admitted = false;  // the gate counts it
+    // With the `exclusive` engine:
+    std::shared_ptr<Group> group{};  // the threads that share LLVM's storage with this one
+    bool nested = false;             // the thread was already inside another context or a compilation
 };
 
 enum class Carried { fully, without_process_wide, not_at_all };
 
-// `outer` is the innermost frame of this thread besides `frame`, or null.
+// `outer` is this thread's innermost frame other than `frame`, or null.
 class Way {
 public:
     virtual ~Way() = default;
-    // Lets this thread in, LLVM sees the frame's values from then on: at once, or after a wait that must not be made
-    // while holding what a thread inside may need (the GIL). Throws GateError or ParseError with nothing changed.
+    // Admit this thread: LLVM sees the frame's values from then on. `admit_at_once` never waits, and returns false if
+    // it would have to. `admit` waits; the caller must not hold anything that a thread inside may need, such as the
+    // GIL. Both throw GateError, ParseError or UnwatchedError, with nothing changed.
     virtual bool admit_at_once(Frame& frame, const Frame* outer) = 0;
     virtual void admit(Frame& frame, const Frame* outer) = 0;
-    // As `admit`, where nobody may wait: ahead of those who do. There is nothing to leave if it is `not_at_all`.
+    // Like `admit`, for callers that must not wait: goes ahead of waiting threads. If it returns `not_at_all`, there is
+    // nothing to leave.
     virtual Carried carry(Frame& frame, const Frame* outer) = 0;
-    // `above` is the frame that was let in after this one and is still there, or null. If there is none, LLVM sees
-    // what it saw before.
+    // `above` is the frame admitted after this one that is still present, or null. If it is null, LLVM sees again what
+    // it saw before this frame.
     virtual void leave(Frame& frame, const Frame* outer, Frame* above) noexcept = 0;
-    // Whether this thread's frames may be shown in any order: `show` has LLVM see those of the frame, or its own.
+    // Whether this thread's frames may be shown in any order. `show` makes LLVM see the frame's values, or
+    // LLVM's own if the frame is null.
     virtual bool shows_any() const noexcept { return false; }
     virtual void show(unsigned, const Frame*) noexcept {}
-    // A compilation, in a scope or outside: LLVM's storage must not be changed under it.
+    // A compilation, inside a scope or outside. LLVM's storage must not change while it runs.
     virtual bool begin_compilation_at_once(const Frame* scope) = 0;
     virtual void begin_compilation(const Frame* scope) = 0;
     virtual void end_compilation(const Frame* scope) noexcept = 0;
-    // In the child of a fork, where only this thread lives on: `scope` is the innermost it is in, or null.
+    // Runs in the child of a fork, where only this thread survives. `scope` is its innermost frame, or null.
     virtual void after_fork_in_child(const Frame* scope) noexcept = 0;
 };
 
-// The way of this process: every thread reads storage of its own, unless `use` said otherwise before the first scope.
+// The engine of this process: `per_thread()` unless `use` chose another.
 Way& way() noexcept;
 void use(Way& chosen) noexcept;
 

@@ -1,4 +1,4 @@
-// What lookups throw. Part of <optctx/option_context.hpp>.
+// The exceptions that lookups throw. Part of <optctx/option_context.hpp>.
 #pragma once
 
 #include <cstdio>
@@ -9,23 +9,24 @@
 namespace optctx {
 inline namespace v1 {
 
-// Base of all of them. With -fno-exceptions the message goes to standard error instead, and the process aborts.
+// The base class of all lookup errors. With -fno-exceptions, a failing lookup prints the message to standard error and
+// aborts the process.
 struct [[gnu::visibility("default")]] Error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-// optctx is not loaded, has not attached to LLVM yet, or its interface is of another version.
+// optctx is not loaded, has not attached to LLVM yet, or has another version of the interface.
 struct [[gnu::visibility("default")]] Unavailable : Error {
     using Error::Error;
 };
-// No option is registered under the name.
+// No option with that name is registered.
 struct [[gnu::visibility("default")]] UnknownOption : Error {
     using Error::Error;
 };
-// The option is of another type than the one that it was looked up as.
+// The option's type does not match the type of the lookup.
 struct [[gnu::visibility("default")]] TypeMismatch : Error {
     using Error::Error;
 };
-// No context is bound to the LLVMContext.
+// The LLVMContext is not bound to a context.
 struct [[gnu::visibility("default")]] NotBound : Error {
     using Error::Error;
 };

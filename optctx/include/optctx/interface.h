@@ -1,10 +1,10 @@
-/* The C interface of optctx's extension module, version 1: what <optctx/option_context.hpp> is made of, for C and for
- * languages that speak C. No function throws, prints, needs Python's lock or changes an option.
+/* The C interface of optctx's extension module, version 1, for C and for languages that can call C.
+ * <optctx/option_context.hpp> is built on it. No function throws, prints, needs the GIL or changes an option.
  *
  *   const optctx_interface *optctx_find_interface(uint32_t version)
  *
- * is the one symbol that the module exports besides Python's; it gives NULL for a version that it does not have. The
- * module is loaded with local symbols: look for it as <optctx/detail/loaded.hpp> does. */
+ * is the only symbol that the module exports besides Python's own. It returns NULL for an unsupported version. The
+ * module is loaded with local symbols (RTLD_LOCAL); <optctx/detail/loaded.hpp> shows how to find it. */
 #ifndef OPTCTX_INTERFACE_H
 #define OPTCTX_INTERFACE_H
 
@@ -18,14 +18,14 @@
 extern "C" {
 #endif
 
-/* What the functions return. */
+/* The status codes that the functions return. */
 enum optctx_status {
     OPTCTX_OK = 0,
-    OPTCTX_NOT_ATTACHED = 1,   /* optctx was not used in this process yet, so it has not looked at LLVM */
-    OPTCTX_UNKNOWN_OPTION = 2, /* no option is registered under the name */
-    OPTCTX_UNREADABLE = 3,     /* an option of type "other": its value has no form that could be handed out */
-    OPTCTX_NOT_BOUND = 4,      /* no context is bound to the LLVMContext */
-    OPTCTX_FAILED = 5          /* out of memory */
+    OPTCTX_NOT_ATTACHED = 1,   /* optctx has not attached to LLVM in this process yet */
+    OPTCTX_UNKNOWN_OPTION = 2, /* no option with that name is registered */
+    OPTCTX_UNREADABLE = 3,     /* the option has type "other", whose value cannot be represented */
+    OPTCTX_NOT_BOUND = 4,      /* the LLVMContext is not bound to a context */
+    OPTCTX_FAILED = 5          /* any other failure, such as running out of memory */
 };
 
 enum optctx_kind {
@@ -46,28 +46,28 @@ enum optctx_kind {
     OPTCTX_SET = 14 /* std::set of an enum */
 };
 
-/* A registered option. Lives as long as the process and never changes. */
+/* A registered option. Immutable; valid until the process ends. */
 typedef struct optctx_option {
-    const char* name; /* its own, where it was looked up by an alias */
-    const char* type; /* as registry() calls it: "bool", "uint", "enum", ... */
+    const char* name; /* the option's own name, even if it was looked up by an alias */
+    const char* type; /* the type as registry() names it: "bool", "uint", "enum", ... */
     uint32_t kind;    /* enum optctx_kind */
-    uint32_t element; /* of a list, bits or a set: the kind of its elements; otherwise the same as `kind` */
-    uint32_t size;    /* bytes that LLVM stores the value, or one element, in; of an enum: 1, 4 or 8 */
+    uint32_t element; /* element kind of a list, bits or a set; otherwise equal to `kind` */
+    uint32_t size;    /* bytes in which LLVM stores the value or one element; 1, 4 or 8 for an enum */
 } optctx_option;
 
-/* A full set of option values, immutable; counted, so that it may outlive the Python object. NULL stands for the
- * process-wide values, as they are whenever they are read. */
+/* A full, immutable set of option values. Reference-counted, so it may outlive the Python object. NULL stands for
+ * the process-wide values at the time of each read. */
 typedef struct optctx_context optctx_context;
 
 typedef struct optctx_item {
-    uint64_t bits;    /* bool, integers (int: sign-extended), char, an enum as it is stored, the number of a bit */
-    double real;      /* float and double */
-    const char* text; /* a string (may hold NULs), or the choice of an enum, NULL if it holds none of its choices */
-    size_t length;    /* of `text` */
+    uint64_t bits;    /* bool, integer (int is sign-extended), char, stored value of an enum, or number of a bit */
+    double real;      /* float or double */
+    const char* text; /* string (may contain NULs) or name of an enum's choice; NULL if it holds none of its choices */
+    size_t length;    /* length of `text` in bytes */
 } optctx_item;
 
-/* The value of an option: one item, or for a list, bits or a set any number. Valid until `release_value`. Do not copy
- * or move it: `items` may point into it. */
+/* The value of an option: one item, or any number of items for a list, bits or a set. Valid until `release_value`.
+ * Do not copy or move it: `items` may point into it. */
 typedef struct optctx_value {
     const optctx_item* items;
     size_t count;
@@ -75,29 +75,30 @@ typedef struct optctx_value {
     void* owned;
 } optctx_value;
 
-/* Filled by a function that does not return OPTCTX_OK. */
+/* Filled in by every function that returns a status other than OPTCTX_OK. */
 typedef struct optctx_error {
-    char message[512]; /* ends with NUL */
+    char message[512]; /* NUL-terminated */
 } optctx_error;
 
-/* `error` may be NULL everywhere. What is behind `out` is set only with OPTCTX_OK. */
+/* Every `error` argument may be NULL. `*out` is set only if the function returns OPTCTX_OK. */
 typedef struct optctx_interface {
     uint32_t version; /* OPTCTX_INTERFACE_VERSION */
-    uint32_t size;    /* of this struct; a later release may have more functions at its end */
+    uint32_t size;    /* size of this struct in bytes; later releases may append functions */
 
-    /* What the calling thread is in: its innermost scope, outside any scope NULL. Owned by the caller. */
+    /* Gives the context of the calling thread's innermost scope, or NULL outside any scope. The caller must release
+     * it. */
     int32_t (*current)(const optctx_context** out, optctx_error* error);
-    /* What is bound to an llvm::LLVMContext. Owned by the caller. */
+    /* Gives the context that is bound to an llvm::LLVMContext. The caller must release it. */
     int32_t (*bound)(const void* llvm_context, const optctx_context** out, optctx_error* error);
-    /* One more owner, one less; both take NULL. */
+    /* Adds and removes one reference. Both accept NULL. */
     void (*retain)(const optctx_context* context);
     void (*release)(const optctx_context* context);
 
-    /* By name or alias, without dashes. */
+    /* Finds an option by its name or an alias, without leading dashes. */
     int32_t (*find)(const char* name, size_t length, const optctx_option** out, optctx_error* error);
     int32_t (*read)(const optctx_context* context, const optctx_option* option, optctx_value* out, optctx_error* error);
     void (*release_value)(optctx_value* value);
-    /* How often the option was given there. */
+    /* Returns how many times the option was given in `context`. */
     uint32_t (*occurrences)(const optctx_context* context, const optctx_option* option);
 } optctx_interface;
 

@@ -1,12 +1,12 @@
-// LLVM's options as a thread, or an LLVMContext, sees them: lookups for C++ code that shares a process with optctx.
+// Look up LLVM's options as a thread or an LLVMContext sees them, from C++ code in the same process as optctx.
 //
 //   #include <optctx/option_context.hpp>
 //
 //   unsigned count = optctx::current().get<unsigned>("unroll-count");
 //
-// Self-contained: C++17, no LLVM headers, nothing to link (but -ldl before glibc 2.34). The extension module is found
-// among the libraries of the process at the first lookup. Python must have attached by then, which any use of optctx
-// does. Everything here may be called by any thread at any time, with or without Python's lock.
+// Self-contained: needs C++17, no LLVM headers, and no library (except -ldl before glibc 2.34). The first lookup finds
+// the extension module among the libraries of the process. Python code must have attached optctx by then; any use of
+// optctx attaches it. All functions may be called from any thread at any time, with or without the GIL.
 #pragma once
 
 #include <atomic>
@@ -69,19 +69,19 @@ private:
 template <class T>
 class Option;
 
-// A full set of option values. Copies share it; it may outlive the scope and the Python object that it came from.
+// A full set of option values. Copies share it. It may outlive its scope and the Python object.
 //
-// An option is looked up by its name or an alias, without dashes, as
+// Look an option up by its name or an alias, without leading dashes, as one of these types:
 //   bool                       bool
-//   std::optional<bool>        boolOrDefault; nothing where it is unset
+//   std::optional<bool>        boolOrDefault; nullopt if it is unset
 //   an integer type            an integer option, if the type holds all of its values; an enum as LLVM stores it
-//   float, double, char        the same; double holds float too
-//   std::string                a string; an enum's choice, TypeMismatch if it holds none of its choices
-//   std::optional<std::string> an enum's choice, nothing if it holds none
+//   float, double, char        the same type; double also reads a float
+//   std::string                a string; the name of an enum's choice, TypeMismatch if it holds none of its choices
+//   std::optional<std::string> the name of an enum's choice; nullopt if it holds none of its choices
 //   an enum type               an enum or boolOrDefault of the same size, such as LLVM's own type
-//   std::vector of these       a list; bits as the choices that are set, or their numbers; a set of an enum
-// The values are those that Python's OptionContext gives. Options that cannot be set per thread give what LLVM itself
-// sees: the process-wide value.
+//   std::vector of these       a list; the choices set in bits, or their numbers; the elements of a set of an enum
+// The values equal those of the Python OptionContext. An option that cannot be set per thread has its process-wide
+// value in every context.
 class OptionContext {
 public:
     OptionContext(const OptionContext& other) noexcept : context_(other.context_) {
@@ -101,19 +101,19 @@ public:
         return read<T>(detail::find_option_as<T>(name));
     }
 
-    // Whether there is an option of that name; the same in every context.
+    // Returns whether an option with that name exists. The answer is the same in every context.
     bool contains(std::string_view name) const noexcept {
         const optctx_option* option = nullptr;
         return detail::interface().find(name.data(), name.size(), &option, nullptr) == OPTCTX_OK;
     }
 
-    // How often the option was given here: 0 where it has its default. Throws UnknownOption.
+    // Returns how many times the option was given in this context; 0 if it has its default. Throws UnknownOption.
     unsigned occurrences(std::string_view name) const {
         return detail::interface().occurrences(context_, &detail::find_option(name));
     }
 
-    // True outside any scope: these are LLVM's own, process-wide values, as they are whenever they are looked up, and
-    // as unguarded against another thread that is changing them at that moment as LLVM itself is.
+    // True outside any scope: every lookup then reads LLVM's own storage. As in LLVM itself, such a read is not
+    // synchronised with a thread that changes options process-wide.
     bool process_wide() const noexcept { return context_ == nullptr; }
 
 private:
@@ -132,7 +132,7 @@ private:
     const optctx_context* context_;
 };
 
-// The context that this thread is in: its innermost scope, outside any scope the process-wide values. Throws
+// Returns the context of this thread's innermost scope, or the process-wide values outside any scope. Throws
 // Unavailable.
 inline OptionContext current() {
     const optctx_context* context = nullptr;
@@ -142,7 +142,7 @@ inline OptionContext current() {
     return OptionContext(context);
 }
 
-// The context that is bound to an llvm::LLVMContext (by its address), or nothing. Throws Unavailable.
+// Returns the context that is bound to the llvm::LLVMContext at this address, or nullopt. Throws Unavailable.
 inline std::optional<OptionContext> bound(const void* llvm_context) {
     const optctx_context* context = nullptr;
     optctx_error error;
@@ -152,21 +152,21 @@ inline std::optional<OptionContext> bound(const void* llvm_context) {
     return OptionContext(context);
 }
 
-// The same; throws NotBound where nothing is bound, rather than giving values of no binding. For what Python's
-// lookup(name, llvm_context=...) gives: bound(llvm_context).value_or(current()).
+// Like `bound`, but throws NotBound if the LLVMContext is not bound. The equivalent of Python's lookup(name,
+// llvm_context=...) is bound(llvm_context).value_or(current()).
 inline OptionContext of(const void* llvm_context) {
     if (std::optional<OptionContext> found = bound(llvm_context)) return *found;
     detail::fail<NotBound>("no OptionContext is bound to this LLVMContext");
 }
 
-// An option that is looked up often: its name is resolved, and its type checked, at the first `get`.
+// An option for frequent lookups. The first `get` resolves the name and checks the type.
 //
 //   static const optctx::Option<unsigned> unroll_count{"unroll-count"};
 //   unroll_count.get(context);
 template <class T>
 class Option {
 public:
-    // `name` must outlive this: a literal.
+    // `name` must outlive this object; pass a string literal.
     explicit constexpr Option(std::string_view name) noexcept : name_(name) {}
     Option(const Option&) = delete;
     Option& operator=(const Option&) = delete;
@@ -180,7 +180,7 @@ public:
         }
         return context.read<T>(*option);
     }
-    // For this thread.
+    // Reads the value that this thread sees.
     T get() const { return get(current()); }
 
 private:

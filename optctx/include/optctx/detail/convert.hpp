@@ -1,4 +1,5 @@
-// Which C++ types an option can be looked up as, and how its value becomes one. Part of <optctx/option_context.hpp>.
+// Defines the C++ types in which an option can be looked up, and converts its value to them. Part of
+// <optctx/option_context.hpp>.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace optctx {
 inline namespace v1 {
 namespace detail {
 
-// What an option, or an element of one, is stored as.
+// How LLVM stores an option, or one element of it.
 struct Stored {
     std::uint32_t kind;
     std::uint32_t size;  // bytes
@@ -26,7 +27,8 @@ constexpr bool is_number_v =
     std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char> && !std::is_same_v<T, wchar_t> &&
     !std::is_same_v<T, char16_t> && !std::is_same_v<T, char32_t>;
 
-// `fits`: whether every value that can be stored so is a T. `take`: the T. `name`: what messages call it.
+// `fits` returns whether T can hold every value stored that way, `take` converts one value to T, and `name` is T's name
+// in messages.
 template <class T, class = void>
 struct As {
     static_assert(!std::is_same_v<T, T>,
@@ -41,7 +43,7 @@ struct As<bool> {
     static bool take(const optctx_item& item, Stored, const char*) { return item.bits != 0; }
 };
 
-// Unset, true or false: cl::boolOrDefault.
+// cl::boolOrDefault: unset, true or false.
 template <>
 struct As<std::optional<bool>> {
     static std::string name() { return "std::optional<bool>"; }
@@ -73,7 +75,7 @@ struct As<T, std::enable_if_t<is_number_v<T>>> {
         }
     }
     static T take(const optctx_item& item, Stored stored, const char*) {
-        // An enum does not say whether it is signed: the type of the lookup does.
+        // LLVM's storage of an enum has no sign; the type of the lookup decides.
         if (stored.kind == OPTCTX_ENUM && std::is_signed_v<T> && stored.size < sizeof item.bits) {
             const auto unused = static_cast<unsigned>(8 * (sizeof item.bits - stored.size));
             return static_cast<T>(static_cast<std::int64_t>(item.bits << unused) >> unused);
@@ -114,7 +116,7 @@ struct As<char> {
     static char take(const optctx_item& item, Stored, const char*) { return static_cast<char>(item.bits); }
 };
 
-// The choice of an enum, nothing where it holds none of its choices.
+// The name of an enum's choice; nullopt if the enum holds none of its choices.
 template <>
 struct As<std::optional<std::string>> {
     static std::string name() { return "std::optional<std::string>"; }
@@ -138,7 +140,7 @@ struct As<std::string> {
     }
 };
 
-// A list, or the choices that are set in bits or held by a set.
+// A list, or the choices that bits or a set hold.
 template <class T>
 struct As<std::vector<T>> {
     static std::string name() { return "std::vector<" + As<T>::name() + ">"; }
@@ -151,7 +153,7 @@ struct is_vector<std::vector<T>> : std::true_type {
     using Element = T;
 };
 
-// Throws TypeMismatch where the option is no T.
+// Throws TypeMismatch if the option cannot be read as T.
 template <class T>
 void check_type(const optctx_option& option) {
     const bool several = option.kind == OPTCTX_LIST || option.kind == OPTCTX_BITS || option.kind == OPTCTX_SET;

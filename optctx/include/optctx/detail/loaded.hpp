@@ -1,4 +1,4 @@
-// Finds optctx's extension module among the libraries of this process. Part of <optctx/option_context.hpp>.
+// Finds optctx's extension module among the libraries of the process. Part of <optctx/option_context.hpp>.
 #pragma once
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ namespace detail {
 inline std::vector<std::string> loaded_libraries() {
     std::vector<std::string> paths;
     const auto add = [](dl_phdr_info* library, std::size_t, void* found) {
-        // The program itself has no name, and neither has the kernel's library a file.
+        // The program itself has an empty name. The vDSO has a name but no file, so dlopen fails for it.
         if (library->dlpi_name != nullptr && library->dlpi_name[0] != '\0')
             static_cast<std::vector<std::string>*>(found)->emplace_back(library->dlpi_name);
         return 0;
@@ -35,7 +35,7 @@ inline const optctx_interface* find_interface() {
         if (library == nullptr) continue;
         if (void* const symbol = dlsym(library, OPTCTX_INTERFACE_SYMBOL)) {
             const optctx_interface* const found = reinterpret_cast<Find>(symbol)(OPTCTX_INTERFACE_VERSION);
-            // The handle is kept: from here on the module stays loaded.
+            // Keep the handle, so that the module stays loaded.
             if (found != nullptr && found->size >= sizeof(optctx_interface)) return found;
             another_version = true;
         }
@@ -48,7 +48,7 @@ inline const optctx_interface* find_interface() {
     fail<Unavailable>("optctx is not loaded in this process: import it in Python and use it once before");
 }
 
-// Found once; as long as it is not there, every call looks again.
+// Found once. While it is missing, every call searches again.
 inline const optctx_interface& interface() {
     static const optctx_interface* const found = find_interface();
     return *found;
