@@ -168,9 +168,10 @@ void* emitting_for(void* machine) noexcept {
 }  // namespace
 
 void configure(unsigned index, const LlvmCalls& calls, void (*cannot_make)(const char*)) {
+    auto checked = std::make_unique<const Facts>(calls);  // throws before anything has changed
     image = index;
     tell_cannot_make = cannot_make;
-    facts = std::make_unique<const Facts>(calls);
+    facts = std::move(checked);
 }
 
 void* in_force(void* machine) noexcept {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace optctx::machine {
 
@@ -76,9 +77,11 @@ std::pair<std::shared_ptr<const Options>, std::optional<bool>> Pool::how_made(co
 }
 
 void Pool::remember(const void* machine, std::shared_ptr<const Options> options, bool jit) {
+    // Declared before the lock: what another thread remembered is freed, by a call of LLVM, with the lock released.
+    std::shared_ptr<const Options> former;
     const std::lock_guard lock(mutex_);
     auto [at, is_new] = known_.try_emplace(machine, Known{outside, nullptr, std::nullopt});
-    at->second.options = std::move(options);
+    former = std::exchange(at->second.options, std::move(options));
     at->second.jit = jit;
 }
 
