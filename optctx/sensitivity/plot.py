@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from optctx.errors import OptctxError
+from optctx.registry.values import value_text
 from optctx.sensitivity.report import Effect, Report
-from optctx.sensitivity.table import value_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,8 +80,9 @@ def _draw(figure: Figure, report: Report, shown: list[Effect], title: str) -> No
 
 
 def _counts(report: Report, shown: list[Effect]) -> str:
+    verb = "changes" if len(report.changing) == 1 else "change"
     first = f", the first {len(shown)}" if len(shown) < len(report.changing) else ""
-    return f"{len(report.changing)} of {len(report.effects)} options tried change the output{first}"
+    return f"{len(report.changing)} of {len(report.effects)} options tried {verb} the output{first}"
 
 
 def _series(report: Report) -> list[tuple[str, float, str, str]]:
