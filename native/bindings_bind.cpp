@@ -193,6 +193,13 @@ void add_bind(nb::module_& m) {
         "(text of an attribute, owner of the scope or None, how many other texts of the module came before, triple) -> "
         "context, False to ignore it or None to refuse it; and what is told of a context that could not be entered: "
         "(it, why). `tell` gets what they raise.");
+    m.def(
+        "run_counts",
+        [] {
+            const bind::RunCounts counts = bind::run_counts();
+            return std::pair(counts.everywhere, counts.here);
+        },
+        "How often LLVM began to work on a module, since the process began: (on every thread, on this one).");
     m.def("count_attributes", &bind::count_attributes, "count"_a,
           "Whether the attribute \"optctx\" of functions counts, on every thread.");
     m.attr("MOST_ATTRIBUTES") = bind::most_attributes;

@@ -630,6 +630,11 @@ def set_judges(may_run: object, resolve: object, cannot_enter: object, tell: obj
     What decides: (owner of a binding, that of the scope or None, whether a mismatch is an error) -> bool, and (text of an attribute, owner of the scope or None, how many other texts of the module came before, triple) -> context, False to ignore it or None to refuse it; and what is told of a context that could not be entered: (it, why). `tell` gets what they raise.
     """
 
+def run_counts() -> tuple[int, int]:
+    """
+    How often LLVM began to work on a module, since the process began: (on every thread, on this one).
+    """
+
 def count_attributes(count: bool) -> None:
     """Whether the attribute "optctx" of functions counts, on every thread."""
 
