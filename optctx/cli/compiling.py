@@ -12,6 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from optctx.cli.console import printable
+from optctx.cli.files import read_input
+from optctx.cli.parser import positive
+from optctx.cli.targets import check_features, explain_target
 from optctx.errors import OptctxError, shown
 from optctx.fresh import FreshProcess, Job
 
@@ -38,6 +41,7 @@ def job_of(arguments: argparse.Namespace) -> Job:
         text = getattr(arguments, name)
         if printable(text) != text:
             raise OptctxError(f"cannot use --{name}: expected UTF-8, found {shown(text)}")
+    check_features(arguments.features)
     cpu, features = arguments.cpu, arguments.features
     if cpu == "native":
         cpu = binding.get_host_cpu_name()
@@ -53,14 +57,6 @@ def job_of(arguments: argparse.Namespace) -> Job:
     if job.triple or job.cpu or job.features:
         _check_target(job)
     return job
-
-
-def positive(text: str) -> int:
-    """An argument that is 1 or more, for argparse."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected 1 or more, found {number}")
-    return number
 
 
 @contextmanager
@@ -82,8 +78,7 @@ def _read(path: str) -> str:
             if sys.stdin is None:
                 raise OptctxError("cannot read standard input: it is closed; name a file instead of '-'")
             return sys.stdin.buffer.read().decode()
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        return read_input(path, "LLVM IR as text").decode()
     except UnicodeDecodeError:
         raise OptctxError(f"{path} is not text; expected LLVM IR in text form (see llvm-dis)") from None
 
@@ -94,10 +89,8 @@ def _check_target(job: Job) -> None:
         trial = fresh.compile(
             Job(_TRIAL, "verify", triple=job.triple, cpu=job.cpu, features=job.features, emit="assembly")
         )
-    if trial.error is not None:
-        raise OptctxError(trial.error)
-    if trial.stderr:
-        raise OptctxError(trial.stderr.splitlines()[0])
+        if trial.error is not None or trial.stderr:
+            raise OptctxError(explain_target(fresh, job, trial))
 
 
 _TRIAL = "define void @trial() { ret void }"

@@ -6,8 +6,9 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from optctx.cli.compiling import add_job_arguments, job_of, positive, progress_bar
+from optctx.cli.compiling import add_job_arguments, job_of, progress_bar
 from optctx.cli.console import output, printable
+from optctx.cli.parser import positive, seconds
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.sensitivity import Limits, Report, as_csv, as_json, as_table, save_plot, sensitivity
@@ -18,10 +19,12 @@ from optctx.sweep import Axis, parse_axes
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
+    from optctx.cli.parser import Parser
+
 __all__ = ["add", "run"]
 
 
-def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "sensitivity",
@@ -29,6 +32,8 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Compile a file of LLVM IR once to see which options LLVM reads, then once for each "
         "other value of each of them, in fresh processes, and rank the options by effect. Exit status 2 for "
         "bad input.",
+        example="optctx sensitivity kernel.ll --options 'unroll*' --max-trials 20\n"
+        "optctx sensitivity kernel.ll --by instructions --plot sensitivity.png",
     )
     add_job_arguments(parser)
     parser.add_argument(
@@ -64,7 +69,7 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
 def _add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-trials", type=positive, metavar="N", help="compile at most so often")
     parser.add_argument(
-        "--timeout", type=_seconds, metavar="S", help="seconds for a trial (20 times the base, 10 or more)"
+        "--timeout", type=seconds, metavar="S", help="seconds for a trial (20 times the base, 10 or more)"
     )
     parser.add_argument(
         "--memory", type=positive, default=4096, metavar="MIB", help="for a trial, in MiB (%(default)s)"
@@ -103,13 +108,6 @@ def _only(axis: Axis) -> str:
             f"the base has one value for {axis.name!r}, found {', '.join(axis.values)}; use --try for others"
         )
     return axis.values[0]
-
-
-def _seconds(text: str) -> float:
-    number = float(text)
-    if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected seconds above 0, found {text}")
-    return number
 
 
 def _print(report: Report, form: str, top: int | None) -> None:

@@ -10,6 +10,7 @@ from optctx.cli.compiling import add_job_arguments, job_of, positive, progress_b
 from optctx.cli.console import complain, output
 from optctx.sweep import Row, as_csv, as_json, as_table, parse_axes, sweep
 from optctx.sweep.grid import MOST_COMBINATIONS, count_combinations
+from optctx.wording import counted
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -26,6 +27,7 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
         help="compile a file under every combination of option values",
         description="Compile a file of LLVM IR once per combination of option values, in threads of one "
         "process, and compare what comes out. Exit status 1 if --verify finds a difference, 2 for bad input.",
+        example="optctx sweep kernel.ll --passes 'default<O3>' --set unroll-count=1,2,4,8 --verify",
     )
     add_job_arguments(parser)
     parser.add_argument(
@@ -80,4 +82,4 @@ def _print(rows: Sequence[Row], form: str) -> None:
         case "table":
             output().print(as_table(rows))
             distinct = len({row.digest for row in rows})
-            print(f"{len(rows)} combinations, {distinct} different objects")
+            print(f"{counted(len(rows), 'combination')}, {counted(distinct, 'different object')}")

@@ -32,7 +32,7 @@ class Job:
     passes: str = "default<O3>"
     options: tuple[str, ...] = ()
     triple: str = ""  # "" takes the module's own, or this machine's where it has none
-    cpu: str = ""  # "" is the target's generic processor
+    cpu: str = ""  # "" is the target's generic processor, "native" that of this machine with its features
     features: str = ""  # such as "+avx2,-fma"
     opt_level: int = 2  # of the code generator, 0 to 3
     emit: Emit = "object"
@@ -114,7 +114,15 @@ def _target_machine(job: Job, module: ModuleRef) -> TargetMachine:
         raise OptctxError(f"the code generator's optimisation level is 0, 1, 2 or 3, found {job.opt_level}")
     try:
         target = binding.Target.from_triple(triple)
-        machine = target.create_target_machine(job.cpu, job.features, opt=job.opt_level, codemodel="default")
+        cpu, features = job.cpu, job.features
+        if cpu == "native":
+            if target.name != binding.Target.from_triple(binding.get_process_triple()).name:
+                raise OptctxError(
+                    f"no native processor for {triple!r}: 'native' is the processor of this machine, "
+                    f"{binding.get_process_triple()}; name a processor of the target"
+                )
+            cpu, features = binding.get_host_cpu_name(), features or binding.get_host_cpu_features().flatten()
+        machine = target.create_target_machine(cpu, features, opt=job.opt_level, codemodel="default")
     except RuntimeError as error:
         raise OptctxError(f"no target machine for {triple!r}: {error}") from None
     module.triple = triple
