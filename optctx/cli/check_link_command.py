@@ -42,12 +42,14 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--link-options",
         metavar="ARGS",
-        help="options of the link step, which take part then: --link-options='-unroll-count=4 -stats'",
+        help="options of the link step, to compare as well: --link-options='-unroll-count=4 -stats'",
     )
     parser.add_argument(
-        "--require-stamps", action="store_true", help="exit status 1 for a file without a stamp, too"
+        "--require-stamps", action="store_true", help="exit status 1 also for a file without a stamp"
     )
-    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument(
+        "--format", choices=("table", "json"), default="table", help="how to print (default: table)"
+    )
     parser.set_defaults(run=run)
 
 

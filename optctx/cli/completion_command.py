@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -30,15 +31,23 @@ _optctx_complete_name() {{
 }}
 
 _optctx_complete_setting() {{
-  compopt -o nospace 2>/dev/null
   compgen -W "$_optctx_llvm_options" -S = -- "$1"
 }}
+"""
+# compopt has to run in the function that bash calls, not in a subshell of it.
+_BASH_END = """
+_optctx_complete() {{
+  {own} "$@"
+  [[ ${{#COMPREPLY[@]}} -eq 1 && ${{COMPREPLY[0]}} == *= ]] && compopt -o nospace
+  return 0
+}}
+complete -o bashdefault -F _optctx_complete optctx
 """
 _ZSH = """
 _optctx_llvm_options=({names})
 
 _optctx_complete_name() {{
-  _values 'LLVM option' $_optctx_llvm_options
+  compadd -a _optctx_llvm_options
 }}
 
 _optctx_complete_setting() {{
@@ -78,8 +87,21 @@ def run(arguments: argparse.Namespace) -> int:
                 action.complete = complete  # type: ignore[attr-defined]  # where shtab looks
     names = " ".join(registry())
     preamble = _BASH if arguments.shell == "bash" else _ZSH
-    print(shtab.complete(parser, arguments.shell, preamble=preamble.format(names=names)))
+    script = shtab.complete(parser, arguments.shell, preamble=preamble.format(names=names))
+    if arguments.shell == "bash":
+        script += _BASH_END.format(own=_function_of(script))
+    print(script)
     return 0
+
+
+def _function_of(script: str) -> str:
+    """The function that shtab's script registers with bash."""
+    found = re.search(r"^complete .*-F (\S+) optctx$", script, re.MULTILINE)
+    if found is None:
+        raise OptctxError(
+            "cannot make a completion script: this shtab writes another form; install shtab 1.7"
+        )
+    return found[1]
 
 
 def _completion(argument: str) -> Mapping[str, Any] | None:

@@ -57,13 +57,18 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         example="optctx list 'unroll-*'\noptctx list inline --type int --format json",
     )
     parser.add_argument(
-        "pattern", nargs="?", default="", help="part of a name, or a glob such as 'unroll-*' (every option)"
+        "pattern",
+        nargs="?",
+        default="",
+        help="part of a name, or a glob such as 'unroll-*' (default: every option)",
     )
-    parser.add_argument("--type", choices=_TYPES, help="only options of this type")
     parser.add_argument(
-        "--scope", choices=_SCOPES, help="settable per thread, only per process, or read by nothing"
+        "--type", choices=_TYPES, metavar="TYPE", help=f"only options of one type: {', '.join(_TYPES)}"
     )
-    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument("--scope", choices=_SCOPES, help="only options of one scope")
+    parser.add_argument(
+        "--format", choices=("table", "json"), default="table", help="how to print (default: table)"
+    )
     parser.set_defaults(run=run)
 
 

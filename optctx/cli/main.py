@@ -111,12 +111,12 @@ def make_parser() -> tuple[Parser, argparse._SubParsersAction[Parser]]:
     parser = Parser(
         prog="optctx",
         description="Give each compilation its own LLVM options: compile under many values, see what LLVM "
-        "reads, and look options up.",
+        "reads, and look options up. `optctx COMMAND --help` explains a command.",
         example="optctx sweep kernel.ll --passes 'default<O3>' --set unroll-count=1,2,4,8\n"
         "optctx record kernel.ll --set unroll-count=4\noptctx show unroll-count",
     )
     add_version(parser)
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS.values():
         command.add(commands)
     return parser, commands

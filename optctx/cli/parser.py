@@ -15,6 +15,7 @@ from optctx.wording import did_you_mean, nearest
 __all__ = ["Parser", "UsageError", "add_version", "positive", "seconds"]
 
 _WIDTH = 79
+_INDENT = 28  # at most, of the help behind an argument
 _CHOICE = re.compile(
     r"(?:argument (?P<name>\S+): )?invalid choice: (?P<found>.*) \(choose from (?P<choices>.*)\)"
 )
@@ -36,7 +37,9 @@ class Parser(argparse.ArgumentParser):
             epilog=f"example{'s' if example.count(chr(10)) else ''}:\n{textwrap.indent(example, '  ')}"
             if example
             else None,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(
+                prog, max_help_position=_INDENT
+            ),
             **more,
         )
 

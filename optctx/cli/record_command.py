@@ -50,7 +50,9 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--unread-only", action="store_true", help="show only what was set and not read, with the cause"
     )
-    parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
+    parser.add_argument(
+        "--format", choices=("table", "json", "csv"), default="table", help="how to print (default: table)"
+    )
     parser.set_defaults(run=run)
 
 

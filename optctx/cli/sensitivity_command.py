@@ -42,7 +42,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         default=[],
         metavar="NAME=VALUE",
         dest="settings",
-        help="an option of the base; repeat for more",
+        help="an LLVM option that the base and every trial have; repeat for more",
     )
     parser.add_argument(
         "--try",
@@ -50,31 +50,58 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         default=[],
         metavar="NAME=VALUE[,VALUE...]",
         dest="tries",
-        help="the values to try for an option, in place of others within its type; repeat for more",
+        help="values to try for an option instead of those chosen by its type; repeat for more",
     )
     parser.add_argument(
-        "--options", nargs="+", default=[], metavar="GLOB", help="try these only (all that are read)"
+        "--options",
+        nargs="+",
+        default=[],
+        metavar="GLOB",
+        help="try only these (default: all that LLVM reads)",
     )
     parser.add_argument("--exclude", nargs="+", default=[], metavar="GLOB", help="do not try these")
     parser.add_argument(
-        "--by", choices=("instructions", "size"), default="size", help="what to rank by (%(default)s)"
+        "--by",
+        choices=("instructions", "size"),
+        default="size",
+        help="what to rank by (default: %(default)s)",
     )
     _add_limits(parser)
-    parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
-    parser.add_argument("--top", type=positive, metavar="N", help="options in the table (all) and plot (30)")
-    parser.add_argument("--plot", metavar="FILE", help="draw them: .png, .svg or .pdf; needs matplotlib")
+    parser.add_argument(
+        "--format", choices=("table", "json", "csv"), default="table", help="how to print (default: table)"
+    )
+    parser.add_argument(
+        "--top",
+        type=positive,
+        metavar="N",
+        help="options in the table (default: all) and in the plot (default: 30)",
+    )
+    parser.add_argument(
+        "--plot", metavar="FILE", help="draw them into a .png, .svg or .pdf; needs matplotlib"
+    )
     parser.set_defaults(run=run)
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--max-trials", type=positive, metavar="N", help="compile at most so often")
     parser.add_argument(
-        "--timeout", type=seconds, metavar="S", help="seconds for a trial (20 times the base, 10 or more)"
+        "--max-trials", type=positive, metavar="N", help="most compilations to make (default: no limit)"
     )
     parser.add_argument(
-        "--memory", type=positive, default=4096, metavar="MIB", help="for a trial, in MiB (%(default)s)"
+        "--timeout",
+        type=seconds,
+        metavar="S",
+        help="seconds for a trial (default: 20 times the base, at least 10)",
     )
-    parser.add_argument("--jobs", type=positive, metavar="N", help="trials at once (one per processor)")
+    parser.add_argument(
+        "--memory",
+        type=positive,
+        default=4096,
+        metavar="MIB",
+        help="memory for a trial, in MiB (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--jobs", type=positive, metavar="N", help="trials at once (default: one per processor)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -27,7 +27,9 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         example="optctx show unroll-count\noptctx show pre-RA-sched --format json",
     )
     parser.add_argument("name", help="name of an LLVM option, such as unroll-count")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="how to print (default: text)"
+    )
     parser.set_defaults(run=run)
 
 
