@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from optctx.cli.console import output, printable
-from optctx.cli.files import read_input
+from optctx.cli.files import read_file
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.links import LinkReport, check_link
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(path: str) -> ModuleRef:
     """The module in a file, named after the file."""
-    data = read_input(path, "LLVM bitcode or IR")
+    data = read_file(path, "LLVM bitcode or IR")
     try:
         if data.startswith(_BITCODE):
             module = binding.parse_bitcode(data)

@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from optctx.cli.console import printable
-from optctx.cli.files import read_input
+from optctx.cli.files import read_file
 from optctx.cli.parser import positive
-from optctx.cli.targets import check_features, explain_target
+from optctx.cli.targets import check_target
 from optctx.errors import OptctxError, shown
-from optctx.fresh import FreshProcess, Job
+from optctx.fresh import Job
 
 __all__ = ["add_job_arguments", "job_of", "positive", "progress_bar"]
 
@@ -41,7 +41,6 @@ def job_of(arguments: argparse.Namespace) -> Job:
         text = getattr(arguments, name)
         if printable(text) != text:
             raise OptctxError(f"cannot use --{name}: expected UTF-8, found {shown(text)}")
-    check_features(arguments.features)
     cpu, features = arguments.cpu, arguments.features
     if cpu == "native":
         cpu = binding.get_host_cpu_name()
@@ -54,8 +53,7 @@ def job_of(arguments: argparse.Namespace) -> Job:
         features=features,
         opt_level=arguments.opt_level,
     )
-    if job.triple or job.cpu or job.features:
-        _check_target(job)
+    check_target(job)
     return job
 
 
@@ -78,19 +76,6 @@ def _read(path: str) -> str:
             if sys.stdin is None:
                 raise OptctxError("cannot read standard input: it is closed; name a file instead of '-'")
             return sys.stdin.buffer.read().decode()
-        return read_input(path, "LLVM IR as text").decode()
+        return read_file(path, "LLVM IR as text").decode()
     except UnicodeDecodeError:
         raise OptctxError(f"{path} is not text; expected LLVM IR in text form (see llvm-dis)") from None
-
-
-def _check_target(job: Job) -> None:
-    """LLVM prints about a processor or feature it does not know, or ends the process: let a fresh one try."""
-    with FreshProcess() as fresh:
-        trial = fresh.compile(
-            Job(_TRIAL, "verify", triple=job.triple, cpu=job.cpu, features=job.features, emit="assembly")
-        )
-        if trial.error is not None or trial.stderr:
-            raise OptctxError(explain_target(fresh, job, trial))
-
-
-_TRIAL = "define void @trial() { ret void }"

@@ -10,10 +10,10 @@ from optctx.cli.console import printable
 from optctx.errors import OptctxError
 from optctx.wording import did_you_mean, nearest
 
-__all__ = ["explain", "naming", "read_input"]
+__all__ = ["explain", "naming", "read_file"]
 
 
-def read_input(path: str, expected: str = "LLVM IR") -> bytes:
+def read_file(path: str, expected: str = "LLVM IR") -> bytes:
     """What a file holds. Raises OptctxError for one that cannot be read, and for an empty one.
 
     `expected`: what should be in it, for the message.

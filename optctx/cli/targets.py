@@ -11,7 +11,7 @@ from optctx.fresh import FreshProcess, Job, Result
 from optctx.fresh.job import initialise_targets
 from optctx.wording import did_you_mean, nearest
 
-__all__ = ["check_features", "explain_target"]
+__all__ = ["check_target"]
 
 _TRIAL = "define void @trial() { ret void }"
 _SHOWN = 8  # names of processors or features, in a message
@@ -64,8 +64,23 @@ _UNKNOWN = re.compile(r"'(?P<word>[^']*)' is not a recognized (?P<what>processor
 _LISTED = re.compile(r"^ +([\w.+-]+) +- ", re.MULTILINE)
 
 
-def check_features(features: str) -> None:
-    """Raise OptctxError for a feature without a sign: LLVM would end the process."""
+def check_target(job: Job) -> None:
+    """Raise OptctxError for a triple, a processor or features that LLVM does not know, with the nearest ones.
+
+    LLVM prints about a processor or feature that it does not know, or ends the process: a fresh one tries.
+    """
+    if not (job.triple or job.cpu or job.features):
+        return
+    _check_signs(job.features)
+    with FreshProcess() as fresh:
+        trial = fresh.compile(
+            Job(_TRIAL, "verify", triple=job.triple, cpu=job.cpu, features=job.features, emit="assembly")
+        )
+        if trial.error is not None or trial.stderr:
+            raise OptctxError(_explain(fresh, job, trial))
+
+
+def _check_signs(features: str) -> None:
     for feature in filter(None, features.split(",")):
         if feature[0] not in "+-":
             raise OptctxError(
@@ -74,7 +89,7 @@ def check_features(features: str) -> None:
             )
 
 
-def explain_target(fresh: FreshProcess, job: Job, trial: Result) -> str:
+def _explain(fresh: FreshProcess, job: Job, trial: Result) -> str:
     """A line about a target that a trial compilation did not take, with the nearest that LLVM knows."""
     if trial.error is not None and not trial.stderr:
         return _explain_triple(job, trial.error)

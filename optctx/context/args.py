@@ -70,9 +70,10 @@ def _words(args: Iterable[str] | str) -> list[str]:
         try:
             return shlex.split(args)
         except ValueError as error:
+            said = str(error)
+            hint = "close the quote" if "quotation" in said else "take the last backslash out"
             raise OptionValueError(
-                f"cannot read the command line {shown(args)}: {str(error).lower()}; close the quote, or pass "
-                "a list of words"
+                f"cannot read the command line {shown(args)}: {said[:1].lower()}{said[1:]}; {hint}"
             ) from error
     if not isinstance(args, Iterable):
         raise OptionTypeError(f"a command line is a str or strings, found {type(args).__name__}")
