@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from optctx.sweep.sweep import Row
+from optctx.sweep.row import Row
 
 __all__ = ["as_csv", "as_json", "as_table"]
 
