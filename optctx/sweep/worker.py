@@ -33,7 +33,7 @@ _LINE = 500  # characters
 
 
 def check(plan: Plan, place: int, answers: int) -> NoReturn:
-    """Write what LLVM says against a job itself: first against its module, then against pipeline and target."""
+    """Write what LLVM says against a job itself: against its module, then against pipeline and target."""
     try:
         _limit_memory(plan, 1)
         job = plan.jobs[place]
