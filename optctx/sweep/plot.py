@@ -142,16 +142,17 @@ def _heat_map(drawn: Figure, axes: Axes, rows: Sequence[Row], varied: Sequence[A
     axes.set_ylabel(down.name)
     _name(axes.set_xticks, across.values)
     _name(axes.set_yticks, down.values)
+    known = [height for line in grid for height in line if not math.isnan(height)]
+    bright = min(known) + 0.6 * (max(known) - min(known)) if known else 0.0
     few = len(down.values) * len(across.values) <= _WRITTEN
     for y, line in enumerate(grid):
         for x, height in enumerate(line):
             if math.isnan(height):
                 axes.text(x, y, "x", color="tab:red", ha="center", va="center")
             elif few:
-                dark = picture.norm(height) < 0.6
-                colour = "white" if dark else "black"
+                colour = "white" if height < bright else "black"
                 axes.text(x, y, f"{height:.4g}", color=colour, ha="center", va="center", fontsize=7)
-    if any(math.isnan(height) for line in grid for height in line):
+    if len(known) < len(rows):
         axes.text(0, -0.12, f"x: {_DEAD}", color="tab:red", transform=axes.transAxes, va="top", fontsize=8)
 
 
