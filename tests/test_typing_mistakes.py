@@ -65,7 +65,10 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("typed", COMMANDS)
+@pytest.mark.parametrize(
+    "typed",
+    [pytest.param(typed, marks=[pytest.mark.redirected] * typed.startswith("record ")) for typed in COMMANDS],
+)
 def test_a_command_gets_one_line_and_exit_status_2(typed: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(shlex.split(typed)) == 2
     out, err = capfd.readouterr()
@@ -95,6 +98,7 @@ def test_a_program_gets_one_error_and_nothing_changes(typed: str, capfd: pytest.
     assert unrolled() == UNROLLED_ONCE
 
 
+@pytest.mark.redirected
 def test_the_advice_of_the_table_works(capfd: pytest.CaptureFixture[str]) -> None:
     """What the messages tell the reader to write is accepted."""
     assert OptionContext.from_args("-unroll-count=4") == OptionContext({"unroll-count": 4})
@@ -105,9 +109,9 @@ def test_the_advice_of_the_table_works(capfd: pytest.CaptureFixture[str]) -> Non
     for typed in (
         "show unroll-count",
         "list unroll-count",
-        f"sweep {KERNEL} --cpu native --set unroll-count=4",
-        f"sweep {KERNEL} --set arm-restrict-it=true --features=-avx2",
-        f"sweep {KERNEL} --passes loop-unroll",
+        f"record {KERNEL} --cpu native --set unroll-count=4",
+        f"record {KERNEL} --set arm-restrict-it=true --features=-avx2",
+        f"record {KERNEL} --passes loop-unroll",
     ):
         assert main(shlex.split(typed)) == 0
     assert capfd.readouterr().err == ""

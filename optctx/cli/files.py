@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator
 
 from optctx.cli.console import printable
 from optctx.errors import OptctxError
 from optctx.wording import did_you_mean, nearest
 
-__all__ = ["explain", "naming", "read_file"]
+__all__ = ["about_file", "explain", "naming", "read_file"]
+
+_PARSING = re.compile(r"cannot read the module: LLVM IR parsing error <string>:(?P<words>.*?)[ ^]*")
 
 
 def read_file(path: str, expected: str = "LLVM IR") -> bytes:
@@ -26,6 +29,12 @@ def read_file(path: str, expected: str = "LLVM IR") -> bytes:
     if not data.strip():
         raise OptctxError(f"cannot use {_shown(path)}: expected {expected}, found an empty file")
     return data
+
+
+def about_file(error: str, path: str) -> str:
+    """The error of a compilation; one about the text of the module names the file, as compilers do."""
+    parsing = _PARSING.fullmatch(error)
+    return error if parsing is None else f"cannot read {_shown(path)}:{parsing['words']}"
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import sys
 from collections.abc import Sequence
 from typing import TextIO, cast
@@ -100,7 +101,11 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         )
     check_command(argv, COMMANDS)
     parser, commands = make_parser()
-    arguments, unknown = parser.parse_known_args(argv)
+    # argparse would take the rest of such a word, as of -hexagon-..., for more options of one letter.
+    words = itertools.takewhile(lambda argument: argument != "--", argv)
+    unknown = [argument for argument in words if argument.startswith("-h") and argument != "-h"]
+    if not unknown:
+        arguments, unknown = parser.parse_known_args(argv)
     if unknown:
         raise unknown_arguments(commands.choices[argv[0]], unknown)
     return arguments

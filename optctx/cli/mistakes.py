@@ -50,7 +50,8 @@ def unknown_arguments(parser: argparse.ArgumentParser, unknown: Sequence[str]) -
     passed_on = unknown[1] if first in _PASSES_ON and len(unknown) > 1 else first
     if setting := _setting(passed_on):
         where = "write" if "--set" in options else "give it to `optctx sweep FILE`:"
-        return UsageError(f"{words}: it is an LLVM option; {where} --set {setting}")
+        what = "it is an LLVM option" if passed_on == first else f"{passed_on!r} is an LLVM option"
+        return UsageError(f"{words}: {what}; {where} --set {setting}")
     if near := did_you_mean(nearest(first.partition("=")[0], options)):
         return UsageError(f"{words}; {near}")
     if advice := _advice(first):

@@ -19,6 +19,7 @@ _INDENT = 28  # at most, of the help behind an argument
 _CHOICE = re.compile(
     r"(?:argument (?P<name>\S+): )?invalid choice: (?P<found>.*) \(choose from (?P<choices>.*)\)"
 )
+_INVALID = re.compile(r"^invalid int value: ")
 _ARGUMENT = re.compile(r"argument (\S+): (.*)")
 
 
@@ -56,7 +57,7 @@ class Parser(argparse.ArgumentParser):
             name, words = argument.groups()
             if words == "expected one argument":
                 raise UsageError(f"{name}: expected a value; write {name}=VALUE if it begins with '-'")
-            message = f"{name}: {words}"
+            message = f"{name}: {_INVALID.sub('expected a whole number, found ', words)}"
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
@@ -89,7 +90,7 @@ def _no_such_choice(name: str | None, found: str, listed: str) -> str:
     choices = re.findall(r"[\w-]+", listed)
     word = found.strip("'\"")
     near = did_you_mean(nearest(word, choices))
-    expected = f"{', '.join(choices[:-1])} or {choices[-1]}"
+    expected = " or ".join(part for part in (", ".join(choices[:-1]), choices[-1]) if part)
     return f"{name}: expected {expected}, found {found}" + (f"; {near}" if near else "")
 
 
