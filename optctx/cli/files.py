@@ -11,7 +11,7 @@ from optctx.cli.console import printable
 from optctx.errors import OptctxError
 from optctx.wording import did_you_mean, nearest
 
-__all__ = ["about_file", "explain", "naming", "read_file"]
+__all__ = ["explain", "naming", "naming_module", "read_file"]
 
 _PARSING = re.compile(r"cannot read the module: LLVM IR parsing error <string>:(?P<words>.*?)[ ^]*")
 
@@ -31,10 +31,16 @@ def read_file(path: str, expected: str = "LLVM IR") -> bytes:
     return data
 
 
-def about_file(error: str, path: str) -> str:
-    """The error of a compilation; one about the text of the module names the file, as compilers do."""
-    parsing = _PARSING.fullmatch(error)
-    return error if parsing is None else f"cannot read {_shown(path)}:{parsing['words']}"
+@contextlib.contextmanager
+def naming_module(path: str) -> Iterator[None]:
+    """Name the file, as compilers do, in an OptctxError of the block about the text of its module."""
+    try:
+        yield
+    except OptctxError as error:
+        parsing = _PARSING.fullmatch(str(error))
+        if parsing is None:
+            raise
+        raise OptctxError(f"cannot read {_shown(path)}:{parsing['words']}") from None
 
 
 @contextlib.contextmanager

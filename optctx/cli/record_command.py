@@ -11,7 +11,7 @@ from rich.text import Text
 
 from optctx.cli.compiling import add_job_arguments, job_of
 from optctx.cli.console import output
-from optctx.cli.files import about_file
+from optctx.cli.files import naming_module
 from optctx.cli.settings import parse_settings
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
@@ -64,7 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     with context, record() as log:
         result = compile_job(job)
     if result.error is not None:
-        raise OptctxError(about_file(result.error, arguments.file))
+        with naming_module(arguments.file):
+            raise OptctxError(result.error)
     match arguments.format:
         case "json":
             print(log_as_json(log, unread_only=arguments.unread_only))

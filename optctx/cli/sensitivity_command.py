@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from optctx.cli.compiling import add_job_arguments, job_of, progress_bar
 from optctx.cli.console import output, printable
+from optctx.cli.files import naming_module
 from optctx.cli.parser import positive, seconds
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
@@ -112,7 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
         check_plot(arguments.plot)  # now rather than after minutes of work
     job = job_of(arguments)
     limits = Limits(arguments.timeout, arguments.memory << 20, arguments.max_trials, arguments.jobs)
-    with OptionContext(base, process_wide="exclusive"), progress_bar() as step:
+    context = OptionContext(base, process_wide="exclusive")
+    with naming_module(arguments.file), context, progress_bar() as step:
         report = sensitivity(
             job,
             options=arguments.options,
