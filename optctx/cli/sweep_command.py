@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from optctx.cli.compiling import add_job_arguments, jobs_of, positive, progress_bar, seconds
 from optctx.cli.console import complain, output, printable
+from optctx.cli.files import naming_module
 from optctx.errors import OptctxError
 from optctx.sweep import Axis, Row, as_csv, as_json, as_table, combinations, parse_axes, sweep
 from optctx.sweep.grid import MOST_COMBINATIONS, count_combinations
@@ -119,7 +120,8 @@ def run(arguments: argparse.Namespace) -> int:
     rows: list[Row] = []  # filled as they come
     printed: Counter[str] = Counter()
     try:
-        rows = _sweep(arguments, jobs, axes, rows, printed)
+        with naming_module(arguments.files[0]) if files == 1 else contextlib.nullcontext():
+            rows = _sweep(arguments, jobs, axes, rows, printed)
     except KeyboardInterrupt:
         _finish(arguments, _in_order(rows, jobs, axes), printed)
         where = f"; their rows are in {printable(arguments.output)}: go on with --resume"
@@ -146,7 +148,7 @@ def _sweep(
 ) -> list[Row]:
     """All rows; new ones are also put into `rows` and into the file."""
     with _row_file(arguments, jobs, axes) as file, progress_bar() as step:
-        if file is not None:
+        if file is not None and arguments.resume:
             rows += file.read([axis.name for axis in axes])
         done = list(rows)
         count = count_combinations(axes, arguments.max_combinations, files=len(jobs)) * len(jobs)
