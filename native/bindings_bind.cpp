@@ -197,6 +197,13 @@ void add_bind(nb::module_& m) {
         "error) -> bool. `resolve`: (text of an attribute, owner of the scope or None, number of other texts of the "
         "module so far, triple) -> context, False to ignore the text, or None to refuse it. `cannot_enter`: (context, "
         "why it could not be entered). `tell` receives the exceptions that they raise.");
+    m.def(
+        "run_counts",
+        [] {
+            const bind::RunCounts counts = bind::run_counts();
+            return std::pair(counts.everywhere, counts.here);
+        },
+        "How often LLVM began to work on a module, since the process began: (on every thread, on this one).");
     m.def("count_attributes", &bind::count_attributes, "count"_a,
           "Set whether the function attribute \"optctx\" counts, on every thread.");
     m.attr("MOST_ATTRIBUTES") = bind::most_attributes;

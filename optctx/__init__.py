@@ -7,6 +7,8 @@
 Importing changes nothing. The first use attaches to the LLVM in this process.
 """
 
+from typing import TYPE_CHECKING
+
 from optctx import interpreter  # noqa: F401  # refuses subinterpreters  # isort: split
 from optctx.cache import CompileCache
 from optctx.context import OptionContext, attach, bound, current, detach, lookup, unbind
@@ -88,3 +90,15 @@ __all__ = [
     "watch",
     "wrap",
 ]
+
+__version__: str
+
+if not TYPE_CHECKING:  # where every other name stays an error
+
+    def __getattr__(name: str) -> str:
+        """`__version__`, of the installed package. Looked up when it is asked for: it reads a file."""
+        if name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib.metadata import version
+
+        return version(__name__)

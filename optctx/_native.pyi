@@ -638,6 +638,11 @@ def set_judges(may_run: object, resolve: object, cannot_enter: object, tell: obj
     Set the Python judges. `may_run`: (owner of a binding, owner of the scope or None, whether a mismatch is an error) -> bool. `resolve`: (text of an attribute, owner of the scope or None, number of other texts of the module so far, triple) -> context, False to ignore the text, or None to refuse it. `cannot_enter`: (context, why it could not be entered). `tell` receives the exceptions that they raise.
     """
 
+def run_counts() -> tuple[int, int]:
+    """
+    How often LLVM began to work on a module, since the process began: (on every thread, on this one).
+    """
+
 def count_attributes(count: bool) -> None:
     """Set whether the function attribute "optctx" counts, on every thread."""
 

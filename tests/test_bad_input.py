@@ -189,7 +189,7 @@ BAD: dict[str, tuple[Callable[[], object], type[OptctxError], list[str]]] = {
     "overrides that are no mapping": (
         lambda: OptionContext(["-unroll-count=4"]),  # type: ignore[arg-type]
         OptionTypeError,
-        ["found list", "from_args"],
+        ["of type list", "from_args"],
     ),
     "argument without a dash": (
         lambda: OptionContext.from_args(["unroll-count=4"]),

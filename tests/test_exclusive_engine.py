@@ -28,7 +28,7 @@ def test_it_says_so_and_changes_no_code_and_can_be_detached() -> None:
                 try:
                     optctx.detach()
                 except optctx.ScopeError as error:
-                    assert "1 scope(s) are still entered" in str(error)
+                    assert "1 scope is still entered" in str(error)
                 else:
                     raise AssertionError("detached under a scope")
             optctx.detach()

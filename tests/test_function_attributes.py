@@ -168,7 +168,7 @@ BAD = {
     "unroll-count=2": "expected -name or -name=value",
     "-unroll-count=many": "'many' value invalid for uint argument",
     "-unroll-count": "LLVM requires one",
-    "-unroll-count='2": "No closing quotation",
+    "-unroll-count='2": "no closing quotation; close the quote",
 }
 
 

@@ -92,7 +92,7 @@ def test_json_says_the_same(four: str, eight: str, plain: str, capfd: pytest.Cap
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("none.bc", None, "No such file or directory"),
+        ("none.bc", None, "there is no such file"),
         ("bad.ll", b"not IR\n", "expected top-level entity"),
         ("bad.bc", b"BC\xc0\xde\xff", "Invalid bitcode signature"),
         ("cut.bc", b"", "parsing error"),

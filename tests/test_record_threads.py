@@ -311,7 +311,7 @@ def test_nobody_detaches_while_a_block_records() -> None:
         try:
             optctx.detach()
         except optctx.ScopeError as error:
-            assert "1 block(s) record" in str(error)
+            assert "1 block records" in str(error)
         else:
             raise AssertionError("the log would have missed what comes next")
         assert unrolled() == 1

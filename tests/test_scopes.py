@@ -315,7 +315,7 @@ def test_detaching_is_refused_inside_a_scope_and_puts_every_byte_back_outside() 
                     try:
                         leave()
                     except optctx.ScopeError as error:
-                        assert "1 scope(s) are still entered" in str(error)
+                        assert "1 scope is still entered" in str(error)
                     else:
                         raise AssertionError("detached under a scope")
                 assert unrolled() == 4

@@ -180,7 +180,7 @@ def test_all_watchers_hear_of_it_whatever_one_of_them_raises() -> None:
             inner.close()
             inner.close()
             assert inner.closed
-            assert repr(inner) == "<Watcher: closed, 1 event(s)>"
+            assert repr(inner) == "<Watcher: closed, 1 event>"
             outer.close()
             with pytest.raises(ZeroDivisionError):
                 set_option("unroll-count", "5")

@@ -25,6 +25,9 @@ unsigned image = 0;
 LlvmCalls llvm{};
 Judge judge{};
 
+// Runs of all threads, including those that have ended.
+std::atomic<std::uint64_t> begun_everywhere{0};
+
 // Whether function attributes count.
 std::atomic<bool> attributes_count{false};
 
@@ -40,6 +43,7 @@ struct Run {
 enum class Step : std::uint8_t { run, function, machine };
 
 struct State {
+    std::uint64_t begun = 0;
     std::vector<Run> runs;
     std::vector<Step> steps;
     std::vector<const void*> functions;  // those whose scopes are entered
@@ -124,6 +128,8 @@ bool begin_run(State& now, const void* llvm_context, Subject kind, void* subject
     }
     now.runs.push_back(std::move(run));
     now.steps.push_back(Step::run);
+    ++now.begun;
+    begun_everywhere.fetch_add(1, std::memory_order_relaxed);
     machine::begin_run();
     return true;
 }
@@ -191,6 +197,8 @@ std::vector<std::shared_ptr<const Binding>> expected_llvm_contexts() {
     const auto& expected = state().expected;
     return {expected.rbegin(), expected.rend()};
 }
+
+RunCounts run_counts() noexcept { return {begun_everywhere.load(std::memory_order_relaxed), state().begun}; }
 
 void count_attributes(bool count) noexcept { attributes_count = count; }
 

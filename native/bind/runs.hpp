@@ -81,6 +81,13 @@ struct Judge {
     void (*cannot_enter)(void* owner, const char* why);
 };
 
+// How often LLVM began to work on a module, from the beginning of the process: on every thread, and on this one.
+struct RunCounts {
+    std::uint64_t everywhere;
+    std::uint64_t here;
+};
+RunCounts run_counts() noexcept;
+
 // Whether the function attribute "optctx" counts, on every thread. Initially it does not.
 void count_attributes(bool count) noexcept;
 void configure(unsigned image, const LlvmCalls& calls, const Judge& judge);

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from optctx.cli.console import output, printable
+from optctx.cli.files import read_file
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.links import LinkReport, check_link
@@ -21,29 +22,34 @@ if TYPE_CHECKING:
 
     from llvmlite.binding import ModuleRef
 
+    from optctx.cli.parser import Parser
+
 __all__ = ["add", "run"]
 
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
 
 
-def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "check-link",
         help="compare the options that modules were compiled with",
         description="Compare the options that optctx.stamp wrote into modules, before or after they are "
         "linked. Exit status 1 if any option differs, 2 for bad input.",
+        example="optctx check-link a.bc b.bc --link-options='-unroll-count=4'",
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="bitcode or LLVM IR as text")
     parser.add_argument(
         "--link-options",
         metavar="ARGS",
-        help="options of the link step, which take part then: --link-options='-unroll-count=4 -stats'",
+        help="options of the link step, to compare as well: --link-options='-unroll-count=4 -stats'",
     )
     parser.add_argument(
-        "--require-stamps", action="store_true", help="exit status 1 for a file without a stamp, too"
+        "--require-stamps", action="store_true", help="exit status 1 also for a file without a stamp"
     )
-    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument(
+        "--format", choices=("table", "json"), default="table", help="how to print (default: table)"
+    )
     parser.set_defaults(run=run)
 
 
@@ -63,17 +69,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(path: str) -> ModuleRef:
     """The module in a file, named after the file."""
-    with open(path, "rb") as file:
-        data = file.read()
+    data = read_file(path, "LLVM bitcode or IR")
     try:
         if data.startswith(_BITCODE):
             module = binding.parse_bitcode(data)
         else:
             module = binding.parse_assembly(data.decode())
     except UnicodeDecodeError:
-        raise OptctxError(f"cannot read {path}: expected LLVM bitcode or IR as text, found neither") from None
+        raise OptctxError(
+            f"cannot read {printable(path)}: expected LLVM bitcode or IR as text, found neither"
+        ) from None
     except RuntimeError as error:
-        raise OptctxError(f"cannot read {path}: {error}") from None
+        raise OptctxError(f"cannot read {printable(path)}: {error}") from None
     module.name = printable(path)
     return module
 

@@ -3,64 +3,83 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from llvmlite import binding
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from optctx.cli.console import printable
+from optctx.cli.inputs import Clang, read_input
+from optctx.cli.parser import positive, seconds
+from optctx.cli.targets import check_target
 from optctx.errors import OptctxError, shown
-from optctx.fresh import FreshProcess, Job
+from optctx.fresh import Job
 
-__all__ = ["add_job_arguments", "job_of", "positive", "progress_bar"]
+__all__ = ["add_job_arguments", "job_of", "jobs_of", "positive", "progress_bar", "seconds"]
 
 
-def add_job_arguments(parser: argparse.ArgumentParser) -> None:
-    """Enter the file and what to do with it."""
-    parser.add_argument("file", help="LLVM IR as text; '-' for standard input")
+def add_job_arguments(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Enter the file, or `several` files, and what to do with it."""
+    words = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
+    if several:
+        parser.add_argument("files", nargs="+", metavar="FILE", help=words)
+    else:
+        parser.add_argument("file", metavar="FILE", help=words)
     parser.add_argument("--passes", default="default<O3>", help="pipeline as for `opt -passes` (%(default)s)")
     parser.add_argument("--triple", default="", help="target (the file's own, or this machine's)")
     parser.add_argument("--cpu", default="", help="processor, or 'native' for this one (a generic one)")
     parser.add_argument("--features", default="", help="such as +avx2,-fma")
     parser.add_argument("--opt-level", type=int, choices=range(4), default=2, help="of the code generator")
+    parser.add_argument("--clang", default="clang", metavar="PROGRAM", help="what compiles C and C++")
+    parser.add_argument(
+        "--clang-options", default="", metavar="ARGS", help="for clang: --clang-options='-Iinclude -DN=8'"
+    )
 
 
 def job_of(arguments: argparse.Namespace) -> Job:
-    """The job that the arguments describe.
+    """The job that the arguments describe, with the one file that they name.
 
-    Raises OSError and OptctxError for a file that cannot be read, OptctxError with LLVM's words for a target
-    that it does not know.
+    Raises OptctxError for a file that cannot be read or compiled, and with LLVM's words for a target that it
+    does not know.
     """
-    for name in ("passes", "triple", "cpu", "features"):
+    (job,) = _jobs(arguments, [arguments.file])
+    return job
+
+
+def jobs_of(arguments: argparse.Namespace) -> dict[str, Job]:
+    """The jobs that the arguments describe, by the name of the file. Raises as `job_of` does."""
+    names = [printable(path) for path in arguments.files]
+    for name in names:
+        if names.count(name) > 1:
+            raise OptctxError(f"{name} is given twice; give it once")
+    return dict(zip(names, _jobs(arguments, arguments.files), strict=True))
+
+
+def _jobs(arguments: argparse.Namespace, paths: Sequence[str]) -> list[Job]:
+    for name in ("passes", "triple", "cpu", "features", "clang_options"):
         text = getattr(arguments, name)
         if printable(text) != text:
-            raise OptctxError(f"cannot use --{name}: expected UTF-8, found {shown(text)}")
+            option = name.replace("_", "-")
+            raise OptctxError(f"cannot use --{option}: expected UTF-8, found {shown(text)}")
     cpu, features = arguments.cpu, arguments.features
     if cpu == "native":
         cpu = binding.get_host_cpu_name()
         features = features or binding.get_host_cpu_features().flatten()
-    job = Job(
-        ir=_read(arguments.file),
+    target = Job(
+        ir="",
         passes=arguments.passes,
         triple=arguments.triple,
         cpu=cpu,
         features=features,
         opt_level=arguments.opt_level,
     )
-    if job.triple or job.cpu or job.features:
-        _check_target(job)
-    return job
-
-
-def positive(text: str) -> int:
-    """An argument that is 1 or more, for argparse."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected 1 or more, found {number}")
-    return number
+    clang = Clang(arguments.clang, arguments.clang_options)
+    jobs = [replace(target, ir=read_input(path, target, clang)) for path in paths]
+    check_target(target)
+    return jobs
 
 
 @contextmanager
@@ -74,30 +93,3 @@ def progress_bar() -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=None)
         yield lambda total: bar.update(task, total=total, advance=1)
-
-
-def _read(path: str) -> str:
-    try:
-        if path == "-":
-            if sys.stdin is None:
-                raise OptctxError("cannot read standard input: it is closed; name a file instead of '-'")
-            return sys.stdin.buffer.read().decode()
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except UnicodeDecodeError:
-        raise OptctxError(f"{path} is not text; expected LLVM IR in text form (see llvm-dis)") from None
-
-
-def _check_target(job: Job) -> None:
-    """LLVM prints about a processor or feature it does not know, or ends the process: let a fresh one try."""
-    with FreshProcess() as fresh:
-        trial = fresh.compile(
-            Job(_TRIAL, "verify", triple=job.triple, cpu=job.cpu, features=job.features, emit="assembly")
-        )
-    if trial.error is not None:
-        raise OptctxError(trial.error)
-    if trial.stderr:
-        raise OptctxError(trial.stderr.splitlines()[0])
-
-
-_TRIAL = "define void @trial() { ret void }"

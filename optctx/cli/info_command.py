@@ -11,12 +11,20 @@ import optctx
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
+    from optctx.cli.parser import Parser
+
 __all__ = ["add", "run"]
 
 
-def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
-    parser = commands.add_parser("info", help="print what optctx found in LLVM, as JSON")
+    parser = commands.add_parser(
+        "info",
+        help="print what optctx found in LLVM, as JSON",
+        description="Print, as JSON, which LLVM is loaded, how optctx gives threads their own options, "
+        "and which options it refuses and why. Please add it to a bug report.",
+        example="optctx info > info.json",
+    )
     parser.set_defaults(run=run)
 
 

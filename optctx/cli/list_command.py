@@ -13,12 +13,14 @@ from rich.text import Text
 
 from optctx.cli.console import output
 from optctx.cli.plain import option_data
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, shown
 from optctx.registry import registry
+from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
+    from optctx.cli.parser import Parser
     from optctx.registry import Option
 
 __all__ = ["add", "run"]
@@ -44,17 +46,29 @@ _TYPES = (
 _SCOPES = ("thread", "process", "unread")
 
 
-def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
-    parser = commands.add_parser("list", help="list options")
-    parser.add_argument(
-        "pattern", nargs="?", default="", help="part of a name, or a glob such as 'unroll-*' (every option)"
+    parser = commands.add_parser(
+        "list",
+        help="list LLVM's options",
+        description="List the options of the LLVM that llvmlite loads, with type, process-wide value, scope "
+        "and help. The scope is 'thread' where a context can set the option, 'process' where only the whole "
+        "process can, and 'unread' where nothing in the library reads it.",
+        example="optctx list 'unroll-*'\noptctx list inline --type int --format json",
     )
-    parser.add_argument("--type", choices=_TYPES)
     parser.add_argument(
-        "--scope", choices=_SCOPES, help="settable per thread, only per process, or read by nothing"
+        "pattern",
+        nargs="?",
+        default="",
+        help="part of a name, or a glob such as 'unroll-*' (default: every option)",
     )
-    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument(
+        "--type", choices=_TYPES, metavar="TYPE", help=f"only options of one type: {', '.join(_TYPES)}"
+    )
+    parser.add_argument("--scope", choices=_SCOPES, help="only options of one scope")
+    parser.add_argument(
+        "--format", choices=("table", "json"), default="table", help="how to print (default: table)"
+    )
     parser.set_defaults(run=run)
 
 
@@ -66,12 +80,20 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.type in (None, option.type) and arguments.scope in (None, option.scope)
     ]
     if not chosen:
-        raise OptctxError(f"no option matches {arguments.pattern!r}; `optctx list` shows them all")
+        raise _no_match(arguments)
     if arguments.format == "json":
         print(json.dumps([option_data(option) for option in chosen], indent=2))
     else:
         output().print(_table(chosen))
     return 0
+
+
+def _no_match(arguments: argparse.Namespace) -> OptctxError:
+    wanted = [f"{name} {value}" for name in ("type", "scope") if (value := getattr(arguments, name))]
+    among = f" among those of {' and '.join(wanted)}" if wanted else ""
+    near = did_you_mean(nearest(arguments.pattern.strip("-*"), registry()))
+    hint = near or "`optctx list` shows every option"
+    return OptctxError(f"no option matches {shown(arguments.pattern)}{among}; {hint}")
 
 
 def _matching(options: Iterable[Option], pattern: str) -> list[Option]:

@@ -4,31 +4,39 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import sys
 from collections.abc import Sequence
 from typing import TextIO, cast
 
 from optctx.cli import (
     check_link_command,
+    completion_command,
     info_command,
     list_command,
+    record_command,
     sensitivity_command,
     show_command,
     sweep_command,
 )
 from optctx.cli.console import Output, OutputError, abandon, complain, flush_errors, prepare_streams
-from optctx.errors import OptctxError
+from optctx.cli.files import explain
+from optctx.cli.mistakes import check_command, unknown_arguments
+from optctx.cli.parser import Parser, add_version
+from optctx.errors import OptctxError, ProcessWideOptionError
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main", "make_parser"]
 
-_COMMANDS = (
-    sweep_command,
-    sensitivity_command,
-    list_command,
-    show_command,
-    check_link_command,
-    info_command,
-)
+COMMANDS = {
+    "sweep": sweep_command,
+    "record": record_command,
+    "sensitivity": sensitivity_command,
+    "list": list_command,
+    "show": show_command,
+    "check-link": check_link_command,
+    "info": info_command,
+    "completion": completion_command,
+}
 
 _MOST_OPTIONS = 5000  # LLVM has 2,600, and the time that argparse takes grows with the square
 
@@ -38,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns the exit status: 0, 1 where `sweep --verify` or `check-link` found a difference, 2 for bad input
     and for output that cannot be written.
-    Raises SystemExit as argparse does for arguments it cannot read and for --help.
+    Raises SystemExit, as argparse does, for --help and --version.
     """
     prepare_streams()
     if sys.stdout is None:
@@ -55,8 +63,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain(str(error))
         abandon(stdout)
         return 2
-    except (OptctxError, OSError) as error:
+    except ProcessWideOptionError as error:
+        complain(f"cannot set {error.name!r} in this command: {error.reason}; leave it out")
+        return 2
+    except OptctxError as error:
         complain(str(error))
+        return 2
+    except OSError as error:
+        complain(explain(error))
         return 2
     except KeyboardInterrupt:
         complain("interrupted")
@@ -65,9 +79,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
-        arguments = _parser().parse_args(_checked(sys.argv[1:] if argv is None else argv))
+        arguments = _parse(sys.argv[1:] if argv is None else argv)
         status: int = arguments.run(arguments)
-    except SystemExit:  # after --help, and for bad arguments
+    except SystemExit:  # after --help and --version
         sys.stdout.flush()
         flush_errors()
         raise
@@ -75,19 +89,39 @@ def _run(argv: Sequence[str] | None) -> int:
     return status
 
 
-def _checked(argv: Sequence[str]) -> Sequence[str]:
-    """The arguments. Raises OptctxError for more options than argparse can take in a few seconds."""
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments. Raises OptctxError for what no command takes, with what may have been meant.
+
+    And for more options than argparse can take in a few seconds.
+    """
     options = sum(argument.startswith("-") for argument in argv)
     if options > _MOST_OPTIONS:
         raise OptctxError(
             f"expected at most {_MOST_OPTIONS:,} options on the command line, found {options:,}"
         )
-    return argv
+    check_command(argv, COMMANDS)
+    parser, commands = make_parser()
+    # argparse would take the rest of such a word, as of -hexagon-..., for more options of one letter.
+    words = itertools.takewhile(lambda argument: argument != "--", argv)
+    unknown = [argument for argument in words if argument.startswith("-h") and argument != "-h"]
+    if not unknown:
+        arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        raise unknown_arguments(commands.choices[argv[0]], unknown)
+    return arguments
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="optctx", description="LLVM's options, per thread.")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in _COMMANDS:
+def make_parser() -> tuple[Parser, argparse._SubParsersAction[Parser]]:
+    """The parser of the whole command line, and in `choices` those of the commands."""
+    parser = Parser(
+        prog="optctx",
+        description="Give each compilation its own LLVM options: compile under many values, see what LLVM "
+        "reads, and look options up. `optctx COMMAND --help` explains a command.",
+        example="optctx sweep kernel.ll --passes 'default<O3>' --set unroll-count=1,2,4,8\n"
+        "optctx record kernel.ll --set unroll-count=4\noptctx show unroll-count",
+    )
+    add_version(parser)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS.values():
         command.add(commands)
-    return parser
+    return parser, commands

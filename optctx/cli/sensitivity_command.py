@@ -6,8 +6,10 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from optctx.cli.compiling import add_job_arguments, job_of, positive, progress_bar
+from optctx.cli.compiling import add_job_arguments, job_of, progress_bar
 from optctx.cli.console import output, printable
+from optctx.cli.files import naming_module
+from optctx.cli.parser import positive, seconds
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.sensitivity import Limits, Report, as_csv, as_json, as_table, save_plot, sensitivity
@@ -18,10 +20,12 @@ from optctx.sweep import Axis, parse_axes
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
+    from optctx.cli.parser import Parser
+
 __all__ = ["add", "run"]
 
 
-def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "sensitivity",
@@ -29,6 +33,8 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Compile a file of LLVM IR once to see which options LLVM reads, then once for each "
         "other value of each of them, in fresh processes, and rank the options by effect. Exit status 2 for "
         "bad input.",
+        example="optctx sensitivity kernel.ll --options 'unroll*' --max-trials 20\n"
+        "optctx sensitivity kernel.ll --by instructions --plot sensitivity.png",
     )
     add_job_arguments(parser)
     parser.add_argument(
@@ -37,7 +43,7 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
         default=[],
         metavar="NAME=VALUE",
         dest="settings",
-        help="an option of the base; repeat for more",
+        help="an LLVM option that the base and every trial have; repeat for more",
     )
     parser.add_argument(
         "--try",
@@ -45,31 +51,58 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
         default=[],
         metavar="NAME=VALUE[,VALUE...]",
         dest="tries",
-        help="the values to try for an option, in place of others within its type; repeat for more",
+        help="values to try for an option instead of those chosen by its type; repeat for more",
     )
     parser.add_argument(
-        "--options", nargs="+", default=[], metavar="GLOB", help="try these only (all that are read)"
+        "--options",
+        nargs="+",
+        default=[],
+        metavar="GLOB",
+        help="try only these (default: all that LLVM reads)",
     )
     parser.add_argument("--exclude", nargs="+", default=[], metavar="GLOB", help="do not try these")
     parser.add_argument(
-        "--by", choices=("instructions", "size"), default="size", help="what to rank by (%(default)s)"
+        "--by",
+        choices=("instructions", "size"),
+        default="size",
+        help="what to rank by (default: %(default)s)",
     )
     _add_limits(parser)
-    parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
-    parser.add_argument("--top", type=positive, metavar="N", help="options in the table (all) and plot (30)")
-    parser.add_argument("--plot", metavar="FILE", help="draw them: .png, .svg or .pdf; needs matplotlib")
+    parser.add_argument(
+        "--format", choices=("table", "json", "csv"), default="table", help="how to print (default: table)"
+    )
+    parser.add_argument(
+        "--top",
+        type=positive,
+        metavar="N",
+        help="options in the table (default: all) and in the plot (default: 30)",
+    )
+    parser.add_argument(
+        "--plot", metavar="FILE", help="draw them into a .png, .svg or .pdf; needs matplotlib"
+    )
     parser.set_defaults(run=run)
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--max-trials", type=positive, metavar="N", help="compile at most so often")
     parser.add_argument(
-        "--timeout", type=_seconds, metavar="S", help="seconds for a trial (20 times the base, 10 or more)"
+        "--max-trials", type=positive, metavar="N", help="most compilations to make (default: no limit)"
     )
     parser.add_argument(
-        "--memory", type=positive, default=4096, metavar="MIB", help="for a trial, in MiB (%(default)s)"
+        "--timeout",
+        type=seconds,
+        metavar="S",
+        help="seconds for a trial (default: 20 times the base, at least 10)",
     )
-    parser.add_argument("--jobs", type=positive, metavar="N", help="trials at once (one per processor)")
+    parser.add_argument(
+        "--memory",
+        type=positive,
+        default=4096,
+        metavar="MIB",
+        help="memory for a trial, in MiB (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--jobs", type=positive, metavar="N", help="trials at once (default: one per processor)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -80,7 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
         check_plot(arguments.plot)  # now rather than after minutes of work
     job = job_of(arguments)
     limits = Limits(arguments.timeout, arguments.memory << 20, arguments.max_trials, arguments.jobs)
-    with OptionContext(base, process_wide="exclusive"), progress_bar() as step:
+    context = OptionContext(base, process_wide="exclusive")
+    with naming_module(arguments.file), context, progress_bar() as step:
         report = sensitivity(
             job,
             options=arguments.options,
@@ -103,13 +137,6 @@ def _only(axis: Axis) -> str:
             f"the base has one value for {axis.name!r}, found {', '.join(axis.values)}; use --try for others"
         )
     return axis.values[0]
-
-
-def _seconds(text: str) -> float:
-    number = float(text)
-    if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected seconds above 0, found {text}")
-    return number
 
 
 def _print(report: Report, form: str, top: int | None) -> None:

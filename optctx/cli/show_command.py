@@ -12,20 +12,30 @@ from optctx.registry import registry
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
+    from optctx.cli.parser import Parser
+
 __all__ = ["add", "run"]
 
 
-def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
+def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
-    parser = commands.add_parser("show", help="show everything about one option")
-    parser.add_argument("name")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser = commands.add_parser(
+        "show",
+        help="show everything about one option",
+        description="Show everything that is known about one of LLVM's options: type, default, process-wide "
+        "value, choices, aliases, the functions that read it, and whether a context or a module may set it.",
+        example="optctx show unroll-count\noptctx show pre-RA-sched --format json",
+    )
+    parser.add_argument("name", help="name of an LLVM option, such as unroll-count")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="how to print (default: text)"
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one option. Raises UnknownOptionError, with the nearest names, if there is none of that name."""
-    data = option_data(registry()[arguments.name.lstrip("-")])
+    data = option_data(registry()[arguments.name.lstrip("-") or arguments.name])
     if arguments.format == "json":
         print(json.dumps(data, indent=2))
         return 0

@@ -1,33 +1,51 @@
-"""`optctx sweep`: compile a file under every combination of option values and compare."""
+"""`optctx sweep`: compile files under every combination of option values and compare."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import contextlib
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
-from optctx.cli.compiling import add_job_arguments, job_of, positive, progress_bar
-from optctx.cli.console import complain, output
-from optctx.sweep import Row, as_csv, as_json, as_table, parse_axes, sweep
+from optctx.cli.compiling import add_job_arguments, jobs_of, positive, progress_bar, seconds
+from optctx.cli.console import complain, output, printable
+from optctx.cli.files import naming_module
+from optctx.errors import OptctxError
+from optctx.sweep import Axis, Row, as_csv, as_json, as_table, combinations, parse_axes, sweep
 from optctx.sweep.grid import MOST_COMBINATIONS, count_combinations
+from optctx.sweep.order import FIGURES, check_column, sorted_rows
+from optctx.sweep.plot import check_sweep_plot, save_sweep_plot
+from optctx.sweep.rowfile import FileFormat, RowFile, identity, open_rows
+from optctx.sweep.table import summary
+from optctx.wording import counted
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
+    from optctx.fresh import Job
+
 __all__ = ["add", "run"]
 
 Format = Literal["table", "json", "csv"]
+
+_INTERRUPTED = 130  # exit status, as a shell has it
+_LINES = 20  # different ones that LLVM printed
 
 
 def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(
         "sweep",
-        help="compile a file under every combination of option values",
-        description="Compile a file of LLVM IR once per combination of option values, in threads of one "
-        "process, and compare what comes out. Exit status 1 if --verify finds a difference, 2 for bad input.",
+        help="compile files under every combination of option values",
+        description="Compile each file once per combination of option values and compare what comes out. "
+        "The combinations are compiled on threads of a worker process. A combination that LLVM refuses, that "
+        "crashes LLVM or that takes too long is a row with that state. Exit status 1 if --verify finds a "
+        "difference, 2 for bad input, 130 after Ctrl-C.",
+        example="optctx sweep kernel.ll --passes 'default<O3>' --set unroll-count=1,2,4,8 --verify",
     )
-    add_job_arguments(parser)
+    add_job_arguments(parser, several=True)
     parser.add_argument(
         "--set",
         action="append",
@@ -37,7 +55,22 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
         help="an option and the values to try; the word 'default' leaves it alone; repeat for more options",
     )
     parser.add_argument("--verify", action="store_true", help="compare each with a fresh process")
+    _add_limits(parser)
+    _add_output(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=positive, metavar="N", help="threads (one per processor)")
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        metavar="SECONDS",
+        help="for each combination (20 times the baseline, 10 or more)",
+    )
+    parser.add_argument(
+        "--memory", type=positive, default=4096, metavar="MIB", help="for each combination (%(default)s)"
+    )
     parser.add_argument(
         "--max-combinations",
         type=positive,
@@ -45,39 +78,158 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="N",
         help="refuse settings that have more (%(default)s)",
     )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--sort", metavar="COLUMN", help="option, file, state, instructions, object_size, ..."
+    )
+    parser.add_argument(
+        "--by", choices=FIGURES, default="size", help="what the best row and the plot go by (%(default)s)"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="also append each row to FILE as soon as it is there, as CSV or JSON lines by --format; for a "
+        "table by the name, CSV if it ends with .csv",
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="compile only the combinations that have no row in FILE yet"
+    )
+    parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="draw a curve over one option or a heat map over two: .png, .svg or .pdf; needs matplotlib",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compile, print the rows on standard output, and say if all agree. Raises OptctxError and OSError."""
     axes = parse_axes(arguments.settings)
-    total = count_combinations(axes, arguments.max_combinations) * (2 if arguments.verify else 1)
-    job = job_of(arguments)
-    with progress_bar() as step:
-        rows = sweep(
-            job,
+    files = len(arguments.files)
+    total = count_combinations(axes, arguments.max_combinations, files=files) * files
+    if arguments.sort:
+        check_column(arguments.sort, [axis.name for axis in axes])
+    if arguments.plot:
+        check_sweep_plot(arguments.plot, axes, files)  # now rather than after minutes of work
+    if arguments.resume and not arguments.output:
+        raise OptctxError("cannot resume without a file; name the one to go on with: -o FILE")
+    jobs = jobs_of(arguments)
+    rows: list[Row] = []  # filled as they come
+    printed: Counter[str] = Counter()
+    try:
+        with naming_module(arguments.files[0]) if files == 1 else contextlib.nullcontext():
+            rows = _sweep(arguments, jobs, axes, rows, printed)
+    except KeyboardInterrupt:
+        _finish(arguments, _in_order(rows, jobs, axes), printed)
+        where = f"; their rows are in {printable(arguments.output)}: go on with --resume"
+        kept = where if arguments.output else ""
+        complain(f"interrupted after {len(rows)} of {total} combinations{kept}")
+        return _INTERRUPTED
+    except OptctxError:
+        if rows and not arguments.output:  # what is done is not lost
+            _finish(arguments, _in_order(rows, jobs, axes), printed)
+        raise
+    _finish(arguments, rows, printed)
+    if arguments.plot:
+        title = f"{', '.join(map(os.path.basename, jobs))}, {arguments.passes}"
+        save_sweep_plot(rows, axes, arguments.plot, by=arguments.by, title=title)
+    return 1 if any(row.agrees is False for row in rows) else 0
+
+
+def _sweep(
+    arguments: argparse.Namespace,
+    jobs: Mapping[str, Job],
+    axes: Sequence[Axis],
+    rows: list[Row],
+    printed: Counter[str],
+) -> list[Row]:
+    """All rows; new ones are also put into `rows` and into the file."""
+    with _row_file(arguments, jobs, axes) as file, progress_bar() as step:
+        if file is not None and arguments.resume:
+            rows += file.read([axis.name for axis in axes])
+        done = list(rows)
+        count = count_combinations(axes, arguments.max_combinations, files=len(jobs)) * len(jobs)
+        total = (count - len(done)) * (2 if arguments.verify else 1)
+
+        def keep(row: Row) -> None:
+            rows.append(row)
+            if file is not None:
+                _write(file, row, arguments.output, len(rows), count)
+
+        return sweep(
+            jobs,
             axes,
             threads=arguments.jobs,
             verify=arguments.verify,
+            timeout=arguments.timeout,
+            memory=arguments.memory << 20,
             max_combinations=arguments.max_combinations,
+            baseline=bool(axes) and (arguments.format == "table" or bool(arguments.plot)),
+            done=done,
+            on_row=keep,
+            printed=printed,
             progress=lambda: step(total),
         )
-    _print(rows, arguments.format)
-    differing = [row for row in rows if row.agrees is False]
-    for row in differing:
-        settings = " ".join(f"{name}={value}" for name, value in row.options.items())
-        complain(f"{settings or 'no options'}: {row.difference}")
-    return 1 if differing else 0
 
 
-def _print(rows: Sequence[Row], form: str) -> None:
-    match cast(Format, form):
+@contextlib.contextmanager
+def _row_file(
+    arguments: argparse.Namespace, jobs: Mapping[str, Job], axes: Sequence[Axis]
+) -> Iterator[RowFile | None]:
+    if not arguments.output:
+        yield None
+        return
+    csv = arguments.format == "csv" or (arguments.format == "table" and arguments.output.endswith(".csv"))
+    form: FileFormat = "csv" if csv else "json"
+    tag = identity(jobs, axes, verify=arguments.verify)
+    with open_rows(arguments.output, form, tag, resume=arguments.resume) as file:
+        yield file
+
+
+def _write(file: RowFile, row: Row, path: str, count: int, total: int) -> None:
+    try:
+        file.write(row)
+    except OSError as error:
+        raise OptctxError(
+            f"cannot write to {printable(path)}: {error.strerror}; it has {count - 1} of {total} rows, go on "
+            "with --resume"
+        ) from None
+
+
+def _in_order(rows: Sequence[Row], jobs: Mapping[str, Job], axes: Sequence[Axis]) -> list[Row]:
+    """Rows as a sweep that ends returns them."""
+    files = list(jobs)
+    places = {tuple(options.values()): place for place, options in enumerate(combinations(axes))}
+    return sorted(rows, key=lambda row: (files.index(row.file), places[tuple(row.options.values())]))
+
+
+def _finish(arguments: argparse.Namespace, rows: Sequence[Row], printed: Counter[str]) -> None:
+    """Print the rows, what LLVM printed, and what differs from fresh processes."""
+    if arguments.sort:
+        rows = sorted_rows(rows, arguments.sort)
+    _print(arguments, rows)
+    for line, count in printed.most_common(_LINES):
+        complain(f"LLVM printed {counted(count, 'time')}: {line}")
+    if len(printed) > _LINES:
+        complain(f"LLVM printed {counted(len(printed) - _LINES, 'other line')}")
+    for row in rows:
+        if row.agrees is False:
+            settings = " ".join(f"{name}={value}" for name, value in row.options.items())
+            file = f"{row.file}: " if len(arguments.files) > 1 else ""
+            complain(f"{file}{settings or 'no options'}: {row.difference}")
+
+
+def _print(arguments: argparse.Namespace, rows: Sequence[Row]) -> None:
+    own = [row for row in rows if not row.baseline]
+    match cast(Format, arguments.format):
         case "json":
-            print(as_json(rows))
+            print(as_json(own))
         case "csv":
-            print(as_csv(rows), end="")
+            print(as_csv(own), end="")
         case "table":
-            output().print(as_table(rows))
-            distinct = len({row.digest for row in rows})
-            print(f"{len(rows)} combinations, {distinct} different objects")
+            by = arguments.by if len(own) > len(arguments.files) else None
+            output().print(as_table(rows, by))
+            print(*summary(rows, by), sep="\n")

@@ -31,9 +31,13 @@ def parse_args(
     """
     found: dict[str, Texts] = {}
     rest = iter(_words(args))
+    last = ""
     for word in rest:
         if not word.startswith("-") or word.strip("-") == "":
-            raise OptionValueError(f"cannot read {shown(word)} as an option: expected -name or -name=value")
+            raise OptionValueError(
+                f"cannot read {shown(word)} as an option: expected -name or -name=value"
+                f"{_hint(engine, word, last)}"
+            )
         name, equals, text = word.lstrip("-").partition("=")
         if check is not None:
             check(engine.resolve(find(engine, name)), name)
@@ -44,7 +48,8 @@ def parse_args(
             following = next(rest, None)
             if following is None:
                 flag_text(target, name)  # raises: nothing follows
-            texts = split_text(target, following or "")
+            last = following or ""
+            texts = split_text(target, last)
         else:
             texts = flag_text(target, name)
         collects = target.record.type.kind.name in _LISTS
@@ -52,12 +57,24 @@ def parse_args(
     return found
 
 
+def _hint(engine: Engine, word: str, last: str) -> str:
+    """What to write in place of a word without a dash. `last`: the value before it."""
+    if last == "=":
+        return "; write -name=value without spaces around '='"
+    name, equals, text = word.partition("=")
+    return f"; did you mean {shown(f'-{name}{equals}{text}')}?" if name in engine.options else ""
+
+
 def _words(args: Iterable[str] | str) -> list[str]:
     if isinstance(args, str):
         try:
             return shlex.split(args)
         except ValueError as error:
-            raise OptionValueError(f"cannot read the command line {shown(args)}: {error}") from error
+            said = str(error)
+            hint = "close the quote" if "quotation" in said else "take the last backslash out"
+            raise OptionValueError(
+                f"cannot read the command line {shown(args)}: {said[:1].lower()}{said[1:]}; {hint}"
+            ) from error
     if not isinstance(args, Iterable):
         raise OptionTypeError(f"a command line is a str or strings, found {type(args).__name__}")
     words = list(args)

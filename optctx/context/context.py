@@ -11,6 +11,7 @@ from optctx import _native
 from optctx.context.args import parse_args
 from optctx.context.binding import OnMismatch, bind
 from optctx.context.deferred import refuse_deferred
+from optctx.context.misuse import ContextType, checked_mapping, no_attribute, wrong_lookup
 from optctx.context.override import Override, make_override
 from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.scope import cannot_enter, cannot_leave, check_in_line, follow_tasks, innermost
@@ -21,7 +22,6 @@ from optctx.context.unread import UnreadMode, check_mode, judge, marks
 from optctx.engine.attach import Engine, attach, attached
 from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError
-from optctx.image.typenames import type_name
 from optctx.registry.registry import find
 from optctx.registry.values import Value, python_types, read_value
 from optctx.trust import trusting
@@ -37,7 +37,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class OptionContext(_native.ScopeBase, Mapping[str, Value]):
+class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextType):
     """An immutable set of values for all of LLVM's options, in force on each thread that enters it.
 
     A context is comparable, hashable and picklable. LLVM's own parsers judge every value. A context can be
@@ -91,7 +91,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         **named: object,
     ) -> None:
         engine = attach()
-        given: dict[str, object] = {} if overrides is None else dict(_checked_mapping(overrides))
+        given: dict[str, object] = {} if overrides is None else dict(checked_mapping(overrides))
         for name, value in named.items():
             given[name if name in engine.options else name.replace("_", "-")] = value
         made = []
@@ -268,9 +268,14 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value]):
         """
         option = self._engine.resolve(find(self._engine, name))
         if type is not None and type not in python_types(option.record.type):
-            own = type_name(option.record.type.kind)
-            raise OptionTypeError(f"cannot look up {name!r} as {type.__name__}: the option is of type {own}")
+            raise wrong_lookup(option, name, type)
         return self._read(option)
+
+    if not TYPE_CHECKING:  # where every other name stays an error
+
+        def __getattr__(self, name: str) -> Any:
+            """Raises AttributeError; says how to look up the option that may have been meant."""
+            raise no_attribute(self, name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._engine.options
@@ -368,15 +373,6 @@ def _restore(
     engine = attached() or attach()
     base, made = rebuild(engine, inherited, own)
     return OptionContext._from(engine, base, made, None, unread)
-
-
-def _checked_mapping(overrides: object) -> Mapping[str, object]:
-    if not isinstance(overrides, Mapping):
-        raise OptionTypeError(
-            f"overrides are a mapping from option name to value, found {type(overrides).__name__}; "
-            "for a command line use OptionContext.from_args"
-        )
-    return overrides
 
 
 def _frozen(value: Value) -> object:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from optctx._native import Kind, ParseError, Setting
+from optctx.context.expected import expectation
 from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.text import Texts
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
-from optctx.errors import OptionValueError
+from optctx.errors import OptionValueError, shown
 from optctx.registry.values import Value, read_value
 
 __all__ = ["Override", "make_override"]
@@ -57,18 +58,26 @@ def make_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode
     try:
         setting = engine.space.parse(option.slot, own, list(texts))
     except ParseError as error:
-        raise OptionValueError(_message(name, texts, str(error))) from error
+        raise OptionValueError(_message(option, name, texts, str(error))) from error
     return Override(own, texts, option, setting)
 
 
 def _check_text(name: str, texts: Texts) -> None:
     for text in texts:
         if text is not None and ("\0" in text or any("\ud800" <= c <= "\udfff" for c in text)):
-            raise OptionValueError(f"cannot set {name!r} to {text!r}: option text is UTF-8 without NUL")
+            raise OptionValueError(
+                f"cannot set {name!r} to {shown(text)}: the text of an option is UTF-8 without NUL; take the "
+                "other characters out"
+            )
 
 
-def _message(name: str, texts: Texts, said: str) -> str:
+def _message(option: PlannedOption, name: str, texts: Texts, said: str) -> str:
     given = ",".join(text for text in texts if text is not None)
     # LLVM prefixes the name of a program, which there is none of: ": for the --name option: ..."
     words = said.strip().lstrip(": ") or "no reason given"
-    return f"cannot set {name!r} to {given!r}: LLVM says: {words}"
+    expected = expectation(option, [text for text in texts if text is not None])
+    if not expected:
+        return f"cannot set {name!r} to {shown(given)}: LLVM says: {words}"
+    # LLVM ends some with an exclamation mark.
+    end = f" {expected[0].upper()}{expected[1:]}" if words.endswith("!") else f"; {expected}"
+    return f"cannot set {name!r} to {shown(given)}: LLVM says: {words}{end}"

@@ -40,19 +40,33 @@ def scopable(engine: Engine, name: str, mode: ProcessWideMode = "refuse") -> Pla
     option = engine.resolve(find(engine, name))
     if option.scope != "process" and option.slot is not None:
         return option
+    never = _why_not(option)
     if mode == "refuse":
         raise ProcessWideOptionError(
-            f"cannot set {name!r} for one thread: {option.reason}; set it process-wide before compiling, "
-            'let the context do so while it is entered (process_wide="exclusive"), or leave it out',
+            f"cannot set {name!r} for one thread: {option.reason}; {_instead(option, never)}",
             name,
             option.reason,
         )
-    reason = _why_not(option)
-    if reason:
+    if never:
         raise ProcessWideOptionError(
-            f"cannot set {name!r}, not even process-wide while a context is entered: {reason}", name, reason
+            f"cannot set {name!r}, not even process-wide while a context is entered: {never}; "
+            f"{_instead(option, never)}",
+            name,
+            never,
         )
     return option
+
+
+def _instead(option: PlannedOption, never: str) -> str:
+    """What to do about an option that cannot be scoped. `never`: why it cannot be put back either, if so."""
+    if not never:
+        return (
+            'use process_wide="exclusive", which sets it for the whole process while the context is entered'
+        )
+    if never == _PRINTS:
+        return "leave it out"
+    setting = f"llvmlite.binding.set_option('', '-{option.record.name}=...')"
+    return f"leave it out, or set it once, before anything compiles: {setting}"
 
 
 def _why_not(option: PlannedOption) -> str:

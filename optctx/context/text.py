@@ -125,17 +125,18 @@ def _float_text(name: str, value: float) -> str:
 
 def _command_line_text(option: PlannedOption, name: str, text: str) -> str | None:
     if _value_expected(option) == _VALUE_DISALLOWED:
-        if text in option.record.names and text == name:
+        if text in ("true", name):
             return None
         raise OptionValueError(
-            f"cannot set {name!r} to {text!r}: LLVM does not allow a value here; "
-            f"use True, or from_args(['-{name}'])"
+            f"cannot set {name!r} to {shown(text)}: LLVM does not allow a value here; use True (on a command "
+            f"line -{name}, in --set {name}=true)"
         )
     return text
 
 
 def _wrong_type(option: PlannedOption, name: str, value: object, expected: str) -> OptionTypeError:
+    hint = "; leave the option out to keep the value that it has" if value is None else ""
     return OptionTypeError(
         f"cannot set {name!r} to {shown(value)}: the option is of type {type_name(option.record.type.kind)} "
-        f"and takes {expected}, found {type(value).__name__}"
+        f"and takes {expected}, found {type(value).__name__}{hint}"
     )

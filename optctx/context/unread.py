@@ -23,6 +23,10 @@ __all__ = ["UnreadMode", "check_mode", "judge", "marks"]
 
 UnreadMode = Literal["ignore", "warn", "error"]
 
+_IDLE = (
+    "LLVM read no option under it: nothing was compiled there, or on a thread that is outside the scope "
+    "(optctx.wrap and optctx.propagating take a scope to other threads)"
+)
 _PACKAGE = __name__.partition(".")[0] + "."
 
 
@@ -74,7 +78,10 @@ def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
     unread = [o for name, o in judged.items() if name not in read and engine.plan.sees_reads(o.option)]
     if not unread:
         return
-    said = "; ".join(f"{' '.join(override.args())}: {cause(override.option, ran)}" for override in unread)
+    idle = "" if ran else _IDLE
+    said = "; ".join(
+        f"{' '.join(override.args())}: {cause(override.option, ran, idle)}" for override in unread
+    )
     text = f"LLVM did not read {len(unread)} of the options that {shown(context)} sets: {said}"
     if mode == "error" and not failed:
         raise UnreadOptionError(text, tuple(override.name for override in unread))

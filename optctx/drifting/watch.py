@@ -25,6 +25,7 @@ from optctx.engine.attach import Engine, attach
 from optctx.engine.plan import PlannedOption
 from optctx.errors import DriftWarning, OptionTypeError, shown
 from optctx.locks import Rank, lock_held_by_fork
+from optctx.wording import counted
 
 __all__ = ["Watcher", "watch"]
 
@@ -65,7 +66,7 @@ class Watcher(WatcherBase):
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else "open"
-        return f"<Watcher: {state}, {len(self.events)} event(s)>"
+        return f"<Watcher: {state}, {counted(len(self.events), 'event')}>"
 
     def _tell(self, event: DriftEvent, moment: Moment) -> None:
         if self._callback is not None:

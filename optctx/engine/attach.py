@@ -22,6 +22,7 @@ from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
 from optctx.image.survey import Survey, survey
 from optctx.locks import Rank, is_held, lock_held_by_fork
+from optctx.wording import counted
 
 __all__ = [
     "Engine",
@@ -184,18 +185,19 @@ def _refuse(users: Users) -> None:
     """Raises ScopeError if anything needs what attaching has done."""
     if users.bindings:
         raise ScopeError(
-            f"cannot detach from LLVM: contexts are bound to {users.bindings} LLVMContext(s), which would "
-            "see the process-wide values; unbind them first (what LLJIT has not compiled yet ends when it is "
-            "looked up, or with its tracker)"
+            f"cannot detach from LLVM: contexts are bound to {counted(users.bindings, 'LLVMContext')}, "
+            "which would see the process-wide values; unbind them first (what LLJIT has not compiled yet "
+            "ends when it is looked up, or with its tracker)"
         )
     if users.scopes:
         raise ScopeError(
-            f"cannot detach from LLVM: {users.scopes} scope(s) are still entered in this process; "
-            "leave them first"
+            f"cannot detach from LLVM: {counted(users.scopes, 'scope is', 'scopes are')} still entered in "
+            "this process; leave every scope first"
         )
     if users.recorders:
         raise ScopeError(
-            f"cannot detach from LLVM: {users.recorders} block(s) record what it reads; leave them first"
+            f"cannot detach from LLVM: {counted(users.recorders, 'block records', 'blocks record')} what it "
+            "reads; leave every record() block first"
         )
 
 

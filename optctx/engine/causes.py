@@ -43,10 +43,14 @@ _CONSTRUCTOR = re.compile(r"(\w+)(<[^()]*>)?::\1\(")
 _SHOWN = 3  # functions that a cause names
 
 
-def cause(option: PlannedOption, ran: Set[str]) -> str:
-    """In words. `ran`: mangled names of the functions that did read options meanwhile."""
+def cause(option: PlannedOption, ran: Set[str], idle: str = "") -> str:
+    """In words. `ran`: mangled names of the functions that did read options at that time. `idle`: why LLVM
+    could not read any option there, if that is so.
+    """
     if not option.readers:
         return "nothing in this library reads it"
+    if idle:
+        return idle
     readers = [demangle(name) for name in option.readers]
     names = _names(readers)
     targets = [_target_of(reader) for reader in readers]

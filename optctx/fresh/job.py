@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from optctx._native import run_counted
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, PassPipelineError
 from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
 
 if TYPE_CHECKING:
     from llvmlite.binding import ContextRef, ModuleRef, TargetMachine
 
-__all__ = ["Death", "Emit", "Job", "Result", "compile_job", "initialise_targets"]
+__all__ = ["Death", "Emit", "Job", "Result", "compile_job", "initialise_targets", "pipeline_error"]
 
 Emit = Literal["object", "assembly", "ir", "both", "none"]  # both: the IR after the passes, and the object
 Death = Literal["timeout", "signal", "exit"]
@@ -32,7 +32,7 @@ class Job:
     passes: str = "default<O3>"
     options: tuple[str, ...] = ()
     triple: str = ""  # "" takes the module's own, or this machine's where it has none
-    cpu: str = ""  # "" is the target's generic processor
+    cpu: str = ""  # "" is the target's generic processor, "native" that of this machine with its features
     features: str = ""  # such as "+avx2,-fma"
     opt_level: int = 2  # of the code generator, 0 to 3
     emit: Emit = "object"
@@ -80,6 +80,18 @@ def compile_job(job: Job) -> Result:
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
 
 
+def pipeline_error(job: Job) -> str:
+    """What LLVM says against the text of the job's pipeline; "" if it parses. Runs it on an empty module."""
+    initialise_targets()
+    try:
+        run_counted(_compile, replace(job, ir="", emit="none"))
+    except PassPipelineError as error:
+        return str(error)
+    except OptctxError:  # options may change what a pass says
+        return ""
+    return ""
+
+
 def _compile(job: Job) -> tuple[str | None, bytes, int]:
     """IR, code and instructions."""
     from llvmlite import binding
@@ -114,7 +126,15 @@ def _target_machine(job: Job, module: ModuleRef) -> TargetMachine:
         raise OptctxError(f"the code generator's optimisation level is 0, 1, 2 or 3, found {job.opt_level}")
     try:
         target = binding.Target.from_triple(triple)
-        machine = target.create_target_machine(job.cpu, job.features, opt=job.opt_level, codemodel="default")
+        cpu, features = job.cpu, job.features
+        if cpu == "native":
+            if target.name != binding.Target.from_triple(binding.get_process_triple()).name:
+                raise OptctxError(
+                    f"no native processor for {triple!r}: 'native' is the processor of this machine, "
+                    f"{binding.get_process_triple()}; name a processor of the target"
+                )
+            cpu, features = binding.get_host_cpu_name(), features or binding.get_host_cpu_features().flatten()
+        machine = target.create_target_machine(cpu, features, opt=job.opt_level, codemodel="default")
     except RuntimeError as error:
         raise OptctxError(f"no target machine for {triple!r}: {error}") from None
     module.triple = triple

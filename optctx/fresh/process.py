@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import threading
 import weakref
 from concurrent.futures import Future
@@ -12,6 +11,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError  # the built-i
 from types import TracebackType
 
 from optctx.errors import OptctxError
+from optctx.fresh.helper import start_helper
 from optctx.fresh.job import Job, Result
 from optctx.fresh.protocol import Decoder, Request, encode, write_all
 from optctx.locks import lock_left_behind
@@ -20,8 +20,6 @@ __all__ = ["FreshProcess"]
 
 _CHUNK = 1 << 20  # bytes read at once
 _GRACE = 30.0  # seconds that the helper itself may take over a job's own time
-# The helper finds the very modules that this process found, wherever it was started.
-_START = "import sys; sys.path[:] = {path!r}; from optctx.fresh.worker import main; sys.exit(main())"
 
 
 class FreshProcess:
@@ -55,15 +53,8 @@ class FreshProcess:
     def __enter__(self) -> FreshProcess:
         if self._helper is not None:
             raise OptctxError("this FreshProcess is running already; make another one")
-        path = [os.path.abspath(entry) for entry in sys.path]
         _running.add(self)
-        self._helper = subprocess.Popen(
-            [sys.executable, "-c", _START.format(path=path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=self._directory,
-            env=None if self._directory is None else {**os.environ, "TMPDIR": self._directory},
-        )
+        self._helper = start_helper("optctx.fresh.worker", self._directory)
         self._ended = False
         self._owner = os.getpid()
         self._reader = threading.Thread(target=self._read, args=(self._helper,), daemon=True)

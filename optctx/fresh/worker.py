@@ -16,6 +16,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
+from optctx.fresh.helper import address_space, printed_to
 from optctx.fresh.job import Death, Result, compile_job, initialise_targets
 from optctx.fresh.options import set_process_options
 from optctx.fresh.protocol import Decoder, Request, encode, write_all
@@ -24,7 +25,6 @@ from optctx.passes.native_api import native_api
 __all__ = ["main"]
 
 _CHUNK = 1 << 20  # bytes read at once
-_STDERR_KEPT = 1 << 16  # bytes of a child's standard error that are sent back
 
 
 @dataclass
@@ -104,7 +104,7 @@ class Worker:
         self._selector.unregister(child.result)
         del self._children[child.result]
         _, status = os.waitpid(child.pid, 0)
-        printed = _tail(child.stderr)
+        printed = printed_to(child.stderr)
         os.close(child.result)
         os.close(child.stderr)
         answer = child.answer or Result(error=_epitaph(child, status, printed), died=_death(child, status))
@@ -118,7 +118,7 @@ def _child(request: Request, writing: int, stderr: int) -> NoReturn:
         seconds = int(request.timeout) + 2
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         if request.memory is not None:
-            most = _address_space() + request.memory
+            most = address_space() + request.memory
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(stderr, 1)
@@ -129,18 +129,6 @@ def _child(request: Request, writing: int, stderr: int) -> NoReturn:
         write_all(writing, encode(Result(error=f"{type(error).__name__}: {error}")))
     finally:
         os._exit(0)
-
-
-def _address_space() -> int:
-    """Bytes that this process has mapped."""
-    with open("/proc/self/statm", encoding="ascii") as statm:
-        return int(statm.read().split()[0]) * resource.getpagesize()
-
-
-def _tail(descriptor: int) -> str:
-    size = os.fstat(descriptor).st_size
-    kept = os.pread(descriptor, _STDERR_KEPT, max(0, size - _STDERR_KEPT))
-    return kept.decode(errors="replace")
 
 
 def _death(child: _Child, status: int) -> Death:

@@ -8,7 +8,7 @@ from functools import cache
 
 from optctx._native import Kind
 
-__all__ = ["OptionType", "element_size", "parse_vtable_name", "type_name"]
+__all__ = ["INTEGER_RANGES", "OptionType", "element_size", "parse_vtable_name", "type_name"]
 
 _SCALARS = {
     "b": Kind.boolean,
@@ -41,6 +41,14 @@ _NAMES = {
     Kind.bits: "bits",
     Kind.set: "set",
     Kind.other: "other",
+}
+
+# Type -> (least, most) that LLVM's parsers take.
+INTEGER_RANGES = {
+    "int": (-(2**31), 2**31 - 1),
+    "uint": (0, 2**32 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+    "uint64": (0, 2**64 - 1),
 }
 
 # Bytes of a list element; an enum's size is not in its name.

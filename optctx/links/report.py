@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from optctx.context.stamped import in_words
 from optctx.registry.values import Value
+from optctx.wording import columns, counted
 
 __all__ = ["LinkReport", "Mismatch", "Said"]
 
@@ -60,7 +61,7 @@ class LinkReport:
         return bool(self.mismatches) or (self.stamps_required and bool(self.unstamped))
 
     def __str__(self) -> str:
-        lines = _columns(self.rows()) if self.mismatches else [self.summary()]
+        lines = columns(self.rows()) if self.mismatches else [self.summary()]
         if self.unstamped:
             lines.append(f"unstamped: {', '.join(self.unstamped)}")
         return "\n".join(lines)
@@ -77,16 +78,15 @@ class LinkReport:
     def summary(self) -> str:
         """How many options differ among how many modules, in a line."""
         count = len(self.mismatches)
-        options = (
-            "no option differs" if not count else f"{count} option{'s differ' if count > 1 else ' differs'}"
-        )
+        options = counted(count, "option differs", "options differ") if count else "no option differs"
         return f"{options} among {len(self.stamped)} stamped"
 
     def words(self) -> str:
         """What is wrong, for an error: the first mismatches, and unstamped modules if they count."""
         found = [str(mismatch) for mismatch in self.mismatches[:_SHOWN]]
         if len(self.mismatches) > _SHOWN:
-            found.append(f"{len(self.mismatches) - _SHOWN} more options differ")
+            more = counted(len(self.mismatches) - _SHOWN, "more option differs", "more options differ")
+            found.append(more)
         if self.stamps_required and self.unstamped:
             found.append(f"no stamp in {_several(self.unstamped)}")
         return "; ".join(found)
@@ -95,10 +95,3 @@ class LinkReport:
 def _several(modules: Sequence[str]) -> str:
     more = f" and {len(modules) - _SHOWN} more" if len(modules) > _SHOWN else ""
     return ", ".join(modules[:_SHOWN]) + more
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]

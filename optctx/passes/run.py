@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from optctx import _native
 from optctx.context.enclosing import forget_problems, raise_problems
-from optctx.errors import PassPipelineError
+from optctx.errors import PassPipelineError, shown
 from optctx.image.handles import module_address, pipeline_text, target_machine_address, tuning_address
 from optctx.passes.locks import llvmlite_lock, raise_errors
 from optctx.passes.native_api import native_api
+from optctx.passes.pipelines import pipeline_hint
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, PipelineTuningOptions, TargetMachine
@@ -57,9 +58,9 @@ def run_passes(
         api.native, context, llvmlite_lock(api, context), module_at, machine_at, tuning_at, text
     )
     if error is not None:
+        said = error.decode(errors="replace")
         raise PassPipelineError(
-            f"cannot parse the pass pipeline {pipeline!r}: {error.decode(errors='replace')}; pipelines are "
-            "written as for `opt -passes`, such as 'default<O3>' or 'function(sroa,instcombine)'"
+            f"cannot parse the pass pipeline {shown(pipeline)}: {said}; {pipeline_hint(pipeline, said)}"
         )
     raise_errors(errors)
     raise_problems()

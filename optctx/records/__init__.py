@@ -2,5 +2,6 @@
 
 from optctx.records.log import Log, Read, Unread
 from optctx.records.record import record
+from optctx.records.text import log_as_csv, log_as_json, log_summary, read_cells
 
-__all__ = ["Log", "Read", "Unread", "record"]
+__all__ = ["Log", "Read", "Unread", "log_as_csv", "log_as_json", "log_summary", "read_cells", "record"]

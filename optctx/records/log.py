@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from optctx._native import Context, Recorder, demangle
+from optctx._native import Context, Kind, Recorder, demangle, run_counts
 from optctx.context.state import drift_of
 from optctx.engine.attach import Engine
 from optctx.engine.causes import cause
@@ -16,9 +16,17 @@ from optctx.engine.reading import reading
 from optctx.errors import OptctxError, ScopeError
 from optctx.records.fingerprint import fingerprint_of
 from optctx.records.states import process_states, state_under, value_under
+from optctx.records.text import log_summary, log_text
 from optctx.registry.values import Value
 
 __all__ = ["Log", "Read", "Unread"]
+
+_SAME = "read, but equal to its process-wide value"
+_ELSEWHERE = (
+    "LLVM ran on other threads only; a scope and a recording reach the thread that enters them (optctx.wrap "
+    "and optctx.propagating take a scope to other threads)"
+)
+_NOWHERE = "LLVM compiled nothing on this thread inside the block"
 
 
 @dataclass(frozen=True)
@@ -26,12 +34,14 @@ class Read:
     """One option that LLVM read.
 
     `values`: what it saw, each once, in the order in which scopes were first entered. `functions`: those of
-    LLVM that read it, demangled, with everything that was inlined into them.
+    LLVM that read it, demangled, with everything that was inlined into them. `note`: of an override that was
+    read but is the same as the option's process-wide value, that it is; otherwise empty.
     """
 
     name: str
     values: tuple[Value, ...]
     functions: tuple[str, ...]
+    note: str = ""
 
     @property
     def value(self) -> Value:
@@ -70,10 +80,13 @@ class Log:
         self._thread = threading.get_ident()
         self._drift = drift_of(engine)
         self._process = process_states(engine)
+        self._runs_before = run_counts()
+        self._runs: tuple[int, int] | None = None  # in the block: on every thread, and on this one
         self._ended: list[Scope] | None = None
         self._problem: str | None = None
 
     def _end(self) -> None:
+        self._runs = self._counted_runs()
         try:
             self._ended = self._scopes()
         except OptctxError as error:  # for who asks; the block may have failed already
@@ -94,17 +107,29 @@ class Log:
         """
         values: dict[str, list[Value]] = {}
         readers: set[int] = set()
+        same: dict[str, bool] = {}  # by name of an override: whether it is the same in every scope
+        outside = Context.make(self._engine.space, self._drift, [])
         for context, own in self._scopes():
             readers.update(own)
+            overridden = {option.record.name for option in self._overridden(context)}
             for option in self._options(own):
-                value = value_under(self._engine, context, option)
-                seen = values.setdefault(option.record.name, [])
+                name, value = option.record.name, value_under(self._engine, context, option)
+                seen = values.setdefault(name, [])
                 if value not in seen:
                     seen.append(value)
+                if name in overridden:
+                    known = option.record.type.kind != Kind.other
+                    equal = known and value == value_under(self._engine, outside, option)
+                    same[name] = equal and same.get(name, True)
         functions = reading(self._engine).functions(sorted(readers))
         return MappingProxyType(
             {
-                name: Read(name, tuple(values[name]), tuple(map(demangle, functions[name])))
+                name: Read(
+                    name,
+                    tuple(values[name]),
+                    tuple(map(demangle, functions[name])),
+                    _SAME if same.get(name) else "",
+                )
                 for name in sorted(values)
             }
         )
@@ -126,11 +151,25 @@ class Log:
             read.update((name, state_under(self._engine, context, option)) for name, option in states.items())
             for option in self._overridden(context):
                 given[option.record.name, state_under(self._engine, context, option)] = context, option
+        idle = self._idle(ran)
         return [
-            Unread(name, value_under(self._engine, context, option), cause(option, ran))
+            Unread(name, value_under(self._engine, context, option), cause(option, ran, idle))
             for (name, state), (context, option) in sorted(given.items(), key=lambda item: item[0])
             if (name, state) not in read
         ]
+
+    def __str__(self) -> str:
+        """A table: what was read with values and functions, then what was not read, with the cause."""
+        try:
+            return log_text(self)
+        except OptctxError as error:
+            return f"no log: {error}"
+
+    def __repr__(self) -> str:
+        try:
+            return f"<Log: {log_summary(len(self.names), len(self.unread))}>"
+        except OptctxError as error:
+            return f"<Log: {error}>"
 
     def fingerprint(self) -> str:
         """A key, 64 hexadecimal digits, over the library's build id and the options that were read.
@@ -146,6 +185,21 @@ class Log:
         """
         scopes = [(context, list(self._options(own))) for context, own in self._scopes() if own]
         return fingerprint_of(self._engine, scopes, self._process)
+
+    def _counted_runs(self) -> tuple[int, int]:
+        if self._runs is not None:
+            return self._runs
+        everywhere, here = (now - then for now, then in zip(run_counts(), self._runs_before, strict=True))
+        return everywhere, here
+
+    def _idle(self, ran: Set[str]) -> str:
+        """Why LLVM could read nothing on this thread, if it did not work there."""
+        everywhere, here = self._counted_runs()
+        if here:
+            return ""
+        if everywhere:
+            return _ELSEWHERE
+        return "" if ran else _NOWHERE
 
     def _options(self, readers: list[int]) -> list[PlannedOption]:
         by_reader = reading(self._engine).options

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
+import re
 from collections.abc import Iterator, Mapping
 
 from optctx.engine.attach import Engine, attach
 from optctx.engine.plan import PlannedOption
 from optctx.errors import UnknownOptionError, shown
+from optctx.registry.foreign import advice_for
 from optctx.registry.option import Option
+from optctx.wording import did_you_mean, nearest
 
 __all__ = ["Registry", "find", "registry"]
 
@@ -53,19 +55,22 @@ def find(engine: Engine, name: str) -> PlannedOption:
 
 
 def unknown(engine: Engine, name: object) -> UnknownOptionError:
-    """The error for a name that is not registered, with the nearest names."""
+    """The error for a name that is not registered: what it is elsewhere, or the nearest names."""
     if not isinstance(name, str):
         return UnknownOptionError(
             f"an option name is a string, found {shown(name)} of type {type(name).__name__}", shown(name)
         )
+    if advice := advice_for(engine.image, name):
+        return UnknownOptionError(f"no LLVM option is called {shown(name)}: {advice}", name)
     bare = name.lstrip("-").replace("_", "-")
-    near = (
-        [bare] if bare in engine.options else difflib.get_close_matches(bare, engine.options, n=3, cutoff=0.6)
-    )
-    hint = f"did you mean {' or '.join(near)}?" if near else "`optctx list` shows every name"
+    first = re.split(r"[=\s]", bare, maxsplit=1)[0]  # of a name and a value in one
+    near = next(([each] for each in (bare, first) if each in engine.options), nearest(bare, engine.options))
+    hint = did_you_mean(near) or "`optctx list` shows every name"
+    if first != bare:
+        hint += " A name has no spaces and no '='; the value stands apart."
     library = engine.image.path.rsplit("/", 1)[-1]
     return UnknownOptionError(
-        f"no LLVM option is called {name!r} among the {len(engine.options)} of {library}; {hint}",
+        f"no LLVM option is called {shown(name)} among the {len(engine.options)} of {library}; {hint}",
         name,
         tuple(near),
     )

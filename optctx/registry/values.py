@@ -8,7 +8,7 @@ from optctx.image.sets import ElementNames
 from optctx.image.survey import Choices
 from optctx.image.typenames import OptionType, element_size
 
-__all__ = ["Value", "choice_help", "python_types", "read_default", "read_value"]
+__all__ = ["Value", "choice_help", "python_types", "read_default", "read_value", "value_text"]
 
 Scalar = bool | int | float | str | None
 Value = Scalar | list[Scalar]
@@ -120,3 +120,14 @@ def python_types(option_type: OptionType) -> tuple[type, ...]:
 def choice_help(choices: Choices | ElementNames | None) -> dict[str, str]:
     """Choice -> what LLVM says of it; empty where the option has no choices."""
     return {} if choices is None else dict(zip(choices.names(), choices.helps(), strict=True))
+
+
+def value_text(value: Value) -> str:
+    """A value as people write it on a command line; "unset" where it was not given."""
+    if value is None:
+        return "unset"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ",".join(map(value_text, value)) or "none"
+    return str(value) if value != "" else '""'

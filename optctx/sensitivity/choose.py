@@ -10,12 +10,14 @@ from optctx import Option, OptionContext, Read, registry
 from optctx.context.text import Texts
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
+from optctx.fresh.base import command_line
 from optctx.registry.registry import find
 from optctx.registry.values import Value
 from optctx.sensitivity.report import NotTried
 from optctx.sensitivity.values import UNSET, values_within_type, why_no_values
+from optctx.wording import counted
 
-__all__ = ["Candidate", "Chosen", "Planned", "choose", "command_line", "targets_of"]
+__all__ = ["Candidate", "Chosen", "Planned", "choose", "targets_of"]
 
 _GLOB = "*?["
 
@@ -82,16 +84,10 @@ def choose(
         else:
             not_tried.append(NotTried(name, option.type, reason))
     kept, left = _first(candidates, max_trials)
-    not_tried.extend(NotTried(each.option, each.type, f"beyond {max_trials} trials") for each in left)
+    beyond = f"beyond {counted(max_trials or 0, 'trial')}"
+    not_tried.extend(NotTried(each.option, each.type, beyond) for each in left)
     return Chosen(
         tuple(kept), tuple(sorted(not_tried, key=lambda each: (each.reason, each.option))), tuple(refused)
-    )
-
-
-def command_line(texts: Mapping[str, Texts]) -> tuple[str, ...]:
-    """Arguments for a fresh process."""
-    return tuple(
-        f"-{name}" if text is None else f"-{name}={text}" for name, given in texts.items() for text in given
     )
 
 

@@ -2,43 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from optctx.errors import OptctxError
+from optctx.plots import check_plot, save_figure
+from optctx.registry.values import value_text
 from optctx.sensitivity.report import Effect, Report
-from optctx.sensitivity.table import value_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FORMATS", "check_plot", "save_plot"]
+__all__ = ["check_plot", "save_plot"]
 
-FORMATS = ("png", "svg", "pdf")
 _SHOWN = 30  # options
 _LONGEST = 60  # characters of a label
 _BAR = 0.38  # of the height that an option has
-# The same report gives the same file: no dates in it, no random names.
-_METADATA: dict[str, dict[str, str | None]] = {
-    "png": {"Software": None},
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
-}
-# A font that matplotlib brings itself; text as text in SVG. Any: each release types its settings otherwise.
-_STYLE: Any = {"svg.hashsalt": "optctx", "svg.fonttype": "none", "font.family": "DejaVu Sans"}
-
-
-def check_plot(path: str) -> str:
-    """The format that a file's name stands for. Raises OptctxError for another one, or without matplotlib."""
-    form = os.path.splitext(path)[1].lstrip(".").lower()
-    if form not in FORMATS:
-        raise OptctxError(f"cannot plot to {path!r}: expected a name that ends with .{', .'.join(FORMATS)}")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise OptctxError("cannot plot without matplotlib: pip install 'optctx[plot]'") from None
-    return form
 
 
 def save_plot(report: Report, path: str, *, title: str = "", top: int | None = None) -> None:
@@ -48,15 +26,9 @@ def save_plot(report: Report, path: str, *, title: str = "", top: int | None = N
     The same report gives the same file. Raises OptctxError as `check_plot` does, OSError for a file that
     cannot be written.
     """
-    form = check_plot(path)
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
     shown = report.changing[: top or _SHOWN]
-    with rc_context(_STYLE):  # a Figure of its own: pyplot would keep state, and look for a window system
-        figure = Figure(figsize=(10, 1.8 + 0.3 * max(len(shown), 1)), layout="constrained")
-        _draw(figure, report, shown, title)
-        figure.savefig(path, format=form, dpi=120, metadata=_METADATA[form])
+    size = (10, 1.8 + 0.3 * max(len(shown), 1))
+    save_figure(path, size, lambda figure: _draw(figure, report, shown, title))
 
 
 def _draw(figure: Figure, report: Report, shown: list[Effect], title: str) -> None:
@@ -80,8 +52,9 @@ def _draw(figure: Figure, report: Report, shown: list[Effect], title: str) -> No
 
 
 def _counts(report: Report, shown: list[Effect]) -> str:
+    verb = "changes" if len(report.changing) == 1 else "change"
     first = f", the first {len(shown)}" if len(shown) < len(report.changing) else ""
-    return f"{len(report.changing)} of {len(report.effects)} options tried change the output{first}"
+    return f"{len(report.changing)} of {len(report.effects)} options tried {verb} the output{first}"
 
 
 def _series(report: Report) -> list[tuple[str, float, str, str]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from optctx.registry.values import Value
+from optctx.wording import counted
 
 __all__ = ["By", "Effect", "NotTried", "Report", "Trial", "Verdict"]
 
@@ -105,11 +106,12 @@ class Report:
     def summary(self) -> str:
         """One line."""
         options = (
-            f"{self.read} read, {len(self.effects)} tried, {len(self.changing)} change the output, "
+            f"{self.read} read, {len(self.effects)} tried, "
+            f"{counted(len(self.changing), 'changes', 'change')} the output, "
             f"{len(self.not_tried)} not tried"
         )
         ended = Counter(trial.verdict for _, trial in self.dead)
-        trials = [f"{self.trials} trial{'' if self.trials == 1 else 's'}"]
+        trials = [counted(self.trials, "trial")]
         trials += [f"{ended[verdict]} {word}" for verdict, word in _ENDED.items() if ended[verdict]]
         return f"{options}; {', '.join(trials)}"
 

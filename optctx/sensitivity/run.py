@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from optctx import Read, current, record
-from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, Result, compile_job
+from optctx.fresh.base import thread_arguments
+from optctx.fresh.helper import last_words
 from optctx.fresh.job import Death
 from optctx.registry.values import Value
-from optctx.sensitivity.choose import Candidate, Planned, choose, command_line, targets_of
+from optctx.sensitivity.choose import Candidate, Planned, choose, targets_of
 from optctx.sensitivity.report import By, Effect, Report, Trial, Verdict, ranked_effects, ranked_trials
 
 __all__ = ["Limits", "sensitivity"]
@@ -24,7 +25,6 @@ _BASE = 120.0  # seconds that the base may take, or as long as is given for the 
 _LEAST = 10.0  # seconds that any trial may take
 _TIMES_BASE = 20  # and how many times the base's own
 _REASON = 200  # characters that are kept of what a process said at its end
-_LAST_WORDS = ("Assertion ", "UNREACHABLE executed", "LLVM ERROR: ", "std::bad_alloc")
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def sensitivity(
     """
     limits = limits or Limits()
     context = current()
-    job = replace(job, options=command_line(context._contents.flat(attach())), emit="both")
+    job = replace(job, options=thread_arguments(context), emit="both")
     given = targets_of(values or {})
     with (
         ThreadPoolExecutor(limits.jobs or os.cpu_count()) as pool,
@@ -168,12 +168,7 @@ def _trial(value: Value, result: Result, base: Result) -> Trial:
 
 def _reason(result: Result) -> str:
     """What the process said last of all before its end, without the path of a source file before it."""
-    said = [line.strip() for line in result.stderr.splitlines()]
-    for sign in _LAST_WORDS:
-        for line in said:
-            if sign in line:
-                return line[line.index(sign) :][:_REASON]
-    return " ".join((result.error or "").split())[:_REASON]
+    return last_words(result.stderr) or " ".join((result.error or "").split())[:_REASON]
 
 
 _VERDICTS: dict[Death | None, Verdict] = {

@@ -11,10 +11,10 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from optctx.registry.values import Value
+from optctx.registry.values import value_text
 from optctx.sensitivity.report import Effect, Report, Trial
 
-__all__ = ["as_csv", "as_json", "as_table", "dead_table", "not_tried_lines", "percent", "value_text"]
+__all__ = ["as_csv", "as_json", "as_table", "dead_table", "not_tried_lines", "percent"]
 
 _FUNCTIONS = 8  # of an option, in JSON
 _LONGEST = 120  # characters of a function's name there
@@ -123,17 +123,6 @@ def as_csv(report: Report) -> str:
         )
         writer.writerow([fields[name] for name in _CSV])
     return out.getvalue()
-
-
-def value_text(value: Value) -> str:
-    """A value as people write it on a command line; "unset" where it was not given."""
-    if value is None:
-        return "unset"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list):
-        return ",".join(map(value_text, value)) or "none"
-    return str(value) if value != "" else '""'
 
 
 def percent(change: float) -> str:

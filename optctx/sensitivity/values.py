@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from optctx.image.typenames import INTEGER_RANGES
 from optctx.registry.values import Value
 
 if TYPE_CHECKING:
@@ -15,13 +16,6 @@ __all__ = ["UNSET", "values_within_type", "why_no_values"]
 # As a trial value: the option is not given at all. A boolOrDefault has no text for it.
 UNSET = None
 
-# type -> (least, most) that LLVM's parsers take
-_RANGES = {
-    "int": (-(2**31), 2**31 - 1),
-    "uint": (0, 2**32 - 1),
-    "int64": (-(2**63), 2**63 - 1),
-    "uint64": (0, 2**64 - 1),
-}
 _FLOATS = ("float", "double")
 _MANY = 1024  # the least that counts as large; a power of two, since numbers of vector lanes have to be
 _FACTOR = 16  # what makes a number large beside its base
@@ -42,8 +36,8 @@ def values_within_type(option: Option, base: Value) -> list[Value]:
         return [choice for choice in option.choices if choice != base]
     if kind in ("bits", "set"):
         return [[choice] for choice in option.choices if [choice] != base]
-    if kind in _RANGES and isinstance(base, int):
-        least, most = _RANGES[kind]
+    if kind in INTEGER_RANGES and isinstance(base, int):
+        least, most = INTEGER_RANGES[kind]
         return _others((value for value in _integers(base, least < 0) if least <= value <= most), base)
     if kind in _FLOATS and isinstance(base, float):
         return _others(_floats(base), base)

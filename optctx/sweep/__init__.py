@@ -1,7 +1,20 @@
-"""One module under many combinations of option values, in threads of one process."""
+"""Modules under many combinations of option values; a crash or a hang of LLVM is a row."""
 
 from optctx.sweep.grid import Axis, combinations, overrides, parse_axes
-from optctx.sweep.sweep import Row, sweep
-from optctx.sweep.table import as_csv, as_json, as_table
+from optctx.sweep.records import as_csv, as_json
+from optctx.sweep.row import Row, State
+from optctx.sweep.sweep import sweep
+from optctx.sweep.table import as_table
 
-__all__ = ["Axis", "Row", "as_csv", "as_json", "as_table", "combinations", "overrides", "parse_axes", "sweep"]
+__all__ = [
+    "Axis",
+    "Row",
+    "State",
+    "as_csv",
+    "as_json",
+    "as_table",
+    "combinations",
+    "overrides",
+    "parse_axes",
+    "sweep",
+]

@@ -60,17 +60,22 @@ def _parse_axis(setting: str) -> Axis:
     return Axis(name, values)
 
 
-def count_combinations(axes: Sequence[Axis], limit: int) -> int:
-    """How many combinations the axes span. Raises OptctxError, with that number, if it is above `limit`."""
-    count = math.prod(len(axis.values) for axis in axes)
+def count_combinations(axes: Sequence[Axis], limit: int, *, files: int = 1) -> int:
+    """How many combinations the axes span for one file.
+
+    Raises OptctxError, with the number for all files, if that is above `limit`.
+    """
+    combinations = math.prod(len(axis.values) for axis in axes)
+    count = combinations * files
     if count > limit:
         sizes = " x ".join(str(len(axis.values)) for axis in axes[:_SIZES_SHOWN])
         more = " x ..." if len(axes) > _SIZES_SHOWN else ""
+        more += f" for {files} files" if files > 1 else ""
         raise OptctxError(
             f"cannot compile {_number(count)} combinations ({sizes}{more}), the limit is {_number(limit)}; "
             "give fewer values, or raise it with --max-combinations (max_combinations=)"
         )
-    return count
+    return combinations
 
 
 def combinations(axes: Sequence[Axis], *, limit: int = MOST_COMBINATIONS) -> list[dict[str, str]]:
@@ -93,3 +98,12 @@ def _number(count: int) -> str:
 def overrides(combination: Mapping[str, str]) -> dict[str, str]:
     """What a combination sets: all but the options left at `DEFAULT`."""
     return {name: value for name, value in combination.items() if value != DEFAULT}
+
+
+def combination_at(axes: Sequence[Axis], index: int) -> dict[str, str]:
+    """Return the combination at a place of `combinations(axes)`, without the others."""
+    chosen = []
+    for axis in reversed(axes):
+        index, place = divmod(index, len(axis.values))
+        chosen.append((axis.name, axis.values[place]))
+    return dict(reversed(chosen))

@@ -1,80 +1,99 @@
-"""Compile one module under every combination of option values, in threads of this process."""
+"""Compile modules under every combination of option values, where LLVM may crash or hang."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from optctx import OptionContext
+from optctx.context.attributes import attributes_policy
 from optctx.errors import OptctxError
-from optctx.fresh import FreshProcess, Job, Result, compile_job
-from optctx.sweep.grid import MOST_COMBINATIONS, Axis, combinations, count_combinations, overrides
+from optctx.fresh import FreshProcess, Job, Result
+from optctx.fresh.base import all_arguments
+from optctx.sweep.grid import MOST_COMBINATIONS, Axis, count_combinations, overrides
+from optctx.sweep.plan import Answer, Plan
+from optctx.sweep.process import SweepProcess
+from optctx.sweep.row import Row
 
-__all__ = ["Row", "sweep"]
+__all__ = ["sweep"]
 
 _MOST_REFUSED = 20  # settings in a message
-
-
-@dataclass(frozen=True)
-class Row:
-    """What one combination gave."""
-
-    options: dict[str, str]  # every axis, with the text of its value
-    instructions: int  # of IR, after the passes
-    object_size: int  # bytes
-    seconds: float  # wall time of parsing, passes and emission, among the other threads
-    agrees: bool | None  # with a fresh process, byte for byte; None if that was not asked
-    digest: str  # SHA-256 of the object, in hexadecimal
-    difference: str = ""  # how the fresh process differs, where it does
-
-
-@dataclass(frozen=True)
-class _Task:
-    combination: dict[str, str]
-    context: OptionContext
-    job: Job
+_BATCH = 16  # combinations for each thread, before fresh processes verify them
+_MEMORY = 4 << 30  # bytes
 
 
 def sweep(
-    job: Job,
+    job: Job | Mapping[str, Job],
     axes: Sequence[Axis],
     *,
     threads: int | None = None,
     verify: bool = False,
+    timeout: float | None = None,
+    memory: int | None = _MEMORY,
     max_combinations: int = MOST_COMBINATIONS,
+    baseline: bool = False,
+    done: Iterable[Row] = (),
+    on_row: Callable[[Row], None] = lambda row: None,
+    printed: Counter[str] | None = None,
     progress: Callable[[], None] = lambda: None,
 ) -> list[Row]:
-    """Compile `job` to an object under every combination, each inside an OptionContext of its own.
+    """Compile jobs to objects under every combination of option values.
 
-    Options that no axis names have the values that the calling thread sees now. `threads` defaults to the
-    number of processors. With `verify`, each combination is compiled once more in a fresh process with
-    process-wide options, after the others so as not to disturb their times. `progress` is called after each
-    compilation, on any thread. Nothing outside this call's own threads sees an option change.
+    The combinations are compiled on threads of one worker process, each inside an OptionContext of its own.
+    If the worker dies, each combination that it was compiling is compiled again in a process of its own, and
+    another worker goes on with the rest. The state of a row therefore names the combination that crashes or
+    hangs, and no other. Nothing outside the worker sees an option change.
 
-    Raises what OptionContext raises for unknown options and bad values, and OptctxError for more than
-    `max_combinations`, before anything is compiled. Raises OptctxError for a module, pipeline or target that
-    LLVM refuses.
+    Options that no axis names have the values that the calling thread sees now. Function attributes count as
+    they do in this process.
+
+    Arguments:
+        job: What to compile; a mapping compiles several jobs, and its keys are the `file` of their rows.
+        threads: How many combinations are compiled at once; one per processor by default.
+        verify: Compile each combination once more in a fresh process with process-wide options and compare.
+            That happens in batches, so that it does not disturb the times of the rows. A combination that
+            timed out is not verified.
+        timeout: Seconds for each combination; 20 times what the baseline takes by default, but at least 10.
+        memory: Bytes of address space for each combination, beyond what LLVM itself takes; None is no limit.
+        max_combinations: The most combinations, of all jobs, that are accepted.
+        baseline: Put a row for each job first in which no axis sets anything, marked `baseline`.
+        done: Rows of an earlier run of the same sweep, which are not compiled again.
+        on_row: Called with each new row as soon as it is complete, on this thread. Baselines are left out.
+        printed: Counts each line that LLVM printed. What came of a crash or a timeout is not in it.
+        progress: Called after each compilation and each verification, on any thread.
+
+    Returns the rows in the order of the jobs and of `combinations(axes)`.
+
+    Raises OptctxError before anything is compiled for more than `max_combinations`, for a module, pipeline or
+    target that LLVM refuses, and as OptionContext does for unknown options and bad values. Raises it during
+    the sweep if the helper process is killed.
     """
-    tasks = _prepare(replace(job, options=(), emit="object"), axes, max_combinations)
-    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        try:
-            results = list(pool.map(lambda task: _compile(task, progress), tasks))
-            if not verify:
-                return [_row(task, result, None) for task, result in zip(tasks, results, strict=True)]
-            with FreshProcess() as fresh:
-                references = list(pool.map(lambda task: _compile_fresh(fresh, task, progress), tasks))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return [_row(*parts) for parts in zip(tasks, results, references, strict=True)]
+    jobs = {"": job} if isinstance(job, Job) else dict(job)
+    count = count_combinations(axes, max_combinations, files=len(jobs))
+    with SweepProcess() as process:  # it starts while the settings are judged
+        _judge(axes)
+        base = OptionContext()
+        plan = Plan(
+            jobs=tuple(replace(each, options=(), emit="object") for each in jobs.values()),
+            axes=tuple(axes),
+            combinations=count,
+            arguments=all_arguments(base),
+            attributes=attributes_policy(),
+            threads=threads or os.cpu_count() or 1,
+            timeout=timeout,
+            memory=memory,
+        )
+        counter = Counter() if printed is None else printed
+        run = _Run(plan, base, list(jobs), process, on_row, counter, progress)
+        return run.rows(done, baseline, verify)
 
 
-def _prepare(job: Job, axes: Sequence[Axis], max_combinations: int) -> list[_Task]:
-    """A context for every combination; all settings are judged first, so one run names every bad one."""
-    count_combinations(axes, max_combinations)
+def _judge(axes: Sequence[Axis]) -> None:
+    """Judge every setting, so that one run names every bad one."""
     refused: dict[str, OptctxError] = {}
     for name, value in ((axis.name, value) for axis in axes for value in axis.values):
         try:
@@ -87,47 +106,129 @@ def _prepare(job: Job, axes: Sequence[Axis], max_combinations: int) -> list[_Tas
         raise OptctxError(f"{len(refused)} settings are refused: " + "; ".join(refused))
     for refusal in refused.values():
         raise refusal
-    tasks = []
-    for combination in combinations(axes, limit=max_combinations):
-        context = OptionContext(overrides(combination))
-        tasks.append(_Task(combination, context, replace(job, options=tuple(context.args()))))
-    return tasks
 
 
-def _compile(task: _Task, progress: Callable[[], None]) -> Result:
-    with task.context:
-        result = compile_job(task.job)
-    if result.error is not None:
-        settings = " ".join(task.job.options)
-        raise OptctxError(f"{result.error} (with {settings})" if settings else result.error)
-    progress()
-    return result
+@dataclass
+class _Run:
+    plan: Plan
+    base: OptionContext
+    names: list[str]
+    process: SweepProcess
+    on_row: Callable[[Row], None]
+    printed: Counter[str]
+    progress: Callable[[], None]
+
+    def rows(self, done: Iterable[Row], baseline: bool, verify: bool) -> list[Row]:
+        """All rows, those that are done among them."""
+        plan = self.plan
+        rows = self._numbered(done)
+        baselines = [plan.baseline(place) for place in range(len(self.names))]
+        wanted = [number for number in range(plan.total) if number not in rows]
+        if wanted or baseline:
+            wanted = list(dict.fromkeys([*(each for each in baselines if each not in rows), *wanted]))
+        if wanted:
+            seconds = {
+                place: rows[number].seconds for place, number in enumerate(baselines) if number in rows
+            }
+            self._refuse(self.process.prepare(replace(plan, seconds=seconds)))
+            for number, row in self._verified(wanted) if verify else self._compiled(wanted):
+                rows[number] = row
+                if number < plan.total:
+                    self.on_row(row)
+        first = [replace(rows[number], baseline=True) for number in baselines] if baseline else []
+        return [*first, *(rows[number] for number in range(plan.total))]
+
+    def _numbered(self, done: Iterable[Row]) -> dict[int, Row]:
+        """Number -> row. Raises OptctxError for a row that is not of this sweep."""
+        numbers = {self._key(number): number for number in range(self.plan.total)}
+        rows = {}
+        for row in done:
+            number = numbers.get((row.file, *row.options.items()))
+            if number is None:
+                raise OptctxError(
+                    f"expected rows of this sweep as `done`, found one of {row.file or 'the job'} with "
+                    f"{row.options}; leave it out"
+                )
+            rows[number] = row
+        return rows
+
+    def _key(self, number: int) -> tuple[object, ...]:
+        return (self.names[self.plan.job(number)], *self.plan.combination(number).items())
+
+    def _refuse(self, errors: Sequence[str]) -> None:
+        """Raise OptctxError for the first job that LLVM does not take at all."""
+        for name, error in zip(self.names, errors, strict=True):
+            if error:
+                raise OptctxError(f"{name}: {error}" if len(self.names) > 1 else error)
+
+    def _compiled(self, wanted: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        """Each combination, as it comes."""
+        for answer in self.process.compile(wanted):
+            if answer.state in ("ok", "failed"):
+                self.printed.update(answer.printed)
+            if answer.number < self.plan.total:
+                self.progress()
+            yield answer.number, self._row(answer)
+
+    def _verified(self, wanted: Sequence[int]) -> Iterator[tuple[int, Row]]:
+        """The same, with the verdict of a fresh process."""
+        size = _BATCH * self.plan.threads
+        with (
+            FreshProcess(timeout=self.plan.limit(None), memory=self.plan.memory) as fresh,
+            ThreadPoolExecutor(self.plan.threads) as pool,
+        ):
+            for start in range(0, len(wanted), size):
+                batch = list(self._compiled(wanted[start : start + size]))
+                judged = [pool.submit(self._judged, fresh, number, row) for number, row in batch]
+                try:
+                    for (number, _), each in zip(batch, judged, strict=True):
+                        yield number, each.result()
+                except BaseException:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
+
+    def _judged(self, fresh: FreshProcess, number: int, row: Row) -> Row:
+        if number >= self.plan.total:
+            return row
+        if row.state != "timed out":
+            row = _compared(row, fresh.compile(self._fresh_job(number)))
+        self.progress()
+        return row
+
+    def _fresh_job(self, number: int) -> Job:
+        context = OptionContext(overrides(self.plan.combination(number)), base=self.base)
+        return replace(self.plan.jobs[self.plan.job(number)], options=all_arguments(context))
+
+    def _row(self, answer: Answer) -> Row:
+        return Row(
+            options=self.plan.combination(answer.number),
+            instructions=answer.instructions,
+            object_size=answer.object_size,
+            seconds=answer.seconds,
+            agrees=None,
+            digest=answer.digest,
+            state=answer.state,
+            error=answer.error,
+            file=self.names[self.plan.job(answer.number)],
+        )
 
 
-def _compile_fresh(fresh: FreshProcess, task: _Task, progress: Callable[[], None]) -> Result:
-    result = fresh.compile(task.job)
-    progress()
-    return result
+def _compared(row: Row, reference: Result) -> Row:
+    """The row with the verdict of a fresh process."""
+    difference = _difference(row, reference)
+    return replace(row, agrees=not difference, difference=difference)
 
 
-def _row(task: _Task, result: Result, reference: Result | None) -> Row:
-    return Row(
-        options=task.combination,
-        instructions=result.instructions,
-        object_size=len(result.code),
-        seconds=result.seconds,
-        agrees=None if reference is None else result == reference,
-        digest=hashlib.sha256(result.code).hexdigest(),
-        difference="" if reference is None else _difference(result, reference),
-    )
-
-
-def _difference(result: Result, reference: Result) -> str:
-    if result == reference:
-        return ""
+def _difference(row: Row, reference: Result) -> str:
     if reference.error is not None:
-        return reference.error
+        died = reference.died in ("signal", "exit")
+        alike = died if row.state == "crashed" else reference.died is None and reference.error == row.error
+        return "" if alike and row.state != "ok" else reference.error
+    digest = hashlib.sha256(reference.code).hexdigest()
+    numbers = (row.instructions, row.object_size, row.digest)
+    if row.state == "ok" and numbers == (reference.instructions, len(reference.code), digest):
+        return ""
     return (
         f"the fresh process gave {reference.instructions} instructions and {len(reference.code)} bytes, "
-        f"with SHA-256 {hashlib.sha256(reference.code).hexdigest()}"
+        f"with SHA-256 {digest}"
     )

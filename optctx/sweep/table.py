@@ -1,56 +1,94 @@
-"""Rows as a table for people, and as JSON and CSV for programs."""
+"""Rows as a table for people."""
 
 from __future__ import annotations
 
-import csv
-import dataclasses
-import io
-import json
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.table import Table
 from rich.text import Text
 
-from optctx.sweep.sweep import Row
+from optctx.sweep.order import UNITS, By, best_rows, figure
+from optctx.sweep.row import STATES, Row
+from optctx.wording import counted
 
-__all__ = ["as_csv", "as_json", "as_table"]
+__all__ = ["as_table", "summary"]
 
 _DIGEST_SHOWN = 12  # hexadecimal digits in the table; JSON and CSV have all 64
 
 
-def as_table(rows: Sequence[Row]) -> Table:
-    """A rich table: option values, IR instructions, object size, compile time, digest, agreement."""
+def as_table(rows: Sequence[Row], by: By | None = None) -> Table:
+    """A rich table: option values, IR instructions, object size, compile time, digest.
+
+    It has columns for the file, the state and the agreement with a fresh process where these differ or were
+    asked for. Baselines stand first. With `by`, the best row of each file is repeated at the end.
+    """
     names = list(rows[0].options) if rows else []
-    verified = any(row.agrees is not None for row in rows)
+    best = [] if by is None else best_rows(rows, by)
+    parts = {
+        "baseline": [row for row in rows if row.baseline],
+        "": [row for row in rows if not row.baseline],
+        "best": best,
+    }
+    labelled = bool(best or parts["baseline"])
+    files, dead, verified = (
+        len({row.file for row in rows}) > 1,
+        any(row.state != "ok" for row in rows),
+        any(row.agrees is not None for row in rows),
+    )
     table = Table(header_style="bold")
+    for heading in [*([""] * labelled), *(["file"] * files)]:
+        table.add_column(heading)
     for heading in [*names, "IR instructions", "object bytes", "ms"]:
         table.add_column(heading, justify="right")
-    table.add_column("object")
-    if verified:
-        table.add_column("fresh process")
-    for row in rows:
-        numbers = [str(row.instructions), str(row.object_size), f"{row.seconds * 1e3:.1f}"]
-        # Text, so that nothing in an option's value is taken for markup
-        line = [Text(cell) for cell in [*row.options.values(), *numbers, row.digest[:_DIGEST_SHOWN]]]
-        if verified:
-            line.append(Text("same", style="green") if row.agrees else Text("DIFFERS", style="bold red"))
-        table.add_row(*line)
+    for heading in ["object", *(["fresh process"] * verified), *(["state", "error"] * dead)]:
+        table.add_column(heading)
+    for label, part in parts.items():
+        for row in part:
+            # Text, so that nothing in an option's value is taken for markup
+            cells = [*([Text(label)] * labelled), *([Text(row.file)] * files), *map(Text, _cells(row))]
+            state = [Text(row.state, style="" if row.state == "ok" else "bold red"), Text(row.error)]
+            table.add_row(*cells, *([_agreement(row)] * verified), *(state if dead else []))
+        table.add_section()
     return table
 
 
-def as_json(rows: Sequence[Row]) -> str:
-    """A list of objects, one per row, with the names of `Row`; times in seconds."""
-    return json.dumps([dataclasses.asdict(row) for row in rows], indent=2)
+def summary(rows: Sequence[Row], by: By | None) -> list[str]:
+    """Lines that say which row of each file is best by a figure, and how the combinations ended."""
+    baselines = {row.file: row for row in rows if row.baseline}
+    combinations = [row for row in rows if not row.baseline]
+    several = len({row.file for row in combinations}) > 1
+    lines = []
+    if by is not None:
+        for row in best_rows(combinations, by):
+            where = f"{row.file}: " if several else ""
+            options = " ".join(f"{name}={value}" for name, value in row.options.items()) or "no options"
+            change = _change(row, baselines.get(row.file), by)
+            lines.append(f"{where}best by {UNITS[by]}: {options}{change}")
+    ended = Counter(row.state for row in combinations)
+    objects = len({row.digest for row in combinations if row.digest})
+    counts = [
+        counted(len(combinations), "combination"),
+        counted(objects, "different object"),
+        *(f"{ended[state]} {state}" for state in STATES if state != "ok" and ended[state]),
+    ]
+    return [*lines, ", ".join(counts)]
 
 
-def as_csv(rows: Sequence[Row]) -> str:
-    """A header and a line per row, the options first; "agrees" is empty if nothing was verified."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    names = list(rows[0].options) if rows else []
-    writer.writerow([*names, "instructions", "object_size", "seconds", "agrees", "digest"])
-    for row in rows:
-        agrees = "" if row.agrees is None else str(row.agrees).lower()
-        numbers = [row.instructions, row.object_size, f"{row.seconds:.6f}"]
-        writer.writerow([*row.options.values(), *numbers, agrees, row.digest])
-    return out.getvalue()
+def _cells(row: Row) -> list[str]:
+    numbers = [str(row.instructions), str(row.object_size), f"{row.seconds * 1e3:.1f}"]
+    known = numbers if row.state == "ok" else ["-"] * len(numbers)
+    return [*row.options.values(), *known, row.digest[:_DIGEST_SHOWN] or "-"]
+
+
+def _agreement(row: Row) -> Text:
+    if row.agrees is None:
+        return Text("-")
+    return Text("same", style="green") if row.agrees else Text("DIFFERS", style="bold red")
+
+
+def _change(row: Row, baseline: Row | None, by: By) -> str:
+    if baseline is None or baseline.state != "ok" or not figure(baseline, by):
+        return ""
+    change = figure(row, by) / figure(baseline, by) - 1
+    return f" ({change:+.1%} against the baseline)" if change else " (as the baseline)"

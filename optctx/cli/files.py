@@ -1,0 +1,85 @@
+"""Reading the files that a command line names: every failure says which file, and why."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator
+
+from optctx.cli.console import printable
+from optctx.errors import OptctxError
+from optctx.wording import did_you_mean, nearest
+
+__all__ = ["explain", "naming", "naming_module", "read_file"]
+
+_PARSING = re.compile(r"cannot read the module: LLVM IR parsing error <string>:(?P<words>.*?)[ ^]*")
+
+
+def read_file(path: str, expected: str = "LLVM IR") -> bytes:
+    """What a file holds. Raises OptctxError for one that cannot be read, and for an empty one.
+
+    `expected`: what should be in it, for the message.
+    """
+    with naming("read", path):
+        if os.path.isdir(path):
+            raise OptctxError(f"cannot read {_shown(path)}: it is a directory; name a file in it")
+        with open(path, "rb") as file:
+            data = file.read()
+    if not data.strip():
+        raise OptctxError(f"cannot use {_shown(path)}: expected {expected}, found an empty file")
+    return data
+
+
+@contextlib.contextmanager
+def naming_module(path: str) -> Iterator[None]:
+    """Name the file, as compilers do, in an OptctxError of the block about the text of its module."""
+    try:
+        yield
+    except OptctxError as error:
+        parsing = _PARSING.fullmatch(str(error))
+        if parsing is None:
+            raise
+        raise OptctxError(f"cannot read {_shown(path)}:{parsing['words']}") from None
+
+
+@contextlib.contextmanager
+def naming(verb: str, path: str) -> Iterator[None]:
+    """Turn an OSError of the block into an OptctxError that says what was done to which file."""
+    try:
+        yield
+    except OSError as error:
+        raise OptctxError(f"cannot {verb} {_shown(path)}: {_why(error, path)}") from None
+
+
+def explain(error: OSError) -> str:
+    """An error of the operating system that no command expected, without its number."""
+    if error.filename is None:
+        return f"the operating system refused a step: {_reason(error)}"
+    return f"cannot use {_shown(os.fsdecode(error.filename))}: {_reason(error)}"
+
+
+def _why(error: OSError, path: str) -> str:
+    if isinstance(error, FileNotFoundError):
+        folder, name = os.path.split(path)
+        if folder and not os.path.isdir(folder):
+            return f"there is no directory {_shown(folder)}"
+        near = did_you_mean(os.path.join(folder, each) for each in _files_like(folder, name))
+        return f"there is no such file; {printable(near)}" if near else "there is no such file"
+    return _reason(error)
+
+
+def _files_like(folder: str, name: str) -> list[str]:
+    try:
+        return nearest(name, os.listdir(folder or "."))
+    except OSError:
+        return []
+
+
+def _reason(error: OSError) -> str:
+    reason = error.strerror or type(error).__name__
+    return reason[:1].lower() + reason[1:]
+
+
+def _shown(path: str) -> str:
+    return printable(path)

@@ -1,0 +1,27 @@
+"""`--set NAME=VALUE` where an option has one value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from optctx.errors import OptctxError, shown
+
+__all__ = ["parse_settings"]
+
+
+def parse_settings(settings: Sequence[str]) -> dict[str, str]:
+    """Name -> text of the value, from texts such as "unroll-count=4"; a leading "-" of a name is taken off.
+
+    A value may hold commas. Raises OptctxError for text without a name or "=", and for an option that is
+    given twice. Whether the option exists, and what it takes, is LLVM's to say, later.
+    """
+    found: dict[str, str] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        name = name.strip().lstrip("-")
+        if not equals or not name:
+            raise OptctxError(f"expected NAME=VALUE, such as unroll-count=4, found {shown(setting)}")
+        if name in found:
+            raise OptctxError(f"option {shown(name)} is set twice; take one --set out")
+        found[name] = value.strip()
+    return found

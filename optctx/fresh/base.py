@@ -1,0 +1,53 @@
+"""The command line that gives another process the option values of a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from optctx.context import OptionContext
+from optctx.context.text import Texts, texts_of
+from optctx.drifting import drift
+from optctx.engine.attach import attach
+from optctx.errors import OptionValueError
+from optctx.registry import registry
+from optctx.registry.registry import find
+
+__all__ = ["all_arguments", "command_line", "thread_arguments"]
+
+
+def thread_arguments(context: OptionContext) -> tuple[str, ...]:
+    """Every value of a context that is not as registered.
+
+    Raises OptionValueError for a process-wide value without a text form.
+    """
+    return command_line(context._contents.flat(attach()))
+
+
+def all_arguments(context: OptionContext) -> tuple[str, ...]:
+    """The same, and the options that are changed for this process and that no context can hold.
+
+    Raises OptionValueError for a value without a text form.
+    """
+    return command_line({**_process_texts(), **context._contents.flat(attach())})
+
+
+def _process_texts() -> dict[str, Texts]:
+    engine = attach()
+    texts: dict[str, Texts] = {}
+    for change in drift().values():
+        if registry()[change.name].scope != "process":
+            continue
+        if not change.readable or change.value is None:
+            raise OptionValueError(
+                f"cannot pass the process-wide value of {change.name!r} to another process: it has no text "
+                "form; do not set the option in this process"
+            )
+        texts[change.name] = texts_of(find(engine, change.name), change.name, change.value)
+    return texts
+
+
+def command_line(texts: Mapping[str, Texts]) -> tuple[str, ...]:
+    """Arguments such as "-unroll-count=4", one for each occurrence."""
+    return tuple(
+        f"-{name}" if text is None else f"-{name}={text}" for name, given in texts.items() for text in given
+    )

@@ -1,0 +1,51 @@
+"""What pictures have in common. They need matplotlib, which is optional."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from optctx.errors import OptctxError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["FORMATS", "check_plot", "save_figure"]
+
+FORMATS = ("png", "svg", "pdf")
+# The same rows give the same file: no dates in it, no random names.
+_METADATA: dict[str, dict[str, str | None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+# A font that matplotlib brings itself; text as text in SVG. Any: each release types its settings otherwise.
+_STYLE: Any = {"svg.hashsalt": "optctx", "svg.fonttype": "none", "font.family": "DejaVu Sans"}
+
+
+def check_plot(path: str) -> str:
+    """The format that a file's name stands for. Raises OptctxError for another one, or without matplotlib."""
+    form = os.path.splitext(path)[1].lstrip(".").lower()
+    if form not in FORMATS:
+        raise OptctxError(f"cannot plot to {path!r}: expected a name that ends with .{', .'.join(FORMATS)}")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise OptctxError("cannot plot without matplotlib: pip install 'optctx[plot]'") from None
+    return form
+
+
+def save_figure(path: str, size: tuple[float, float], draw: Callable[[Figure], None]) -> None:
+    """Write what `draw` draws on a figure of `size` inches. The same drawing gives the same file.
+
+    Raises OptctxError as `check_plot` does, OSError for a file that cannot be written.
+    """
+    form = check_plot(path)
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(_STYLE):  # a Figure of its own: pyplot would keep state, and look for a window system
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        figure.savefig(path, format=form, dpi=120, metadata=_METADATA[form])

@@ -1,0 +1,89 @@
+"""A whole sweep as plain data, for the processes that compile it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from optctx.fresh.job import Job
+from optctx.sweep.grid import DEFAULT, Axis, combination_at
+from optctx.sweep.row import State
+
+__all__ = ["Answer", "Plan", "Ready", "Started"]
+
+_BASELINE_LIMIT = 120.0  # seconds
+_LEAST_LIMIT = 10.0  # seconds
+_TIMES_BASELINE = 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to compile. Combinations are numbered job by job; baselines that are none of them come last."""
+
+    jobs: tuple[Job, ...]
+    axes: tuple[Axis, ...]
+    combinations: int  # of the axes
+    arguments: tuple[str, ...]  # set process-wide before anything is compiled
+    attributes: tuple[str, ...]  # what `attributes_policy` says
+    threads: int  # at once
+    timeout: float | None  # seconds for a combination; None is relative to the baseline
+    memory: int | None  # bytes of address space for a combination, beyond what LLVM itself takes
+    seconds: Mapping[int, float] = field(default_factory=dict)  # of the baselines of jobs, if they are known
+
+    @property
+    def total(self) -> int:
+        """How many combinations there are, of all jobs."""
+        return len(self.jobs) * self.combinations
+
+    def job(self, number: int) -> int:
+        """The place of the job that a number belongs to."""
+        return number // self.combinations if number < self.total else number - self.total
+
+    def baseline(self, job: int) -> int:
+        """The number of a job's baseline: that of a combination, if one sets nothing."""
+        index = 0
+        for axis in self.axes:
+            if DEFAULT not in axis.values:
+                return self.total + job
+            index = index * len(axis.values) + axis.values.index(DEFAULT)
+        return job * self.combinations + index
+
+    def combination(self, number: int) -> dict[str, str]:
+        """The value of each axis. No axis sets anything in a baseline."""
+        if number < self.total:
+            return combination_at(self.axes, number % self.combinations)
+        return dict.fromkeys((axis.name for axis in self.axes), DEFAULT)
+
+    def limit(self, baseline: float | None) -> float:
+        """Seconds for a combination of a job whose baseline took so many; None: it is not known."""
+        if self.timeout is not None:
+            return self.timeout
+        return _BASELINE_LIMIT if baseline is None else max(_LEAST_LIMIT, baseline * _TIMES_BASELINE)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What is wrong with each job, whatever its options are; "" if nothing is."""
+
+    errors: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Started:
+    """A thread begins to compile a combination."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What compiling a combination gave; fields as in `Row`."""
+
+    number: int
+    state: State
+    instructions: int = 0
+    object_size: int = 0
+    seconds: float = 0.0
+    digest: str = ""
+    error: str = ""
+    printed: tuple[str, ...] = ()  # lines on standard output and error

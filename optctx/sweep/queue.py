@@ -1,0 +1,90 @@
+"""Which combinations wait: those for threads, and the suspects that are compiled alone."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from optctx.sweep.grid import overrides
+from optctx.sweep.plan import Plan
+
+__all__ = ["Queue"]
+
+_Setting = tuple[int, str, str]  # of a job: an option and its value
+
+
+class Queue:
+    """Numbers of combinations that are still to be compiled.
+
+    A combination is a suspect if it was being compiled when its process died. So is one with a setting that
+    only combinations without output had so far: it would cost its process again. Suspicion decides where a
+    combination is compiled, never what its row says.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._pending: deque[int] = deque()
+        self._suspects: deque[tuple[int, bool]] = deque()  # whether it has to be alone, come what may
+        self._bad: set[_Setting] = set()
+        self._good: set[_Setting] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._pending or self._suspects)
+
+    @property
+    def pending(self) -> bool:
+        """Whether any combination waits for a thread."""
+        return bool(self._pending)
+
+    def add(self, numbers: Iterable[int]) -> None:
+        """Enter combinations."""
+        for number in numbers:
+            self._place(number)
+
+    def give_back(self, numbers: Iterable[int]) -> None:
+        """Enter combinations again that no thread had started, ahead of the others."""
+        self._pending.extendleft(reversed(list(numbers)))
+
+    def accuse(self, number: int) -> None:
+        """Enter a combination that has to be compiled alone."""
+        self._suspects.appendleft((number, True))
+
+    def next_pending(self) -> int:
+        """Take a combination for a thread."""
+        return self._pending.popleft()
+
+    def next_alone(self) -> int | None:
+        """Take a suspect. None if there is none; those that are cleared wait for a thread again."""
+        while self._suspects:
+            number, always = self._suspects.popleft()
+            if always or self._suspicious(number):
+                return number
+            self._pending.append(number)
+        return None
+
+    def survived(self, number: int) -> None:
+        """Clear the settings of a combination whose process went on."""
+        self._good.update(self._settings(number))
+
+    def died(self, number: int) -> None:
+        """Suspect every combination with a setting of this one that none has survived."""
+        new = {setting for setting in self._settings(number) if setting not in self._good} - self._bad
+        if new:
+            self._bad |= new
+            waiting, self._pending = self._pending, deque()
+            self.add(waiting)
+
+    def _place(self, number: int) -> None:
+        if self._suspicious(number):
+            self._suspects.append((number, False))
+        else:
+            self._pending.append(number)
+
+    def _suspicious(self, number: int) -> bool:
+        return bool(self._bad) and any(
+            setting in self._bad and setting not in self._good for setting in self._settings(number)
+        )
+
+    def _settings(self, number: int) -> list[_Setting]:
+        job = self._plan.job(number)
+        return [(job, name, value) for name, value in overrides(self._plan.combination(number)).items()]

@@ -1,0 +1,178 @@
+"""A file that rows are appended to as they come, and read back from to go on with a sweep."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import fcntl
+import hashlib
+import io
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Literal
+
+from llvmlite import binding
+
+from optctx import OptionContext
+from optctx.context.attributes import attributes_policy
+from optctx.engine.attach import attach
+from optctx.errors import OptctxError, shown
+from optctx.fresh import Job
+from optctx.fresh.base import all_arguments
+from optctx.sweep.grid import Axis
+from optctx.sweep.records import columns, from_cells, from_record, record, to_cells, to_line
+from optctx.sweep.row import Row
+
+__all__ = ["FileFormat", "RowFile", "identity", "open_rows"]
+
+FileFormat = Literal["csv", "json"]
+
+_TAG = "sweep"  # the column that says which sweep a row is of
+_DIGITS = 8  # of each part of it
+_PARTS = ("input", "pipeline", "target", "options", "base", "versions", "--verify")
+
+
+def identity(jobs: Mapping[str, Job], axes: Sequence[Axis], *, verify: bool) -> str:
+    """A text that two sweeps share if each row of one is a row of the other.
+
+    The calling thread's option values count, and the versions of optctx, llvmlite and LLVM.
+    """
+    targets = [(job.triple, job.cpu, job.features, job.opt_level) for job in jobs.values()]
+    parts = (
+        [(name, hashlib.sha256(_bytes(job.ir)).hexdigest()) for name, job in jobs.items()],
+        [job.passes for job in jobs.values()],
+        [targets, binding.get_process_triple()],
+        [asdict(axis) for axis in axes],
+        [all_arguments(OptionContext()), attributes_policy()],
+        [version("optctx"), version("llvmlite"), attach().image.build_id],
+        verify,
+    )
+    return "-".join(hashlib.sha256(json.dumps(part).encode()).hexdigest()[:_DIGITS] for part in parts)
+
+
+class RowFile:
+    """An open file. Each row is in it as a whole as soon as `write` returns."""
+
+    def __init__(self, descriptor: int, path: str, form: FileFormat, tag: str) -> None:
+        self._descriptor = descriptor
+        self._path = path
+        self._form = form
+        self._tag = tag
+        self._empty = True
+
+    def read(self, names: Sequence[str]) -> list[Row]:
+        """The rows that are there, of a sweep over these options. Drops a last line that has no end.
+
+        Raises OptctxError for anything but rows of the same sweep.
+        """
+        with os.fdopen(os.dup(self._descriptor), "rb") as file:
+            file.seek(0)
+            data = file.read()
+        whole = _whole(data, quoted=self._form == "csv")
+        try:
+            text = data[:whole].decode()
+            found = list(self._parse_csv(text, names) if self._form == "csv" else self._parse_json(text))
+        except (ValueError, KeyError, TypeError, csv.Error):
+            raise OptctxError(
+                f"cannot resume from {shown(self._path)}: expected {_FORMS[self._form]} of an earlier "
+                "sweep, found something else; name another file"
+            ) from None
+        if whole < len(data):
+            os.ftruncate(self._descriptor, whole)
+        self._empty = not whole
+        return found
+
+    def write(self, row: Row) -> None:
+        """Append a row. Raises OSError."""
+        if self._form == "json":
+            text = json.dumps({**record(row), _TAG: self._tag}) + "\n"
+        else:
+            text = to_line([*to_cells(row), self._tag])
+            if self._empty:
+                text = to_line([*columns(list(row.options)), _TAG]) + text
+        self._empty = False
+        data = memoryview(text.encode())
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+    def _parse_csv(self, text: str, names: Sequence[str]) -> Iterator[Row]:
+        lines = csv.reader(io.StringIO(text, newline=""))
+        header = next(lines, None)
+        if header is None:
+            return
+        if header[:1] != ["file"] or header[-1:] != [_TAG]:
+            raise ValueError(header)
+        for cells in lines:
+            self._check(cells[-1])
+            yield from_cells(names, cells[:-1])
+
+    def _parse_json(self, text: str) -> Iterator[Row]:
+        for line in text.split("\n")[:-1]:
+            fields = json.loads(line)
+            self._check(fields[_TAG])
+            yield from_record(fields)
+
+    def _check(self, tag: str) -> None:
+        """Raises OptctxError for the tag of another sweep."""
+        if tag == self._tag:
+            return
+        parts = list(zip(tag.split("-"), self._tag.split("-"), strict=True))
+        changed = [name for name, (there, here) in zip(_PARTS, parts, strict=True) if there != here]
+        raise OptctxError(
+            f"cannot resume from {shown(self._path)}: its rows are of a sweep that differs in "
+            f"{' and '.join(changed)}; repeat that sweep's arguments, or name another file"
+        )
+
+
+_FORMS = {"csv": "CSV", "json": "JSON lines"}
+
+
+@contextmanager
+def open_rows(path: str, form: FileFormat, tag: str, *, resume: bool) -> Iterator[RowFile]:
+    """A file for rows, for this process alone, that stays as it is until the first row is written.
+
+    Raises OptctxError for a file that has anything in it unless `resume`, for one that another sweep writes,
+    and for one that cannot be opened.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise OptctxError(f"cannot write to {shown(path)}: {error.strerror}") from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OptctxError(f"cannot write to {shown(path)}: another sweep is writing to it") from None
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) and resume:
+            raise OptctxError(f"cannot resume from {shown(path)}: it is not a regular file")
+        if status.st_size and not resume:
+            raise OptctxError(
+                f"cannot write to {shown(path)}: it exists already; go on with --resume, or name another file"
+            )
+        yield RowFile(descriptor, path, form, tag)
+    finally:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+
+
+def _whole(data: bytes, *, quoted: bool) -> int:
+    """Bytes up to the end of the last complete line; in CSV an end of line inside quotes is none."""
+    if not quoted:
+        return data.rfind(b"\n") + 1
+    end = position = quotes = 0
+    for line in data.splitlines(keepends=True):
+        position += len(line)
+        quotes += line.count(b'"')
+        if line.endswith(b"\n") and quotes % 2 == 0:
+            end = position
+    return end
+
+
+def _bytes(ir: str | bytes) -> bytes:
+    return ir if isinstance(ir, bytes) else ir.encode()

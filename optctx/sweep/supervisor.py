@@ -1,0 +1,315 @@
+"""The helper process of a sweep: it starts the processes that compile, and outlives them.
+
+One thread and a selector, because forking is only sound in a process with one thread. LLVM is loaded and
+optctx attached here once; each worker is a fork. One worker compiles on threads. If it dies, the combinations
+that it was compiling are compiled again, each alone in a process of its own, and another worker goes on with
+the rest. A combination that takes too long is treated alike, once the other threads of its worker are done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import resource
+import select
+import selectors
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from optctx.context import attach
+from optctx.context.attributes import Attributes
+from optctx.fresh.helper import end_with_parent, last_words, printed_to
+from optctx.fresh.job import initialise_targets
+from optctx.fresh.options import set_process_options
+from optctx.fresh.protocol import Decoder, encode, write_all
+from optctx.passes.native_api import native_api
+from optctx.sweep.plan import Answer, Plan, Ready, Started
+from optctx.sweep.queue import Queue
+from optctx.sweep.worker import NUMBER, check, compile_alone, serve
+
+__all__ = ["main"]
+
+_CHUNK = 1 << 20  # bytes read at once
+_MOST_BARREN = 3  # workers in a row that die without starting anything
+_LONGEST = 200  # characters of a printed line in an error
+
+
+@dataclass
+class _Child:
+    pid: int
+    requests: int  # writing end of the pipe; -1 for a combination alone
+    answers: int  # reading end
+    printed: int  # memory file that takes the standard streams
+    alone: bool
+    sent: dict[int, float | None] = field(default_factory=dict)  # unanswered: when a thread started it
+    decoder: Decoder = field(default_factory=Decoder)
+    late: set[int] = field(default_factory=set)  # what takes too long
+    barren: bool = True  # nothing was started
+
+    @property
+    def running(self) -> list[int]:
+        """What is being compiled now."""
+        return [number for number, started in self.sent.items() if started is not None]
+
+
+class Supervisor:
+    """Compiles combinations as they are asked for on one descriptor, and answers on another."""
+
+    def __init__(self, plan: Plan, requests: int, answers: int) -> None:
+        self._plan = plan
+        self._requests = requests
+        self._answers = answers
+        self._decoder = Decoder()
+        self._queue = Queue(plan)
+        self._selector = selectors.DefaultSelector()
+        self._children: dict[int, _Child] = {}  # by the reading end of their pipe
+        self._worker: _Child | None = None  # the one that gets requests
+        self._barren = 0
+        self._baselines = dict(plan.seconds)
+
+    def serve(self) -> None:
+        """Work until the other side closes the requests."""
+        write_all(self._answers, encode(Ready(tuple(map(self._check, range(len(self._plan.jobs)))))))
+        self._selector.register(self._requests, selectors.EVENT_READ)
+        while self._step():
+            pass
+
+    def _step(self) -> bool:
+        self._fill()
+        for key, _ in self._selector.select(self._patience()):
+            if key.fd != self._requests:
+                self._read(self._children[key.fd])
+                continue
+            data = os.read(self._requests, _CHUNK)
+            if not data:
+                return False
+            for numbers in self._decoder.feed(data):
+                self._queue.add(numbers)
+        self._stop_late()
+        return True
+
+    # What runs
+
+    def _fill(self) -> None:
+        """Give every processor something to do: at most half of them suspects, if others wait as well."""
+        busy = sum(len(child.running) for child in self._children.values() if child is not self._worker)
+        room = self._plan.threads - busy
+        alone = sum(child.alone for child in self._children.values())
+        most = max(1, self._plan.threads // 2) if self._queue.pending else self._plan.threads
+        while room > 0 and alone < most and (number := self._queue.next_alone()) is not None:
+            self._start_alone(number)
+            room, alone = room - 1, alone + 1
+        if self._barren >= _MOST_BARREN:
+            while self._queue.pending:
+                self._queue.accuse(self._queue.next_pending())
+        if room > 0 and self._queue.pending:
+            if self._worker is None:
+                self._worker = self._start_worker()
+            # Some wait in the pipe, so that no thread does; fewer threads work while suspects run.
+            most = 2 * room if room == self._plan.threads else room
+            while self._queue.pending and len(self._worker.sent) < most:
+                self._send(self._worker, self._queue.next_pending())
+
+    def _send(self, child: _Child, number: int) -> None:
+        child.sent[number] = None
+        with contextlib.suppress(BrokenPipeError):  # it died; the end of its answers says so
+            write_all(child.requests, NUMBER.pack(number))
+
+    def _start_worker(self) -> _Child:
+        requests, sending = os.pipe()
+        child = self._fork(
+            lambda answers, printed: serve(self._plan, requests, answers, printed), closing=sending
+        )
+        os.close(requests)
+        child.requests = sending
+        return child
+
+    def _start_alone(self, number: int) -> None:
+        child = self._fork(lambda answers, printed: compile_alone(self._plan, number, answers, printed))
+        child.alone = True
+        child.sent[number] = time.monotonic()
+
+    def _fork(self, work: Callable[[int, int], NoReturn], closing: int | None = None) -> _Child:
+        reading, writing = os.pipe()
+        printed = os.memfd_create("printed")
+        supervisor = os.getpid()
+        pid = os.fork()
+        if not pid:
+            try:
+                end_with_parent(supervisor)
+                os.close(self._answers)
+                if closing is not None:
+                    os.close(closing)
+                os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+                os.dup2(printed, 1)
+                os.dup2(printed, 2)
+                work(writing, printed)
+            finally:
+                os._exit(1)
+        os.close(writing)
+        child = _Child(pid, -1, reading, printed, alone=False)
+        self._children[reading] = child
+        self._selector.register(reading, selectors.EVENT_READ)
+        return child
+
+    # What comes back
+
+    def _read(self, child: _Child) -> None:
+        data = os.read(child.answers, _CHUNK)
+        if not data:
+            self._bury(child)
+            return
+        for message in child.decoder.feed(data):
+            if isinstance(message, Started):
+                child.sent[message.number] = time.monotonic()
+                child.barren = False
+                self._barren = 0
+            else:
+                del child.sent[message.number]
+                child.late.discard(message.number)
+                self._finish(message)
+        if child.late and child is not self._worker and not child.alone:
+            self._stop_if_stuck(child)
+
+    def _finish(self, answer: Answer) -> None:
+        if answer.state in ("ok", "failed"):
+            self._queue.survived(answer.number)
+        else:
+            self._queue.died(answer.number)
+        job = self._plan.job(answer.number)
+        if answer.number == self._plan.baseline(job) and answer.state == "ok":
+            self._baselines[job] = answer.seconds
+        write_all(self._answers, encode(answer))
+
+    def _bury(self, child: _Child) -> None:
+        """After a process has ended: judge what it compiled alone, or suspect what its threads compiled."""
+        status, printed = self._reap(child)
+        if child is self._worker:
+            self._worker = None
+        if child.alone:
+            for number in child.sent:
+                self._finish(self._obituary(number, number in child.late, status, printed))
+            return
+        self._barren += child.barren
+        for number in reversed(child.running):
+            self._queue.accuse(number)
+        self._queue.give_back(number for number, started in child.sent.items() if started is None)
+
+    def _reap(self, child: _Child) -> tuple[int, str]:
+        """Exit status, and what was printed."""
+        self._selector.unregister(child.answers)
+        del self._children[child.answers]
+        os.close(child.answers)
+        if child.requests >= 0:
+            os.close(child.requests)
+        _, status = os.waitpid(child.pid, 0)
+        printed = printed_to(child.printed)
+        os.close(child.printed)
+        return os.waitstatus_to_exitcode(status), printed
+
+    def _obituary(self, number: int, late: bool, status: int, printed: str) -> Answer:
+        if late:
+            return Answer(number, "timed out", error=f"took longer than {self._limit(number):g} s")
+        return Answer(number, "crashed", error=_cause(status, printed))
+
+    # What takes too long
+
+    def _limit(self, number: int) -> float:
+        return self._plan.limit(self._baselines.get(self._plan.job(number)))
+
+    def _patience(self) -> float | None:
+        deadlines = [
+            started + self._limit(number)
+            for child in self._children.values()
+            for number, started in child.sent.items()
+            if started is not None and number not in child.late
+        ]
+        return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+
+    def _stop_late(self) -> None:
+        now = time.monotonic()
+        for child in self._children.values():
+            for number, started in child.sent.items():
+                if started is None or number in child.late or started + self._limit(number) > now:
+                    continue
+                child.late.add(number)
+                if child is self._worker:
+                    self._worker = None  # its other threads finish what they have
+            if child.late:
+                self._stop_if_stuck(child)
+
+    def _stop_if_stuck(self, child: _Child) -> None:
+        """End a process in which nothing but late combinations runs."""
+        if child.late.issuperset(child.running):
+            os.kill(child.pid, signal.SIGKILL)
+
+    # Before anything else
+
+    def _check(self, place: int) -> str:
+        """What is wrong with a job whatever its options are."""
+        child = self._fork(lambda answers, _: check(self._plan, place, answers))
+        deadline = time.monotonic() + self._plan.limit(None)
+        said: list[str] = []
+        late = False
+        while not late:
+            late = not select.select([child.answers], [], [], max(0.0, deadline - time.monotonic()))[0]
+            data = b"" if late else os.read(child.answers, _CHUNK)
+            if not data:
+                break
+            said += child.decoder.feed(data)
+        os.kill(child.pid, signal.SIGKILL)  # not reaped yet, so the number is its own
+        status, printed = self._reap(child)
+        if said:  # a pipeline that kills LLVM has rows that say so
+            return next(filter(None, said), "")
+        cause = f"it took longer than {self._plan.limit(None):g} s" if late else _cause(status, printed)
+        return f"cannot read the module: the process that read it ended ({cause})"
+
+
+def _cause(status: int, printed: str) -> str:
+    """Why a process ended: what LLVM said, or at least how."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    end = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
+    return last_words(printed) or (f"{end}: {lines[-1][:_LONGEST]}" if lines else end)
+
+
+def _attach(attributes: Attributes, *trust: str) -> None:
+    """As the process that asked has it; it has also had the warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        attach(attributes=attributes, trust=[each for each in trust if each] if trust else None)
+
+
+def _next_frame(requests: int) -> Iterable[object]:
+    decoder = Decoder()
+    while data := os.read(requests, _CHUNK):
+        if frames := decoder.feed(data):
+            return frames
+    return ()
+
+
+def main() -> int:
+    """Serve a plan, then batches of numbers, from standard input on what is standard output now."""
+    end_with_parent(os.getppid())
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is a row, not a core file
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
+    initialise_targets()
+    native_api()  # found once here rather than in every fork
+    for plan in _next_frame(0):
+        assert isinstance(plan, Plan)
+        set_process_options(plan.arguments)
+        _attach(*plan.attributes)  # type: ignore[arg-type]
+        gc.freeze()  # forks share these pages
+        Supervisor(plan, 0, answers).serve()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

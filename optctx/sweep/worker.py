@@ -1,0 +1,136 @@
+"""The process that compiles: on several threads, or one combination alone. It may die at any moment.
+
+Requests are numbers of 8 bytes on a pipe that all threads read. Each thread says when it starts one, so that
+the other end knows which ones were being compiled when the process died.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import resource
+import struct
+import threading
+from dataclasses import replace
+from typing import NoReturn
+
+from optctx.context import OptionContext
+from optctx.errors import OptctxError
+from optctx.fresh.helper import address_space, printed_to
+from optctx.fresh.job import compile_job, pipeline_error
+from optctx.fresh.protocol import encode, write_all
+from optctx.sweep.grid import overrides
+from optctx.sweep.plan import Answer, Plan, Started
+
+__all__ = ["NUMBER", "check", "compile_alone", "serve"]
+
+NUMBER = struct.Struct("<Q")
+_CLONE_FILES = 0x400
+_PER_THREAD = 160 << 20  # bytes of address space that a thread's stack and heap reserve
+_LINES = 100  # of what LLVM printed in one compilation
+_LINE = 500  # characters
+
+
+def check(plan: Plan, place: int, answers: int) -> NoReturn:
+    """Write what LLVM says against a job itself: against its module, then against pipeline and target."""
+    try:
+        _limit_memory(plan, 1)
+        job = plan.jobs[place]
+        read = compile_job(replace(job, passes="verify", emit="none"))
+        write_all(answers, encode(read.error or ""))
+        write_all(answers, encode(pipeline_error(job)))
+    finally:
+        os._exit(0)
+
+
+def serve(plan: Plan, requests: int, answers: int, printed: int) -> NoReturn:
+    """Compile what is asked for on several threads until nothing more comes. End without clean-up.
+
+    `printed`: the memory file that takes the process's standard streams.
+    """
+    try:
+        _limit_memory(plan, plan.threads)
+        shared = (plan, requests, answers, printed, threading.Lock())
+        pool = [threading.Thread(target=_work, args=shared) for _ in range(plan.threads)]
+        for thread in pool:
+            thread.start()
+        for thread in pool:
+            thread.join()
+    finally:
+        os._exit(0)
+
+
+def compile_alone(plan: Plan, number: int, answers: int, printed: int) -> NoReturn:
+    """Compile one combination. `printed`: the memory file that takes the process's standard streams."""
+    try:
+        _limit_memory(plan, 1)
+        answer = _compile(plan, number)
+        write_all(answers, encode(replace(answer, printed=_lines(printed))))
+    except MemoryError:
+        write_all(answers, encode(Answer(number, "crashed", error="out of memory")))
+    finally:
+        os._exit(0)
+
+
+def _limit_memory(plan: Plan, threads: int) -> None:
+    if plan.memory is not None:
+        most = address_space() + threads * (plan.memory + _PER_THREAD)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _work(plan: Plan, requests: int, answers: int, printed: int, writing: threading.Lock) -> None:
+    """One thread."""
+    try:
+        printed = _own_streams(printed)
+        while request := os.read(requests, NUMBER.size):
+            (number,) = NUMBER.unpack(request)
+            with writing:
+                write_all(answers, encode(Started(number)))
+            answer = _compile(plan, number)
+            with writing:
+                write_all(answers, encode(replace(answer, printed=_lines(printed))))
+    except BaseException:  # such as MemoryError, which may be another thread's fault: each is tried alone
+        os._exit(1)
+
+
+def _own_streams(shared: int) -> int:
+    """A memory file that takes what LLVM prints on this thread, which gets its own file descriptors.
+
+    Where the kernel forbids that, `shared`: lines of threads that print at the same moment get mixed up.
+    """
+    if ctypes.CDLL(None).unshare(_CLONE_FILES):
+        return shared
+    file = os.memfd_create("printed")
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    return file
+
+
+def _lines(file: int) -> tuple[str, ...]:
+    """What was printed, and make the file empty for the next compilation."""
+    if not os.fstat(file).st_size:
+        return ()
+    text = printed_to(file)
+    os.ftruncate(file, 0)
+    os.lseek(file, 0, os.SEEK_SET)
+    return tuple(line[:_LINE] for line in text.splitlines()[-_LINES:] if line.strip())
+
+
+def _compile(plan: Plan, number: int) -> Answer:
+    job = plan.jobs[plan.job(number)]
+    try:
+        with OptionContext(overrides(plan.combination(number))):
+            result = compile_job(job)
+    except OptctxError as error:
+        return Answer(number, "failed", error=str(error))
+    if result.error is not None:
+        return Answer(number, "failed", error=result.error)
+    return Answer(
+        number,
+        "ok",
+        instructions=result.instructions,
+        object_size=len(result.code),
+        seconds=result.seconds,
+        digest=hashlib.sha256(result.code).hexdigest(),
+    )

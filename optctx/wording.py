@@ -1,0 +1,50 @@
+"""What messages share: counted nouns, columns of text, and the nearest of the known names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+__all__ = ["columns", "counted", "did_you_mean", "nearest"]
+
+_MOST = 3  # names in a suggestion
+_CUTOFF = 0.6  # of difflib's ratio; below it names have little in common
+_CLOSE = 0.05  # names that are farther behind the closest one are left out
+_LONGEST = 100  # characters; difflib takes quadratic time
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: "1 option", "2 options", "1,000 options". `plural`: if not noun + "s"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def nearest(word: str, known: Iterable[str]) -> list[str]:
+    """The known names that come closest to `word`, the closest first; at most three, perhaps none.
+
+    Upper and lower case count as equal.
+    """
+    if len(word) > _LONGEST:
+        return []
+    by_lower: dict[str, str] = {}
+    for name in known:
+        by_lower.setdefault(name.lower(), name)
+    wanted = word.lower()
+    found = difflib.get_close_matches(wanted, by_lower, n=_MOST, cutoff=_CUTOFF)
+    likeness = [difflib.SequenceMatcher(None, lower, wanted).ratio() for lower in found]
+    return [
+        by_lower[lower] for lower, ratio in zip(found, likeness, strict=True) if ratio > likeness[0] - _CLOSE
+    ]
+
+
+def did_you_mean(names: Iterable[str]) -> str:
+    """ "did you mean a or b?", or an empty string for no names."""
+    listed = list(names)
+    return f"did you mean {' or '.join(listed)}?" if listed else ""
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines in which the cells stand below one another."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]

@@ -1,0 +1,84 @@
+"""`optctx record`: what LLVM reads for a file, compared with what `record()` sees of the same compilation."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import pathlib
+
+import pytest
+from ir_texts import COUNTED, UNROLL, X86
+
+from optctx import OptionContext, record, registry
+from optctx.cli.main import main
+from optctx.fresh import Job, compile_job
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+
+# The last is of another target, so it is not read.
+SETTINGS = {"unroll-count": "4", "unroll-threshold": "150", "hexagon-initial-cfg-cleanup": "false"}
+
+
+@pytest.fixture
+def command(tmp_path: pathlib.Path) -> list[str]:
+    (tmp_path / "counted.ll").write_text(COUNTED)
+    settings = [f"--set={name}={value}" for name, value in SETTINGS.items()]
+    return ["record", str(tmp_path / "counted.ll"), "--passes", UNROLL, "--triple", X86, *settings]
+
+
+def test_it_is_what_a_recording_of_the_same_compilation_sees(
+    command: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    with OptionContext(SETTINGS), record() as log:
+        assert compile_job(Job(COUNTED, UNROLL, triple=X86)).error is None
+    assert [entry["name"] for entry in found["read"]] == list(log.reads)
+    for entry in found["read"]:
+        read = log.reads[entry["name"]]
+        assert entry["functions"] == list(read.functions)
+        assert entry["values"] == list(read.values)
+    assert [entry["name"] for entry in found["unread"]] == ["hexagon-initial-cfg-cleanup"]
+    assert found["unread"][0]["cause"] == log.unread[0].cause
+
+
+def test_a_read_that_changes_nothing_says_so(command: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    default = registry()["unroll-max-count"].default
+    assert main([*command, f"--set=unroll-max-count={default}", "--format", "json"]) == 0
+    notes = {entry["name"]: entry["note"] for entry in json.loads(capfd.readouterr().out)["read"]}
+    noted = {name: note for name, note in notes.items() if note}
+    assert noted == {"unroll-max-count": "read, but equal to its process-wide value"}
+
+
+def test_table_and_csv_say_the_same(command: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, "--format", "csv"]) == 0
+    lines = list(csv.DictReader(io.StringIO(capfd.readouterr().out)))
+    assert main(command) == 0
+    table = capfd.readouterr().out.splitlines()
+    for line in lines:
+        [row] = [row for row in table if row.split()[:1] == [line["option"]]]
+        assert row.split()[1] == (line["value"] or '""')
+    read = [line for line in lines if line["read"] == "true"]
+    assert {line["option"]: line["value"] for line in read}["unroll-count"] == "4"
+    assert table[-1] == f"{len(read)} options read, 1 override not read"
+    assert any(row.startswith("hexagon-initial-cfg-cleanup") and "only Hexagon code" in row for row in table)
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_unread_only_leaves_the_reads_out(
+    form: str, command: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--unread-only", "--format", form]) == 0
+    out = capfd.readouterr().out
+    assert "hexagon-initial-cfg-cleanup" in out
+    assert "only Hexagon code reads it" in out
+    assert "computeUnrollCount" not in out
+
+
+def test_what_llvm_refuses_is_one_line(command: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, "--passes", "no-such-pass"]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith("optctx: cannot parse the pass pipeline 'no-such-pass'")
+    assert err.count("\n") == 1

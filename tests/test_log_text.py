@@ -1,0 +1,146 @@
+"""A log as text, and the causes that name the thread."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from llvmlite import binding
+from support import in_threads, unrolled, unrolled_by_llvmlite
+
+from optctx import OptionContext, UnreadOptionWarning, propagating, record
+from optctx._native import run_counts
+from optctx.records.text import log_summary
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+
+ELSEWHERE = "LLVM ran on other threads only; "
+NOWHERE = "LLVM compiled nothing on this thread inside the block"
+
+
+def four(**more: object) -> OptionContext:
+    return OptionContext({"unroll-count": 4, **more}, base="defaults")
+
+
+def test_a_log_prints_as_two_tables_and_a_summary() -> None:
+    with record() as log:
+        unrolled()
+        with four(**{"slp-threshold": 7}):
+            unrolled()
+    lines = str(log).splitlines()
+    blank = lines.index("")
+    assert lines[0].split() == ["option", "value", "read", "by"]
+    assert [line.split()[0] for line in lines[1:blank]] == list(log.reads)
+    [row] = [line for line in lines[1:blank] if line.startswith("unroll-count ")]
+    assert row.split(maxsplit=1)[1].split("  ")[0] == "0 then 4"
+    assert row.endswith("llvm::computeUnrollCount")
+    assert lines[blank + 1].startswith("override")
+    assert lines[blank + 2].split()[:2] == ["slp-threshold", "7"]
+    assert log.unread[0].cause in lines[blank + 2]
+    assert lines[-1] == f"{len(log.reads)} options read, 1 override not read"
+    assert repr(log) == f"<Log: {lines[-1]}>"
+
+
+def test_an_empty_log_prints_as_a_summary() -> None:
+    with record() as log:
+        pass
+    assert str(log) == "0 options read, 0 overrides not read"
+    assert log_summary(1, 1) == "1 option read, 1 override not read"
+
+
+def test_a_log_of_another_thread_prints_what_is_wrong() -> None:
+    entered, asked = threading.Event(), threading.Event()
+    texts = []
+
+    def recording() -> None:
+        with record() as log:
+            logs.append(log)
+            entered.set()
+            asked.wait()
+
+    def asking() -> None:
+        entered.wait()
+        texts.extend([str(logs[0]), repr(logs[0])])
+        asked.set()
+
+    logs: list[object] = []
+    in_threads([recording, asking])
+    assert all("another thread is recording" in text for text in texts)
+
+
+def test_an_override_equal_to_the_process_wide_value_is_noted_where_it_was_read() -> None:
+    with record() as log, four():
+        with OptionContext({"unroll-threshold": 150}):
+            unrolled()
+        with OptionContext({"unroll-count": 0}, base="defaults"):
+            unrolled()
+    assert log.unread == []
+    assert log.reads["unroll-count"].note == ""  # in one of two scopes it is another
+    with record() as log, OptionContext({"unroll-count": 0}, base="defaults"):
+        unrolled()
+    assert log.unread == []
+    assert log.reads["unroll-count"].note == "read, but equal to its process-wide value"
+    assert "(read, but equal to its process-wide value)" in str(log)
+    with record() as log:
+        unrolled()
+    assert log.reads["unroll-count"].note == ""  # nothing overrides it
+
+
+# The thread that LLVM runs on
+
+
+@pytest.mark.parametrize("work", [unrolled, unrolled_by_llvmlite])
+def test_a_compile_on_another_thread_is_the_cause(work: object) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(unrolled).result() == 1  # starts the thread, which may inherit a scope later
+        with four(), record() as log:
+            assert pool.submit(work).result() == 1  # type: ignore[arg-type]
+        [unread] = log.unread
+        assert unread.name == "unroll-count"
+        assert unread.cause.startswith(ELSEWHERE)
+        assert "optctx.wrap" in unread.cause
+        # It is not, where this thread compiled as well.
+        with four(**{"slp-threshold": 7}), record() as log:
+            assert pool.submit(unrolled).result() == 1
+            assert unrolled() == 4
+        [unread] = log.unread
+        assert unread.cause.startswith("what reads it did not run")
+
+
+def test_nothing_compiled_is_the_cause() -> None:
+    with four(), record() as log:
+        pass
+    assert [unread.cause for unread in log.unread] == [NOWHERE]
+    with four(), record() as log:
+        binding.create_pipeline_tuning_options().close()  # reads options, and runs nothing
+    assert all(unread.cause != NOWHERE for unread in log.unread)
+
+
+def test_the_cause_is_that_of_the_block_whenever_it_is_asked_for() -> None:
+    with four(), record() as log:
+        assert [unread.cause for unread in log.unread] == [NOWHERE]
+    unrolled()
+    in_threads([unrolled])
+    assert [unread.cause for unread in log.unread] == [NOWHERE]
+
+
+def test_a_scope_that_warns_says_where_it_reaches() -> None:
+    context = OptionContext({"unroll-count": 4}, base="defaults", unread="warn")
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(unrolled).result() == 1
+        with pytest.warns(UnreadOptionWarning, match="on a thread that is outside the scope"), context:
+            assert pool.submit(unrolled).result() == 1
+        with context, propagating(ThreadPoolExecutor(1)) as following:
+            assert following.submit(unrolled).result() == 4  # no warning
+
+
+def test_runs_are_counted_for_each_thread() -> None:
+    everywhere, here = run_counts()
+    unrolled()
+    unrolled_by_llvmlite()
+    own = run_counts()[1] - here
+    assert own >= 2
+    in_threads([unrolled])
+    assert run_counts()[1] - here == own
+    assert run_counts()[0] - everywhere > own

@@ -1,0 +1,39 @@
+"""Counted nouns and the nearest names."""
+
+from __future__ import annotations
+
+import string
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from optctx import registry
+from optctx.wording import columns, counted, did_you_mean, nearest
+
+
+def test_a_noun_goes_with_its_number() -> None:
+    assert counted(0, "option") == "0 options"
+    assert counted(1, "option") == "1 option"
+    assert counted(2, "entry", "entries") == "2 entries"
+    assert counted(12345, "byte") == "12,345 bytes"
+
+
+@settings(max_examples=15)  # each compares with every option
+@given(st.sampled_from(sorted(name for name in registry() if len(name) > 5)), st.data())
+def test_a_name_with_one_letter_too_many_is_among_the_nearest(name: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(name)))
+    typed = name[:at] + data.draw(st.sampled_from(string.ascii_lowercase)) + name[at:]
+    assert name in nearest(typed, registry()) or typed in registry()
+    assert nearest(name, registry())[0] == name
+
+
+def test_upper_case_does_not_matter_and_nothing_near_is_nothing() -> None:
+    assert nearest("Greedy", ["fast", "greedy"]) == ["greedy"]
+    assert nearest("qqqq", ["fast", "greedy"]) == []
+    assert nearest("x" * 100_000, registry()) == []
+    assert did_you_mean([]) == ""
+    assert did_you_mean(["a", "b"]) == "did you mean a or b?"
+
+
+def test_columns_stand_below_one_another() -> None:
+    assert columns([("a", "bb", "c"), ("aaa", "", "c")]) == ["a    bb  c", "aaa      c"]
