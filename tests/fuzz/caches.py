@@ -164,7 +164,9 @@ def _harm(damage: Damage, folder: Path, outside: Path) -> None:
         return
     if damage.kind == "stranger":
         names = ("cache.db", "cache.db-shm", "tmp", ".x", "a" * 200, "0" * 64, "\udcff")
-        (folder / random.choice(names)).write_bytes(random.randbytes(damage.number))
+        path = folder / random.choice(names)
+        if not path.is_dir():
+            path.write_bytes(random.randbytes(damage.number))
         return
     plain = file.is_file() and not file.is_symlink()
     content = bytearray(_beginning(file) if plain else b"x")
