@@ -127,6 +127,9 @@ void wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 // Copies memory of this process that another thread may be freeing; false if it is not there any more. Where the kernel
 // does not do that for anybody, reads it as any code does.
 bool read_own(std::uintptr_t address, void* to, std::size_t size) noexcept;
+// Copies memory of this process, whatever the address is: false if any byte cannot be read. Never faults. Throws
+// OsError if the kernel permits neither process_vm_readv nor /proc/self/mem.
+bool read_checked(std::uintptr_t address, void* to, std::size_t size);
 // Reads memory of this process whatever its protection is.
 class OwnMemory {
 public:
