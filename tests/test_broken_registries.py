@@ -1,4 +1,4 @@
-"""Memory that is no registry of options, or a broken one, is one error: no fault, no allocation by its sizes."""
+"""Memory that is no registry of options, or a broken one, is one error, whatever sizes it states."""
 
 from __future__ import annotations
 
