@@ -14,7 +14,7 @@ __all__ = ["INSTALL", "check_release", "unproven"]
 
 _EARLIEST_LLVM = 22  # earlier ones register options in another map and run a callback for every value
 _FIRST, _LAST = (0, 48), (0, 50)  # releases of llvmlite that were tried
-_NEEDED = "optctx needs llvmlite 0.48 to 0.50, which Numba 0.66 to 0.68 uses"
+_NEEDED = "optctx needs llvmlite 0.48 to 0.50, which Numba 0.66 to 0.68 require"
 INSTALL = "pip install 'llvmlite>=0.48,<0.51'"
 _INSTALL_NUMBA = "pip install 'numba>=0.66,<0.69'"
 
@@ -39,7 +39,7 @@ def _release() -> str:
 def _advice() -> str:
     """What optctx needs, and the command that installs it."""
     command = _INSTALL_NUMBA if importlib.util.find_spec("numba") else INSTALL
-    return f"{_NEEDED}. Install it with: {command}"
+    return f"{_NEEDED}. Run: {command}"
 
 
 def unproven(reason: UnsupportedImageError) -> UnsupportedImageError:
