@@ -144,15 +144,29 @@ def test_a_source_folder_says_what_to_do(tmp_path: pathlib.Path) -> None:
     )
 
 
-def test_a_source_folder_names_the_copy_that_is_installed(tmp_path: pathlib.Path) -> None:
-    source, site = clone(tmp_path / "clone"), tmp_path / "site"
+def installed(source: pathlib.Path, site: pathlib.Path) -> pathlib.Path:
+    """A folder in which the package is, with its native module."""
     shutil.copytree(source / "optctx", site / "optctx")
     shutil.copy(NATIVE, site / "optctx")
+    return site
+
+
+def test_a_source_folder_takes_the_native_module_of_a_copy_with_the_same_code(tmp_path: pathlib.Path) -> None:
+    source = clone(tmp_path / "clone")
+    site = installed(source, tmp_path / "site")
+    done = import_in(source, site)
+    assert (done.returncode, done.stdout.strip()) == (0, str(source / "optctx" / "__init__.py")), done.stderr
+
+
+def test_a_source_folder_with_other_code_than_the_installed_copy_says_so(tmp_path: pathlib.Path) -> None:
+    source = clone(tmp_path / "clone")
+    site = installed(source, tmp_path / "site")
+    with open(source / "optctx" / "locks.py", "a") as file:
+        file.write("# changed\n")
     said = last_line(import_in(source, site))
-    assert f"source folder {source}" in said
-    assert "start Python in another folder" in said
-    assert said.endswith(f"to import the copy in {site}")
-    done = import_in(tmp_path, site)  # as it says
+    assert f"source folder {source}, where its native module is not built" in said
+    assert f"the copy that is installed in {site} has other code; run `pip install .` again, or" in said
+    done = import_in(tmp_path, site)  # in another folder, as it says
     assert (done.returncode, done.stdout.strip()) == (0, str(site / "optctx" / "__init__.py")), done.stderr
 
 
