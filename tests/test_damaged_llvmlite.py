@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from support import run_python
 
 START = """
@@ -115,5 +116,22 @@ def test_attaching_is_one_error_that_changes_nothing_and_works_when_the_memory_i
         assert changed_code() == []
     with optctx.OptionContext(unroll_count=4):
         assert both() == (4, 4)
+    """
+    )
+
+
+@pytest.mark.parametrize("error", ["EPERM", "ENOSYS"])
+def test_a_kernel_without_process_vm_readv_changes_nothing(error: str) -> None:
+    run_python(
+        START
+        + f"""
+    import errno
+    from kernel_refusals import refuse
+    from support import unrolled
+
+    refuse("process_vm_readv", errno.{error})
+    assert all(outcome(MAP + 8, word) for word in WILD)
+    with optctx.OptionContext(unroll_count=4):
+        assert unrolled() == 4
     """
     )

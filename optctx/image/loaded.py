@@ -35,7 +35,7 @@ def _library_path() -> str:
         from llvmlite.binding import ffi
     except (ImportError, OSError) as error:
         raise UnsupportedImageError(
-            f"no LLVM in this process: importing llvmlite failed ({error}). Run: {INSTALL}"
+            f"no LLVM in this process: importing llvmlite failed ({error}); install llvmlite with: {INSTALL}"
         ) from error
     check_release()
     return str(ffi.lib._name)
