@@ -100,8 +100,8 @@ std::size_t plain_size(const Region& region) {
 }
 
 // The addresses of its own storage that an option keeps, moved to a copy of it. Only words that LLVM declares as
-// pointers are looked at: a number may happen to be such an address, and so may what malloc left in the padding behind a
-// bool of an option on the heap.
+// pointers are looked at: a number may happen to be such an address, and so may what malloc left in the padding behind
+// a bool of an option on the heap.
 class OwnAddresses {
 public:
     OwnAddresses(const Region& region, const void* from, void* to)
