@@ -4,6 +4,7 @@
 #include "gil.hpp"
 #include "image/branches.hpp"
 #include "image/elf.hpp"
+#include "image/memory.hpp"
 #include "image/option_layout.hpp"
 #include "image/references.hpp"
 #include "image/registry_walk.hpp"
@@ -39,6 +40,7 @@ std::vector<std::uint8_t> from_bytes(const nb::bytes& bytes) {
 }
 
 void bind_image(nb::module_& m) {
+    nb::exception<image::Misfit>(m, "MisfitError", PyExc_RuntimeError);
     // The name belongs to the image, which lives as long as the process once it is in use.
     nb::class_<image::Symbol>(m, "Symbol",
                               "A function or object of an image: absolute address, size in bytes, mangled name.")
@@ -109,6 +111,14 @@ void bind_image(nb::module_& m) {
             return std::pair(std::move(registry.layout), std::move(options));
         },
         "map"_a, "(layout, [(name, address of the Option)]) after checking every entry.");
+    m.def(
+        "read_checked",
+        [](std::uintptr_t address, std::size_t size, const char* what) {
+            const auto bytes = image::load_bytes(address, size, what);
+            return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        },
+        "address"_a, "size"_a, "what"_a,
+        "Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read.");
     m.def("read_words", &native_calls::read_words, "address"_a, "count"_a);
     m.def(
         "read_bytes",

@@ -1,5 +1,7 @@
 #include "native_calls.hpp"
 
+#include "image/memory.hpp"
+
 #include <cxxabi.h>
 #include <dlfcn.h>
 
@@ -25,7 +27,9 @@ const IsFinalizing is_finalizing = [] {
     return reinterpret_cast<IsFinalizing>(function);
 }();
 
-std::string text_of(const image::RawStringRef& text) { return text.size == 0 ? "" : std::string(text.data, text.size); }
+std::string text_of(const image::RawStringRef& text, const char* what) {
+    return image::load_text(reinterpret_cast<std::uintptr_t>(text.data), text.size, what);
+}
 
 }  // namespace
 
@@ -61,7 +65,8 @@ bool python_is_ending() { return is_finalizing != nullptr && is_finalizing() != 
 
 std::vector<std::string> categories(const image::RawOption& option) {
     std::vector<std::string> names;
-    for (std::uint32_t i = 0; i < option.category_count; ++i) names.push_back(text_of(*option.categories[i]));
+    for (std::uint32_t i = 0; i < option.category_count; ++i)
+        names.push_back(text_of(*option.categories[i], "the name of a category"));
     return names;
 }
 
@@ -101,7 +106,8 @@ std::uintptr_t call_virtual_pointer(std::uintptr_t object, unsigned index, unsig
 std::string call_virtual_text(std::uintptr_t object, unsigned index, unsigned argument) {
     using Function = image::RawStringRef (*)(std::uintptr_t, unsigned);
     const view::LiveView live;
-    return text_of(reinterpret_cast<Function>(virtual_function(object, index))(object, argument));
+    return text_of(reinterpret_cast<Function>(virtual_function(object, index))(object, argument),
+                   "the text of a choice");
 }
 
 }  // namespace optctx::native_calls

@@ -9,7 +9,7 @@ Importing changes nothing. The first use attaches to the LLVM in this process.
 
 from typing import TYPE_CHECKING
 
-from optctx import interpreter  # noqa: F401  # refuses subinterpreters  # isort: split
+from optctx import interpreter, native_module  # noqa: F401  # refuse what cannot run  # isort: split
 from optctx.cache import CompileCache
 from optctx.context import OptionContext, attach, bound, current, detach, lookup, unbind
 from optctx.drifting import Drift, DriftEvent, Drifts, Watcher, drift, watch

@@ -7,6 +7,9 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 
+class MisfitError(RuntimeError):
+    pass
+
 class Symbol:
     """
     A function or object of an image: absolute address, size in bytes, mangled name.
@@ -129,6 +132,11 @@ def option_at(address: int) -> RawOption: ...
 
 def walk_registry(map: int) -> tuple[str, list[tuple[str, int]]]:
     """(layout, [(name, address of the Option)]) after checking every entry."""
+
+def read_checked(address: int, size: int, what: str) -> bytes:
+    """
+    Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read.
+    """
 
 def read_words(address: int, count: int) -> list[int]: ...
 

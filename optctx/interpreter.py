@@ -1,4 +1,4 @@
-"""Refuse to be imported in a subinterpreter, before anything native is loaded.
+"""Refuse to be imported where optctx cannot run, in one sentence, before anything native is loaded.
 
 LLVM, its redirected code and the types of the native module belong to the process. A second interpreter that
 loads the native module replaces the types that the main interpreter works with.
@@ -7,8 +7,22 @@ loads the native module replaces the types that the main interpreter works with.
 from __future__ import annotations
 
 import ctypes
+import platform
+import sys
 
 __all__: list[str] = []
+
+_NEEDED = "optctx needs CPython 3.10 or later on 64-bit Linux on x86-64 (AMD64)"
+
+
+def _check_platform() -> None:
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    if sys.implementation.name != "cpython" or sys.version_info < (3, 10):
+        raise ImportError(f"{_NEEDED}; this is {python}")
+    bits = 64 if sys.maxsize > 1 << 32 else 32
+    machine = platform.machine()
+    if not sys.platform.startswith("linux") or machine != "x86_64" or bits != 64:
+        raise ImportError(f"{_NEEDED}; this is {platform.system()} on {machine}, with a {bits}-bit {python}")
 
 
 def _is_main() -> bool:
@@ -20,6 +34,7 @@ def _is_main() -> bool:
     return bool(number(current()) == 0)
 
 
+_check_platform()
 if not _is_main():
     raise ImportError(
         "optctx cannot be imported in a subinterpreter, because LLVM's options belong to the whole process; "

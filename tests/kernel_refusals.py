@@ -7,7 +7,7 @@ import struct
 
 __all__ = ["refuse"]
 
-_CALLS = {"mprotect": 10, "mremap": 25, "membarrier": 324}
+_CALLS = {"mprotect": 10, "mremap": 25, "process_vm_readv": 310, "membarrier": 324}
 _LOAD, _EQUAL, _SET, _RETURN = 0x20, 0x15, 0x45, 0x06  # linux/bpf_common.h
 _ERRNO, _ALLOW = 0x00050000, 0x7FFF0000  # linux/seccomp.h
 _NO_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER = 38, 22, 2  # linux/prctl.h, linux/seccomp.h

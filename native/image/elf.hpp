@@ -2,6 +2,7 @@
 // Addresses handed out are absolute addresses in this process.
 #pragma once
 
+#include "image/memory.hpp"
 #include "image/symbols.hpp"
 #include "os/os.hpp"
 
@@ -25,7 +26,8 @@ std::vector<LoadedLibrary> loaded_libraries();
 
 class Image {
 public:
-    // Throws std::runtime_error if the file is not the library that is loaded at `base`.
+    // Throws Misfit if the file is no ELF library with symbols, or not the one that is loaded at `base`, and OsError if
+    // it cannot be read.
     Image(std::string path, std::uintptr_t base);
 
     const std::string& path() const noexcept { return path_; }
@@ -57,6 +59,8 @@ private:
     template <class T>
     const T* at(std::uint64_t offset, std::uint64_t count = 1) const;
     void read_sections();
+    void read_segments(const Elf64_Ehdr& header);
+    std::string_view name_of(const Elf64_Shdr& names, std::uint64_t offset) const;
     void read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std::uint64_t strtab, std::uint64_t strtab_size);
     void check_loaded() const;
 
@@ -85,8 +89,8 @@ void Image::visit_relative_relocations(const Visit& visit) const {
 
 template <class T>
 const T* Image::at(std::uint64_t offset, std::uint64_t count) const {
-    if (offset > file_.size() || count > (file_.size() - offset) / sizeof(T))
-        throw std::runtime_error(path_ + ": truncated ELF file");
+    if (offset > file_.size() || count > (file_.size() - offset) / sizeof(T) || offset % alignof(T) != 0)
+        throw Misfit(path_ + ": truncated ELF file");
     return reinterpret_cast<const T*>(file_.data() + offset);
 }
 

@@ -1,73 +1,113 @@
 #include "image/registry_walk.hpp"
 
-#include "os/os.hpp"
+#include "image/memory.hpp"
 
+#include <bit>
 #include <cstring>
 #include <functional>
-#include <stdexcept>
+#include <unordered_set>
 
 namespace optctx::image {
 namespace {
 
-using Space = std::vector<os::MappedRange>;
+constexpr std::uint32_t most_buckets = 1 << 18;  // LLVM 22's 2,596 names take 8,192
+constexpr std::size_t longest_key = 256;         // bytes; LLVM 22's longest name has 65
+constexpr std::uint32_t most_categories = 64;    // of one option
 
-struct Misfit : std::runtime_error {
-    using std::runtime_error::runtime_error;
+std::uintptr_t number(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+// Collects entries, each proven before the next one is read.
+class Entries {
+public:
+    void add(std::uintptr_t key, std::size_t length, std::uintptr_t option) {
+        std::string name = load_text(key, length, "the name of an option", longest_key);
+        if (name.empty() || !keys_.insert(name).second) throw Misfit("the key '" + name + "' is empty or there twice");
+        const std::string own = own_name(option);
+        if (!own.empty() && own != name) throw Misfit("the option under key '" + name + "' is called '" + own + "'");
+        nameless_ += own.empty();
+        options_.push_back({std::move(name), option});
+    }
+
+    std::vector<RegisteredOption> take(std::uint32_t announced) {
+        if (options_.size() != announced || announced == 0)
+            throw Misfit(std::to_string(options_.size()) + " entries found, " + std::to_string(announced) +
+                         " announced");
+        // An option without a name of its own is registered once for each of its literal values: two of LLVM 22's.
+        if (nameless_ > 8 + announced / 64)
+            throw Misfit(std::to_string(nameless_) + " of " + std::to_string(announced) + " options have no name");
+        return std::move(options_);
+    }
+
+private:
+    // The name that an Option holds, after everything else that its head points at is proven.
+    std::string own_name(std::uintptr_t address) {
+        if (address % alignof(RawOption) != 0) throw Misfit("the address of an option is not aligned");
+        const auto raw = load<RawOption>(address, "an option");
+        if (proven_.insert(address).second) {
+            load_text(number(raw.help.data), raw.help.size, "the help text of an option");
+            load_text(number(raw.value_name.data), raw.value_name.size, "the name of an option's value");
+            prove_categories(raw);
+        }
+        return load_text(number(raw.arg.data), raw.arg.size, "an option's own name", longest_key);
+    }
+
+    void prove_categories(const RawOption& raw) {
+        if (raw.category_count > most_categories || raw.category_count > raw.category_capacity)
+            throw Misfit("an option has " + std::to_string(raw.category_count) + " categories");
+        for (std::uint32_t i = 0; i < raw.category_count; ++i) {
+            const auto category = load<std::uintptr_t>(number(raw.categories + i), "a category of an option");
+            if (!proven_.insert(category).second) continue;
+            const auto name = load<RawStringRef>(category, "a category of options");
+            load_text(number(name.data), name.size, "the name of a category");
+        }
+    }
+
+    std::vector<RegisteredOption> options_;
+    std::unordered_set<std::string> keys_;
+    std::unordered_set<std::uintptr_t> proven_;  // options and categories
+    std::size_t nameless_ = 0;
 };
 
-template <class T>
-T load(const Space& space, std::uintptr_t address) {
-    if (!os::is_readable(space, address, sizeof(T))) throw Misfit("a pointer leads outside the process");
-    T value;
-    std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
-    return value;
+void check_buckets(std::uint32_t buckets, std::uint32_t entries, std::uint32_t tombstones) {
+    if (!std::has_single_bit(buckets) || buckets > most_buckets || entries > buckets || tombstones > buckets - entries)
+        throw Misfit(std::to_string(entries) + " entries and " + std::to_string(tombstones) + " deleted ones in " +
+                     std::to_string(buckets) + " buckets");
 }
 
-std::string load_text(const Space& space, std::uintptr_t data, std::size_t size) {
-    constexpr std::size_t longest = 256;
-    if (size > longest || !os::is_readable(space, data, size)) throw Misfit("a key is no string");
-    return {reinterpret_cast<const char*>(data), size};
-}
-
-void add_checked(const Space& space, Registry& registry, std::string key, std::uintptr_t option) {
-    const auto raw = load<RawOption>(space, option);
-    if (raw.arg.size != 0) {
-        const auto name = load_text(space, reinterpret_cast<std::uintptr_t>(raw.arg.data), raw.arg.size);
-        if (name != key) throw Misfit("the option under key '" + key + "' is called '" + name + "'");
-    }
-    registry.options.push_back({std::move(key), option});
-}
-
-void check_count(const Registry& registry, std::uint32_t entries) {
-    if (registry.options.size() != entries || entries == 0)
-        throw Misfit(std::to_string(registry.options.size()) + " entries found, " + std::to_string(entries) +
-                     " announced");
+template <class Bucket>
+std::vector<Bucket> load_table(std::uintptr_t table, std::uint32_t buckets) {
+    const auto bytes = load_bytes(table, sizeof(Bucket) * buckets, "the buckets");
+    std::vector<Bucket> loaded(buckets);
+    std::memcpy(loaded.data(), bytes.data(), bytes.size());
+    return loaded;
 }
 
 // Layout A, LLVM 14 to 21: StringMap {Table**, u32 buckets, items, tombstones, item size}; an entry is
 // {size_t key length; Option *value; char key[]}.
-Registry walk_string_map(const Space& space, std::uintptr_t map) {
+Registry walk_string_map(std::uintptr_t map, const char* name) {
     struct Map {
         std::uintptr_t table;
         std::uint32_t buckets, items, tombstones, item_size;
     };
-    const auto head = load<Map>(space, map);
-    if (head.item_size != 16 || head.buckets > (1u << 20)) throw Misfit("no StringMap of pointers");
-    Registry registry{"StringMap", {}};
-    for (std::uint32_t i = 0; i < head.buckets; ++i) {
-        const auto entry = load<std::uintptr_t>(space, head.table + 8 * i);
-        if (entry == 0 || entry == static_cast<std::uintptr_t>(-1) << 3) continue;
-        const auto length = load<std::size_t>(space, entry);
-        const auto option = load<std::uintptr_t>(space, entry + 8);
-        add_checked(space, registry, load_text(space, entry + 16, length), option);
+    struct Entry {
+        std::size_t length;
+        std::uintptr_t option;
+    };
+    const auto head = load<Map>(map, "a StringMap");
+    if (head.item_size != sizeof(Entry)) throw Misfit("its items have " + std::to_string(head.item_size) + " bytes");
+    check_buckets(head.buckets, head.items, head.tombstones);
+    Entries entries;
+    for (const std::uintptr_t at : load_table<std::uintptr_t>(head.table, head.buckets)) {
+        if (at == 0 || at == static_cast<std::uintptr_t>(-1) << 3) continue;
+        const auto entry = load<Entry>(at, "an entry");
+        entries.add(at + sizeof(Entry), entry.length, entry.option);
     }
-    check_count(registry, head.items);
-    return registry;
+    return {name, entries.take(head.items)};
 }
 
 // Layout B, LLVM 22.1: DenseMap<StringRef, Option *> {buckets*, u32 entries, tombstones, buckets};
 // empty and deleted keys point at -1 and -2.
-Registry walk_dense_map(const Space& space, std::uintptr_t map, const char* name) {
+Registry walk_dense_map(std::uintptr_t map, const char* name) {
     struct Map {
         std::uintptr_t table;
         std::uint32_t entries, tombstones, buckets;
@@ -77,38 +117,32 @@ Registry walk_dense_map(const Space& space, std::uintptr_t map, const char* name
         std::size_t length;
         std::uintptr_t option;
     };
-    const auto head = load<Map>(space, map);
-    if (head.buckets > (1u << 20) || head.entries > head.buckets || head.tombstones > head.buckets)
-        throw Misfit("no DenseMap");
-    Registry registry{name, {}};
-    for (std::uint32_t i = 0; i < head.buckets; ++i) {
-        const auto bucket = load<Bucket>(space, head.table + sizeof(Bucket) * i);
-        if (bucket.key >= static_cast<std::uintptr_t>(-2)) continue;
-        add_checked(space, registry, load_text(space, bucket.key, bucket.length), bucket.option);
-    }
-    check_count(registry, head.entries);
-    return registry;
+    const auto head = load<Map>(map, "a DenseMap");
+    check_buckets(head.buckets, head.entries, head.tombstones);
+    Entries entries;
+    for (const Bucket& bucket : load_table<Bucket>(head.table, head.buckets))
+        if (bucket.key < static_cast<std::uintptr_t>(-2)) entries.add(bucket.key, bucket.length, bucket.option);
+    return {name, entries.take(head.entries)};
 }
 
 }  // namespace
 
 Registry walk_registry(std::uintptr_t map) {
-    const Space space = os::address_space();
     constexpr std::size_t epoch = 8;  // DebugEpochBase, only with ABI-breaking checks
-    const std::pair<const char*, std::function<Registry()>> layouts[] = {
-        {"StringMap", [&] { return walk_string_map(space, map); }},
-        {"DenseMap with epoch", [&] { return walk_dense_map(space, map + epoch, "DenseMap with epoch"); }},
-        {"DenseMap", [&] { return walk_dense_map(space, map, "DenseMap"); }},
+    const std::pair<const char*, std::function<Registry(const char*)>> layouts[] = {
+        {"StringMap", [&](const char* name) { return walk_string_map(map, name); }},
+        {"DenseMap with epoch", [&](const char* name) { return walk_dense_map(map + epoch, name); }},
+        {"DenseMap", [&](const char* name) { return walk_dense_map(map, name); }},
     };
     std::string reasons;
     for (const auto& [name, walk] : layouts) {
         try {
-            return walk();
+            return walk(name);
         } catch (const Misfit& misfit) {
             reasons += std::string(reasons.empty() ? "" : "; ") + name + ": " + misfit.what();
         }
     }
-    throw std::runtime_error("the registry of options has no layout that is known here (" + reasons + ")");
+    throw Misfit("the registry of options has no layout that is known here (" + reasons + ")");
 }
 
 }  // namespace optctx::image

@@ -19,9 +19,10 @@ struct Registry {
     std::vector<RegisteredOption> options;
 };
 
-// `map` is what cl::getRegisteredOptions returned. Tries every known layout; a layout holds only if the
-// number of entries is the one the map says and every Option's name is its key (or empty: literal
-// enum options). Throws std::runtime_error that lists why each one failed.
+// `map` is what cl::getRegisteredOptions returned. Tries every known layout. A layout holds only if the number of
+// entries is the one that the map states, if every Option's name is its key (or empty: literal enum options), and if
+// all that the heads of the Options point at is there: names, help texts, categories. Every read is checked, so `map`
+// may be any address. Throws Misfit with the reason for each layout.
 Registry walk_registry(std::uintptr_t map);
 
 }  // namespace optctx::image

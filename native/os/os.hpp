@@ -127,6 +127,9 @@ void wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 // Copies memory of this process that another thread may be freeing. Returns false if it is no longer mapped. If the
 // kernel forbids process_vm_readv, copies with plain loads.
 bool read_own(std::uintptr_t address, void* to, std::size_t size) noexcept;
+// Copies memory of this process, whatever the address is: false if any byte cannot be read. Never faults. Throws
+// OsError if the kernel permits neither process_vm_readv nor /proc/self/mem.
+bool read_checked(std::uintptr_t address, void* to, std::size_t size);
 // Reads memory of this process regardless of its protection.
 class OwnMemory {
 public:

@@ -251,6 +251,17 @@ bool read_own(std::uintptr_t address, void* to, std::size_t size) noexcept {
     return got == static_cast<ssize_t>(size);
 }
 
+bool read_checked(std::uintptr_t address, void* to, std::size_t size) {
+    if (size == 0) return true;
+    iovec local{to, size};
+    iovec remote{reinterpret_cast<void*>(address), size};
+    const ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+    if (got >= 0) return got == static_cast<ssize_t>(size);
+    // A seccomp filter or a kernel without the call; any other error is about this address and this size.
+    if (errno != EPERM && errno != ENOSYS) return false;
+    return OwnMemory().read(address, to, size);
+}
+
 OwnMemory::OwnMemory() : file_(::open("/proc/self/mem", O_RDONLY | O_CLOEXEC)), process_(getpid()) {
     if (file_ < 0) throw OsError("open /proc/self/mem", 0, errno);
 }

@@ -20,6 +20,7 @@ from optctx.engine.plan import Plan, PlannedOption
 from optctx.engine.way import IMAGE_INDEX, CannotRedirectError, Clock, Users, Way
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
+from optctx.image.releases import unproven
 from optctx.image.survey import Survey, survey
 from optctx.locks import Rank, is_held, lock_held_by_fork
 from optctx.wording import counted
@@ -116,7 +117,7 @@ def _attach() -> Engine:
         image = llvmlite_image()
         clock.lap("image")
         try:
-            surveyed = survey(image)
+            surveyed = _survey(image)
             clock.lap("registry")
             _engine = _make(image, surveyed, choose(image, surveyed, clock), clock)
         finally:
@@ -135,6 +136,13 @@ def _attach() -> Engine:
         raise cannot_redirect(error) from error
     _engine.seconds["commit"] = time.perf_counter() - start
     return _engine
+
+
+def _survey(image: Image) -> Survey:
+    try:
+        return survey(image)
+    except UnsupportedImageError as error:
+        raise unproven(error) from error
 
 
 def _attach_first(engine: Engine) -> None:

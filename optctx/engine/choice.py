@@ -12,6 +12,7 @@ from optctx.engine.redirecting import Redirecting
 from optctx.engine.taking_turns import TakingTurns
 from optctx.engine.way import CannotRedirectError, Clock, Way
 from optctx.errors import EngineWarning, OptctxError, UnsupportedImageError
+from optctx.image.memory import checking
 from optctx.image.survey import Survey
 
 __all__ = [
@@ -44,9 +45,10 @@ def choose(image: Image, survey: Survey, clock: Clock) -> Choice:
     """
     wanted = _wanted()
     if wanted == TakingTurns.name:
-        return Choice(TakingTurns(image, survey, clock), f"{VARIABLE}={wanted}")
+        return Choice(_taking_turns(image, survey, clock), f"{VARIABLE}={wanted}")
     try:
-        way = Redirecting(image, survey, clock)
+        with checking(image.path):
+            way = Redirecting(image, survey, clock)
     except CannotRedirectError as error:
         return fall_back(error, image, survey, clock)
     return Choice(way, f"{VARIABLE}={wanted}" if wanted else "LLVM's code could be changed")
@@ -59,8 +61,13 @@ def fall_back(error: CannotRedirectError, image: Image, survey: Survey, clock: C
     """
     if _wanted() == Redirecting.name:
         raise cannot_redirect(error) from error
-    way = TakingTurns(image, survey, clock)
+    way = _taking_turns(image, survey, clock)
     return Choice(way, f"LLVM's code cannot be changed: {error}", fell_back=True)
+
+
+def _taking_turns(image: Image, survey: Survey, clock: Clock) -> TakingTurns:
+    with checking(image.path):
+        return TakingTurns(image, survey, clock)
 
 
 def cannot_redirect(error: CannotRedirectError) -> UnsupportedImageError:

@@ -7,6 +7,7 @@ import os
 
 from optctx._native import Image, loaded_libraries
 from optctx.errors import UnsupportedImageError
+from optctx.image.releases import INSTALL, check_release
 
 __all__ = ["llvmlite_image"]
 
@@ -15,8 +16,8 @@ __all__ = ["llvmlite_image"]
 def llvmlite_image() -> Image:
     """The library that llvmlite has loaded, with its symbols; loads llvmlite if nobody has yet.
 
-    Lives as long as the process. Raises UnsupportedImageError if there is no llvmlite, or if its library
-    has no symbol table or is not the file on disk.
+    Lives as long as the process. Raises UnsupportedImageError if there is no llvmlite or an old one, or if
+    its library has no symbol table or is not the file on disk.
     """
     path = _library_path()
     real = os.path.realpath(path)
@@ -32,10 +33,11 @@ def llvmlite_image() -> Image:
 def _library_path() -> str:
     try:
         from llvmlite.binding import ffi
-    except ImportError as error:
+    except (ImportError, OSError) as error:
         raise UnsupportedImageError(
-            f"no LLVM in this process: importing llvmlite failed ({error}); install llvmlite 0.50"
+            f"no LLVM in this process: importing llvmlite failed ({error}); install llvmlite with: {INSTALL}"
         ) from error
+    check_release()
     return str(ffi.lib._name)
 
 

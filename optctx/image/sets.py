@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optctx._native import Image, read_bytes, read_words
+from optctx._native import Image
+from optctx.image.memory import MisfitError, load_text
+from optctx.image.trees import walk_tree
 
 __all__ = ["ElementNames", "find_element_names"]
 
 # Mangled name of the enum, as in the type of an option -> its table, a std::map<StringRef, enum>.
 _TABLES = {"NS_5SPIRV9Extension9ExtensionE": "_ZL17SPIRVExtensionMap"}
 
-# In words. std::map: {comparison, {colour, root, smallest, largest}, count}. A node of it: {colour, parent,
-# left, right, {characters, length}, value}.
-_MAP, _NODE = 6, 7
-_ROOT, _COUNT = 2, 5
-_LEFT, _RIGHT, _CHARACTERS, _LENGTH, _VALUE = 2, 3, 4, 5, 6
-_WORD = 8  # bytes
+_MAP = 48  # bytes of a std::map
+_NODE = 3  # words that a node holds: {characters, length, value}
 _SIZE = 4  # of the enum, in bytes
 
 
@@ -45,22 +43,29 @@ class ElementNames:
 
 
 def find_element_names(image: Image, enum: str) -> ElementNames | None:
-    """None for an enum whose names are not known here, or whose table is not in this library."""
+    """None for an enum whose names are not known here, or whose table is not in this library.
+
+    None as well for a table that is laid out otherwise: in LLVM 20 its keys are strings of another class.
+    """
     address = image.symbol(_TABLES.get(enum, ""))
     symbol = image.object_at(address) if address is not None else None
-    if symbol is None or symbol.address != address or symbol.size != _MAP * _WORD:
+    if symbol is None or symbol.address != address or symbol.size != _MAP:
         return None
-    table = read_words(symbol.address, _MAP)
+    try:
+        names = _names(symbol.address)
+    except MisfitError:
+        return None
+    return ElementNames(names)
+
+
+def _names(address: int) -> dict[int, str]:
+    """By value, ascending. Raises MisfitError."""
     found: dict[int, str] = {}
-    nodes = [table[_ROOT]]
-    while nodes:
-        address = nodes.pop()
-        if not address:
-            continue
-        node = read_words(address, _NODE)
-        name = read_bytes(node[_CHARACTERS], node[_LENGTH]).decode()
-        found.setdefault(node[_VALUE] & 0xFFFFFFFF, name)
-        nodes += [node[_LEFT], node[_RIGHT]]
-    if len(found) != table[_COUNT]:  # two names for one value could not be told apart
-        return None
-    return ElementNames(dict(sorted(found.items())))
+    last = ""
+    for characters, length, value in walk_tree(address, _NODE, "a table of names"):
+        name = load_text(characters, length, "the name of an enumerator")
+        # Two names for one value could not be told apart.
+        if name <= last or found.setdefault(value & 0xFFFFFFFF, name) != name:
+            raise MisfitError(f"expected ascending names at {address:#x}, found {name!r} after {last!r}")
+        last = name
+    return dict(sorted(found.items()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from optctx._native import (
@@ -12,11 +13,12 @@ from optctx._native import (
     call_virtual_text,
     call_virtual_uint,
     option_at,
-    read_bytes,
-    read_words,
+    read_checked,
     walk_registry,
 )
 from optctx.errors import UnsupportedImageError
+from optctx.image.contents import prove_contents
+from optctx.image.memory import WORD, MisfitError, checking, load_words
 from optctx.image.sets import ElementNames, find_element_names
 from optctx.image.typenames import OptionType, parse_vtable_name
 
@@ -26,8 +28,10 @@ _TOP_LEVEL = "_ZN4llvm2cl10SubCommand11getTopLevelEv"
 _REGISTERED = "_ZN4llvm2cl20getRegisteredOptionsERNS0_10SubCommandE"
 _UINT_VTABLE = "_ZTVN4llvm2cl3optIjLb0ENS0_6parserIjEEEE"
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
-_WORD = 8
 _SMALLEST = 0xA0  # bytes of an option with a value, its default and a parser; on the heap nothing says more
+_HEAD = 0x50  # bytes of an Option before its value can come
+_MOST_CHOICES = 4096
+_EARLIEST, _SAMPLE = 0x60 // WORD, 24  # words: where a value's default can begin; what is looked at for it
 _VIRTUAL = (
     "getNumOptions",
     "getOptionEj",
@@ -49,26 +53,38 @@ class Choices:
     value_index: int
 
     def names(self) -> list[str]:
-        """Choices in LLVM's order."""
-        return [call_virtual_text(self.parser, self.name_index, i) for i in range(self._count())]
+        """Choices in LLVM's order. Here and below: raises UnsupportedImageError."""
+        return self._texts(self.name_index)
 
     def helps(self) -> list[str]:
         """What LLVM says of each choice."""
-        return [call_virtual_text(self.parser, self.help_index, i) for i in range(self._count())]
+        return self._texts(self.help_index)
 
     def stored(self, size: int = 0) -> tuple[int, list[int]]:
         """(bytes of the enum, the integer that each choice stores)."""
         # OptionValue<T>: {vtable, T value, bool valid}
-        addresses = [
-            call_virtual_pointer(self.parser, self.value_index, i) + _WORD for i in range(self._count())
-        ]
-        raw = [read_bytes(address, _WORD) for address in addresses]
+        with self._checking():
+            addresses = [
+                call_virtual_pointer(self.parser, self.value_index, i) + WORD for i in range(self._count())
+            ]
+            words = [load_words(address, 1, "the value of a choice")[0] for address in addresses]
+        raw = [word.to_bytes(WORD, "little") for word in words]
         if not size:
             size = 1 if raw and all(r[1] == 1 and r[4] != 1 for r in raw) else 4
         return size, [int.from_bytes(r[:size], "little") for r in raw]
 
+    def _texts(self, index: int) -> list[str]:
+        with self._checking():
+            return [call_virtual_text(self.parser, index, i) for i in range(self._count())]
+
+    def _checking(self) -> AbstractContextManager[None]:
+        return checking(f"the choices of the option at {self.parser:#x}")
+
     def _count(self) -> int:
-        return call_virtual_uint(self.parser, self.count_index)
+        count = call_virtual_uint(self.parser, self.count_index)
+        if count > _MOST_CHOICES:
+            raise MisfitError(f"there are {count}")
+        return count
 
 
 @dataclass(slots=True)
@@ -96,7 +112,7 @@ class OptionRecord:
         """(names of the choices, the integer that each stores, bytes of the enum); empty without choices."""
         if self.choices is None:
             return [], [], 4
-        size, stored = self.choices.stored(_WORD if self.type.registry_parser else 0)
+        size, stored = self.choices.stored(WORD if self.type.registry_parser else 0)
         return self.choices.names(), stored, size
 
 
@@ -132,7 +148,7 @@ class _Vtables:
         if symbol is None or not symbol.name.startswith("_ZTV") or address < symbol.address + _VTABLE_HEAD:
             return None
         slots = {}
-        words = read_words(address, (symbol.address + symbol.size - address) // _WORD)
+        words = load_words(address, (symbol.address + symbol.size - address) // WORD, symbol.name)
         for index, word in enumerate(words):
             function = self._image.function_at(word) if self._image.contains(word) else None
             if function is None:
@@ -144,25 +160,44 @@ class _Vtables:
 
 
 def survey(image: Image) -> Survey:
-    """Walks and checks LLVM's registry. Raises UnsupportedImageError with what did not check out."""
+    """Walk LLVM's registry and prove what every option holds and points at, with reads that cannot fault.
+
+    Raises UnsupportedImageError with what does not fit.
+    """
     addresses = [image.symbol(name) for name in (_TOP_LEVEL, _REGISTERED)]
     if None in addresses:
         raise UnsupportedImageError(
             f"{image.path}: expected the symbols {_TOP_LEVEL} and {_REGISTERED}, found neither or one"
         )
     top_level, registered = (address for address in addresses if address is not None)
-    try:
-        layout, options = walk_registry(call_pointer(registered, call_pointer(top_level)))
-    except RuntimeError as error:
-        raise UnsupportedImageError(f"{image.path}: {error}") from error
+    with checking(image.path):
+        return _survey(image, call_pointer(registered, call_pointer(top_level)))
+
+
+def _survey(image: Image, registry: int) -> Survey:
+    layout, options = walk_registry(registry)
     names: dict[int, list[str]] = {}
     for name, address in sorted(options):
         names.setdefault(address, []).append(name)
     offset = _probe_value_offset(image, list(names))
     vtables = _Vtables(image)
     records = [_record(image, vtables, offset, tuple(n), a) for a, n in names.items()]
+    _prove_aliases(records)
     _measure_heap(records)
     return Survey(layout, offset, records)
+
+
+def _prove_aliases(records: list[OptionRecord]) -> None:
+    """Every alias leads to an option that is none."""
+    aliases = {each.address: each.alias_of for each in records}
+    for record in records:
+        at = record.address
+        for _ in range(len(records)):
+            if not aliases.get(at):
+                break
+            at = aliases[at]
+        if aliases.get(at) != 0:
+            raise MisfitError(f"the alias {record.name} leads to no option")
 
 
 def _measure_heap(records: list[OptionRecord]) -> None:
@@ -171,7 +206,9 @@ def _measure_heap(records: list[OptionRecord]) -> None:
         if record.size is None:
             record.heap_size = sizes.get(option_at(record.address).vtable)
             if record.heap_size is not None:
-                record.callback = _has_callback(read_words(record.address, record.heap_size // _WORD))
+                record.callback = _has_callback(
+                    load_words(record.address, record.heap_size // WORD, "an option")
+                )
 
 
 def _probe_value_offset(image: Image, addresses: list[int]) -> int:
@@ -179,16 +216,13 @@ def _probe_value_offset(image: Image, addresses: list[int]) -> int:
     vtable = image.symbol(_UINT_VTABLE)
     expected = image.symbol("_ZTVN4llvm2cl11OptionValueIjEE")
     if vtable is None or expected is None:
-        raise UnsupportedImageError(
-            f"{image.path}: the vtable of opt<unsigned> or of its OptionValue is not named"
-        )
-    samples = [read_words(a, 24) for a in addresses if option_at(a).vtable == vtable + _VTABLE_HEAD]
-    for index in range(0x60 // _WORD, 24):
+        raise MisfitError("the vtable of opt<unsigned> or of its OptionValue is not named")
+    of_unsigned = [a for a in addresses if option_at(a).vtable == vtable + _VTABLE_HEAD]
+    samples = [load_words(a, _SAMPLE, "an opt<unsigned>") for a in of_unsigned]
+    for index in range(_EARLIEST, _SAMPLE):
         if samples and all(words[index] == expected + _VTABLE_HEAD for words in samples):
-            return (index - 1) * _WORD
-    raise UnsupportedImageError(
-        f"{image.path}: no offset holds the value in all {len(samples)} opt<unsigned> objects"
-    )
+            return (index - 1) * WORD
+    raise MisfitError(f"no offset holds the value in all {len(samples)} opt<unsigned> objects")
 
 
 def _record(
@@ -197,19 +231,22 @@ def _record(
     symbol = image.object_at(address) if image.contains(address) else None
     size = symbol.size if symbol is not None and symbol.address == address else None
     vtable = vtables.get(option_at(address).vtable)
-    words = read_words(address, (size or _SMALLEST) // _WORD)
+    if vtable is None:
+        raise MisfitError(f"the virtual functions of the option {names[0]} are no table of the library")
+    if size is not None and (size < max(_HEAD, offset + WORD) or size % WORD):
+        raise MisfitError(f"the option {names[0]} has {size} bytes")
+    words = load_words(address, (size or _SMALLEST) // WORD, "an option")
     choices = _find_choices(vtables, address, words, offset)
-    option_type = parse_vtable_name(vtable.name if vtable else "", choices is not None)
+    option_type = parse_vtable_name(vtable.name, choices is not None)
     elements = find_element_names(image, option_type.enum) if option_type.kind == Kind.set else None
     if option_type.kind == Kind.set and elements is None:
         option_type = OptionType(Kind.other)
     record = OptionRecord(names, address, size, option_type)
     if option_type.alias:
-        record.alias_of = words[offset // _WORD]
+        record.alias_of = words[offset // WORD]
         return record
-    if vtable is not None:
-        record.set_default_index = vtable.slots.get("setDefault", 0)
-        record.flag_default_index = vtable.slots.get("getValueExpectedFlagDefault", 0)
+    record.set_default_index = vtable.slots.get("setDefault", 0)
+    record.flag_default_index = vtable.slots.get("getValueExpectedFlagDefault", 0)
     if option_type.kind in (Kind.enumeration, Kind.list, Kind.bits, Kind.other):
         record.choices = choices
     elif elements is not None:
@@ -217,11 +254,18 @@ def _record(
     if size is not None:
         record.callback = _has_callback(words)
     if option_type.external:
-        record.variable = words[offset // _WORD]
-        variable = image.object_at(record.variable) if image.contains(record.variable) else None
-        if variable is not None and variable.address == record.variable:
-            record.variable_size = variable.size
+        _find_variable(image, record, words[offset // WORD])
+    prove_contents(record.name, option_type, record.variable or address + offset, record.variable_size)
     return record
+
+
+def _find_variable(image: Image, record: OptionRecord, address: int) -> None:
+    """Where cl::location has the value; its size only if that is an object with a name."""
+    record.variable = address
+    variable = image.object_at(address) if image.contains(address) else None
+    if variable is not None and variable.address == address:
+        read_checked(address, variable.size, f"the variable of {record.name}")
+        record.variable_size = variable.size
 
 
 def _has_callback(words: list[int]) -> bool:
@@ -229,12 +273,12 @@ def _has_callback(words: list[int]) -> bool:
 
 
 def _find_choices(vtables: _Vtables, address: int, words: list[int], offset: int) -> Choices | None:
-    for index in range(offset // _WORD, len(words)):
+    for index in range(offset // WORD, len(words)):
         vtable = vtables.get(words[index])
         if vtable is not None and "getNumOptions" in vtable.slots:
             slots = vtable.slots
             return Choices(
-                address + index * _WORD,
+                address + index * WORD,
                 slots["getNumOptions"],
                 slots["getOptionEj"],
                 slots["getDescription"],

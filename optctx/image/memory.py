@@ -1,0 +1,45 @@
+"""Reads memory of a library whose layout is not proven yet: every address may be wild, every size too large.
+
+Nothing here faults. What does not fit is a MisfitError, which `checking` turns into the error that users see.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+from collections.abc import Iterator
+
+from optctx._native import MisfitError, OsError, read_checked
+from optctx.errors import UnsupportedImageError
+
+__all__ = ["LONGEST_TEXT", "WORD", "MisfitError", "checking", "load_text", "load_words"]
+
+WORD = 8  # bytes
+LONGEST_TEXT = 256  # bytes of a name
+_MOST = 1 << 20  # bytes of an object: the largest option of LLVM 22 has 680
+
+
+@contextlib.contextmanager
+def checking(path: str) -> Iterator[None]:
+    """Raise UnsupportedImageError, with the library's path, for what does not fit or cannot be asked for."""
+    try:
+        yield
+    except (MisfitError, OsError) as error:
+        raise UnsupportedImageError(f"{path}: {error}") from error
+
+
+def load_words(address: int, count: int, what: str) -> list[int]:
+    """64-bit words, taken for `what`. Raises MisfitError if there are too many or they cannot be read."""
+    if not 0 <= count <= _MOST // WORD:
+        raise MisfitError(f"expected {what} at {address:#x}, found a size of {count * WORD} bytes")
+    return list(struct.unpack(f"<{count}Q", read_checked(address, count * WORD, what)))
+
+
+def load_text(address: int, size: int, what: str) -> str:
+    """A name of at least one character. Raises MisfitError if it is too long, unreadable or no UTF-8."""
+    if not 0 < size <= LONGEST_TEXT:
+        raise MisfitError(f"expected {what} at {address:#x}, found a length of {size} bytes")
+    try:
+        return read_checked(address, size, what).decode()
+    except UnicodeDecodeError as error:
+        raise MisfitError(f"expected {what} at {address:#x}, found bytes that are no text") from error

@@ -1,0 +1,86 @@
+"""Load the native module, or say in one sentence why that fails and what to do.
+
+A source folder holds optctx without its native module, and Python that is started there finds it before an
+installed copy. The native module of the installed copy is taken if both hold the same Python code.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+
+__all__: list[str] = []
+
+_NAME = "optctx._native"
+_AGAIN = "install optctx again, with this Python"
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_PARENT = os.path.dirname(_PACKAGE)
+
+
+def _load() -> None:
+    """Raise ImportError with what to do."""
+    if importlib.util.find_spec(_NAME) is None:
+        copy = next(_installed(), None)
+        if copy is None or not _is_source() or not _is_same(copy):
+            raise ImportError(_absent(copy))
+        sys.modules[__package__].__path__.append(copy)
+    try:
+        importlib.import_module(_NAME)
+    except ImportError as error:
+        raise ImportError(f"optctx's native module cannot be loaded: {error}; {_AGAIN}") from error
+
+
+def _is_source() -> bool:
+    return os.path.exists(os.path.join(_PARENT, "CMakeLists.txt"))
+
+
+def _absent(copy: str | None) -> str:
+    """Why there is no native module, and what to do; `copy`: of the package, installed."""
+    if _is_source():
+        source = f"optctx is imported from its source folder {_PARENT}, where its native module is not built"
+        if copy is None:
+            advice = "run `pip install .` there and start Python in another folder, or run `pip install -e .`"
+            return f"{source}; {advice}"
+        safely = " or with `python -P`" if sys.version_info >= (3, 11) else ""
+        return (
+            f"{source}, and the copy that is installed in {os.path.dirname(copy)} has other code; "
+            f"run `pip install .` again, or start Python in another folder{safely}"
+        )
+    if built := _built(_PACKAGE):
+        return f"optctx in {_PACKAGE} is built for another Python ({', '.join(built)}); {_AGAIN}"
+    return f"optctx in {_PACKAGE} has no native module; {_AGAIN}"
+
+
+def _is_same(copy: str) -> bool:
+    """Whether every Python file of this package is in the other one, byte by byte."""
+    for folder, _, names in os.walk(_PACKAGE):
+        other = os.path.join(copy, os.path.relpath(folder, _PACKAGE))
+        wanted = [name for name in names if name.endswith(".py")]
+        if filecmp.cmpfiles(folder, other, wanted, shallow=False)[0] != wanted:
+            return False
+    return True
+
+
+def _built(package: str) -> list[str]:
+    """The files of native modules in a folder of the package, for any Python."""
+    try:
+        return sorted(
+            name for name in os.listdir(package) if name.startswith("_native.") and name[-3:] == ".so"
+        )
+    except OSError:  # no such folder
+        return []
+
+
+def _installed() -> Iterator[str]:
+    """Other copies of the package on the path that have a native module."""
+    for entry in filter(lambda entry: isinstance(entry, str), sys.path):
+        package = os.path.join(os.path.abspath(entry), "optctx")
+        if _built(package) and not os.path.samefile(package, _PACKAGE):
+            yield package
+
+
+_load()

@@ -1,0 +1,130 @@
+"""Memory laid out by hand as LLVM lays out its registry of options, to be broken word by word."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import mmap
+import struct
+from collections.abc import Iterator, Sequence
+
+__all__ = ["EMPTY", "Arena", "dense_map", "not_mapped", "string_map", "tree", "wild_words"]
+
+PAGE = mmap.PAGESIZE
+WORD = 8
+EMPTY = (1 << 64) - 1  # the key of a DenseMap's bucket that is free
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_LIBC.mmap.restype = ctypes.c_void_p
+_LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+_LIBC.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+_LIBC.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+
+
+class Arena:
+    """Pages of memory that end where nothing can be read; they stay for the life of the process."""
+
+    def __init__(self, pages: int = 4) -> None:
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        begin = _LIBC.mmap(None, (pages + 1) * PAGE, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
+        assert begin not in (None, EMPTY)
+        self.begin, self.end, self._free = begin, begin + pages * PAGE, begin
+        assert _LIBC.mprotect(self.end, PAGE, 0) == 0
+
+    def take(self, content: bytes) -> int:
+        """The address of a copy, aligned to a word."""
+        at = self._free
+        self._free += -(-len(content) // WORD) * WORD
+        assert self._free <= self.end
+        ctypes.memmove(at, content, len(content))
+        return at
+
+    def words(self, *words: int) -> int:
+        return self.take(struct.pack(f"<{len(words)}Q", *(word & EMPTY for word in words)))
+
+    def text(self, text: bytes) -> tuple[int, int]:
+        """What a StringRef holds."""
+        return self.take(text), len(text)
+
+    def used(self) -> Iterator[int]:
+        """The address of each word that was given out."""
+        return iter(range(self.begin, self._free, WORD))
+
+
+def not_mapped() -> int:
+    """The address of a page that was there and is not any more."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    page = _LIBC.mmap(None, PAGE, mmap.PROT_READ, flags, -1, 0)
+    assert _LIBC.munmap(page, PAGE) == 0
+    return int(page)
+
+
+def wild_words(arena: Arena) -> list[int]:
+    """Words that no registry holds: addresses of nothing or of something else, and sizes of everything."""
+    junk = Arena(1)
+    ctypes.memset(junk.begin, 0xFF, PAGE)
+    zeros = Arena(1)
+    here = [arena.begin, arena.begin + 8, arena.end - 4, arena.end]
+    sizes = [
+        0,
+        1,
+        2,
+        255,
+        257,
+        1 << 20,
+        0x7FFFFFFF,
+        0xFFFFFFFF,
+        1 << 32,
+        1 << 63,
+        EMPTY,
+        EMPTY - 1,
+        EMPTY - 7,
+    ]
+    return [*sizes, *here, junk.begin, zeros.begin, not_mapped(), 1 << 47, 0xDEAD << 48]
+
+
+def option(arena: Arena, name: bytes) -> int:
+    """A cl::Option, {vtable, flags, name, help, value name, categories}, and room for its value."""
+    general = arena.words(*arena.text(b"General options"))
+    texts = [*arena.text(name), *arena.text(b"help of " + name), *arena.text(b"uint")]
+    inline = arena.words(general)
+    return arena.words(arena.begin, 0, *texts, inline, 1 | 1 << 32, *[0] * 14)
+
+
+def dense_map(arena: Arena, names: Sequence[bytes], *, epoch: bool) -> int:
+    """The address of a DenseMap<StringRef, Option *>, as LLVM 22 has it."""
+    buckets = [[*arena.text(name), option(arena, name)] for name in names]
+    size = 1 << (len(names) * 2).bit_length()
+    buckets += [[EMPTY, 0, 0]] * (size - len(buckets))
+    table = arena.words(*itertools.chain(*buckets))
+    return arena.words(*[7] * epoch, table, len(names), size)
+
+
+def string_map(arena: Arena, names: Sequence[bytes]) -> int:
+    """The address of a StringMap<Option *>, as LLVM 14 to 21 have it."""
+    entries = [arena.take(struct.pack("<QQ", len(name), option(arena, name)) + name) for name in names]
+    size = 1 << (len(names) * 2).bit_length()
+    table = arena.words(*entries, *[0] * (size - len(entries)))
+    return arena.words(table, size | len(names) << 32, 16 << 32)
+
+
+def tree(arena: Arena, held: Sequence[Sequence[int]]) -> int:
+    """The address of a std::map or std::set: balanced, with what its nodes hold in this order."""
+    at = arena.words(0, 0, 0, 0, 0, len(held))
+    nodes = [arena.words(1, 0, 0, 0, *words) for words in held]
+
+    def link(low: int, high: int, above: int) -> int:
+        if low == high:
+            return 0
+        middle = (low + high) // 2
+        node = nodes[middle]
+        _store(node + WORD, above, link(low, middle, node), link(middle + 1, high, node))
+        return node
+
+    header = at + WORD
+    ends = (nodes[0], nodes[-1]) if nodes else (header, header)
+    _store(header + WORD, link(0, len(nodes), header), *ends)
+    return at
+
+
+def _store(address: int, *words: int) -> None:
+    ctypes.memmove(address, struct.pack(f"<{len(words)}Q", *words), len(words) * WORD)

@@ -1,0 +1,190 @@
+"""Memory that is no registry of options, or a broken one, is one error, whatever sizes it states."""
+
+from __future__ import annotations
+
+import pytest
+from support import run_python
+
+START = """
+    import ctypes, pathlib, resource
+    from hand_made import EMPTY, WORD, Arena, dense_map, not_mapped, string_map, tree, wild_words
+    from optctx._native import MisfitError, walk_registry
+    from optctx.image.trees import walk_tree
+
+    NAMES = [b"unroll-count", b"inline-threshold", b"debug", b"a"]
+    MAPS = {
+        "StringMap": lambda arena, names: string_map(arena, names),
+        "DenseMap": lambda arena, names: dense_map(arena, names, epoch=False),
+        "DenseMap with epoch": lambda arena, names: dense_map(arena, names, epoch=True),
+    }
+    GIB = 1 << 30
+
+    def limit():
+        "No room for what a broken size asks for: a MemoryError would end the test."
+        pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + GIB // 4, resource.RLIM_INFINITY))
+
+    def walked(map):
+        layout, options = walk_registry(map)
+        return layout, sorted(name for name, _ in options)
+
+    def store(at, word):
+        ctypes.c_uint64.from_address(at).value = word
+
+    def refused(work, says=""):
+        try:
+            found = work()
+        except MisfitError as error:
+            assert says in str(error), error
+        else:
+            raise AssertionError(found)
+"""
+
+
+def run(script: str) -> str:
+    return run_python(START + script)
+
+
+@pytest.mark.parametrize("layout", ["StringMap", "DenseMap", "DenseMap with epoch"])
+def test_a_registry_of_each_layout_is_read_and_refused_with_any_of_its_words_wild(layout: str) -> None:
+    said = run(f"""
+    arena = Arena()
+    map = MAPS[{layout!r}](arena, NAMES)
+    expected = {layout!r}, sorted(name.decode() for name in NAMES)
+    assert walked(map) == expected
+    refusals = 0
+    limit()
+    for at in arena.used():
+        was = ctypes.c_uint64.from_address(at).value
+        for word in wild_words(arena)[::3] if at % 16 else wild_words(arena)[1::3]:
+            store(at, word)
+            try:
+                walk_registry(map)
+            except MisfitError as error:
+                refusals += "no layout that is known here" in str(error)
+        store(at, was)
+    assert walked(map) == expected
+    print(refusals)
+    """)
+    assert int(said) > 400
+
+
+def test_no_address_at_all_is_a_registry() -> None:
+    run("""
+    arena = Arena()
+    limit()
+    for address in [*wild_words(arena), not_mapped() + 4095, arena.end - 8, id(arena), id(NAMES)]:
+        refused(lambda: walk_registry(address), "no layout that is known here")
+    """)
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        ([b"a", b"\xff\xfe"], "found bytes that are no text"),
+        ([b"a", b"b" * 257], "found a length of 257 bytes"),
+        ([b"a", b""], "is empty or there twice"),
+        ([b"a", b"a"], "is empty or there twice"),
+        ([], "0 entries found, 0 announced"),
+    ],
+)
+def test_names_that_no_registry_has_are_refused(names: list[bytes], says: str) -> None:
+    run(f"""
+    for make in MAPS.values():
+        refused(lambda: walk_registry(make(Arena(), {names!r})), {says!r})
+    """)
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        ("announce(entries=5)", "4 entries found, 5 announced"),
+        ("announce(entries=1 << 31)", "in 16 buckets"),
+        ("announce(buckets=15)", "in 15 buckets"),
+        ("announce(buckets=1 << 30)", "in 1073741824 buckets"),
+        ("announce(buckets=1 << 17)", "found memory that cannot be read"),
+        ("store(map, not_mapped())", "expected the buckets at"),
+        ("store(map, arena.end - 24)", "expected the buckets at"),
+        ("store(option + 0x10, not_mapped())", "expected an option's own name"),
+        ("store(option + 0x18, 1 << 40)", "expected an option's own name"),
+        ("store(option + 0x18, 3)", "is called 'unr'"),
+        ("store(option + 0x20, EMPTY - 2)", "expected the help text of an option"),
+        ("store(option + 0x28, 1 << 62)", "expected the help text of an option"),
+        ("store(option + 0x30, not_mapped())", "expected the name of an option's value"),
+        ("store(option + 0x40, not_mapped())", "expected a category of an option"),
+        ("store(option + 0x48, 0xFFFFFFFF)", "an option has 4294967295 categories"),
+    ],
+)
+def test_each_kind_of_damage_is_told(damage: str, says: str) -> None:
+    run(f"""
+    arena = Arena()
+    map = dense_map(arena, NAMES, epoch=False)
+    option = ctypes.c_uint64.from_address(ctypes.c_uint64.from_address(map).value + 16).value
+
+    def announce(entries=len(NAMES), buckets=16):
+        store(map + 8, entries)
+        ctypes.c_uint32.from_address(map + 16).value = buckets
+
+    walked(map)
+    {damage}
+    limit()
+    refused(lambda: walk_registry(map), {says!r})
+    """)
+
+
+def test_a_tree_is_read_and_refused_with_any_of_its_links_wild() -> None:
+    said = run("""
+    arena = Arena()
+    held = [[value, 2 * value] for value in range(1, 12)]
+    at = tree(arena, held)
+    assert walk_tree(at, 2, "a tree") == held
+    assert walk_tree(tree(arena, []), 2, "a tree") == []
+    assert walk_tree(tree(arena, held[:1]), 2, "a tree") == held[:1]
+    links = [word for word in arena.used() if word < at + 6 * WORD + 11 * 6 * WORD]
+    limit()
+    count = 0
+    for place in links:
+        was = ctypes.c_uint64.from_address(place).value
+        for word in [*wild_words(arena), at, at + 8, at + 6 * WORD]:
+            store(place, word)
+            try:
+                found = walk_tree(at, 2, "a tree")
+            except MisfitError:
+                count += 1
+            else:  # a colour, the comparison, what a node holds, or the word that was there
+                assert len(found) == 11, found
+        store(place, was)
+    assert walk_tree(at, 2, "a tree") == held
+    print(count)
+    """)
+    assert int(said) > 500
+
+
+def test_names_that_are_no_text_or_not_in_order_are_no_table() -> None:
+    run("""
+    from optctx.image import sets
+
+    class Fake:
+        def __init__(self, at, size=48):
+            self.address, self.size = at, size
+
+        def symbol(self, name):
+            return self.address if name == "_ZL17SPIRVExtensionMap" else None
+
+        def object_at(self, address):
+            return self
+
+    def table(*names):
+        arena = Arena()
+        held = [[*arena.text(name), value] for value, name in enumerate(names)]
+        return sets.find_element_names(Fake(tree(arena, held)), "NS_5SPIRV9Extension9ExtensionE")
+
+    assert table(b"a", b"b", b"c").by_value == {0: "a", 1: "b", 2: "c"}
+    for names in ([b"b", b"a"], [b"a", b"a"], [b"a", b"\\xff"], [b"", b"a"], [b"a", b"b" * 300]):
+        assert table(*names) is None
+    # LLVM 20's keys are strings of another class: a pointer where a length is expected.
+    arena = Arena()
+    held = [[arena.text(name)[0], number, 0] for number, name in enumerate([b"a", b"b"])]
+    at = tree(arena, [[0, words[0], words[1]] for words in held])
+    assert sets.find_element_names(Fake(at), "NS_5SPIRV9Extension9ExtensionE") is None
+    """)
