@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from optctx.cli.console import printable
 from optctx.errors import OptctxError
@@ -38,7 +38,7 @@ def read_input(path: str, target: Job, clang: Clang) -> str | bytes:
     source = os.path.splitext(path)[1] in _SOURCES
     data = _compile(path, target, clang) if source else _read(path)
     if data.startswith(_BITCODE):
-        _check_bitcode(path, data, target, clang if source else None)
+        _check_bitcode(path, data, clang if source else None)
         return data
     try:
         return data.decode()
@@ -97,10 +97,10 @@ def _first_error(stderr: bytes) -> str:
     return " ".join((errors or lines or ["nothing"])[0].split())[:_LONGEST]
 
 
-def _check_bitcode(path: str, data: bytes, target: Job, clang: Clang | None) -> None:
+def _check_bitcode(path: str, data: bytes, clang: Clang | None) -> None:
     """Raises OptctxError for bitcode that LLVM does not take, or does not survive."""
     with FreshProcess() as fresh:
-        result = fresh.compile(replace(target, ir=data, passes="verify", emit="none", triple=_TRIPLE))
+        result = fresh.compile(Job(data, "verify", triple=_TRIPLE, emit="none"))
     if result.error is None:
         return
     words = result.error.removeprefix("cannot read the module: ")

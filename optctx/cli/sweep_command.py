@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from optctx.cli.compiling import add_job_arguments, jobs_of, positive, progress_bar, seconds
 from optctx.cli.console import complain, output, printable
 from optctx.errors import OptctxError
-from optctx.sweep import Axis, Row, as_csv, as_json, as_table, parse_axes, sweep
+from optctx.sweep import Axis, Row, as_csv, as_json, as_table, combinations, parse_axes, sweep
 from optctx.sweep.grid import MOST_COMBINATIONS, count_combinations
 from optctx.sweep.order import FIGURES, check_column, sorted_rows
 from optctx.sweep.plot import check_sweep_plot, save_sweep_plot
@@ -79,7 +79,9 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
-    parser.add_argument("--sort", metavar="COLUMN", help="option, file, state, instructions, object_size, ...")
+    parser.add_argument(
+        "--sort", metavar="COLUMN", help="option, file, state, instructions, object_size, ..."
+    )
     parser.add_argument(
         "--by", choices=FIGURES, default="size", help="what the best row and the plot go by (%(default)s)"
     )
@@ -117,11 +119,16 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         rows = _sweep(arguments, jobs, axes, rows, printed)
     except KeyboardInterrupt:
-        _finish(arguments, axes, rows, printed)
-        kept = f"; their rows are in {printable(arguments.output)}: go on with --resume" if arguments.output else ""
+        _finish(arguments, _in_order(rows, jobs, axes), printed)
+        where = f"; their rows are in {printable(arguments.output)}: go on with --resume"
+        kept = where if arguments.output else ""
         complain(f"interrupted after {len(rows)} of {total} combinations{kept}")
         return _INTERRUPTED
-    _finish(arguments, axes, rows, printed)
+    except OptctxError:
+        if rows and not arguments.output:  # what is done is not lost
+            _finish(arguments, _in_order(rows, jobs, axes), printed)
+        raise
+    _finish(arguments, rows, printed)
     if arguments.plot:
         title = f"{', '.join(map(os.path.basename, jobs))}, {arguments.passes}"
         save_sweep_plot(rows, axes, arguments.plot, by=arguments.by, title=title)
@@ -140,13 +147,13 @@ def _sweep(
         if file is not None:
             rows += file.read([axis.name for axis in axes])
         done = list(rows)
-        combinations = count_combinations(axes, arguments.max_combinations, files=len(jobs)) * len(jobs)
-        total = (combinations - len(done)) * (2 if arguments.verify else 1)
+        count = count_combinations(axes, arguments.max_combinations, files=len(jobs)) * len(jobs)
+        total = (count - len(done)) * (2 if arguments.verify else 1)
 
         def keep(row: Row) -> None:
             rows.append(row)
             if file is not None:
-                _write(file, row, arguments.output, len(rows), combinations)
+                _write(file, row, arguments.output, len(rows), count)
 
         return sweep(
             jobs,
@@ -156,7 +163,7 @@ def _sweep(
             timeout=arguments.timeout,
             memory=arguments.memory << 20,
             max_combinations=arguments.max_combinations,
-            baseline=arguments.format == "table" or bool(arguments.plot),
+            baseline=bool(axes) and (arguments.format == "table" or bool(arguments.plot)),
             done=done,
             on_row=keep,
             printed=printed,
@@ -188,9 +195,14 @@ def _write(file: RowFile, row: Row, path: str, count: int, total: int) -> None:
         ) from None
 
 
-def _finish(
-    arguments: argparse.Namespace, axes: Sequence[Axis], rows: list[Row], printed: Counter[str]
-) -> None:
+def _in_order(rows: Sequence[Row], jobs: Mapping[str, Job], axes: Sequence[Axis]) -> list[Row]:
+    """Rows as a sweep that ends returns them."""
+    files = list(jobs)
+    places = {tuple(options.values()): place for place, options in enumerate(combinations(axes))}
+    return sorted(rows, key=lambda row: (files.index(row.file), places[tuple(row.options.values())]))
+
+
+def _finish(arguments: argparse.Namespace, rows: Sequence[Row], printed: Counter[str]) -> None:
     """Print the rows, what LLVM printed, and what differs from fresh processes."""
     if arguments.sort:
         rows = sorted_rows(rows, arguments.sort)
@@ -207,12 +219,13 @@ def _finish(
 
 
 def _print(arguments: argparse.Namespace, rows: Sequence[Row]) -> None:
-    combinations = [row for row in rows if not row.baseline]
+    own = [row for row in rows if not row.baseline]
     match cast(Format, arguments.format):
         case "json":
-            print(as_json(combinations))
+            print(as_json(own))
         case "csv":
-            print(as_csv(combinations), end="")
+            print(as_csv(own), end="")
         case "table":
-            output().print(as_table(rows, arguments.by))
-            print(*summary(rows, arguments.by), sep="\n")
+            by = arguments.by if len(own) > len(arguments.files) else None
+            output().print(as_table(rows, by))
+            print(*summary(rows, by), sep="\n")

@@ -12,7 +12,7 @@ from optctx.errors import OptionValueError
 from optctx.registry import registry
 from optctx.registry.registry import find
 
-__all__ = ["command_line", "process_arguments", "thread_arguments"]
+__all__ = ["all_arguments", "command_line", "thread_arguments"]
 
 
 def thread_arguments(context: OptionContext) -> tuple[str, ...]:
@@ -23,11 +23,15 @@ def thread_arguments(context: OptionContext) -> tuple[str, ...]:
     return command_line(context._contents.flat(attach()))
 
 
-def process_arguments() -> tuple[str, ...]:
-    """The options that are changed for this process and that no context can hold.
+def all_arguments(context: OptionContext) -> tuple[str, ...]:
+    """The same, and the options that are changed for this process and that no context can hold.
 
     Raises OptionValueError for a value without a text form.
     """
+    return command_line({**_process_texts(), **context._contents.flat(attach())})
+
+
+def _process_texts() -> dict[str, Texts]:
     engine = attach()
     texts: dict[str, Texts] = {}
     for change in drift().values():
@@ -39,7 +43,7 @@ def process_arguments() -> tuple[str, ...]:
                 "form; do not set the option in this process"
             )
         texts[change.name] = texts_of(find(engine, change.name), change.name, change.value)
-    return command_line(texts)
+    return texts
 
 
 def command_line(texts: Mapping[str, Texts]) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def printed_to(descriptor: int) -> str:
 
 
 def last_words(printed: str) -> str:
-    """The line that says why a process ended, without the path of a source file before it; "" if none does."""
+    """The line that says why a process ended, without the source file before it; "" if there is none."""
     lines = [line.strip() for line in printed.splitlines()]
     for sign in _LAST_WORDS:
         for line in lines:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from optctx._native import run_counted
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, PassPipelineError
 from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
 
 if TYPE_CHECKING:
     from llvmlite.binding import ContextRef, ModuleRef, TargetMachine
 
-__all__ = ["Death", "Emit", "Job", "Result", "compile_job", "initialise_targets"]
+__all__ = ["Death", "Emit", "Job", "Result", "compile_job", "initialise_targets", "pipeline_error"]
 
 Emit = Literal["object", "assembly", "ir", "both", "none"]  # both: the IR after the passes, and the object
 Death = Literal["timeout", "signal", "exit"]
@@ -78,6 +78,18 @@ def compile_job(job: Job) -> Result:
     except OptctxError as error:
         return Result(error=str(error), seconds=time.perf_counter() - started)
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
+
+
+def pipeline_error(job: Job) -> str:
+    """What LLVM says against the text of the job's pipeline; "" if it parses. Runs it on an empty module."""
+    initialise_targets()
+    try:
+        run_counted(_compile, replace(job, ir="", emit="none"))
+    except PassPipelineError as error:
+        return str(error)
+    except OptctxError:  # options may change what a pass says
+        return ""
+    return ""
 
 
 def _compile(job: Job) -> tuple[str | None, bytes, int]:

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from optctx import Read, current, record
-from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, Result, compile_job
 from optctx.fresh.base import thread_arguments

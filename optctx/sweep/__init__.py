@@ -6,4 +6,15 @@ from optctx.sweep.row import Row, State
 from optctx.sweep.sweep import sweep
 from optctx.sweep.table import as_table
 
-__all__ = ["Axis", "Row", "State", "as_csv", "as_json", "as_table", "combinations", "overrides", "parse_axes", "sweep"]
+__all__ = [
+    "Axis",
+    "Row",
+    "State",
+    "as_csv",
+    "as_json",
+    "as_table",
+    "combinations",
+    "overrides",
+    "parse_axes",
+    "sweep",
+]

@@ -66,9 +66,7 @@ def _varied(axes: Sequence[Axis]) -> list[Axis]:
 # A curve
 
 
-def _curves(
-    drawn: Figure, rows: Sequence[Row], axis: Axis, files: Sequence[str], by: By, title: str
-) -> None:
+def _curves(drawn: Figure, rows: Sequence[Row], axis: Axis, files: Sequence[str], by: By, title: str) -> None:
     axes = drawn.add_subplot()
     drawn.suptitle(title, parse_math=False)  # a file's name may have dollar signs
     places = _places(axis)
@@ -85,9 +83,8 @@ def _curves(
                 label = _plain(f"baseline of {name}" if name else "baseline")
                 axes.axhline(figure(row, by), linestyle="--", linewidth=0.9, color=colour, label=label)
     if dead:
-        at_bottom = axes.get_xaxis_transform()
-        style = {"marker": "x", "linestyle": "", "color": "tab:red", "label": _DEAD, "clip_on": False}
-        axes.plot(sorted(dead), [0.02] * len(dead), transform=at_bottom, **style)
+        bottom = axes.get_xaxis_transform()
+        axes.plot(sorted(dead), [0.02] * len(dead), "x", color="tab:red", label=_DEAD, transform=bottom)
     _scale(axes, axis, places)
     axes.set_ylabel(UNITS[by])
     axes.grid(alpha=0.3)
@@ -138,23 +135,24 @@ def _heat_maps(
 def _heat_map(drawn: Figure, axes: Axes, rows: Sequence[Row], varied: Sequence[Axis], by: By) -> None:
     down, across = varied
     cells = {(row.options[down.name], row.options[across.name]): row for row in rows}
-    grid = [
-        [_height(cells.get((value, other)), by) for other in across.values] for value in down.values
-    ]
+    grid = [[_height(cells.get((value, other)), by) for other in across.values] for value in down.values]
     picture = axes.imshow(grid, aspect="auto", cmap="viridis")
     drawn.colorbar(picture, ax=axes, label=UNITS[by])
     axes.set_xlabel(across.name)
     axes.set_ylabel(down.name)
     _name(axes.set_xticks, across.values)
     _name(axes.set_yticks, down.values)
+    known = [height for line in grid for height in line if not math.isnan(height)]
+    bright = min(known) + 0.6 * (max(known) - min(known)) if known else 0.0
     few = len(down.values) * len(across.values) <= _WRITTEN
     for y, line in enumerate(grid):
         for x, height in enumerate(line):
             if math.isnan(height):
                 axes.text(x, y, "x", color="tab:red", ha="center", va="center")
             elif few:
-                axes.text(x, y, f"{height:.4g}", color="white", ha="center", va="center", fontsize=7)
-    if any(math.isnan(height) for line in grid for height in line):
+                colour = "white" if height < bright else "black"
+                axes.text(x, y, f"{height:.4g}", color=colour, ha="center", va="center", fontsize=7)
+    if len(known) < len(rows):
         axes.text(0, -0.12, f"x: {_DEAD}", color="tab:red", transform=axes.transAxes, va="top", fontsize=8)
 
 

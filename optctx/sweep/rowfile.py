@@ -23,7 +23,7 @@ from optctx.context.attributes import attributes_policy
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError, shown
 from optctx.fresh import Job
-from optctx.fresh.base import process_arguments, thread_arguments
+from optctx.fresh.base import all_arguments
 from optctx.sweep.grid import Axis
 from optctx.sweep.records import columns, from_cells, from_record, record, to_cells, to_line
 from optctx.sweep.row import Row
@@ -48,7 +48,7 @@ def identity(jobs: Mapping[str, Job], axes: Sequence[Axis], *, verify: bool) -> 
         [job.passes for job in jobs.values()],
         [targets, binding.get_process_triple()],
         [asdict(axis) for axis in axes],
-        [process_arguments(), thread_arguments(OptionContext()), attributes_policy()],
+        [all_arguments(OptionContext()), attributes_policy()],
         [version("optctx"), version("llvmlite"), attach().image.build_id],
         verify,
     )
@@ -79,8 +79,8 @@ class RowFile:
             found = list(self._parse_csv(text, names) if self._form == "csv" else self._parse_json(text))
         except (ValueError, KeyError, TypeError, csv.Error):
             raise OptctxError(
-                f"cannot resume from {shown(self._path)}: expected {_FORMS[self._form]} that `optctx sweep -o` "
-                "wrote, found something else; name another file"
+                f"cannot resume from {shown(self._path)}: expected {_FORMS[self._form]} of an earlier "
+                "sweep, found something else; name another file"
             ) from None
         if whole < len(data):
             os.ftruncate(self._descriptor, whole)

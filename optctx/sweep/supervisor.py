@@ -188,7 +188,7 @@ class Supervisor:
         write_all(self._answers, encode(answer))
 
     def _bury(self, child: _Child) -> None:
-        """A process has ended: judge the combination that it compiled alone, or suspect what its threads did."""
+        """After a process has ended: judge what it compiled alone, or suspect what its threads compiled."""
         status, printed = self._reap(child)
         if child is self._worker:
             self._worker = None

@@ -13,7 +13,7 @@ from optctx import OptionContext
 from optctx.context.attributes import attributes_policy
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, Result
-from optctx.fresh.base import process_arguments, thread_arguments
+from optctx.fresh.base import all_arguments
 from optctx.sweep.grid import MOST_COMBINATIONS, Axis, count_combinations, overrides
 from optctx.sweep.plan import Answer, Plan
 from optctx.sweep.process import SweepProcess
@@ -76,17 +76,19 @@ def sweep(
     count = count_combinations(axes, max_combinations, files=len(jobs))
     with SweepProcess() as process:  # it starts while the settings are judged
         _judge(axes)
+        base = OptionContext()
         plan = Plan(
             jobs=tuple(replace(each, options=(), emit="object") for each in jobs.values()),
             axes=tuple(axes),
             combinations=count,
-            arguments=(*process_arguments(), *thread_arguments(OptionContext())),
+            arguments=all_arguments(base),
             attributes=attributes_policy(),
             threads=threads or os.cpu_count() or 1,
             timeout=timeout,
             memory=memory,
         )
-        run = _Run(plan, list(jobs), process, on_row, Counter() if printed is None else printed, progress)
+        counter = Counter() if printed is None else printed
+        run = _Run(plan, base, list(jobs), process, on_row, counter, progress)
         return run.rows(done, baseline, verify)
 
 
@@ -109,6 +111,7 @@ def _judge(axes: Sequence[Axis]) -> None:
 @dataclass
 class _Run:
     plan: Plan
+    base: OptionContext
     names: list[str]
     process: SweepProcess
     on_row: Callable[[Row], None]
@@ -124,7 +127,9 @@ class _Run:
         if wanted or baseline:
             wanted = list(dict.fromkeys([*(each for each in baselines if each not in rows), *wanted]))
         if wanted:
-            seconds = {place: rows[number].seconds for place, number in enumerate(baselines) if number in rows}
+            seconds = {
+                place: rows[number].seconds for place, number in enumerate(baselines) if number in rows
+            }
             self._refuse(self.process.prepare(replace(plan, seconds=seconds)))
             for number, row in self._verified(wanted) if verify else self._compiled(wanted):
                 rows[number] = row
@@ -191,8 +196,8 @@ class _Run:
         return row
 
     def _fresh_job(self, number: int) -> Job:
-        own = OptionContext(overrides(self.plan.combination(number)), base="defaults").args()
-        return replace(self.plan.jobs[self.plan.job(number)], options=(*self.plan.arguments, *own))
+        context = OptionContext(overrides(self.plan.combination(number)), base=self.base)
+        return replace(self.plan.jobs[self.plan.job(number)], options=all_arguments(context))
 
     def _row(self, answer: Answer) -> Row:
         return Row(

@@ -52,17 +52,18 @@ def as_table(rows: Sequence[Row], by: By | None = None) -> Table:
     return table
 
 
-def summary(rows: Sequence[Row], by: By) -> list[str]:
-    """Lines that say which row of each file is best and by what, and how the combinations ended."""
+def summary(rows: Sequence[Row], by: By | None) -> list[str]:
+    """Lines that say which row of each file is best by a figure, and how the combinations ended."""
     baselines = {row.file: row for row in rows if row.baseline}
     combinations = [row for row in rows if not row.baseline]
     several = len({row.file for row in combinations}) > 1
     lines = []
-    for row in best_rows(combinations, by):
-        where = f"{row.file}: " if several else ""
-        options = " ".join(f"{name}={value}" for name, value in row.options.items()) or "no options"
-        change = _change(row, baselines.get(row.file), by)
-        lines.append(f"{where}best by {UNITS[by]}: {options}{change}")
+    if by is not None:
+        for row in best_rows(combinations, by):
+            where = f"{row.file}: " if several else ""
+            options = " ".join(f"{name}={value}" for name, value in row.options.items()) or "no options"
+            change = _change(row, baselines.get(row.file), by)
+            lines.append(f"{where}best by {UNITS[by]}: {options}{change}")
     ended = Counter(row.state for row in combinations)
     objects = len({row.digest for row in combinations if row.digest})
     counts = [

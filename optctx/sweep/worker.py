@@ -18,7 +18,7 @@ from typing import NoReturn
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh.helper import address_space, printed_to
-from optctx.fresh.job import compile_job
+from optctx.fresh.job import compile_job, pipeline_error
 from optctx.fresh.protocol import encode, write_all
 from optctx.sweep.grid import overrides
 from optctx.sweep.plan import Answer, Plan, Started
@@ -33,12 +33,13 @@ _LINE = 500  # characters
 
 
 def check(plan: Plan, place: int, answers: int) -> NoReturn:
-    """Write what LLVM says against a job itself: first against its module, then against pipeline and target."""
+    """Write what LLVM says against a job itself: against its module, then against pipeline and target."""
     try:
         _limit_memory(plan, 1)
         job = plan.jobs[place]
-        for part in (replace(job, passes="verify", emit="none"), replace(job, ir="", emit="none")):
-            write_all(answers, encode(compile_job(part).error or ""))
+        read = compile_job(replace(job, passes="verify", emit="none"))
+        write_all(answers, encode(read.error or ""))
+        write_all(answers, encode(pipeline_error(job)))
     finally:
         os._exit(0)
 
