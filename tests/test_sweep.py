@@ -167,15 +167,22 @@ def test_the_table_shows_values_as_they_are_and_marks_differences() -> None:
 def test_json_and_csv_hold_every_row() -> None:
     (first, second) = json.loads(as_json(ROWS))
     assert first == {
+        "file": "",
         "options": {"unroll-count": "1", "name": "[b]x"},
+        "state": "ok",
         "instructions": 10,
         "object_size": 640,
         "seconds": 0.0015,
         "agrees": True,
         "digest": "ab" * 32,
+        "error": "",
         "difference": "",
     }
     assert second["agrees"] is False
     (header, *lines) = csv.reader(io.StringIO(as_csv(ROWS)))
-    assert header == ["unroll-count", "name", "instructions", "object_size", "seconds", "agrees", "digest"]
-    assert lines[1] == ["2", "y", "20", "720", "0.002500", "false", "cd" * 32]
+    numbers = ["instructions", "object_size", "seconds"]
+    assert header == [
+        *("file", "unroll-count", "name", "state", *numbers),
+        *("agrees", "digest", "error", "difference"),
+    ]
+    assert lines[1] == ["", "2", "y", "ok", "20", "720", "0.002500", "false", "cd" * 32, "", "killed"]

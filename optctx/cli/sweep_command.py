@@ -144,7 +144,7 @@ def _sweep(
 ) -> list[Row]:
     """All rows; new ones are also put into `rows` and into the file."""
     with _row_file(arguments, jobs, axes) as file, progress_bar() as step:
-        if file is not None:
+        if file is not None and arguments.resume:
             rows += file.read([axis.name for axis in axes])
         done = list(rows)
         count = count_combinations(axes, arguments.max_combinations, files=len(jobs)) * len(jobs)

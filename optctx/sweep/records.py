@@ -72,8 +72,8 @@ def from_cells(names: Sequence[str], cells: Sequence[str]) -> Row:
 def to_line(cells: Sequence[str]) -> str:
     """One line of CSV, with its end."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow(cells)
-    return out.getvalue()
+    csv.writer(out, lineterminator="\r\n").writerow(cells)  # quotes both ends of line in a cell
+    return out.getvalue().removesuffix("\r\n") + "\n"
 
 
 def _row(fields: dict[str, Any], options: dict[str, str], agrees: bool | None) -> Row:

@@ -136,10 +136,13 @@ _FORMS = {"csv": "CSV", "json": "JSON lines"}
 def open_rows(path: str, form: FileFormat, tag: str, *, resume: bool) -> Iterator[RowFile]:
     """A file for rows, for this process alone, that stays as it is until the first row is written.
 
-    Raises OptctxError for a file that has anything in it unless `resume`, and for one that another sweep
-    writes; OSError for one that cannot be opened.
+    Raises OptctxError for a file that has anything in it unless `resume`, for one that another sweep writes,
+    and for one that cannot be opened.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise OptctxError(f"cannot write to {shown(path)}: {error.strerror}") from None
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
