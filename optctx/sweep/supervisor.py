@@ -252,7 +252,7 @@ class Supervisor:
     # Before anything else
 
     def _check(self, place: int) -> str:
-        """What is wrong with a job whatever its options are."""
+        """What is wrong with a job under any options."""
         child = self._fork(lambda answers, _: check(self._plan, place, answers))
         deadline = time.monotonic() + self._plan.limit(None)
         said: list[str] = []
