@@ -1,4 +1,4 @@
-"""A sweep in which LLVM crashes, hangs, refuses and prints: each is a row, and the other rows are as ever."""
+"""A sweep in which LLVM crashes, hangs, refuses and prints: each is a row, and the other rows are right."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def test_combinations_with_a_setting_that_only_died_are_suspects_until_it_surviv
     assert taken(queue) == ([], [3])
 
 
-def test_a_suspect_that_was_in_flight_is_compiled_alone_whatever_survives() -> None:
+def test_a_suspect_that_was_in_flight_is_compiled_alone_in_any_case() -> None:
     queue = Queue(PLAN)
     queue.add([4, 5])
     queue.give_back([1, 2])

@@ -54,22 +54,28 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
         dest="settings",
         help="an option and the values to try; the word 'default' leaves it alone; repeat for more options",
     )
-    parser.add_argument("--verify", action="store_true", help="compare each with a fresh process")
+    parser.add_argument("--verify", action="store_true", help="compare each row with a fresh process")
     _add_limits(parser)
     _add_output(parser)
     parser.set_defaults(run=run)
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--jobs", type=positive, metavar="N", help="threads (one per processor)")
+    parser.add_argument(
+        "--jobs", type=positive, metavar="N", help="combinations compiled at once (one per processor)"
+    )
     parser.add_argument(
         "--timeout",
         type=seconds,
         metavar="SECONDS",
-        help="for each combination (20 times the baseline, 10 or more)",
+        help="time limit for each combination (20 times the time of the baseline, at least 10 seconds)",
     )
     parser.add_argument(
-        "--memory", type=positive, default=4096, metavar="MIB", help="for each combination (%(default)s)"
+        "--memory",
+        type=positive,
+        default=4096,
+        metavar="MIB",
+        help="memory limit for each combination (%(default)s)",
     )
     parser.add_argument(
         "--max-combinations",
@@ -83,7 +89,9 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("table", "json", "csv"), default="table")
     parser.add_argument(
-        "--sort", metavar="COLUMN", help="option, file, state, instructions, object_size, ..."
+        "--sort",
+        metavar="COLUMN",
+        help="sort by an option, file, state, instructions, object_size or seconds",
     )
     parser.add_argument(
         "--by", choices=FIGURES, default="size", help="what the best row and the plot go by (%(default)s)"
@@ -92,8 +100,8 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="also append each row to FILE as soon as it is there, as CSV or JSON lines by --format; for a "
-        "table by the name, CSV if it ends with .csv",
+        help="append each row to FILE as soon as it is complete; --format chooses CSV or JSON lines, and "
+        "beside a table FILE is CSV if its name ends with .csv",
     )
     parser.add_argument(
         "--resume", action="store_true", help="compile only the combinations that have no row in FILE yet"

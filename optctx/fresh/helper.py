@@ -11,8 +11,12 @@ import sys
 
 __all__ = ["address_space", "end_with_parent", "last_words", "printed_to", "start_helper"]
 
-# The helper finds the very modules that this process found, wherever it was started.
-_START = "import sys; sys.path[:] = {path!r}; from {module} import main; sys.exit(main())"
+# Ctrl-C is for the process that asked. The helper finds the very modules that this process found, wherever it
+# was started.
+_START = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.path[:] = {path!r}; "
+    "from {module} import main; sys.exit(main())"
+)
 _PR_SET_PDEATHSIG = 1
 _KEPT = 1 << 16  # bytes of what a process printed
 _LONGEST = 200  # characters of its last words

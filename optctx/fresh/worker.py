@@ -153,7 +153,6 @@ def main() -> int:
     answers = os.dup(1)
     os.dup2(2, 1)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a job that crashes is an answer, not a core file
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
     initialise_targets()
     native_api()  # found once here rather than in every child
     gc.freeze()  # children share these pages

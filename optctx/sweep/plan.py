@@ -63,7 +63,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Ready:
-    """What is wrong with each job, whatever its options are; "" if nothing is."""
+    """What is wrong with each job under any options; "" if nothing is."""
 
     errors: tuple[str, ...]
 

@@ -48,7 +48,7 @@ class SweepProcess:
         self._helper = None
 
     def prepare(self, plan: Plan) -> tuple[str, ...]:
-        """What is wrong with each job of the plan whatever its options are; "" if nothing is."""
+        """Send the plan. Return what is wrong with each job under any options; "" if nothing is."""
         self._send(plan)
         (ready,) = self._receive()
         assert isinstance(ready, Ready)

@@ -24,7 +24,7 @@ class Queue:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._pending: deque[int] = deque()
-        self._suspects: deque[tuple[int, bool]] = deque()  # whether it has to be alone, come what may
+        self._suspects: deque[tuple[int, bool]] = deque()  # whether it has to be alone
         self._bad: set[_Setting] = set()
         self._good: set[_Setting] = set()
 

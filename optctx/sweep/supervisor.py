@@ -174,7 +174,7 @@ class Supervisor:
                 del child.sent[message.number]
                 child.late.discard(message.number)
                 self._finish(message)
-        if child.late and child is not self._worker and not child.alone:
+        if child is not self._worker and not child.alone:
             self._stop_if_stuck(child)
 
     def _finish(self, answer: Answer) -> None:
@@ -245,14 +245,14 @@ class Supervisor:
                 self._stop_if_stuck(child)
 
     def _stop_if_stuck(self, child: _Child) -> None:
-        """End a process in which nothing but late combinations runs."""
+        """End a process that gets no more work and in which nothing but late combinations runs."""
         if child.late.issuperset(child.running):
             os.kill(child.pid, signal.SIGKILL)
 
     # Before anything else
 
     def _check(self, place: int) -> str:
-        """What is wrong with a job whatever its options are."""
+        """What is wrong with a job under any options."""
         child = self._fork(lambda answers, _: check(self._plan, place, answers))
         deadline = time.monotonic() + self._plan.limit(None)
         said: list[str] = []
@@ -299,7 +299,6 @@ def main() -> int:
     answers = os.dup(1)
     os.dup2(2, 1)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is a row, not a core file
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked
     initialise_targets()
     native_api()  # found once here rather than in every fork
     for plan in _next_frame(0):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from optctx import OptionContext
@@ -131,16 +132,18 @@ class _Run:
                 place: rows[number].seconds for place, number in enumerate(baselines) if number in rows
             }
             self._refuse(self.process.prepare(replace(plan, seconds=seconds)))
-            for number, row in self._verified(wanted) if verify else self._compiled(wanted):
-                rows[number] = row
-                if number < plan.total:
-                    self.on_row(row)
+            with closing(self._verified(wanted) if verify else self._compiled(wanted)) as results:
+                for number, row in results:
+                    rows[number] = row
+                    if number < plan.total:
+                        self.on_row(row)
         first = [replace(rows[number], baseline=True) for number in baselines] if baseline else []
         return [*first, *(rows[number] for number in range(plan.total))]
 
     def _numbered(self, done: Iterable[Row]) -> dict[int, Row]:
         """Number -> row. Raises OptctxError for a row that is not of this sweep."""
-        numbers = {self._key(number): number for number in range(self.plan.total)}
+        done = list(done)
+        numbers = {self._key(number): number for number in range(self.plan.total if done else 0)}
         rows = {}
         for row in done:
             number = numbers.get((row.file, *row.options.items()))
@@ -161,7 +164,7 @@ class _Run:
             if error:
                 raise OptctxError(f"{name}: {error}" if len(self.names) > 1 else error)
 
-    def _compiled(self, wanted: Sequence[int]) -> Iterator[tuple[int, Row]]:
+    def _compiled(self, wanted: Sequence[int]) -> Generator[tuple[int, Row], None, None]:
         """Each combination, as it comes."""
         for answer in self.process.compile(wanted):
             if answer.state in ("ok", "failed"):
@@ -170,12 +173,13 @@ class _Run:
                 self.progress()
             yield answer.number, self._row(answer)
 
-    def _verified(self, wanted: Sequence[int]) -> Iterator[tuple[int, Row]]:
+    def _verified(self, wanted: Sequence[int]) -> Generator[tuple[int, Row], None, None]:
         """The same, with the verdict of a fresh process."""
         size = _BATCH * self.plan.threads
         with (
-            FreshProcess(timeout=self.plan.limit(None), memory=self.plan.memory) as fresh,
             ThreadPoolExecutor(self.plan.threads) as pool,
+            # Ends first, so that the threads do not wait for what still runs.
+            FreshProcess(timeout=self.plan.limit(None), memory=self.plan.memory) as fresh,
         ):
             for start in range(0, len(wanted), size):
                 batch = list(self._compiled(wanted[start : start + size]))

@@ -11,7 +11,9 @@ import hashlib
 import os
 import resource
 import struct
+import sys
 import threading
+import traceback
 from dataclasses import replace
 from typing import NoReturn
 
@@ -69,6 +71,10 @@ def compile_alone(plan: Plan, number: int, answers: int, printed: int) -> NoRetu
         write_all(answers, encode(replace(answer, printed=_lines(printed))))
     except MemoryError:
         write_all(answers, encode(Answer(number, "crashed", error="out of memory")))
+    except BaseException:  # a fault of this program: its last line is the error of the row
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
     finally:
         os._exit(0)
 
