@@ -73,7 +73,7 @@ class LinkMismatchError(OptctxError):
 
 
 class DriftWarning(UserWarning):
-    """Somebody changed the process-wide value of an LLVM option; `event` is the record of it."""
+    """The process-wide value of an LLVM option has changed; `event` is the record of it."""
 
     def __init__(self, event: object) -> None:
         super().__init__(str(event))

@@ -20,7 +20,7 @@ struct FunctionReferences {
 };
 
 // Reads the code as the library's file has it. `spans` must be sorted and disjoint. Functions that only run while the
-// library is loaded (static initialisers) are left out: they construct the objects, before anybody can have a view.
+// library is loaded (static initialisers) are left out: they construct the objects, before any thread can have a view.
 std::vector<FunctionReferences> find_references(const Image& image, const std::vector<Span>& spans);
 
 // Pointers in the image's data, set up by the loader, that point into `spans`.

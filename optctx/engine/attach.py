@@ -74,7 +74,7 @@ class Engine:
         return option
 
     def process_wide(self, option: PlannedOption) -> Storage:
-        """Where the process-wide value of an option is now, whoever is inside a context."""
+        """Where the process-wide value of an option is now, while any threads are inside contexts."""
         record, offset = option.record, self.survey.value_offset
         context = self.way.process_wide() if option.scope != "process" else None
         if context is None or option.slot is None:

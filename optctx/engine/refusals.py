@@ -29,7 +29,7 @@ COPIED_FOR_GOOD = dict.fromkeys(
     ),
     "LLVM copies it for good, at first use, into an object that the whole process shares",
 )
-# What reading the code shows; named here for a library whose code nobody reads.
+# What reading the code shows; named here for a library whose code is not decoded.
 _UNREAD_FIRST_USE = ("stats", "stats-json")
 _HEAP = "its Option object is on the heap, where no instruction names it"
 _CALLBACK = "setting it runs a callback, whose effect belongs to the whole process"

@@ -119,7 +119,7 @@ class FreshProcess:
         helper.stdout.close()
 
     def _expect(self, answer: Future[Result]) -> int | None:
-        """Enter a job among those that wait; None if the helper has ended and nobody would answer."""
+        """Enter a job among those that wait; None if the helper has ended and no answer would come."""
         with self._state:
             if self._ended:
                 return None

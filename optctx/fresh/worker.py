@@ -114,7 +114,7 @@ class Worker:
 def _child(request: Request, writing: int, stderr: int) -> NoReturn:
     """The forked child: set the options process-wide, compile, answer, die without clean-up."""
     try:
-        # Should the helper die first, nobody is left to stop a job that never ends.
+        # Should the helper die first, no process is left to stop a job that never ends.
         seconds = int(request.timeout) + 2
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         if request.memory is not None:

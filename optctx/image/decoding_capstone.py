@@ -78,7 +78,7 @@ class CapstoneDecoder:
         for name, (result, *arguments) in _FUNCTIONS.items():
             function = getattr(self._library, name)
             function.restype, function.argtypes = result, arguments
-        # Details take most of the time, and on the way to an instruction nobody wants them.
+        # Details take most of the time, and the instructions on the way need none.
         self._plain = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
         self._detailed = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
         self._detailed.detail = True

@@ -14,7 +14,7 @@ __all__ = ["llvmlite_image"]
 
 @functools.cache
 def llvmlite_image() -> Image:
-    """The library that llvmlite has loaded, with its symbols; loads llvmlite if nobody has yet.
+    """The library that llvmlite has loaded, with its symbols; loads llvmlite if it is not loaded yet.
 
     Lives as long as the process. Raises UnsupportedImageError if there is no llvmlite or an old one, or if
     its library has no symbol table or is not the file on disk.

@@ -76,7 +76,7 @@ def module_names(module: int) -> tuple[str, str]:
     """(identifier, name of the source file) of the module at an address; what is no UTF-8 is replaced.
 
     Here and below: raises UnsupportedImageError if the library lacks a function. No other thread may use the
-    module's LLVMContext meanwhile but through llvmlite.
+    module's LLVMContext during the call except through llvmlite.
     """
     return inside(_lock(), _module_names, module)
 

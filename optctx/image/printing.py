@@ -31,7 +31,7 @@ class Printing:
 def find_printing(image: Image, survey: Survey) -> Printing | None:
     """None where anything is not as in LLVM 22 built with assertions; others have no debug output.
 
-    Has LLVM make its list of types, which is empty unless somebody gave some.
+    Has LLVM make its list of types, which is empty unless some were given.
     """
     asked, flag, types = (image.symbol(name) for name in (_ASKED, _FLAG, _TYPES))
     symbol = image.object_at(types) if types is not None else None

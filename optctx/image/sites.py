@@ -24,8 +24,8 @@ class Tactic(str, enum.Enum):
     """How the trampoline gets a register for the address of the storage."""
 
     DESTINATION = "destination"  # the instruction overwrites a whole register that it does not read
-    SAVED = "saved"  # a register is kept on the stack meanwhile
-    CALL = "call"  # a call or jump through memory: r11 belongs to nobody there (System V ABI, 3.2.1)
+    SAVED = "saved"  # a register is kept on the stack
+    CALL = "call"  # a call or jump through memory: r11 is free there (System V ABI, 3.2.1)
 
 
 @dataclass(frozen=True, slots=True)  # thousands of them live as long as the process

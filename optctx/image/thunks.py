@@ -77,7 +77,7 @@ def passing_thunk(target: int, entry: int, passing: int) -> bytes:
 
 
 def branch_to(address: int, *, is_jump: bool) -> bytes:
-    """call or jmp to an absolute address, through r11, which belongs to nobody there."""
+    """call or jmp to an absolute address, through r11, which is free there."""
     return b"\x49\xbb" + struct.pack("<Q", address) + (b"\x41\xff\xe3" if is_jump else b"\x41\xff\xd3")
 
 

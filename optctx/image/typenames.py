@@ -92,7 +92,7 @@ def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
     if match := _OPT.fullmatch(name):
         mangled = match["type"]
         if held := _SET.fullmatch(mangled):
-            # cl::location of a set is nowhere in this library, so nobody has seen it copied.
+            # cl::location of a set is nowhere in this library, so copying it is untested.
             return OptionType(Kind.set, Kind.enumeration, held["enum"], supported=match["external"] == "0")
         if mangled.startswith(("St", "NSt")):
             unknown = Kind.other  # a class of the standard library (std::set), whatever its parser is
