@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -93,6 +94,21 @@ def test_ctrl_c_keeps_the_rows_prints_them_and_leaves_no_processes(
     )
     assert [row["options"]["unroll-count"] for row in json.loads(out)] == ["2", "4"]
     wait_for(lambda: not of_session(process.pid))
+
+
+def test_ctrl_c_without_a_file_prints_the_rows_in_order(
+    scale: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, on_row: Callable[[Row], None], **__: object) -> None:
+        for count in "21":
+            on_row(Row({"unroll-count": count}, 1, 2, 0.5, None, "ab", file=scale))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("optctx.cli.sweep_command.sweep", interrupted)
+    assert main(["sweep", scale, "--set", "unroll-count=1,2,3", "--format", "csv"]) == 130
+    out, err = capfd.readouterr()
+    assert [line.split(",")[1] for line in out.splitlines()] == ["unroll-count", "1", "2"]
+    assert err == "optctx: interrupted after 2 of 3 combinations\n"
 
 
 SWEEP = ["sweep", "--set", "unroll-count=1,2", "--set", "force-vector-width=1,2"]

@@ -132,8 +132,8 @@ def run(arguments: argparse.Namespace) -> int:
             rows = _sweep(arguments, jobs, axes, rows, printed)
     except KeyboardInterrupt:
         _finish(arguments, _in_order(rows, jobs, axes), printed)
-        where = f"; their rows are in {printable(arguments.output)}: go on with --resume"
-        kept = where if arguments.output else ""
+        path = arguments.output
+        kept = f"; their rows are in {printable(path)}: go on with --resume" if path else ""
         complain(f"interrupted after {len(rows)} of {total} combinations{kept}")
         return _INTERRUPTED
     except OptctxError:
@@ -218,7 +218,8 @@ def _finish(arguments: argparse.Namespace, rows: Sequence[Row], printed: Counter
     """Print the rows, what LLVM printed, and what differs from fresh processes."""
     if arguments.sort:
         rows = sorted_rows(rows, arguments.sort)
-    _print(arguments, rows)
+    if rows:
+        _print(arguments, rows)
     for line, count in printed.most_common(_LINES):
         complain(f"LLVM printed {counted(count, 'time')}: {line}")
     if len(printed) > _LINES:

@@ -16,6 +16,7 @@ from optctx.sweep.plan import Answer, Plan, Ready
 __all__ = ["SweepProcess"]
 
 _CHUNK = 1 << 20  # bytes read at once
+_GRACE = 10.0  # seconds to end in
 
 
 class SweepProcess:
@@ -39,8 +40,12 @@ class SweepProcess:
         trace: TracebackType | None,
     ) -> None:
         helper = self._running()
-        helper.kill()  # the kernel ends what it forked
-        helper.wait()
+        helper.terminate()
+        try:
+            helper.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            helper.kill()  # the kernel ends what it forked
+            helper.wait()
         assert helper.stdin is not None
         assert helper.stdout is not None
         helper.stdin.close()

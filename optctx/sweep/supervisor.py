@@ -74,11 +74,16 @@ class Supervisor:
         self._baselines = dict(plan.seconds)
 
     def serve(self) -> None:
-        """Work until the other side closes the requests."""
-        write_all(self._answers, encode(Ready(tuple(map(self._check, range(len(self._plan.jobs)))))))
-        self._selector.register(self._requests, selectors.EVENT_READ)
-        while self._step():
-            pass
+        """Work until the other side closes the requests or sends SIGTERM; leave no process behind."""
+        try:
+            write_all(self._answers, encode(Ready(tuple(map(self._check, range(len(self._plan.jobs)))))))
+            self._selector.register(self._requests, selectors.EVENT_READ)
+            while self._step():
+                pass
+        finally:
+            for child in self._children.values():
+                os.kill(child.pid, signal.SIGKILL)
+                os.waitpid(child.pid, 0)  # an init that reaps nothing would keep it
 
     def _step(self) -> bool:
         self._fill()
@@ -299,6 +304,7 @@ def main() -> int:
     answers = os.dup(1)
     os.dup2(2, 1)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is a row, not a core file
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     initialise_targets()
     native_api()  # found once here rather than in every fork
     for plan in _next_frame(0):
