@@ -11,7 +11,8 @@ from support import in_threads, unrolled, unrolled_by_llvmlite
 
 from optctx import OptionContext, UnreadOptionWarning, propagating, record
 from optctx._native import run_counts
-from optctx.records.text import log_summary
+from optctx.records.log import Read
+from optctx.records.text import log_summary, read_cells
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
@@ -144,3 +145,15 @@ def test_runs_are_counted_for_each_thread() -> None:
     in_threads([unrolled])
     assert run_counts()[1] - here == own
     assert run_counts()[0] - everywhere > own
+
+
+def test_a_name_is_cut_at_its_parameters_only() -> None:
+    functions = {
+        "llvm::f(int)": "llvm::f",
+        "(anonymous namespace)::Pass::run(llvm::Loop*)": "(anonymous namespace)::Pass::run",
+        "llvm::g((anonymous namespace)::Kind)": "llvm::g",
+        "llvm::Compare::operator()(int) const": "llvm::Compare::operator()",
+        "f.cold": "f.cold",
+    }
+    for function, name in functions.items():
+        assert read_cells(Read("option", (1,), (function,))) == ("option", "1", name)

@@ -107,7 +107,7 @@ def test_the_cause_is_that_the_object_which_reads_it_was_made_before(llvm_contex
         with record() as log, context:
             optctx.run_passes(module, "default<O1>", tuning=t)
         [unread] = log.unread
-        assert unread.cause.startswith("it is read when an object is made, and none was made meanwhile")
+        assert unread.cause.startswith("it is read when an object is made, and none was made during it")
         assert "PipelineTuningOptions::PipelineTuningOptions()" in unread.cause
         with record() as log, context, binding.create_pipeline_tuning_options() as made_inside:
             optctx.run_passes(module, "default<O1>", tuning=made_inside)
@@ -119,7 +119,7 @@ def test_so_it_is_if_nothing_else_reads_it() -> None:
         unrolled()
     [unread] = log.unread
     assert unread.cause == (
-        "it is read when an object is made, and none was made meanwhile: "
+        "it is read when an object is made, and none was made during it: "
         "llvm::DwarfDebug::DwarfDebug(llvm::AsmPrinter*)"
     )
 

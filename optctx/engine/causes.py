@@ -60,7 +60,7 @@ def cause(option: PlannedOption, ran: Set[str], idle: str = "") -> str:
     makers = [reader for reader in readers if _CONSTRUCTOR.search(reader)]
     if makers:
         others = "" if len(makers) == len(readers) else ", and nothing else that reads it ran"
-        return f"it is read when an object is made, and none was made meanwhile{others}: {_names(makers)}"
+        return f"it is read when an object is made, and none was made during it{others}: {_names(makers)}"
     return (
         f"what reads it did not run, such as a pass that is not in the pipeline or had nothing to do: {names}"
     )

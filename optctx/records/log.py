@@ -138,8 +138,8 @@ class Log:
     def unread(self) -> list[Unread]:
         """Overrides of the contexts that were entered, which nothing read under any of them.
 
-        Of contexts that change options for the whole process, those changes are left out: nobody sees when
-        LLVM reads them.
+        Of contexts that change options for the whole process, those changes are left out, because
+        their reads are not seen.
         """
         read: set[tuple[str, str]] = set()
         ran: set[str] = set()

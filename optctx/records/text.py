@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from optctx.records.log import Log, Read
 
 __all__ = ["log_as_csv", "log_as_json", "log_summary", "log_text", "read_cells"]
+
+_NAME = re.compile(r"(?:\(anonymous namespace\)|operator\(\)|[^(])+")
 
 
 def log_text(log: Log) -> str:
@@ -31,7 +34,7 @@ def log_text(log: Log) -> str:
 
 def read_cells(read: Read) -> tuple[str, str, str]:
     """(name, values, functions by their names alone, with the note), of an option that was read."""
-    functions = list(dict.fromkeys(name.partition("(")[0] for name in read.functions))
+    functions = list(dict.fromkeys(_without_parameters(name) for name in read.functions))
     more = f" and {len(functions) - 1} more" if len(functions) > 1 else ""
     note = f" ({read.note})" if read.note else ""
     return read.name, " then ".join(map(value_text, read.values)), f"{functions[0]}{more}{note}"
@@ -62,3 +65,9 @@ def log_as_csv(log: Log, *, unread_only: bool = False) -> str:
     for unread in log.unread:
         writer.writerow([unread.name, "false", value_text(unread.value), "", unread.cause])
     return out.getvalue()
+
+
+def _without_parameters(function: str) -> str:
+    """A demangled name up to its parameters; other parentheses may stand in the name itself."""
+    name = _NAME.match(function)
+    return name.group() if name else function
