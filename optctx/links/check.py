@@ -115,8 +115,12 @@ def _mismatches(engine: Engine, sources: Sequence[_Source]) -> Iterator[Mismatch
         names |= source.context._contents.names(engine) | source.refused.keys()
     for name in sorted(names):
         groups: dict[Hashable, list[_Source]] = {}
+        states: dict[int, Hashable] = {}  # stamps that say the same share a context
         for source in sources:
-            groups.setdefault(_state(engine, source, name), []).append(source)
+            context = id(source.context)
+            if context not in states:
+                states[context] = _state(engine, source, name)
+            groups.setdefault(states[context], []).append(source)
         if len(groups) > 1:
             said = (_said(engine, group, name) for group in groups.values())
             yield Mismatch(name, name in engine.options, tuple(said))
