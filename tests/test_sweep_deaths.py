@@ -18,9 +18,9 @@ from optctx import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job
 from optctx.sweep import Axis, Row, parse_axes, sweep
+from optctx.sweep.backlog import Backlog
 from optctx.sweep.plan import Answer, Plan
 from optctx.sweep.process import SweepProcess
-from optctx.sweep.queue import Queue
 
 SMALL = Job(SCALE, triple=X86)
 TIMEOUT = 3.0  # seconds: two hundred times what the others take
@@ -145,7 +145,7 @@ def test_a_worker_that_is_killed_from_outside_costs_no_row(monkeypatch: pytest.M
     killed: list[int] = []
 
     def kill(_: Row) -> None:
-        if len(killed) < 3:  # as the kernel does where memory runs out
+        if not killed:  # as the kernel does where memory runs out; only the worker is there yet
             for child in children_of(started[0]):
                 os.kill(child, signal.SIGKILL)
                 killed.append(child)
@@ -215,7 +215,7 @@ PLAN = Plan(
 )
 
 
-def taken(queue: Queue) -> tuple[list[int], list[int]]:
+def taken(queue: Backlog) -> tuple[list[int], list[int]]:
     """(alone, on threads) of what waits."""
     alone = []
     while (number := queue.next_alone()) is not None:
@@ -224,7 +224,7 @@ def taken(queue: Queue) -> tuple[list[int], list[int]]:
 
 
 def test_combinations_with_a_setting_that_only_died_are_suspects_until_it_survives() -> None:
-    queue = Queue(PLAN)
+    queue = Backlog(PLAN)
     queue.add(range(12))
     assert [queue.next_pending() for _ in range(2)] == [0, 1]
     queue.survived(1)  # a=1, b=4
@@ -236,7 +236,7 @@ def test_combinations_with_a_setting_that_only_died_are_suspects_until_it_surviv
 
 
 def test_a_suspect_that_was_in_flight_is_compiled_alone_in_any_case() -> None:
-    queue = Queue(PLAN)
+    queue = Backlog(PLAN)
     queue.add([4, 5])
     queue.give_back([1, 2])
     queue.accuse(0)

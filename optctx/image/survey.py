@@ -103,6 +103,7 @@ class OptionRecord:
     set_default_index: int = 0
     flag_default_index: int = 0
     heap_size: int | None = None  # of one on the heap, where static storage has others of its class
+    _stored: tuple[list[str], list[int], int] | None = None
 
     @property
     def name(self) -> str:
@@ -112,8 +113,10 @@ class OptionRecord:
         """(names of the choices, the integer that each stores, bytes of the enum); empty without choices."""
         if self.choices is None:
             return [], [], 4
-        size, stored = self.choices.stored(WORD if self.type.registry_parser else 0)
-        return self.choices.names(), stored, size
+        if self._stored is None:  # asked first before anything attaches: checked reads fail during an audit
+            size, stored = self.choices.stored(WORD if self.type.registry_parser else 0)
+            self._stored = self.choices.names(), stored, size
+        return self._stored
 
 
 @dataclass

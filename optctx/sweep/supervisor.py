@@ -29,8 +29,8 @@ from optctx.fresh.job import initialise_targets
 from optctx.fresh.options import set_process_options
 from optctx.fresh.protocol import Decoder, encode, write_all
 from optctx.passes.native_api import native_api
+from optctx.sweep.backlog import Backlog
 from optctx.sweep.plan import Answer, Plan, Ready, Started
-from optctx.sweep.queue import Queue
 from optctx.sweep.worker import NUMBER, check, compile_alone, serve
 
 __all__ = ["main"]
@@ -66,7 +66,7 @@ class Supervisor:
         self._requests = requests
         self._answers = answers
         self._decoder = Decoder()
-        self._queue = Queue(plan)
+        self._queue = Backlog(plan)
         self._selector = selectors.DefaultSelector()
         self._children: dict[int, _Child] = {}  # by the reading end of their pipe
         self._worker: _Child | None = None  # the one that gets requests

@@ -14,6 +14,7 @@ import struct
 import sys
 import threading
 import traceback
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import NoReturn
 
@@ -22,6 +23,7 @@ from optctx.errors import OptctxError
 from optctx.fresh.helper import address_space, printed_to
 from optctx.fresh.job import compile_job, pipeline_error
 from optctx.fresh.protocol import encode, write_all
+from optctx.locks import lock_left_behind
 from optctx.sweep.grid import overrides
 from optctx.sweep.plan import Answer, Plan, Started
 
@@ -53,7 +55,7 @@ def serve(plan: Plan, requests: int, answers: int, printed: int) -> NoReturn:
     """
     try:
         _limit_memory(plan, plan.threads)
-        shared = (plan, requests, answers, printed, threading.Lock())
+        shared = (plan, requests, answers, printed, lock_left_behind())
         pool = [threading.Thread(target=_work, args=shared) for _ in range(plan.threads)]
         for thread in pool:
             thread.start()
@@ -85,7 +87,9 @@ def _limit_memory(plan: Plan, threads: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _work(plan: Plan, requests: int, answers: int, printed: int, writing: threading.Lock) -> None:
+def _work(
+    plan: Plan, requests: int, answers: int, printed: int, writing: AbstractContextManager[object]
+) -> None:
     """One thread."""
     try:
         printed = _own_streams(printed)

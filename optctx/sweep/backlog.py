@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from optctx.sweep.grid import overrides
 from optctx.sweep.plan import Plan
 
-__all__ = ["Queue"]
+__all__ = ["Backlog"]
 
 _Setting = tuple[int, str, str]  # of a job: an option and its value
 
 
-class Queue:
+class Backlog:
     """Numbers of combinations that are still to be compiled.
 
     A combination is a suspect if it was being compiled when its process died. So is one with a setting that
