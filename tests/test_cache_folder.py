@@ -31,7 +31,8 @@ def ready() -> None:
 
 
 @pytest.fixture(params=[0, 0o22, 0o277, 0o777], ids=oct)
-def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+def umask(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
+    """pytest makes its folders before: it makes the outermost with the first that a test asks for."""
     before = os.umask(request.param)
     yield
     os.umask(before)
