@@ -102,7 +102,8 @@ def test_a_job_that_takes_too_long_is_stopped() -> None:
 def test_a_job_that_takes_too_much_memory_ends(fresh: FreshProcess) -> None:
     large = replace(JOB, options=("-unroll-peel-count=256",))
     with FreshProcess(memory=1 << 20) as poor:
-        assert poor.compile(large).died == "signal"
+        # An allocation of LLVM's aborts; operator new throws, and the job ends by itself.
+        assert poor.compile(large).died in ("signal", "exit")
         assert poor.compile(JOB) == fresh.compile(JOB)
     assert fresh.compile(large).error is None
 

@@ -125,7 +125,7 @@ def _child(request: Request, writing: int, stderr: int) -> NoReturn:
         os.dup2(stderr, 2)
         set_process_options(request.job.options)
         write_all(writing, encode(compile_job(request.job)))
-    except MemoryError:  # of Python's; LLVM's ends the process
+    except MemoryError:  # of Python's, or operator new's
         write_all(writing, encode(Result(error="out of memory", died="exit")))
     except BaseException as error:  # anything at all must become an answer: the parent waits for one
         write_all(writing, encode(Result(error=f"{type(error).__name__}: {error}")))
