@@ -13,6 +13,7 @@ from rich.text import Text
 
 from optctx.cli.console import output, printable
 from optctx.cli.files import read_file
+from optctx.cli.inputs import BITCODE
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.links import LinkReport, check_link
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from optctx.cli.parser import Parser
 
 __all__ = ["add", "run"]
-
-_BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
 
 
 def add(commands: _SubParsersAction[Parser]) -> None:
@@ -71,7 +70,7 @@ def _read(path: str) -> ModuleRef:
     """The module in a file, named after the file."""
     data = read_file(path, "LLVM bitcode or IR")
     try:
-        if data.startswith(_BITCODE):
+        if data.startswith(BITCODE):
             module = binding.parse_bitcode(data)
         else:
             module = binding.parse_assembly(data.decode())

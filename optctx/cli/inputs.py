@@ -15,9 +15,9 @@ from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job
 from optctx.fresh.helper import last_words
 
-__all__ = ["Clang", "read_input"]
+__all__ = ["BITCODE", "Clang", "read_input"]
 
-_BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
+BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # bare, and in a wrapper
 _SOURCES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C")
 _LONGEST = 300  # characters of a message of clang
 
@@ -38,7 +38,7 @@ def read_input(path: str, target: Job, clang: Clang) -> str | bytes:
     """
     source = _is_source(path)
     data = _compile(path, target, clang) if source else _read(path)
-    if data.startswith(_BITCODE):
+    if data.startswith(BITCODE):
         _check_bitcode(path, data, clang if source else None)
         return data
     try:
