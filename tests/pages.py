@@ -44,19 +44,20 @@ def programs(page: Path) -> list[Program]:
     return found
 
 
-def outputs(page: Path, folder: Path, *, one_process: bool = True) -> list[str]:
-    """What the programs of a page print, run in `folder`; without `one_process`, each in its own."""
+def outputs(page: Path, folder: Path) -> list[str]:
+    """What the programs of a page print, run in `folder`."""
     given = programs(page)
     scripts = [program.text for program in given if program.language == "python"]
-    if one_process:
-        printed = iter(
-            _python("".join(f"{text}\nprint({_MARK!r}, end='')\n" for text in scripts), folder).split(_MARK)
-        )
-    else:
-        printed = iter([_python(text, folder) for text in scripts])
+    together = _python("".join(f"{text}\nprint({_MARK!r}, end='')\n" for text in scripts), folder)
+    printed = iter(together.split(_MARK))
     return [
         next(printed) if program.language == "python" else _shell(program.text, folder) for program in given
     ]
+
+
+def output_alone(program: Program, folder: Path) -> str:
+    """What one program prints, run in `folder` in a process of its own."""
+    return (_python if program.language == "python" else _shell)(program.text, folder)
 
 
 def _python(script: str, folder: Path) -> str:

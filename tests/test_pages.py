@@ -7,30 +7,40 @@ import sys
 from pathlib import Path
 
 import pytest
-from pages import ROOT, outputs, programs
+from pages import ROOT, Program, output_alone, outputs, programs
 
 README = ROOT / "README.md"
 PAGES = sorted((ROOT / "docs").glob("guide/*.md"))
-NEED_NUMBA = {README, ROOT / "docs/guide/numba.md"}
-KNOW_READS = {ROOT / f"docs/guide/{name}.md" for name in ("binding", "cache", "tuning", "unread")}
+# Of reads, bindings, or threads that wait inside a scope for others.
+REDIRECTED = {ROOT / f"docs/guide/{name}.md" for name in ("binding", "cache", "threads", "tuning", "unread")}
 
 
-def marks(page: Path) -> list[pytest.MarkDecorator]:
-    found = [pytest.mark.redirected] if page in KNOW_READS or page in NEED_NUMBA else []
-    if page in NEED_NUMBA and sys.version_info >= (3, 14):
+def marks(text: str, redirected: bool) -> list[pytest.MarkDecorator]:
+    numba = "import numba" in text
+    found = [pytest.mark.redirected] if redirected or numba else []
+    if numba and sys.version_info >= (3, 14):
         found.append(pytest.mark.skip(reason="Numba is installed before Python 3.14"))
     return found
 
 
-@pytest.mark.parametrize(
-    "page", [pytest.param(page, id=page.stem, marks=marks(page)) for page in [README, *PAGES]]
-)
-def test_every_program_prints_what_stands_beside_it(page: Path, tmp_path: Path) -> None:
+def guide(page: Path) -> object:
+    return pytest.param(page, id=page.stem, marks=marks(page.read_text(), page in REDIRECTED))
+
+
+def alone(number: int, program: Program) -> object:
+    return pytest.param(program, id=str(number), marks=marks(program.text, False))
+
+
+@pytest.mark.parametrize("page", [guide(page) for page in PAGES])
+def test_every_program_of_the_guide_prints_what_stands_beside_it(page: Path, tmp_path: Path) -> None:
     given = programs(page)
     assert given
-    # The README's programs stand alone; those of the guide go on from each other.
-    printed = outputs(page, tmp_path, one_process=page != README)
-    assert printed == [program.output or "" for program in given]
+    assert outputs(page, tmp_path) == [program.output or "" for program in given]
+
+
+@pytest.mark.parametrize("program", [alone(*each) for each in enumerate(programs(README))])
+def test_every_program_of_the_readme_prints_what_stands_beside_it(program: Program, tmp_path: Path) -> None:
+    assert output_alone(program, tmp_path) == program.output
 
 
 def test_the_values_of_the_first_program_matter() -> None:
