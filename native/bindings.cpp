@@ -1,12 +1,13 @@
 // Python bindings: names and conversions, no logic.
 #include "bindings.hpp"
+#include "arch/branches.hpp"
+#include "arch/references.hpp"
 #include "blocks/block.hpp"
 #include "gil.hpp"
-#include "image/branches.hpp"
 #include "image/elf.hpp"
 #include "image/memory.hpp"
 #include "image/option_layout.hpp"
-#include "image/references.hpp"
+#include "image/pointers.hpp"
 #include "image/registry_walk.hpp"
 #include "native_calls.hpp"
 #include "patch/patch.hpp"
@@ -80,12 +81,12 @@ void bind_image(nb::module_& m) {
         },
         "(path, base) of every shared library in this process.");
     nb::class_<image::Span>(m, "Span").def(nb::init<std::uintptr_t, std::size_t>(), "begin"_a, "size"_a);
-    nb::class_<image::FunctionReferences>(m, "FunctionReferences", "Candidate references of one function.")
-        .def_ro("function", &image::FunctionReferences::function)
-        .def_ro("modrm_at", &image::FunctionReferences::modrm_at);
-    m.def("find_references", &image::find_references, "image"_a, "spans"_a, nb::call_guard<WithoutGil>(),
+    nb::class_<arch::FunctionReferences>(m, "FunctionReferences", "Candidate references of one function.")
+        .def_ro("function", &arch::FunctionReferences::function)
+        .def_ro("places", &arch::FunctionReferences::places);
+    m.def("find_references", &arch::find_references, "image"_a, "spans"_a, nb::call_guard<WithoutGil>(),
           "Candidate references into the spans, by function; the image must outlive the answer.");
-    m.def("find_branches", &image::find_branches, "image"_a, "targets"_a, nb::call_guard<WithoutGil>(),
+    m.def("find_branches", &arch::find_branches, "image"_a, "targets"_a, nb::call_guard<WithoutGil>(),
           "(address, target) of candidates for direct calls and jumps to the targets.");
     m.def("find_data_pointers", &image::find_data_pointers, "image"_a, "spans"_a);
     nb::class_<image::RawOption>(m, "RawOption", "The common part of a cl::Option object, read in place.")

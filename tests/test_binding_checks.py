@@ -183,7 +183,7 @@ def test_no_way_into_an_intercepted_function_is_left_open() -> None:
     from optctx.image.entries import find_entrances, find_ways
     from optctx.image.loaded import llvmlite_image
     from optctx.image.machines import find_machine_functions
-    from optctx.image.sites import find_accesses
+    from optctx.arch.x86_64.sites import find_accesses
 
     image = llvmlite_image()
     ways = find_ways(image)

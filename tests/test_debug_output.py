@@ -370,7 +370,7 @@ def test_types_that_others_gave_are_there_again_after_a_context_that_gave_more()
 def test_all_code_that_looks_at_the_flag_asks_for_the_type_as_well() -> None:
     """What the separation rests on: of the functions that refer to LLVM's flag only these do not ask."""
     from optctx._native import find_branches
-    from optctx.image.sites import find_sites
+    from optctx.arch.x86_64.sites import find_sites
 
     image = attach().image
     address = attach().options["debug"].record.variable

@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from support import run_python
 
-from optctx.image import decoding
-from optctx.image.decoding import CannotDecodeError, Decoder, Reference
-from optctx.image.decoding_capstone import CapstoneDecoder
-from optctx.image.sites import SiteRefusal, Tactic, judge, references_at
+from optctx.arch import CannotDecodeError
+from optctx.arch.site import SiteRefusal
+from optctx.arch.x86_64 import decoding
+from optctx.arch.x86_64.decoding import Decoder, Reference
+from optctx.arch.x86_64.decoding_capstone import CapstoneDecoder
+from optctx.arch.x86_64.sites import Tactic, judge, references_at
 
 BEGIN = 0x7F00_0000_0000  # where the code is
 DISTANCE = 0x1000  # from the end of an instruction to what it refers to
@@ -28,7 +30,7 @@ def decoder(request: pytest.FixtureRequest) -> Decoder:
 def make(name: str) -> Decoder:
     if name == "capstone":
         return CapstoneDecoder()
-    from optctx.image.decoding_iced import IcedDecoder
+    from optctx.arch.x86_64.decoding_iced import IcedDecoder
 
     return IcedDecoder()
 
@@ -38,9 +40,10 @@ def test_in_the_whole_library_both_find_the_same() -> None:
     run_python("""
         from optctx.engine.plan import plan_redirected
         from optctx.engine.redirecting import _trampolines
-        from optctx.image import decoding, entries, sites, trampolines
-        from optctx.image.decoding_capstone import CapstoneDecoder
-        from optctx.image.decoding_iced import IcedDecoder
+        from optctx.arch.x86_64 import branches, decoding, sites, trampolines
+        from optctx.image import entries
+        from optctx.arch.x86_64.decoding_capstone import CapstoneDecoder
+        from optctx.arch.x86_64.decoding_iced import IcedDecoder
         from optctx.image.loaded import llvmlite_image
         from optctx.image.machines import find_machine_functions
         from optctx.image.reporting import find_reporting
@@ -54,7 +57,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
         targets = entries.find_ways(image).callers() | dict.fromkeys(find_machine_functions(image)[0], "")
 
         def everything(decoder):
-            for module in (entries, sites, trampolines):
+            for module in (branches, sites, trampolines):
                 module.decoder = lambda: decoder
             plan = plan_redirected(image, surveyed, reporting)
             return {
@@ -274,7 +277,7 @@ def test_an_instruction_on_another_base_is_the_same(decoder: Decoder) -> None:
 def test_a_capstone_whose_structures_may_be_others_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("capstone.cs_version", lambda: (6, 0, 0x600))
     monkeypatch.setitem(sys.modules, "iced_x86", None)
-    monkeypatch.delitem(sys.modules, "optctx.image.decoding_iced", raising=False)
+    monkeypatch.delitem(sys.modules, "optctx.arch.x86_64.decoding_iced", raising=False)
     with pytest.raises(CannotDecodeError, match=r"iced_x86.*found capstone 6\.0, expected 5.*install one"):
         decoding.decoder.__wrapped__()
 

@@ -125,8 +125,8 @@ def test_a_change_that_fails_half_way_is_a_reason_to_take_turns(step: int) -> No
 
 NOT_KNOWN = """
     sys.modules["iced_x86"] = None
-    from optctx.image.decoding import CannotDecodeError
-    from optctx.image.decoding_capstone import CapstoneDecoder
+    from optctx.arch import CannotDecodeError
+    from optctx.arch.x86_64.decoding_capstone import CapstoneDecoder
 
     def not_known(*arguments):
         raise CannotDecodeError("not known: 90")

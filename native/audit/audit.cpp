@@ -1,7 +1,8 @@
 #include "audit/audit.hpp"
 
-#include "audit/loads.hpp"
-#include "audit/stepping.hpp"
+#include "arch/faults.hpp"
+#include "arch/loads.hpp"
+#include "arch/stepping.hpp"
 #include "audit/watched.hpp"
 #include "os/fork_locks.hpp"
 #include "os/os.hpp"
@@ -51,12 +52,8 @@ void wait_for_handlers() {
     while (busy.load() != 0) std::this_thread::yield();
 }
 
-// Page-fault error code (Intel SDM vol. 3A, 4.7).
-constexpr greg_t by_write = 2;
-constexpr greg_t by_fetch = 16;
-
-bool allowed(const Page& page, greg_t error) {
-    return (error & by_fetch) == 0 && ((error & by_write) == 0 || page.usual == os::Access::read_write);
+bool allowed(const Page& page, arch::Attempt attempt) {
+    return attempt == arch::Attempt::read || (attempt == arch::Attempt::write && page.usual == os::Access::read_write);
 }
 
 void note(Session& audit, std::uintptr_t instruction, std::uintptr_t address, bool write) {
@@ -79,15 +76,16 @@ bool on_fault(const siginfo_t& info, ucontext_t& context) noexcept {
     if (audit == nullptr || info.si_code != SEGV_ACCERR) return false;
     const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
     const Page* page = audit->watched.page_at(address);
-    const greg_t error = context.uc_mcontext.gregs[REG_ERR];
-    if (page == nullptr || !allowed(*page, error)) return false;
-    const auto instruction = static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
-    if (!active.load()) return stepping::retry(instruction);  // the fault happened while the audit was on
-    note(*audit, instruction, address, (error & by_write) != 0);
-    if ((error & by_write) == 0 && do_load(context, address, *audit->memory)) return true;
+    const arch::Attempt attempt = arch::attempt_of(context);
+    if (page == nullptr || !allowed(*page, attempt)) return false;
+    const std::uintptr_t instruction = arch::instruction_of(context);
+    const bool writes = attempt == arch::Attempt::write;
+    if (!active.load()) return arch::stepping::retry(instruction);  // the fault happened while the audit was on
+    note(*audit, instruction, address, writes);
+    if (!writes && arch::do_load(context, address, *audit->memory)) return true;
     audit->steps.fetch_add(1);
     if (audit->watched.open(*page)) {
-        if (!stepping::begin(context, page->begin)) audit->failed = true;
+        if (!arch::stepping::begin(context, page->begin)) audit->failed = true;
         return true;
     }
     // The system refuses to open one page: give up the audit, not the process.
@@ -98,9 +96,9 @@ bool on_fault(const siginfo_t& info, ucontext_t& context) noexcept {
 
 bool on_trap(const siginfo_t& info, ucontext_t& context) noexcept {
     const Busy here;
-    if (!stepping::ended_by(info, context)) return false;
+    if (!arch::stepping::ended_by(info, context)) return false;
     Session* audit = session.load();
-    stepping::end(context, [audit](std::uintptr_t address) {
+    arch::stepping::end(context, [audit](std::uintptr_t address) {
         const Page* page = audit->watched.page_at(address);
         if (page != nullptr && active.load() && !audit->watched.close(*page)) audit->failed = true;
     });

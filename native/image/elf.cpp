@@ -14,6 +14,13 @@ constexpr std::uint64_t shortest_text = 16;                // bytes; the scans s
 constexpr std::uint32_t longest_build_id = 256;            // bytes; linkers write 20
 constexpr std::uint64_t largest = std::uint64_t{1} << 33;  // bytes of a library; the largest known has 2^28
 
+#if defined(__x86_64__)
+constexpr std::uint16_t own_machine = EM_X86_64;
+constexpr const char* own_machine_name = "x86-64";
+#else
+#error "no folder native/arch for this processor"
+#endif
+
 int collect(dl_phdr_info* info, std::size_t, void* out) {
     if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/')
         static_cast<std::vector<LoadedLibrary>*>(out)->push_back({info->dlpi_name, info->dlpi_addr});
@@ -46,8 +53,8 @@ Image::Image(std::string path, std::uintptr_t base) : path_(std::move(path)), ba
 void Image::read_sections() {
     const auto* header = at<Elf64_Ehdr>(0);
     if (std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
-        header->e_machine != EM_X86_64)
-        throw Misfit(path_ + ": not an x86-64 ELF library");
+        header->e_machine != own_machine)
+        throw Misfit(path_ + ": not an ELF library for " + own_machine_name);
     read_segments(*header);
     const auto* sections = at<Elf64_Shdr>(header->e_shoff, header->e_shnum);
     if (header->e_shstrndx >= header->e_shnum) throw Misfit(path_ + ": its sections have no names");

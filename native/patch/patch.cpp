@@ -1,5 +1,6 @@
 #include "patch/patch.hpp"
 
+#include "arch/jumps.hpp"
 #include "os/replacement.hpp"
 #include "patch/changing.hpp"
 
@@ -11,28 +12,10 @@
 namespace optctx::patch {
 namespace {
 
-constexpr std::size_t jump_size = 5;  // jmp rel32
-constexpr std::uint8_t jump_opcode = 0xE9;
-constexpr std::uint8_t breakpoint = 0xCC;  // int3, never reached
-
 std::string at_address(std::uintptr_t address) {
     char text[32];
     std::snprintf(text, sizeof text, "%#lx", static_cast<unsigned long>(address));
     return text;
-}
-
-std::int32_t distance(std::uintptr_t from, std::uintptr_t to) {
-    const auto wide = static_cast<std::intptr_t>(to - from);
-    const auto narrow = static_cast<std::int32_t>(wide);
-    if (narrow != wide) throw std::runtime_error("no jump reaches from " + at_address(from) + " to " + at_address(to));
-    return narrow;
-}
-
-void append_jump(std::vector<std::uint8_t>& code, std::uintptr_t next_instruction, std::uintptr_t to) {
-    const std::int32_t rel = distance(next_instruction, to);
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&rel);
-    code.push_back(jump_opcode);
-    code.insert(code.end(), bytes, bytes + sizeof rel);
 }
 
 }  // namespace
@@ -48,11 +31,11 @@ Transaction::Transaction(std::vector<Site> sites, std::uintptr_t text_begin, std
     std::size_t size = 0;
     sites_.reserve(sites.size());
     for (const Site& site : sites) {
-        if (site.before.size() < jump_size)
+        if (site.before.size() < arch::jump_size)
             throw std::runtime_error("the instruction at " + at_address(site.address) + " is too short for a jump");
         if (site.address < text_begin || site.address + site.before.size() > text_end)
             throw std::runtime_error("the site at " + at_address(site.address) + " is outside the code");
-        size += site.code.size() + jump_size;
+        size += site.code.size() + arch::jump_size;
         sites_.push_back({site.address, 0, Bytes(site.before), {}});
     }
     check_overlap();
@@ -76,13 +59,13 @@ void Transaction::write_trampolines(const std::vector<Site>& sites) {
         Placed& placed = sites_[i];
         placed.trampoline = at;
         std::vector<std::uint8_t> code = sites[i].code;
-        append_jump(code, at + code.size() + jump_size, placed.address + placed.before.size());
+        arch::append_jump(code, at + code.size() + arch::jump_size, placed.address + placed.before.size());
         std::memcpy(out, code.data(), code.size());
         out += code.size();
         at += code.size();
         std::vector<std::uint8_t> jump;
-        append_jump(jump, placed.address + jump_size, placed.trampoline);
-        jump.resize(placed.before.size(), breakpoint);
+        arch::append_jump(jump, placed.address + arch::jump_size, placed.trampoline);
+        jump.resize(placed.before.size(), arch::filler);
         placed.after = Bytes(jump);
     }
     os::protect(trampolines_.address(), trampolines_.address() + used_, os::Access::read_execute);

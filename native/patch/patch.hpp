@@ -1,6 +1,7 @@
 // Patches instructions of a running library: prepare, commit, undo. Patches all sites or none.
 #pragma once
 
+#include "arch/jumps.hpp"
 #include "os/os.hpp"
 
 #include <array>
@@ -12,7 +13,7 @@
 namespace optctx::patch {
 
 struct Site {
-    std::uintptr_t address;            // of one whole instruction, at least 5 bytes long
+    std::uintptr_t address;            // of one whole instruction, at least arch::jump_size bytes long
     std::vector<std::uint8_t> before;  // its bytes
     std::vector<std::uint8_t> code;    // what runs instead, without the jump back
 };
@@ -47,12 +48,12 @@ private:
     class Bytes {
     public:
         Bytes() = default;
-        explicit Bytes(std::span<const std::uint8_t> bytes);  // throws std::runtime_error for more than 15
+        explicit Bytes(std::span<const std::uint8_t> bytes);  // throws std::runtime_error for too many
         const std::uint8_t* begin() const noexcept { return bytes_.data(); }
         std::size_t size() const noexcept { return size_; }
 
     private:
-        std::array<std::uint8_t, 15> bytes_{};
+        std::array<std::uint8_t, arch::longest_instruction> bytes_{};
         std::uint8_t size_ = 0;
     };
     struct Placed {

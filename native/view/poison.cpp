@@ -1,5 +1,6 @@
 #include "view/poison.hpp"
 
+#include "arch/faults.hpp"
 #include "os/fork_locks.hpp"
 
 #include <algorithm>
@@ -21,9 +22,6 @@ struct Prepared {
 auto& mutex = *new os::ForkSafeMutex(os::Rank::readers);
 std::array<std::atomic<const Prepared*>, max_images> prepared{};
 
-constexpr std::array<int, 16> registers{REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                                        REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-
 bool before(const ReadingInstruction& a, const ReadingInstruction& b) { return a.address < b.address; }
 
 const ReadingInstruction* find(const Prepared& of, std::uintptr_t address) noexcept {
@@ -35,15 +33,13 @@ const ReadingInstruction* find(const Prepared& of, std::uintptr_t address) noexc
 bool handle(unsigned image, const Prepared& of, std::uintptr_t address, ucontext_t& context) noexcept {
     const Layout& layout = *of.layout;
     if (!layout.is_nowhere(address)) return false;
-    auto& values = context.uc_mcontext.gregs;
-    const ReadingInstruction* instruction = find(of, static_cast<std::uintptr_t>(values[REG_RIP]));
+    const ReadingInstruction* instruction = find(of, arch::instruction_of(context));
     if (instruction == nullptr) return false;
-    greg_t& base = values[registers[instruction->base]];
-    if (reinterpret_cast<void*>(base) != layout.nowhere()) return false;
+    if (reinterpret_cast<void*>(arch::general_register(context, instruction->base)) != layout.nowhere()) return false;
     const View view = view_read(image);
     void* target = layout.target(view, instruction->reader);
     layout.word_of(view, instruction->reader) = target;
-    base = reinterpret_cast<greg_t>(target);
+    arch::set_general_register(context, instruction->base, reinterpret_cast<std::uintptr_t>(target));
     if (Reads* reads = layout.reads(view)) reads->mark(instruction->reader);
     if (Substitute* recording = substitute()) recording->mark(instruction->reader);
     return true;
@@ -78,7 +74,7 @@ void prepare_poison(unsigned image, std::shared_ptr<const Layout> layout,
     const std::lock_guard lock(mutex);
     if (prepared.at(image).load() != nullptr) return;
     for (const ReadingInstruction& each : instructions)
-        if (each.reader >= layout->readers().size() || each.base >= registers.size())
+        if (each.reader >= layout->readers().size() || each.base >= arch::general_registers)
             throw std::runtime_error("an instruction of no reader");
     std::sort(instructions.begin(), instructions.end(), before);
     prepared[image].store(new Prepared{std::move(layout), std::move(instructions)}, std::memory_order_release);

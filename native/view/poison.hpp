@@ -16,7 +16,7 @@ namespace optctx::view {
 // An instruction that dereferences a reader's word.
 struct ReadingInstruction {
     std::uintptr_t address;
-    std::uint8_t base;  // register loaded from the word, 0 (rax) to 15 (r15)
+    std::uint8_t base;  // number of the register loaded from the word
     std::uint32_t reader;
 };
 

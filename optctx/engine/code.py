@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from optctx._native import Image
+from optctx.arch import processor
+from optctx.arch.site import Site, SiteRefusal
 from optctx.errors import UnsupportedImageError
 from optctx.image.pointers import PointerTable, find_pointers
 from optctx.image.printing import Printing
 from optctx.image.reporting import ReportingObject
-from optctx.image.sites import Site, SiteRefusal, find_sites
 from optctx.image.state import State
 from optctx.image.survey import OptionRecord
 
@@ -53,7 +54,7 @@ def read_code(
     others += [(table.address, table.size) for table in tables]
     if printing is not None:
         others.append((printing.types, printing.types_size))
-    sites, refusals = find_sites(image, sorted([*spans, *others]))
+    sites, refusals = processor().find_sites(image, sorted([*spans, *others]))
     _check_reporting(image, reporting, refusals)
     if printing is not None:  # other functions that refer to the list change it, process-wide
         sites = [site for site in sites if site.region != printing.types or _decides(site, printing)]

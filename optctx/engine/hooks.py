@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from optctx._native import Image, PointerTransaction, Subject, interceptors, pack_entry, place_code
+from optctx.arch import processor
 from optctx.engine.machines import Machines
 from optctx.errors import UnsupportedImageError
 from optctx.image.entries import Entrance, Ways, find_entrances, find_ways
-from optctx.image.thunks import branch_to, thunk
 
 __all__ = ["Hooks", "prepare_hooks"]
 
@@ -61,7 +61,9 @@ def prepare_hooks(image: Image, machines: Machines) -> Hooks:
     for entrance in entrances:
         to = base + offsets[entrance.target]
         if entrance.code:
-            redirected.append((entrance.address, entrance.code, branch_to(to, is_jump=entrance.is_jump)))
+            redirected.append(
+                (entrance.address, entrance.code, processor().branch_to(to, is_jump=entrance.is_jump))
+            )
         else:
             pointers.append((entrance.address, entrance.target, to))
     calls = [address for address in found.values() if address]
@@ -72,7 +74,7 @@ def _thunks(ways: Ways) -> Iterable[tuple[int, bytes]]:
     before, after, skip_answer = interceptors()
     for address, function in ways.intercepted.items():
         entry = pack_entry(function.subject, function.argument, function.skip)
-        yield address, thunk(address, entry, before, after, skip_answer)
+        yield address, processor().thunk(address, entry, before, after, skip_answer)
 
 
 def _begins_llvm_contexts(ways: Ways, entrances: list[Entrance]) -> bool:

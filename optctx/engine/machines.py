@@ -16,9 +16,9 @@ from optctx._native import (
     pack_entry,
     pack_machine_use,
 )
+from optctx.arch import processor
 from optctx.engine.refusals import PlannedOption
 from optctx.image.machines import MachineFunction, find_machine_functions, machine_calls
-from optctx.image.thunks import passing_thunk, thunk
 
 __all__ = ["Machines", "belongs_to_machine"]
 
@@ -61,7 +61,7 @@ class Machines:
         for address, function in self.intercepted.items():
             if function.use == MachineUse.layout:
                 entry = pack_entry(Subject.machine, function.argument, Skip.never)
-                yield address, thunk(address, entry, *interceptors())
+                yield address, processor().thunk(address, entry, *interceptors())
                 continue
             entry = pack_machine_use(function.use, function.argument)
-            yield address, passing_thunk(address, entry, passing)
+            yield address, processor().passing_thunk(address, entry, passing)

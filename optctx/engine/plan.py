@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from optctx._native import NO_SLOT, Image, Kind, Ownership, Region, Role
+from optctx.arch.site import Site
 from optctx.engine.code import Code, read_code
 from optctx.engine.readers import Readers
 from optctx.engine.refusals import PlannedOption, refuse
 from optctx.image.printing import Printing, find_printing
 from optctx.image.reporting import ReportingObject
-from optctx.image.sites import Site
 from optctx.image.state import State, find_state
 from optctx.image.survey import OptionRecord, Survey
 from optctx.lazy import lazy

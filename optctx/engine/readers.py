@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from optctx import _native
-from optctx.image.sites import Site
+from optctx.arch.site import Site
 
 __all__ = ["Reader", "Readers"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import platform
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -19,19 +18,16 @@ from optctx._native import (
     restore,
     thread_offset,
 )
+from optctx.arch import CannotDecodeError, processor
 from optctx.engine.hooks import prepare_hooks
 from optctx.engine.machines import Machines
 from optctx.engine.plan import Plan, plan_redirected
 from optctx.engine.way import IMAGE_INDEX, CannotRedirectError, Clock, Users, Way, add_occurrence_of
 from optctx.errors import UnsupportedImageError
-from optctx.image.decoding import CannotDecodeError, decoder
 from optctx.image.reporting import find_reporting
 from optctx.image.survey import Survey
-from optctx.image.trampolines import access_at, trampoline
 
 __all__ = ["Redirecting"]
-
-_PROCESSOR = "x86_64"  # the one whose instructions are known here
 
 
 class Redirecting(Way):
@@ -47,9 +43,9 @@ class Redirecting(Way):
 
         Raises CannotRedirectError, and UnsupportedImageError if the library does not check out.
         """
-        _check_machine()
         try:
-            self.decoder = decoder()
+            self.processor = processor()
+            self.decoder = self.processor.decoder_name()
             self._prepare(image, survey, clock)
         except CannotDecodeError as error:
             raise CannotRedirectError(f"instructions cannot be decoded: {error}") from error
@@ -100,7 +96,11 @@ class Redirecting(Way):
     def reading_instructions(self) -> list[tuple[int, int, int]]:
         """(address, number of the base register, index of the reader) of each behind a reader's word."""
         return [
-            (self.transaction.trampoline_of(site.address) + access_at(site), site.scratch, reader)
+            (
+                self.transaction.trampoline_of(site.address) + self.processor.access_at(site),
+                site.scratch,
+                reader,
+            )
             for site in self.plan.code.sites
             if site.reads and (reader := self.plan.readers.of(site)) is not None
         ]
@@ -111,10 +111,10 @@ class Redirecting(Way):
     def report(self) -> dict[str, Any]:
         code = self.plan.code
         return {
-            "decoder": self.decoder.name,
+            "decoder": self.decoder,
             "sites": {
                 "redirected": len(code.sites),
-                "by_tactic": dict(Counter(site.tactic.value for site in code.sites)),
+                "by_tactic": dict(Counter(site.tactic for site in code.sites)),
                 "stores": sum(site.writes for site in code.sites),
                 "addresses_taken": sum(site.takes_address for site in code.sites),
                 "code_pages": self.transaction.pages,
@@ -139,14 +139,9 @@ def _scope_printing(space: Space, plan: Plan, value_offset: int) -> None:
         )
 
 
-def _check_machine() -> None:
-    machine = platform.machine()
-    if machine != _PROCESSOR:
-        raise CannotRedirectError(f"the instructions of this processor, {machine}, are not known here")
-
-
 def _trampolines(plan: Plan) -> Iterator[tuple[int, bytes, bytes]]:
     """(address, bytes, what is to run instead) for every site."""
     offset = thread_offset(IMAGE_INDEX)
+    code_for = processor().trampoline
     for site in plan.code.sites:
-        yield site.address, site.code, trampoline(site, *plan.word(site), offset)
+        yield site.address, site.code, code_for(site, *plan.word(site), offset)

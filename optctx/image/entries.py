@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from optctx._native import Image, Skip, Span, Subject, find_branches, find_data_pointers
-from optctx.image.decoding import LONGEST, decoder
+from optctx._native import Image, Skip, Span, Subject, find_data_pointers
+from optctx.arch import processor
 
 __all__ = ["Entrance", "Intercepted", "Ways", "find_entrances", "find_ways"]
 
@@ -78,11 +78,7 @@ class Entrance:
     address: int
     target: int
     code: bytes = b""  # empty: a pointer
-
-    @property
-    def is_jump(self) -> bool:
-        """A tail call: nothing returns here."""
-        return self.code[:1] == b"\xe9"
+    is_jump: bool = False  # a tail call: nothing returns here
 
 
 @dataclass(frozen=True)
@@ -116,7 +112,8 @@ def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
     """
     spans = [Span(address, 1) for address in sorted(targets)]
     pointers = [Entrance(at, target) for at, target in find_data_pointers(image, spans)]
-    return [*_branches(image, targets), *pointers]
+    branches = (Entrance(*branch) for branch in processor().find_branches(image, targets))
+    return [*branches, *pointers]
 
 
 def _places(image: Image, function: Intercepted) -> list[int]:
@@ -124,23 +121,3 @@ def _places(image: Image, function: Intercepted) -> list[int]:
         address = image.symbol(function.name)
         return [] if address is None else [address]
     return [symbol.address for symbol in image.functions_named(function.name, function.infix)]
-
-
-def _branches(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
-    """The candidates that are instructions: each function is decoded from its start up to them."""
-    found = []
-    for address, target in find_branches(image, list(targets)):
-        function = image.function_at(address)
-        if function is None:
-            continue  # between functions: padding or a table
-        if not function.name.startswith(targets[target]):
-            continue
-        begin, last = function.address, address + _BRANCH - 1
-        size = min(max(function.size, last + 1 - begin), last + LONGEST - begin)
-        code = image.initial_bytes(begin, size)
-        if decoder().start_over(code, begin, last) == address:
-            found.append(Entrance(address, target, code[address - begin : last + 1 - begin]))
-    return found
-
-
-_BRANCH = 5  # bytes of call rel32 and jmp rel32

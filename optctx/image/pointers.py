@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from optctx._native import Image, Span, find_data_pointers
-from optctx.image.sites import find_accesses
+from optctx.arch import processor
 
 __all__ = ["PointerTable", "find_pointers"]
 
@@ -46,7 +46,7 @@ def _read(image: Image, pointers: list[int]) -> set[int]:
     for at in sorted(pointers):
         begin = max(at - reach, sum(spans[-1]) if spans else 0)
         spans.append((begin, at + _POINTER - begin))
-    accesses = find_accesses(image, spans)
+    accesses = processor().find_accesses(image, spans)
     return {
         at
         for at in pointers

@@ -8,10 +8,10 @@
 
 #include <cstdint>
 
-namespace optctx::audit {
+namespace optctx::arch {
 
 // If the interrupted instruction is a plain load or compare that faulted reading `address`, emulates it and moves the
 // thread past it. Otherwise changes nothing and returns false. Safe in a signal handler.
 bool do_load(ucontext_t& context, std::uintptr_t address, const os::OwnMemory& memory) noexcept;
 
-}  // namespace optctx::audit
+}  // namespace optctx::arch

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import struct
 
+from optctx.arch.site import Site
+from optctx.arch.x86_64.decoding import decoder
+from optctx.arch.x86_64.sites import Tactic
 from optctx.errors import UnsupportedImageError
-from optctx.image.decoding import decoder
-from optctx.image.sites import Site, Tactic
 
 __all__ = ["access_at", "trampoline"]
 
@@ -37,10 +38,10 @@ def trampoline(site: Site, word: int, loads_address: bool, thread_offset: int) -
     """
     scratch = site.scratch
     code = _prologue(site) + _load_view(scratch, thread_offset) + _load_word(scratch, word)
-    if site.tactic is Tactic.CALL:
+    if site.tactic == Tactic.CALL:
         return code + _branch(site)
     code += _load_address(site) if loads_address else _rewrite(site)
-    if site.tactic is Tactic.SAVED:
+    if site.tactic == Tactic.SAVED:
         code += bytes([0x58 + scratch]) + _BACK_TO_STACK
     return code
 
@@ -51,7 +52,7 @@ def access_at(site: Site) -> int:
 
 
 def _prologue(site: Site) -> bytes:
-    return _SKIP_RED_ZONE + bytes([0x50 + site.scratch]) if site.tactic is Tactic.SAVED else b""
+    return _SKIP_RED_ZONE + bytes([0x50 + site.scratch]) if site.tactic == Tactic.SAVED else b""
 
 
 def _load_view(register: int, thread_offset: int) -> bytes:
@@ -72,7 +73,7 @@ def _branch(site: Site) -> bytes:
 
     A call returns into the trampoline, and from there to the instruction after the original one.
     """
-    modrm = site.code[site.modrm_at] & 0x38 | 0x80 | (site.scratch & 7)
+    modrm = site.code[site.operand_at] & 0x38 | 0x80 | (site.scratch & 7)
     code = struct.pack("<BBBi", 0x40 | _REX_B, site.code[0], modrm, site.offset)
     _check(site, code)
     return code
@@ -96,7 +97,7 @@ def _load_address(site: Site) -> bytes:
 def _rewrite(site: Site) -> bytes:
     """The instruction with [scratch + offset] for its memory operand: same length, same prefixes."""
     code = bytearray(site.code)
-    at = site.modrm_at
+    at = site.operand_at
     code[at] = code[at] & 0x38 | 0x80 | (site.scratch & 7)
     struct.pack_into("<i", code, at + 1, site.offset)
     _set_base_extension(code, at, site.scratch >= 8)

@@ -6,54 +6,25 @@ A native scan proposes places; each function is decoded up to them: only real in
 from __future__ import annotations
 
 import bisect
-import enum
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from optctx._native import FunctionReferences, Image, Span, find_references
-from optctx.image.decoding import LONGEST, Decoder, Reference, decoder
+from optctx.arch.site import Site, SiteRefusal
+from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference, decoder
 
-__all__ = ["Site", "SiteRefusal", "Tactic", "find_accesses", "find_sites", "judge", "references_at"]
+__all__ = ["Tactic", "find_accesses", "find_sites", "judge", "references_at"]
 
 _JUMP_SIZE = 5  # bytes of jmp rel32
 # rsp (4) and r12 (12) as a base need a SIB byte, which would make the instruction longer.
 _NEEDS_SIB = {4, 12}
 
 
-class Tactic(str, enum.Enum):
-    """How the trampoline gets a register for the address of the storage."""
+class Tactic:
+    """How the trampoline gets a register for the address of the storage: the values of `Site.tactic`."""
 
     DESTINATION = "destination"  # the instruction overwrites a whole register that it does not read
     SAVED = "saved"  # a register is kept on the stack
     CALL = "call"  # a call or jump through memory: r11 is free there (System V ABI, 3.2.1)
-
-
-@dataclass(frozen=True, slots=True)  # thousands of them live as long as the process
-class Site:
-    """One instruction that refers to the region that begins at `region`, `offset` bytes into it."""
-
-    address: int
-    code: bytes
-    region: int
-    offset: int
-    function: str
-    tactic: Tactic
-    scratch: int  # number of the register, 0 (rax) to 15 (r15)
-    modrm_at: int  # index of the ModRM byte in `code`
-    writes: bool
-    takes_address: bool
-    reads: bool  # or takes the address, for whatever comes later
-
-
-@dataclass(frozen=True, slots=True)
-class SiteRefusal:
-    """An instruction that refers to a region and cannot be redirected."""
-
-    address: int
-    region: int
-    function: str
-    code: bytes
-    reason: str
 
 
 class _Regions:
@@ -101,7 +72,7 @@ def _references(image: Image, references: FunctionReferences) -> Iterator[Refere
     begin = references.function.address
     if not references.function.name:
         return  # outside every function: padding or a table, not code that a symbol leads to
-    places = references.modrm_at
+    places = references.places
     end = min(begin + references.function.size, places[-1] + LONGEST)
     yield from references_at(places, image.initial_bytes(begin, end - begin), begin, decoder())
 
@@ -129,7 +100,7 @@ def judge(reference: Reference, region: tuple[int, int], function: str) -> Site 
     def refuse(reason: str) -> SiteRefusal:
         return SiteRefusal(reference.address, begin, function, code, reason)
 
-    def site(tactic: Tactic, scratch: int, writes: bool, takes_address: bool, reads: bool) -> Site:
+    def site(tactic: str, scratch: int, writes: bool, takes_address: bool, reads: bool) -> Site:
         return Site(
             reference.address,
             code,

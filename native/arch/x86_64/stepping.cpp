@@ -1,6 +1,6 @@
-#include "audit/stepping.hpp"
+#include "arch/stepping.hpp"
 
-namespace optctx::audit::stepping {
+namespace optctx::arch::stepping {
 namespace {
 
 constexpr greg_t trap_flag = 1 << 8;
@@ -55,4 +55,4 @@ bool retry(std::uintptr_t instruction) noexcept {
     return true;
 }
 
-}  // namespace optctx::audit::stepping
+}  // namespace optctx::arch::stepping

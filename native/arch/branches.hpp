@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-namespace optctx::image {
+namespace optctx::arch {
 
 // (address of the opcode, target), ascending. Reads the code as the library's file has it.
-std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_branches(const Image& image,
+std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_branches(const image::Image& image,
                                                                      const std::vector<std::uintptr_t>& targets);
 
-}  // namespace optctx::image
+}  // namespace optctx::arch

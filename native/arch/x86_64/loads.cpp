@@ -1,10 +1,12 @@
-#include "audit/loads.hpp"
+#include "arch/loads.hpp"
+
+#include "arch/faults.hpp"
 
 #include <cstddef>
 #include <cstring>
 #include <optional>
 
-namespace optctx::audit {
+namespace optctx::arch {
 namespace {
 
 enum class Operation : std::uint8_t {
@@ -76,12 +78,6 @@ std::optional<Load> decode(const std::uint8_t* code) {
     return load;
 }
 
-greg_t& general(ucontext_t& context, unsigned number) {
-    constexpr int places[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                              REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-    return context.uc_mcontext.gregs[places[number]];
-}
-
 constexpr greg_t low_flags = 0xD5;  // SF ZF AF PF CF, the flags that lahf loads
 constexpr greg_t overflow_flag = 1 << 11;
 
@@ -110,13 +106,13 @@ bool do_load(ucontext_t& context, std::uintptr_t address, const os::OwnMemory& m
     if (in_page == 0 || in_page + load->size > os::page_size()) return false;
     std::uint64_t value = 0;
     if (!memory.read(address, &value, load->size)) return false;
-    const auto number = static_cast<std::uint64_t>(general(context, load->number));
+    const auto number = std::uint64_t{general_register(context, load->number)};
     const auto immediate = static_cast<std::uint64_t>(std::int64_t{load->immediate});
     greg_t& flags = context.uc_mcontext.gregs[REG_EFL];
     const auto set_flags = [&](greg_t now) { flags = (flags & ~(low_flags | overflow_flag)) | now; };
     switch (load->operation) {
         case Operation::load:  // a 32-bit load clears the upper half of the register
-            general(context, load->number) = static_cast<greg_t>(value);
+            set_general_register(context, load->number, value);
             break;
         case Operation::compare_register_memory:
             set_flags(compare(load->size, number, value));
@@ -132,4 +128,4 @@ bool do_load(ucontext_t& context, std::uintptr_t address, const os::OwnMemory& m
     return true;
 }
 
-}  // namespace optctx::audit
+}  // namespace optctx::arch

@@ -1,7 +1,7 @@
 """Decoding with capstone: ctypes over the library that comes with it.
 
 It is trusted with what instructions are and how long they are, but for a few that are not taken from it. What
-they read and write it often gets wrong: that is in `optctx.image.effects`.
+they read and write it often gets wrong: that is in `optctx.arch.x86_64.effects`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any
 import capstone
 from capstone import x86_const as x86
 
-from optctx.image.decoding import LONGEST, CannotDecodeError, Decoded, Reference
-from optctx.image.effects import AS_FIRST, AS_OTHER, READ, WRITE, implicit_registers
+from optctx.arch.processor import CannotDecodeError
+from optctx.arch.x86_64.decoding import LONGEST, Decoded, Reference
+from optctx.arch.x86_64.effects import AS_FIRST, AS_OTHER, READ, WRITE, implicit_registers
 
 __all__ = ["CapstoneDecoder"]
 
@@ -65,7 +66,7 @@ _GENERAL, _BASES = _registers()
 
 
 class CapstoneDecoder:
-    """See `optctx.image.decoding.Decoder`. One for a process: what it has allocated stays."""
+    """See `optctx.arch.x86_64.decoding.Decoder`. One for a process: what it has allocated stays."""
 
     name = "capstone"
 

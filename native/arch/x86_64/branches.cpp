@@ -1,10 +1,10 @@
-#include "image/branches.hpp"
+#include "arch/branches.hpp"
 
 #include <algorithm>
 #include <bitset>
 #include <cstring>
 
-namespace optctx::image {
+namespace optctx::arch {
 namespace {
 
 // Most candidates miss every target: a bit for each value of some address bits says so at once.
@@ -27,7 +27,7 @@ private:
 
 }  // namespace
 
-std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_branches(const Image& image,
+std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_branches(const image::Image& image,
                                                                      const std::vector<std::uintptr_t>& targets) {
     const TargetFilter filter(targets);
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> found;
@@ -44,4 +44,4 @@ std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_branches(const Image
     return found;
 }
 
-}  // namespace optctx::image
+}  // namespace optctx::arch

@@ -10,13 +10,11 @@ from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import NamedTuple, Protocol
 
-__all__ = ["LONGEST", "CannotDecodeError", "Decoded", "Decoder", "Reference", "decoder"]
+from optctx.arch.processor import CannotDecodeError
+
+__all__ = ["LONGEST", "Decoded", "Decoder", "Reference", "decoder"]
 
 LONGEST = 15  # bytes of an x86 instruction
-
-
-class CannotDecodeError(Exception):
-    """No decoder is installed, or the one that is does not know an instruction that it has to get past."""
 
 
 class Reference(NamedTuple):
@@ -72,13 +70,13 @@ class Decoder(Protocol):
 def decoder() -> Decoder:
     """The decoder of this process. Raises CannotDecodeError."""
     try:
-        from optctx.image.decoding_iced import IcedDecoder
+        from optctx.arch.x86_64.decoding_iced import IcedDecoder
 
         return IcedDecoder()
     except ImportError as error:
         missing = str(error)
     try:
-        from optctx.image.decoding_capstone import CapstoneDecoder
+        from optctx.arch.x86_64.decoding_capstone import CapstoneDecoder
 
         return CapstoneDecoder()
     except ImportError as error:

@@ -17,7 +17,7 @@ from iced_x86 import (
     RegisterExt,
 )
 
-from optctx.image.decoding import LONGEST, Decoded, Reference
+from optctx.arch.x86_64.decoding import LONGEST, Decoded, Reference
 
 __all__ = ["IcedDecoder"]
 
@@ -32,7 +32,7 @@ _GENERAL = {
 
 
 class IcedDecoder:
-    """See `optctx.image.decoding.Decoder`. Knows every instruction, and goes on after what is none."""
+    """See `optctx.arch.x86_64.decoding.Decoder`. Knows every instruction, and goes on after what is none."""
 
     name = "iced-x86"
 

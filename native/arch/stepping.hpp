@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace optctx::audit::stepping {
+namespace optctx::arch::stepping {
 
 // Lets the interrupted instruction use the page at `page`, which has been opened. A trap follows the instruction. May
 // be called again before that: an instruction can touch several pages. Returns false for more pages than can be closed
@@ -30,4 +30,4 @@ void end(ucontext_t& context, Close close) noexcept {
 // Whether an instruction that faulted on a page that is open by now may run again. True only once in a row.
 bool retry(std::uintptr_t instruction) noexcept;
 
-}  // namespace optctx::audit::stepping
+}  // namespace optctx::arch::stepping

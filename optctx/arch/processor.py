@@ -1,0 +1,73 @@
+"""What the engine needs of a processor: the instructions that refer to storage, and code to run instead.
+
+Each processor has a folder here, all with the same file names; native/arch has the native part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from optctx._native import Image
+from optctx.arch.site import Site, SiteRefusal
+
+__all__ = ["Branch", "CannotDecodeError", "Processor"]
+
+
+class CannotDecodeError(Exception):
+    """Instructions are of an unknown processor, no decoder is installed, or it does not know one of them."""
+
+
+class Branch(NamedTuple):
+    """A direct call of a function, or (`is_jump`) a tail call, as the library's file has it."""
+
+    address: int
+    target: int
+    code: bytes
+    is_jump: bool
+
+
+class Processor(Protocol):
+    """Every function may raise CannotDecodeError. Spans are (address, bytes), sorted and disjoint."""
+
+    @property
+    def name(self) -> str:
+        """As `platform.machine()` has it."""
+
+    def decoder_name(self) -> str:
+        """The package that decodes in this process."""
+
+    def find_sites(
+        self, image: Image, spans: Sequence[tuple[int, int]]
+    ) -> tuple[list[Site], list[SiteRefusal]]:
+        """Every run-time reference into the spans."""
+
+    def find_accesses(self, image: Image, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """(address, bytes) of what run-time instructions refer to at or in the spans, redirectable or not."""
+
+    def find_branches(self, image: Image, targets: Mapping[int, str]) -> Iterable[Branch]:
+        """Every branch to one of the targets: address -> how the names start of the functions whose branches
+        count.
+        """
+
+    def trampoline(self, site: Site, word: int, loads_address: bool, thread_offset: int) -> bytes:
+        """Code for `site`, without the jump back. `thread_offset`: of the view pointer, in bytes from the
+        thread pointer.
+
+        `word`: of the view. It leads to the storage of the site's region, or with `loads_address`, for a site
+        that takes an address, to that address.
+        """
+
+    def access_at(self, site: Site) -> int:
+        """Bytes from the start of a trampoline to the instruction that follows the view's word."""
+
+    def thunk(self, target: int, entry: int, before: int, after: int, skip_answer: int) -> bytes:
+        """Code that calls `before(entry, arguments)`, `target` unless the answer was `skip_answer`, and
+        `after(answer)` unless that was 0. It does not matter where the code is put.
+        """
+
+    def passing_thunk(self, target: int, entry: int, passing: int) -> bytes:
+        """Code that calls `passing(entry, arguments)` and goes on to `target`, with what they are then."""
+
+    def branch_to(self, address: int, *, is_jump: bool) -> bytes:
+        """A call of an absolute address, or a jump there."""

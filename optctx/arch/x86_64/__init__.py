@@ -1,0 +1,27 @@
+"""x86-64: what `optctx.arch.processor.Processor` asks for."""
+
+from optctx.arch.x86_64.branches import find_branches
+from optctx.arch.x86_64.decoding import decoder
+from optctx.arch.x86_64.sites import find_accesses, find_sites
+from optctx.arch.x86_64.thunks import branch_to, passing_thunk, thunk
+from optctx.arch.x86_64.trampolines import access_at, trampoline
+
+__all__ = [
+    "access_at",
+    "branch_to",
+    "decoder_name",
+    "find_accesses",
+    "find_branches",
+    "find_sites",
+    "name",
+    "passing_thunk",
+    "thunk",
+    "trampoline",
+]
+
+name = "x86_64"
+
+
+def decoder_name() -> str:
+    """See `Processor`."""
+    return decoder().name
