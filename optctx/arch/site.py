@@ -18,7 +18,7 @@ class Site:
     function: str
     tactic: str  # how its trampoline gets a register, in a word of the processor's folder
     scratch: int  # number of that register
-    operand_at: int  # index, in `code`, of what names the operand (x86: the ModRM byte)
+    operand_at: int  # index, in `code`, of what names the operand
     writes: bool
     takes_address: bool
     reads: bool  # or takes the address, for whatever comes later
