@@ -23,10 +23,12 @@ public:
     }
     // Cheap and wrong only on the safe side: within reach of the spans, an immediate's size included.
     bool near(std::uintptr_t address) const { return address + 8 - low_ < width_ + 8; }
-    bool contains(std::uintptr_t address) const {
-        auto next = std::upper_bound(spans_.begin(), spans_.end(), address,
+    bool contains(std::uintptr_t address) const { return holds_any(address, address); }
+    // Whether a span holds an address from `first` to `last`.
+    bool holds_any(std::uintptr_t first, std::uintptr_t last) const {
+        auto next = std::upper_bound(spans_.begin(), spans_.end(), last,
                                      [](std::uintptr_t a, const Span& s) { return a < s.begin; });
-        return next != spans_.begin() && address - std::prev(next)->begin < std::prev(next)->size;
+        return next != spans_.begin() && std::prev(next)->begin + std::prev(next)->size > first;
     }
 
 private:

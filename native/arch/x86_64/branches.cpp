@@ -1,5 +1,7 @@
 #include "arch/branches.hpp"
 
+#include "arch/x86_64/bytes.hpp"
+
 #include <algorithm>
 #include <bitset>
 #include <cstring>
@@ -33,14 +35,13 @@ std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_branches(const image
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> found;
     const std::uint8_t* text = image.text();
     const std::uint8_t* end = text + (image.text_end() - image.text_begin()) - 5;
-    for (const std::uint8_t* at = text; at < end; ++at) {
-        if ((*at & 0xFE) != 0xE8) continue;  // E8: call rel32, E9: jmp rel32
+    for_bytes(text, end, 0xFE, 0xE8, [&](const std::uint8_t* at) {  // E8: call rel32, E9: jmp rel32
         std::int32_t displacement;
         std::memcpy(&displacement, at + 1, sizeof displacement);
         const std::uintptr_t address = image.text_begin() + static_cast<std::uintptr_t>(at - text);
         const std::uintptr_t target = address + 5 + static_cast<std::uintptr_t>(std::intptr_t{displacement});
         if (filter.contains(target)) found.emplace_back(address, target);
-    }
+    });
     return found;
 }
 
