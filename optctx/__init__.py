@@ -10,10 +10,7 @@ Importing changes nothing. The first use attaches to the LLVM in this process.
 from typing import TYPE_CHECKING
 
 from optctx import interpreter, native_module  # noqa: F401  # refuse what cannot run  # isort: split
-from optctx.cache import CompileCache
 from optctx.context import OptionContext, attach, bound, current, detach, lookup, unbind
-from optctx.drifting import Drift, DriftEvent, Drifts, Watcher, drift, watch
-from optctx.engine.report import info
 from optctx.errors import (
     CacheWarning,
     ContextMismatchError,
@@ -34,12 +31,24 @@ from optctx.errors import (
     UntrustedOptionError,
     UntrustedOptionWarning,
 )
-from optctx.headers import get_include
-from optctx.links import check_link, stamp
-from optctx.passes import emit_assembly, emit_object, run_passes
-from optctx.records import Log, Read, Unread, record
 from optctx.registry import Option, registry
-from optctx.tasks import propagating, wrap
+
+if TYPE_CHECKING:  # imported when they are asked for
+    from optctx.cache import CompileCache
+    from optctx.drifting import Drift, DriftEvent, Drifts, Watcher
+    from optctx.drifting.drift import drift
+    from optctx.drifting.watch import watch
+    from optctx.engine.report import info
+    from optctx.headers import get_include
+    from optctx.links import check_link
+    from optctx.links.stamp import stamp
+    from optctx.passes import emit_assembly, emit_object, run_passes
+    from optctx.records import Log, Read, Unread
+    from optctx.records.record import record
+    from optctx.tasks import propagating
+    from optctx.tasks.wrap import wrap
+
+    __version__: str
 
 __all__ = [
     "CacheWarning",
@@ -91,14 +100,32 @@ __all__ = [
     "wrap",
 ]
 
-__version__: str
+# Importing optctx takes half as long without them.
+_LATER = {
+    "optctx.cache": ("CompileCache",),
+    "optctx.drifting": ("Drift", "DriftEvent", "Drifts", "Watcher", "drift", "watch"),
+    "optctx.engine.report": ("info",),
+    "optctx.headers": ("get_include",),
+    "optctx.links": ("check_link", "stamp"),
+    "optctx.passes": ("emit_assembly", "emit_object", "run_passes"),
+    "optctx.records": ("Log", "Read", "Unread", "record"),
+    "optctx.tasks": ("propagating", "wrap"),
+}
 
 if not TYPE_CHECKING:  # where every other name stays an error
 
-    def __getattr__(name: str) -> str:
-        """`__version__`, of the installed package. Looked up when it is asked for: it reads a file."""
-        if name != "__version__":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib.metadata import version
+    def __getattr__(name: str) -> object:
+        """A name that is imported later, or `__version__`, of the installed package, which is in a file."""
+        from importlib import import_module
 
-        return version(__name__)
+        for module, names in _LATER.items():
+            if name in names:
+                return globals().setdefault(name, getattr(import_module(module), name))
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version(__name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__, "__version__"})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pathlib
+import os
 
 __all__ = ["get_include"]
 
 
 def get_include() -> str:
     """Give the folder for a C++ compiler's -I, with `optctx/option_context.hpp`."""
-    return str(pathlib.Path(__file__).with_name("include"))
+    return os.path.join(os.path.dirname(__file__), "include")

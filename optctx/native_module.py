@@ -6,7 +6,6 @@ installed copy. The native module of the installed copy is taken if both hold th
 
 from __future__ import annotations
 
-import filecmp
 import importlib
 import importlib.util
 import os
@@ -57,6 +56,8 @@ def _absent(copy: str | None) -> str:
 
 def _is_same(copy: str) -> bool:
     """Whether every Python file of this package is in the other one, byte by byte."""
+    import filecmp
+
     for folder, _, names in os.walk(_PACKAGE):
         other = os.path.join(copy, os.path.relpath(folder, _PACKAGE))
         wanted = [name for name in names if name.endswith(".py")]

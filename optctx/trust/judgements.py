@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Final, Literal, cast, get_args
 
 from optctx.engine.plan import PlannedOption
@@ -56,6 +55,8 @@ def judgement_of(option: PlannedOption) -> Judgement:
 
 @cache
 def _judgements() -> dict[tuple[str, str], Judgement]:
+    from importlib.resources import files  # takes a tenth of the time of importing optctx
+
     text = files("optctx.trust").joinpath(_FILE).read_text(encoding="utf-8")
     lines = (line.split("\t") for line in text.splitlines() if line and not line.startswith("#"))
     return {
