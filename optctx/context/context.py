@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 from optctx import _native
 from optctx.context.args import parse_args
 from optctx.context.binding import OnMismatch, bind
+from optctx.context.contents import Base, Contents, rebuild, resolve_base
 from optctx.context.deferred import refuse_deferred
 from optctx.context.misuse import ContextType, checked_mapping, no_attribute, wrong_lookup
 from optctx.context.override import Override, make_override
 from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.scope import cannot_enter, cannot_leave, check_in_line, follow_tasks, innermost
 from optctx.context.stamped import agreed, stamped_overrides
-from optctx.context.state import Base, Contents, rebuild, resolve_base
 from optctx.context.text import Texts, texts_of
 from optctx.context.unread import UnreadMode, check_mode, judge, marks
 from optctx.engine.attach import Engine, attach, attached

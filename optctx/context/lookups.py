@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from optctx.context.binding import bound
+from optctx.context.contents import Contents, drift_of
 from optctx.context.context import OptionContext
 from optctx.context.scope import innermost
-from optctx.context.state import Contents, drift_of
 from optctx.engine.attach import attach
 from optctx.registry.values import Value
 

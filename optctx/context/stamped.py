@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from optctx._native import Kind
+from optctx.context.contents import resolve_base
 from optctx.context.override import Override, make_override
 from optctx.context.scopable import ProcessWideMode
 from optctx.context.stamps import Stamp, called, module_label, read_stamps
-from optctx.context.state import resolve_base
 from optctx.context.text import Texts
 from optctx.engine.attach import Engine
 from optctx.errors import (

@@ -68,17 +68,10 @@ def registered_state(engine: Engine, option: PlannedOption) -> State:
 
 def drifted_states(engine: Engine, drift: Setting) -> dict[int, State]:
     """Address of the option -> state, for all that a drift of the space holds."""
-    addresses = {patch.slot: patch.address for patch in drift.patches}
-    found = {}
-    for option in engine.plan.options.values():
-        if option.slot is None or option.slot not in addresses:
-            continue
-        at = addresses[option.slot]
-        value = at + engine.survey.value_offset
-        if option.record.type.external:
-            value = addresses[option.variable_slot]
-        found[option.record.address] = _state(option, value, option_at(at).occurrences)
-    return found
+    return {
+        option.record.address: _state(option, storage.value, option_at(storage.option).occurrences)
+        for option, storage in engine.drifted(drift)
+    }
 
 
 def _has_storage(option: PlannedOption) -> bool:

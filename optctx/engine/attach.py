@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import atexit
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from optctx._native import (
-    Context,
     Image,
+    Setting,
     Space,
     inside,
     process_ends,
@@ -17,6 +17,7 @@ from optctx._native import (
 from optctx.engine.choice import Choice, cannot_redirect, choose, fall_back, warn_of_fallback
 from optctx.engine.lookups import publish_options
 from optctx.engine.plan import Plan, PlannedOption
+from optctx.engine.storage import Storage, drifted_storage
 from optctx.engine.way import IMAGE_INDEX, CannotRedirectError, Clock, Users, Way
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
@@ -27,21 +28,11 @@ from optctx.wording import counted
 
 __all__ = [
     "Engine",
-    "Storage",
     "attach",
     "attached",
     "detach",
     "when_attached",
 ]
-
-
-@dataclass(frozen=True)
-class Storage:
-    """Addresses of an Option and of its value, good as long as this object lives."""
-
-    option: int
-    value: int
-    owner: Context | None
 
 
 @dataclass
@@ -82,6 +73,10 @@ class Engine:
         own = context.address(option.slot)
         value = context.address(option.variable_slot) if record.type.external else own + offset
         return Storage(own, value, context)
+
+    def drifted(self, drift: Setting) -> Iterator[tuple[PlannedOption, Storage]]:
+        """See `drifted_storage`."""
+        return drifted_storage(self.plan, self.survey.value_offset, drift)
 
 
 _lock = lock_held_by_fork(Rank.ENGINE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from optctx._native import Context, Kind, Recorder, demangle, run_counts
-from optctx.context.state import drift_of
+from optctx.context.contents import drift_of
 from optctx.engine.attach import Engine
 from optctx.engine.causes import cause
 from optctx.engine.plan import PlannedOption

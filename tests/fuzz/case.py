@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from optctx import OptctxError, OptionContext, current, info, registry
-from optctx.context.state import drift_of
+from optctx.context.contents import drift_of
 from optctx.engine.attach import attach
 from optctx.fresh import Job, Result, compile_job
 

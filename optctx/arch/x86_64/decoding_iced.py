@@ -21,6 +21,7 @@ from optctx.arch.x86_64.decoding import LONGEST, Decoded, Reference
 
 __all__ = ["IcedDecoder"]
 
+_MOST_KNOWN = 1024
 _WRITES = {OpAccess.WRITE, OpAccess.READ_WRITE, OpAccess.COND_WRITE, OpAccess.READ_COND_WRITE}
 _MNEMONICS = {number: name for name, number in vars(Mnemonic).items() if isinstance(number, int)}
 # By register of any size: number of the 64-bit one, for the general ones.
@@ -38,6 +39,7 @@ class IcedDecoder:
 
     def __init__(self) -> None:
         self._factory = InstructionInfoFactory()
+        self._known: dict[bytes, Reference] = {}  # by the instruction without its displacement
 
     def start_over(self, code: bytes, address: int, place: int) -> int:
         # What is given to the decoder ends with that byte: the last instruction, cut off or not, holds it.
@@ -50,7 +52,15 @@ class IcedDecoder:
         if not instruction.is_ip_rel_memory_operand:
             return Decoded(instruction.next_ip, None)
         modrm_at = decoder.get_constant_offsets(instruction).displacement_offset - 1
-        return Decoded(instruction.next_ip, self._reference(instruction, code[: instruction.len], modrm_at))
+        code = code[: instruction.len]
+        encoding = code[: modrm_at + 1] + code[modrm_at + 5 :]  # thousands of instructions have some hundred
+        known = self._known.get(encoding)
+        if known is None:
+            known = self._reference(instruction, code, modrm_at)
+            if len(self._known) < _MOST_KNOWN:
+                self._known[encoding] = known
+        found = known._replace(address=address, code=code, target=instruction.ip_rel_memory_address)
+        return Decoded(instruction.next_ip, found)
 
     def _reference(self, instruction: Instruction, code: bytes, modrm_at: int) -> Reference:
         branches = instruction.flow_control != FlowControl.NEXT

@@ -16,6 +16,7 @@ None of the added instructions changes the flags or touches memory outside the s
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 
 from optctx.arch.site import Site
 from optctx.arch.x86_64.decoding import decoder
@@ -115,12 +116,23 @@ def _set_base_extension(code: bytearray, modrm_at: int, extended: bool) -> None:
         code[prefix + 1] = code[prefix + 1] & ~0x20 | (0 if extended else 0x20)
 
 
+@lru_cache(1024)
+def _difference(name: str, old: bytes, new: bytes, base: int) -> str:
+    return decoder().difference(old, new, 0, base, 0)
+
+
 _LEGACY_PREFIXES = frozenset(bytes.fromhex("66f2f32e3626643e65f0"))
 
 
 def _check(site: Site, code: bytes) -> None:
     """Decodes what was written: the same instruction, on the memory that was meant."""
-    difference = decoder().difference(site.code, code, site.address, site.scratch, site.offset)
+    at = site.operand_at + 1
+    same = len(site.code) == len(code) and struct.unpack_from("<i", code, at) == (site.offset,)
+    if same:  # then the displacements say nothing more, and without them some hundred instructions are left
+        old, new = (each[:at] + bytes(4) + each[at + 4 :] for each in (site.code, code))
+        difference = _difference(decoder().name, old, new, site.scratch)
+    else:
+        difference = decoder().difference(site.code, code, site.address, site.scratch, site.offset)
     if difference:
         raise UnsupportedImageError(
             f"the instruction {site.code.hex()} at {site.address:#x} in {site.function} "

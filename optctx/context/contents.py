@@ -13,7 +13,6 @@ from optctx.context.override import Override, make_override
 from optctx.context.text import Texts, texts_of
 from optctx.engine.attach import Engine
 from optctx.errors import OptionTypeError, OptionValueError, shown
-from optctx.registry.registry import find
 from optctx.registry.values import read_value
 
 if TYPE_CHECKING:
@@ -46,7 +45,8 @@ class Contents:
 
     def names(self, engine: Engine) -> set[str]:
         """Options that may be different from what was registered."""
-        return {*self.inherited, *self.own, *_drifted(engine, self.drift)}
+        drifted = (option.record.name for option, _ in engine.drifted(self.drift))
+        return {*self.inherited, *self.own, *drifted}
 
     def portable(self, engine: Engine) -> tuple[dict[str, Texts], dict[str, Texts]]:
         """(inherited, own) as text, for another process; raises OptionValueError for a value without."""
@@ -65,11 +65,11 @@ class Contents:
     def _drifted_texts(self, engine: Engine) -> dict[str, Texts]:
         """Options that differ process-wide and that nothing here overrides."""
         found = {}
-        for name, address in _drifted(engine, self.drift).items():
+        for option, storage in engine.drifted(self.drift):
+            name = option.record.name
             if name in self.inherited or name in self.own:
                 continue
-            option = find(engine, name)
-            value = read_value(option, address)
+            value = read_value(option, storage.value)
             if option.record.type.kind == Kind.other or value is None:
                 raise OptionValueError(
                     f"cannot pickle or stamp a context that inherits a process-wide value of {name!r}, "
@@ -112,17 +112,3 @@ def rebuild(
         engine.space.no_drift(), {override.option.record.name: override for override in below}, {}
     )
     return base, [make_override(engine, name, texts, "exclusive") for name, texts in own.items()]
-
-
-def _drifted(engine: Engine, drift: Setting) -> dict[str, int]:
-    """Name -> address of the value, for the options in a drift."""
-    found = {}
-    addresses = {patch.slot: patch.address for patch in drift.patches}
-    for option in engine.plan.options.values():
-        if option.slot not in addresses:
-            continue
-        if option.record.type.external:
-            found[option.record.name] = addresses[option.variable_slot]
-        elif option.slot is not None:
-            found[option.record.name] = addresses[option.slot] + engine.survey.value_offset
-    return found
