@@ -206,6 +206,7 @@ void bind_view(nb::module_& m) {
         .def_rw("ownership", &view::Region::ownership)
         .def_rw("variable", &view::Region::variable)
         .def_rw("value_offset", &view::Region::value_offset)
+        .def_rw("has_defaults", &view::Region::has_defaults)
         .def_rw("scoped", &view::Region::scoped)
         .def_rw("written", &view::Region::written)
         .def_rw("escapes", &view::Region::escapes)
@@ -277,12 +278,12 @@ void bind_view(nb::module_& m) {
         .def(
             "scope_debugging",
             [](view::Space& s, std::uintptr_t flag, std::uintptr_t location, std::uintptr_t types,
-               std::uintptr_t debug_only, std::uint32_t flag_slot, std::uint32_t types_slot) {
-                s.scope_debugging({flag, location, types, debug_only, flag_slot, types_slot});
+               std::size_t type_size, std::uintptr_t debug_only, std::uint32_t flag_slot, std::uint32_t types_slot) {
+                s.scope_debugging({flag, location, types, type_size, debug_only, flag_slot, types_slot});
             },
-            "flag"_a, "location"_a, "types"_a, "debug_only"_a, "flag_slot"_a, "types_slot"_a,
-            "Give debug output only to threads inside a context with `debug`. Takes addresses and slots. Call before "
-            "anything is redirected.")
+            "flag"_a, "location"_a, "types"_a, "type_size"_a, "debug_only"_a, "flag_slot"_a, "types_slot"_a,
+            "Give debug output only to threads inside a context with `debug`. Takes addresses, bytes and slots. Call "
+            "before anything is redirected.")
         .def(
             "parse",
             [](view::Space& s, std::uint32_t slot, const std::string& name,
@@ -358,14 +359,16 @@ void bind_view(nb::module_& m) {
             "__init__",
             [](view::Change* self, std::uintptr_t option, std::string name,
                std::vector<std::optional<std::string>> texts, view::Kind kind, std::size_t value_offset,
-               std::pair<std::uintptr_t, std::size_t> variable, std::pair<std::uintptr_t, std::size_t> state,
-               std::uintptr_t debug_types) {
-                new (self) view::Change{option,         std::move(name), std::move(texts), kind,         value_offset,
-                                        variable.first, variable.second, state.first,      state.second, debug_types};
+               bool has_defaults, std::pair<std::uintptr_t, std::size_t> variable,
+               std::pair<std::uintptr_t, std::size_t> state, std::pair<std::uintptr_t, std::size_t> debug_types) {
+                new (self) view::Change{option,       std::move(name), std::move(texts),  kind,
+                                        value_offset, has_defaults,    variable.first,    variable.second,
+                                        state.first,  state.second,    debug_types.first, debug_types.second};
             },
-            "option"_a, "name"_a, "texts"_a, "kind"_a, "value_offset"_a, "variable"_a, "state"_a, "debug_types"_a,
-            "`variable` and `state` are (address, size in bytes), or (0, 0) if there is none. `debug_types`: address "
-            "of llvm::CurrentDebugType, or 0.");
+            "option"_a, "name"_a, "texts"_a, "kind"_a, "value_offset"_a, "has_defaults"_a, "variable"_a, "state"_a,
+            "debug_types"_a,
+            "`variable` and `state` are (address, size in bytes), or (0, 0) if there is none. `debug_types`: the same "
+            "for llvm::CurrentDebugType, with the size of one type.");
     nb::class_<view::ProcessWide>(m, "ProcessWide", "A set of changes to LLVM's own options.")
         .def_static(
             "make",

@@ -4,10 +4,14 @@
 #include "machine/machines.hpp"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
-#include <iterator>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -27,18 +31,9 @@ void cannot_make(const char* why) {
     }
 }
 
-// In the order of the fields of LlvmCalls, which has only function pointers.
-machine::LlvmCalls calls_of(const std::vector<std::uintptr_t>& addresses) {
-    machine::LlvmCalls calls{};
-    static_assert(sizeof calls % sizeof addresses[0] == 0);
-    if (addresses.size() != sizeof calls / sizeof addresses[0])
-        throw nb::value_error("expected one address for each function that machines are made and changed with");
-    std::memcpy(&calls, addresses.data(), sizeof calls);
-    return calls;
-}
-
-void configure(unsigned image, const std::vector<std::uintptr_t>& addresses) {
-    machine::configure(image, calls_of(addresses), cannot_make);
+void configure(unsigned image, const std::map<std::string, std::uintptr_t>& calls,
+               const std::vector<std::uintptr_t>& settings) {
+    machine::configure(image, machine::LlvmCalls(calls, settings), cannot_make);
 }
 
 }  // namespace
@@ -57,9 +52,10 @@ void add_machines(nb::module_& m) {
     m.def(
         "machine_interceptor", [] { return reinterpret_cast<std::uintptr_t>(&machine::optctx_use_machine); },
         "Return the address of the function that runs before an intercepted function of a TargetMachine.");
-    m.def("configure_machines", &configure, "image"_a, "calls"_a,
-          "Set LLVM's functions. `calls`: addresses, in the order of native/machine/llvm.hpp. Raises RuntimeError if a "
-          "check of the image fails.");
+    m.def("configure_machines", &configure, "image"_a, "calls"_a, "settings"_a,
+          "Set LLVM's functions. `calls`: addresses by the names of native/machine/llvm.hpp. `settings`: those of "
+          "functions that change a machine as the code generator does. Raises RuntimeError if a check of the image "
+          "fails.");
     m.def(
         "set_cannot_make_machine", [](nb::object tell) { cannot_make_function = new nb::object(std::move(tell)); },
         "tell"_a,

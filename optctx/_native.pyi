@@ -280,6 +280,12 @@ class Region:
     def value_offset(self, arg: int, /) -> None: ...
 
     @property
+    def has_defaults(self) -> bool: ...
+
+    @has_defaults.setter
+    def has_defaults(self, arg: bool, /) -> None: ...
+
+    @property
     def scoped(self) -> bool: ...
 
     @scoped.setter
@@ -381,9 +387,9 @@ class Space:
     @property
     def copied_bytes(self) -> int: ...
 
-    def scope_debugging(self, flag: int, location: int, types: int, debug_only: int, flag_slot: int, types_slot: int) -> None:
+    def scope_debugging(self, flag: int, location: int, types: int, type_size: int, debug_only: int, flag_slot: int, types_slot: int) -> None:
         """
-        Give debug output only to threads inside a context with `debug`. Takes addresses and slots. Call before anything is redirected.
+        Give debug output only to threads inside a context with `debug`. Takes addresses, bytes and slots. Call before anything is redirected.
         """
 
     def parse(self, slot: int, name: str, values: Sequence[str | None]) -> Setting: ...
@@ -449,9 +455,9 @@ class GateError(RuntimeError):
 class Change:
     """The change of one option in LLVM's own object, and how to undo it."""
 
-    def __init__(self, option: int, name: str, texts: Sequence[str | None], kind: Kind, value_offset: int, variable: tuple[int, int], state: tuple[int, int], debug_types: int) -> None:
+    def __init__(self, option: int, name: str, texts: Sequence[str | None], kind: Kind, value_offset: int, has_defaults: bool, variable: tuple[int, int], state: tuple[int, int], debug_types: tuple[int, int]) -> None:
         """
-        `variable` and `state` are (address, size in bytes), or (0, 0) if there is none. `debug_types`: address of llvm::CurrentDebugType, or 0.
+        `variable` and `state` are (address, size in bytes), or (0, 0) if there is none. `debug_types`: the same for llvm::CurrentDebugType, with the size of one type.
         """
 
 class ProcessWide:
@@ -732,9 +738,9 @@ def machine_interceptor() -> int:
     Return the address of the function that runs before an intercepted function of a TargetMachine.
     """
 
-def configure_machines(image: int, calls: Sequence[int]) -> None:
+def configure_machines(image: int, calls: Mapping[str, int], settings: Sequence[int]) -> None:
     """
-    Set LLVM's functions. `calls`: addresses, in the order of native/machine/llvm.hpp. Raises RuntimeError if a check of the image fails.
+    Set LLVM's functions. `calls`: addresses by the names of native/machine/llvm.hpp. `settings`: those of functions that change a machine as the code generator does. Raises RuntimeError if a check of the image fails.
     """
 
 def set_cannot_make_machine(tell: object) -> None:

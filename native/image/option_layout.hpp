@@ -58,6 +58,13 @@ struct RawList {
 };
 static_assert(offsetof(RawList, positions) == 0x38);
 
+// The same in LLVM 15, where lists have no defaults. Which of the two an image has is measured at attach time.
+struct RawListWithoutDefaults {
+    std::uintptr_t values[3];
+    std::uintptr_t positions[3];
+};
+static_assert(offsetof(RawListWithoutDefaults, positions) == 0x18);
+
 // cl::bits with internal storage, from the value offset on.
 struct RawBits {
     std::uint32_t bits;
@@ -106,8 +113,9 @@ struct RawManagedStatic {
 };
 static_assert(sizeof(RawManagedStatic) == 24);
 
-// A kind of debug output and its level: std::pair<std::string, std::optional<int>> with a copy-on-write string.
-// llvm::CurrentDebugType is a ManagedStatic of a std::vector of these.
+// A kind of debug output and its level: std::pair<std::string, std::optional<int>> with a copy-on-write string; up to
+// LLVM 21 only the string, so that a type takes 8 bytes. llvm::CurrentDebugType is a ManagedStatic of a std::vector of
+// these.
 struct RawDebugType {
     const char* name;
     std::int32_t level;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <type_traits>
 
 namespace optctx::machine {
 namespace {
@@ -54,6 +55,34 @@ void copy_bits(const std::vector<Bits>& bits, const std::uint8_t* from, std::uin
 }
 
 }  // namespace
+
+LlvmCalls::LlvmCalls(const std::map<std::string, std::uintptr_t>& addresses,
+                     const std::vector<std::uintptr_t>& settings) {
+    const auto set = [](auto& function, std::uintptr_t address) {
+        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
+    };
+    if (const auto found = addresses.find("create_by_text"); found != addresses.end())
+        set(create_by_text, found->second);
+    else
+        set(create_by_triple, addresses.at("create_by_triple"));
+    set(dispose, addresses.at("dispose"));
+    set(construct, addresses.at("construct"));
+    set(destroy, addresses.at("destroy"));
+    set(target, addresses.at("target"));
+    set(triple, addresses.at("triple"));
+    set(triple_text, addresses.at("triple_text"));
+    set(cpu, addresses.at("cpu"));
+    set(features, addresses.at("features"));
+    set(reloc_model, addresses.at("reloc_model"));
+    set(code_model, addresses.at("code_model"));
+    set(opt_level, addresses.at("opt_level"));
+    set(default_options, addresses.at("default_options"));
+    set(copy_options, addresses.at("copy_options"));
+    set(destroy_options, addresses.at("destroy_options"));
+    set(reset_options, addresses.at("reset_options"));
+    set(set_verbosity, addresses.at("set_verbosity"));
+    for (const std::uintptr_t address : settings) set(set_others.emplace_back(), address);
+}
 
 Options::Options(const LlvmCalls& llvm, const void* options) : llvm_(llvm), bytes_(new std::uint8_t[room]()) {
     llvm_.copy_options(bytes_.get(), options);
@@ -134,10 +163,21 @@ bool Facts::made_for_jit(const void* machine, const void* options) const {
 }
 
 void* Facts::make_like(const void* machine, const void* options, bool jit) const {
-    const std::unique_ptr<char, decltype(&std::free)> features(llvm_.features(machine), &std::free);
-    void* made = llvm_.create(
-        llvm_.target(machine), llvm_.triple(machine), llvm_.cpu(machine), {features.get(), std::strlen(features.get())},
-        options, {llvm_.reloc_model(machine), true}, {llvm_.code_model(machine), true}, llvm_.opt_level(machine), jit);
+    using Owned = std::unique_ptr<char, decltype(&std::free)>;
+    const Owned features(llvm_.features(machine), &std::free);
+    const auto create = [&](auto* function, auto triple) {
+        return function(llvm_.target(machine), triple, llvm_.cpu(machine),
+                        Text{features.get(), std::strlen(features.get())}, options,
+                        OptionalModel{llvm_.reloc_model(machine), true}, OptionalModel{llvm_.code_model(machine), true},
+                        llvm_.opt_level(machine), jit);
+    };
+    void* made = nullptr;
+    if (llvm_.create_by_text == nullptr) {
+        made = create(llvm_.create_by_triple, llvm_.triple(machine));
+    } else {
+        const Owned triple(llvm_.triple_text(machine), &std::free);
+        made = create(llvm_.create_by_text, Text{triple.get(), std::strlen(triple.get())});
+    }
     if (made == nullptr) throw std::runtime_error("LLVM makes no machine like the one in use");
     carry(machine, made);
     return made;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,16 +21,24 @@ struct OptionalModel {
     bool engaged;
 };
 
-// LLVM's functions in the image, by address.
+// LLVM's functions in the image, under the names of optctx/image/facts/machines.py.
 struct LlvmCalls {
-    void* (*create)(const void* target, const void* triple, Text cpu, Text features, const void* options,
-                    OptionalModel reloc, OptionalModel code, std::int32_t level, bool jit);
+    // Throws std::out_of_range if a function is missing. `settings`: functions that change what the code generator also
+    // changes; not every LLVM has any.
+    LlvmCalls(const std::map<std::string, std::uintptr_t>& addresses, const std::vector<std::uintptr_t>& settings);
+
+    // LLVM creates a machine from an llvm::Triple or from its text: one of the two is null.
+    void* (*create_by_triple)(const void* target, const void* triple, Text cpu, Text features, const void* options,
+                              OptionalModel reloc, OptionalModel code, std::int32_t level, bool jit) = nullptr;
+    void* (*create_by_text)(const void* target, Text triple, Text cpu, Text features, const void* options,
+                            OptionalModel reloc, OptionalModel code, std::int32_t level, bool jit) = nullptr;
     void (*dispose)(void* machine);
     void (*construct)(void* machine, const void* target, Text layout, const void* triple, Text cpu, Text features,
                       const void* options);  // of the base class only
     void (*destroy)(void* machine);          // of the base class only
     const void* (*target)(const void* machine);
     const void* (*triple)(const void* machine);
+    char* (*triple_text)(const void* machine);  // malloc'ed
     Text (*cpu)(const void* machine);
     char* (*features)(const void* machine);  // malloc'ed
     std::int32_t (*reloc_model)(const void* machine);
@@ -40,7 +49,7 @@ struct LlvmCalls {
     void (*destroy_options)(void* options);
     void (*reset_options)(const void* machine, const void* function);
     void (*set_verbosity)(void* machine, std::int32_t verbose);
-    void (*set_others[4])(void* machine, std::int32_t value);  // settings that the code generator also changes
+    std::vector<void (*)(void* machine, std::int32_t value)> set_others;
 };
 
 // Owns an llvm::TargetOptions.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <stdexcept>
 
 namespace optctx::view {
 namespace {
@@ -24,8 +25,7 @@ struct Name {
 static_assert(offsetof(Name, text) == sizeof(RawCowHeader));
 Name name;
 const RawDebugType only_type{name.text, 0, false};
-const RawDebugType* const nothing[3] = {&only_type, &only_type + 1, &only_type + 1};
-RawManagedStatic silent{nothing, nullptr, nullptr};
+const void* end_of_only_type(std::size_t size) { return reinterpret_cast<const std::uint8_t*>(&only_type) + size; }
 
 auto& mutex = *new os::ForkSafeMutex(os::Rank::debugging);  // outlives every thread
 
@@ -58,20 +58,23 @@ void follow_debugging() noexcept {
 }
 
 Debugging::Debugging(unsigned image, const Places& places)
-    : places_(places), outside_(*reinterpret_cast<const RawManagedStatic*>(places.types)) {
+    : places_(places),
+      nothing_{&only_type, end_of_only_type(places.type_size), end_of_only_type(places.type_size)},
+      outside_(*reinterpret_cast<const RawManagedStatic*>(places.types)) {
+    if (places.type_size > sizeof only_type) throw std::invalid_argument("a type of debug output is too large");
     all.at(image).store(this, std::memory_order_release);
 }
 
 os::ForkSafeLock Debugging::hold() const { return os::ForkSafeLock(mutex); }
 
 void* Debugging::types(bool prints) const noexcept {
-    return prints ? reinterpret_cast<void*>(places_.types) : static_cast<void*>(&silent);
+    return prints ? reinterpret_cast<void*>(places_.types) : const_cast<RawManagedStatic*>(&silent_);
 }
 
 // A thread that saw the flag raised may read the list only after the flag is lowered, so a silent list must stay in
 // place.
 void Debugging::let_outside(bool print) noexcept {
-    const void* list = print ? reinterpret_cast<const RawManagedStatic*>(places_.types)->object : silent.object;
+    const void* list = print ? reinterpret_cast<const RawManagedStatic*>(places_.types)->object : silent_.object;
     std::atomic_ref(outside_.object).store(list);
     may_lag = !print || count_ > 0;
 }

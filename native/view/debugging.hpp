@@ -19,6 +19,7 @@ public:
         std::uintptr_t flag;        // llvm::DebugFlag
         std::uintptr_t location;    // of the pointer to the flag, in the Option named debug
         std::uintptr_t types;       // llvm::CurrentDebugType, already constructed
+        std::size_t type_size;      // bytes of one type in that list
         std::uintptr_t debug_only;  // of the Option named debug-only, which raises the flag too
         std::uint32_t flag_slot;
         std::uint32_t types_slot;
@@ -62,6 +63,8 @@ private:
     std::size_t count_ = 0;
     bool kept_ = false;        // process-wide value while the flag is raised
     std::uint16_t times_ = 0;  // occurrences of debug-only at the last check
+    const void* nothing_[3];   // a std::vector with a single type that LLVM never asks for
+    image::RawManagedStatic silent_{nothing_, nullptr, nullptr};
     image::RawManagedStatic outside_;
 };
 

@@ -13,9 +13,7 @@ namespace optctx::view {
 namespace {
 
 using image::RawBits;
-using image::RawList;
 using image::RawOption;
-using image::RawSet;
 
 // Held while changes are made or undone, so that the child of a fork has all changes of a set or none. Both objects
 // outlive every thread.
@@ -26,13 +24,6 @@ std::atomic<std::uint64_t> epoch{0};
 constexpr std::size_t head_at = offsetof(RawOption, occurrences);
 constexpr std::size_t head_size = offsetof(RawOption, arg) - head_at;
 
-std::size_t value_size(Kind kind) {
-    if (kind == Kind::list) return sizeof(RawList);
-    if (kind == Kind::bits) return sizeof(RawBits);
-    if (kind == Kind::set) return sizeof(RawSet);
-    return sizeof(std::uint64_t);
-}
-
 std::vector<std::uint8_t> save(std::uintptr_t address, std::size_t size) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(address);
     return {bytes, bytes + size};
@@ -42,14 +33,17 @@ void restore(std::uintptr_t address, const std::vector<std::uint8_t>& bytes) noe
     std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
 }
 
-std::vector<std::string> debug_types(std::uintptr_t list) {
+std::vector<std::string> debug_types(const Change& change) {
     std::vector<std::string> types;
-    if (list == 0) return types;
-    const auto* vector = static_cast<const image::RawDebugType* const*>(
-        reinterpret_cast<const image::RawManagedStatic*>(list)->object);  // begin, end, ...
-    if (vector == nullptr) return types;                                  // not constructed yet
-    for (const image::RawDebugType* type = vector[0]; type != vector[1]; ++type)
-        types.push_back(type->has_level ? std::string(type->name) + ":" + std::to_string(type->level) : type->name);
+    if (change.debug_types == 0) return types;
+    const auto* vector = static_cast<const std::uint8_t* const*>(
+        reinterpret_cast<const image::RawManagedStatic*>(change.debug_types)->object);  // begin, end, ...
+    if (vector == nullptr) return types;                                                // not constructed yet
+    for (const std::uint8_t* at = vector[0]; at != vector[1]; at += change.debug_type_size) {
+        image::RawDebugType type{};
+        std::memcpy(&type, at, std::min(change.debug_type_size, sizeof type));  // the level may not be there
+        types.push_back(type.has_level ? std::string(type.name) + ":" + std::to_string(type.level) : type.name);
+    }
     return types;
 }
 
@@ -58,8 +52,15 @@ Region shape(const Change& change) {
     Region region{.live = change.option, .size = 0, .role = Role::option};
     region.kind = change.kind;
     region.value_offset = change.value_offset;
+    region.has_defaults = change.has_defaults;
     if (change.variable == 0 && change.kind == Kind::string) region.ownership = Ownership::string;
     return region;
+}
+
+// Everything that parsing may change there; of a heap-allocated option whose value is small, a word.
+std::size_t saved_size(const Change& change) {
+    if (change.kind == Kind::bits) return sizeof(RawBits);
+    return std::max(value_size(shape(change)), sizeof(std::uint64_t));
 }
 
 Region variable_shape(const Change& change) {
@@ -87,10 +88,10 @@ void ProcessWide::apply() {
         auto* option = reinterpret_cast<void*>(change.option);
         auto* variable = reinterpret_cast<void*>(change.variable);
         saved_.push_back({save(change.option + head_at, head_size),
-                          save(change.option + change.value_offset, value_size(change.kind)),
+                          save(change.option + change.value_offset, saved_size(change)),
                           save(change.variable, change.variable_size),
                           save(change.state, change.state_size),  // size 0: no such object
-                          debug_types(change.debug_types)});
+                          debug_types(change)});
         clear_occurrences(option);
         // The saved bytes keep what the old value owns; LLVM starts from an empty value.
         if (change.variable == 0) clear_value(shape(change), option);

@@ -17,11 +17,13 @@ struct Change {
     std::vector<std::optional<std::string>> texts;
     Kind kind;
     std::size_t value_offset;
+    bool has_defaults;          // of a list (image/option_layout.hpp)
     std::uintptr_t variable;    // target of cl::location, or 0
     std::size_t variable_size;  // bytes
     std::uintptr_t state;       // object that the option's callback changes, or 0
     std::size_t state_size;
-    std::uintptr_t debug_types;  // llvm::CurrentDebugType if the option adds to it (undo sets the old types), or 0
+    std::uintptr_t debug_types;   // llvm::CurrentDebugType if the option adds to it (undo sets the old types), or 0
+    std::size_t debug_type_size;  // bytes
 };
 
 // The bytes of an option before a change.

@@ -12,6 +12,7 @@ namespace {
 using image::RawBits;
 using image::RawCowHeader;
 using image::RawList;
+using image::RawListWithoutDefaults;
 using image::RawOption;
 using image::RawSet;
 using image::RawVector;
@@ -75,6 +76,15 @@ bool same_string(std::uintptr_t a, std::uintptr_t b) {
     return a == b || (cow_header(a)->length == cow_header(b)->length &&
                       std::memcmp(reinterpret_cast<const void*>(a), reinterpret_cast<const void*>(b),
                                   cow_header(a)->length) == 0);
+}
+
+std::uintptr_t (&values_of(void* list))[3] { return static_cast<RawList*>(list)->values; }
+
+const std::uintptr_t (&values_of(const void* list))[3] { return static_cast<const RawList*>(list)->values; }
+
+std::uintptr_t (&positions_of(const Region& region, void* list))[3] {
+    return region.has_defaults ? static_cast<RawList*>(list)->positions
+                               : static_cast<RawListWithoutDefaults*>(list)->positions;
 }
 
 std::vector<std::int32_t> set_of(const std::uint8_t* value) {
@@ -195,11 +205,11 @@ void share_value(const Region& region, void* object) {
             return;
         case Ownership::list_of_strings:
         case Ownership::list: {
-            auto* list = reinterpret_cast<RawList*>(value);
-            duplicate_vector(list->values);
-            duplicate_vector(list->positions);
+            auto& values = values_of(value);
+            duplicate_vector(values);
+            duplicate_vector(positions_of(region, value));
             if (region.ownership == Ownership::list_of_strings)
-                for (std::uintptr_t at = list->values[0]; at < list->values[1]; at += 8)
+                for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
                     share_string(load_word(reinterpret_cast<const void*>(at)));
         }
     }
@@ -224,12 +234,12 @@ void release_value(const Region& region, void* object) {
             return;
         case Ownership::list_of_strings:
         case Ownership::list: {
-            const auto* list = reinterpret_cast<const RawList*>(value);
+            const auto& values = values_of(value);
             if (region.ownership == Ownership::list_of_strings)
-                for (std::uintptr_t at = list->values[0]; at < list->values[1]; at += 8)
+                for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
                     release_string(load_word(reinterpret_cast<const void*>(at)));
-            ::operator delete(reinterpret_cast<void*>(list->values[0]));
-            ::operator delete(reinterpret_cast<void*>(list->positions[0]));
+            ::operator delete(reinterpret_cast<void*>(values[0]));
+            ::operator delete(reinterpret_cast<void*>(positions_of(region, value)[0]));
         }
     }
 }
@@ -237,17 +247,19 @@ void release_value(const Region& region, void* object) {
 std::size_t value_size(const Region& region) {
     if (region.role != Role::option) return region.size;
     if (region.kind == Kind::set) return sizeof(RawSet);
-    return region.kind == Kind::list ? sizeof(RawList) : plain_size(region);
+    if (region.kind != Kind::list) return plain_size(region);
+    return region.has_defaults ? sizeof(RawList) : sizeof(RawListWithoutDefaults);
 }
 
 void clear_value(const Region& region, void* object) {
     std::uint8_t* value = value_of(region, object);
     switch (region.kind) {
         case Kind::list: {
-            auto* list = reinterpret_cast<RawList*>(value);
-            std::memset(list->values, 0, sizeof list->values);
-            std::memset(list->positions, 0, sizeof list->positions);
-            list->default_assigned = false;
+            auto& values = values_of(value);
+            auto& positions = positions_of(region, value);
+            std::memset(values, 0, sizeof values);
+            std::memset(positions, 0, sizeof positions);
+            if (region.has_defaults) reinterpret_cast<RawList*>(value)->default_assigned = false;
             return;
         }
         case Kind::bits:
@@ -289,8 +301,7 @@ bool same_state(const Region& region, const void* a, const void* b) {
             return same_string(load_word(left), load_word(right));
         case Ownership::list:
         case Ownership::list_of_strings:
-            return same_vector(reinterpret_cast<const RawList*>(left)->values,
-                               reinterpret_cast<const RawList*>(right)->values);
+            return same_vector(values_of(left), values_of(right));
         case Ownership::set:
             return set_of(left) == set_of(right);
         default:
@@ -311,7 +322,7 @@ void append_state(const Region& region, const void* object, std::string& text) {
             return append_string(load_word(value), text);
         case Ownership::list:
         case Ownership::list_of_strings: {
-            const auto& values = reinterpret_cast<const RawList*>(value)->values;
+            const auto& values = values_of(value);
             const std::size_t size = values[1] - values[0];
             if (region.ownership == Ownership::list)
                 return append_bytes(reinterpret_cast<const void*>(values[0]), size, text);

@@ -6,6 +6,7 @@ Each processor has a folder here, all with the same file names; native/arch has 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple, Protocol
 
 from optctx._native import Image
@@ -38,9 +39,17 @@ class Processor(Protocol):
         """The package that decodes in this process."""
 
     def find_sites(
-        self, image: Image, spans: Sequence[tuple[int, int]]
+        self,
+        image: Image,
+        spans: Sequence[tuple[int, int]],
+        before: Mapping[int, tuple[int, int]] = ...,
+        tables: AbstractSet[int] = ...,
     ) -> tuple[list[Site], list[SiteRefusal]]:
-        """Every run-time reference into the spans."""
+        """Every run-time reference into the spans.
+
+        `before`: start of a span -> the object that ends there, which a loop may go over. `tables`: addresses
+        of constants, which are in the library only because some instruction refers to them.
+        """
 
     def find_accesses(self, image: Image, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """(address, bytes) of what run-time instructions refer to at or in the spans, redirectable or not."""

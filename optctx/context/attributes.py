@@ -85,8 +85,7 @@ def attach(*, attributes: Attributes | None = None, trust: Iterable[str] | None 
         wanted = replace(wanted, attributes=attributes)
     if wanted.attributes != "ignore" and not engine.way.intercepts:
         raise UnsupportedImageError(
-            "attributes of functions cannot count: threads take turns in this process, and nothing tells "
-            f"when LLVM starts to work ({engine.choice.reason}); enter scopes instead"
+            f"attributes of functions cannot count: {engine.why_not_intercepted}; enter scopes instead"
         )
     _policy = wanted
     _native.count_attributes(wanted.attributes != "ignore")

@@ -40,8 +40,8 @@ def bind(engine: Engine, context: OptionContext, llvm_context: ContextRef, on_mi
     """See OptionContext.bind."""
     if not engine.way.intercepts:
         raise UnsupportedImageError(
-            f"cannot bind {context!r} to an LLVMContext: threads take turns in this process, and nothing "
-            f"tells when LLVM starts to work ({engine.choice.reason}); enter the context as a scope"
+            f"cannot bind {context!r} to an LLVMContext: {engine.why_not_intercepted}; "
+            "enter the context as a scope"
         )
     address = llvm_context_address(llvm_context)
     if on_mismatch not in _MODES:

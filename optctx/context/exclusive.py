@@ -10,14 +10,11 @@ from optctx.context.override import Override
 from optctx.context.scopable import BISECTION, DEBUG_TYPES, VARIABLE_SIZES
 from optctx.engine.attach import Engine
 from optctx.errors import UnsupportedImageError
+from optctx.image.facts.fact import Fact, find_object, need
+from optctx.image.facts.names import DEBUG_FLAG, OPT_BISECTOR, PASS_GATE, SET_DEBUG_TYPES
+from optctx.image.printing import find_debug_types
 
 __all__ = ["changes_of"]
-
-_DEBUG_TYPES = "_ZN4llvmL16CurrentDebugTypeE"
-_SET_DEBUG_TYPES = "_ZN4llvm20setCurrentDebugTypesEPPKcj"
-_PASS_GATE = "_ZN4llvm17getGlobalPassGateEv"
-_BISECTOR = "_ZZL14getOptBisectorvE11OptBisector"
-_DEBUG_FLAG = "_ZN4llvm9DebugFlagE"
 
 
 def changes_of(engine: Engine, overrides: Iterable[Override]) -> ProcessWide | None:
@@ -28,7 +25,9 @@ def changes_of(engine: Engine, overrides: Iterable[Override]) -> ProcessWide | N
     exclusive.sort(key=lambda override: override.option.record.name)
     key = shlex.join(arg for override in exclusive for arg in override.args())
     changes = [_change(engine, override) for override in exclusive]
-    return ProcessWide.make(engine.space, changes, key, _address(engine, _SET_DEBUG_TYPES))
+    debugs = any(override.option.record.name in DEBUG_TYPES for override in exclusive)
+    set_types = need(engine.image, SET_DEBUG_TYPES).address if debugs else 0
+    return ProcessWide.make(engine.space, changes, key, set_types)
 
 
 def _change(engine: Engine, override: Override) -> Change:
@@ -43,30 +42,32 @@ def _change(engine: Engine, override: Override) -> Change:
         list(override.texts),
         kind,
         engine.survey.value_offset,
+        record.has_defaults,
         variable,
         _state(engine, record.name),
-        _address(engine, _DEBUG_TYPES) if record.name in DEBUG_TYPES else 0,
+        _debug_types(engine) if record.name in DEBUG_TYPES else (0, 0),
     )
 
 
 def _state(engine: Engine, name: str) -> tuple[int, int]:
     """(address, size) of what parsing the option changes besides its value, (0, 0) if nothing."""
     if name in BISECTION:
-        call_pointer(_address(engine, _PASS_GATE))  # makes the object if it was not made yet
-        return _object(engine, _BISECTOR)
+        call_pointer(need(engine.image, PASS_GATE).address)  # makes the object if it was not made yet
+        return _object(engine, OPT_BISECTOR)
     if name in DEBUG_TYPES:
-        return _object(engine, _DEBUG_FLAG)
+        return _object(engine, DEBUG_FLAG)
     return 0, 0
 
 
-def _object(engine: Engine, name: str) -> tuple[int, int]:
-    symbol = engine.image.object_at(_address(engine, name))
-    assert symbol is not None  # it has a name
+def _debug_types(engine: Engine) -> tuple[int, int]:
+    """(address of the list of types, bytes of one of them)."""
+    types = find_debug_types(engine.image)
+    return types.address, types.type_size
+
+
+def _object(engine: Engine, fact: Fact[None]) -> tuple[int, int]:
+    need(engine.image, fact)
+    symbol = find_object(engine.image, fact)
+    if symbol is None:
+        raise UnsupportedImageError(f"{engine.image.path}: expected {fact.what} to be an object, found none")
     return symbol.address, symbol.size
-
-
-def _address(engine: Engine, name: str) -> int:
-    address = engine.image.symbol(name)
-    if address is None:
-        raise UnsupportedImageError(f"{engine.image.path}: expected the symbol {name}, found none")
-    return address

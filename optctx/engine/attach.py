@@ -58,6 +58,14 @@ class Engine:
     def space(self) -> Space:
         return self.way.space
 
+    @property
+    def why_not_intercepted(self) -> str:
+        """Why contexts cannot follow an LLVMContext or a function."""
+        return self.way.why_not_intercepted or (
+            "threads take turns in this process, and nothing tells when LLVM starts to work "
+            f"({self.choice.reason})"
+        )
+
     def resolve(self, option: PlannedOption) -> PlannedOption:
         """The option that an alias stands for, or the option itself."""
         while option.record.alias_of:

@@ -8,6 +8,7 @@ from optctx._native import Image
 from optctx.arch import processor
 from optctx.arch.site import Site, SiteRefusal
 from optctx.errors import UnsupportedImageError
+from optctx.image.before import objects_before
 from optctx.image.pointers import PointerTable, find_pointers
 from optctx.image.printing import Printing
 from optctx.image.reporting import ReportingObject
@@ -53,13 +54,20 @@ def read_code(
     others += [(part.address, part.size) for part in state]
     others += [(table.address, table.size) for table in tables]
     if printing is not None:
-        others.append((printing.types, printing.types_size))
-    sites, refusals = processor().find_sites(image, sorted([*spans, *others]))
+        others.append((printing.types.address, printing.types.size))
+    single = {address for record in records for address in (record.address, record.variable)}
+    single.update(part.address for part in state)
+    single.update(part.address for part in reporting)
+    wanted = sorted([*spans, *others])
+    before = objects_before(image, wanted, single)
+    sites, refusals = processor().find_sites(image, wanted, before, {table.address for table in tables})
     _check_reporting(image, reporting, refusals)
     if printing is not None:  # other functions that refer to the list change it, process-wide
-        sites = [site for site in sites if site.region != printing.types or _decides(site, printing)]
+        sites = [site for site in sites if site.region != printing.types.address or _decides(site, printing)]
         refusals = [
-            each for each in refusals if each.region != printing.types or each.function == printing.asked
+            each
+            for each in refusals
+            if each.region != printing.types.address or each.function == printing.asked
         ]
     code = Code(True, sites, refusals, tables, loose)
     for site in sites:

@@ -8,21 +8,13 @@ from dataclasses import dataclass
 from optctx._native import Image, PointerTransaction, Subject, interceptors, pack_entry, place_code
 from optctx.arch import processor
 from optctx.engine.machines import Machines
-from optctx.errors import UnsupportedImageError
-from optctx.image.entries import Entrance, Ways, find_entrances, find_ways
+from optctx.image.entries import Entrance, find_entrances, find_runs
+from optctx.image.facts.c_api import INTERCEPTING
+from optctx.image.facts.fact import need
+from optctx.image.facts.features import BINDING, why_missing
+from optctx.image.facts.runs import Run
 
 __all__ = ["Hooks", "prepare_hooks"]
-
-_C_API = (
-    "LLVMGetModuleContext",
-    "LLVMGetFirstFunction",
-    "LLVMGetNextFunction",
-    "LLVMGetGlobalParent",
-    "LLVMGetStringAttributeAtIndex",
-    "LLVMGetStringAttributeValue",
-    "LLVMGetTarget",
-    "LLVMGetTargetMachineTriple",
-)
 
 
 @dataclass(frozen=True)
@@ -31,28 +23,29 @@ class Hooks:
 
     `tables`: pointers in virtual function tables. `calls`: addresses of the functions of LLVM's C API that
     the interceptors need. `follows_lljit`: LLVMContexts that llvmlite makes for LLJIT are intercepted.
+    `refusal`: why nothing is, or an empty string.
     """
 
     code: list[tuple[int, bytes, bytes]]
     tables: PointerTransaction
     calls: list[int]
     follows_lljit: bool
+    refusal: str = ""
 
 
 def prepare_hooks(image: Image, machines: Machines) -> Hooks:
     """Finds all entrances and writes the thunks; changes nothing of LLVM's.
 
-    Raises UnsupportedImageError naming the functions that the library lacks.
+    Intercepts nothing if the library lacks a function that is needed for that.
     """
-    ways = find_ways(image)
-    found = {name: image.symbol(name) for name in _C_API}
-    missing = [*ways.missing, *(name for name, address in found.items() if address is None)]
-    if missing:
-        raise UnsupportedImageError(f"{image.path}: expected the functions {', '.join(missing)}, found none")
-    entrances = find_entrances(image, ways.callers() | dict.fromkeys(machines.intercepted, ""))
+    if refusal := why_missing(image, BINDING):
+        return Hooks([], PointerTransaction([]), [], False, refusal)
+    runs = find_runs(image)
+    callers = {address: run.caller for address, run in runs.items()}
+    entrances = find_entrances(image, callers | dict.fromkeys(machines.intercepted, ""))
     thunks = b""
     offsets = {}
-    for address, code in [*_thunks(ways), *machines.thunks()]:
+    for address, code in [*_thunks(runs), *machines.thunks()]:
         offsets[address] = len(thunks)
         thunks += code
     base = place_code(thunks, image.text_begin, image.text_end)
@@ -66,21 +59,17 @@ def prepare_hooks(image: Image, machines: Machines) -> Hooks:
             )
         else:
             pointers.append((entrance.address, entrance.target, to))
-    calls = [address for address in found.values() if address]
-    return Hooks(redirected, PointerTransaction(pointers), calls, _begins_llvm_contexts(ways, entrances))
+    calls = [need(image, fact).address for fact in INTERCEPTING]
+    return Hooks(redirected, PointerTransaction(pointers), calls, _begins_llvm_contexts(runs, entrances))
 
 
-def _thunks(ways: Ways) -> Iterable[tuple[int, bytes]]:
+def _thunks(runs: dict[int, Run]) -> Iterable[tuple[int, bytes]]:
     before, after, skip_answer = interceptors()
-    for address, function in ways.intercepted.items():
-        entry = pack_entry(function.subject, function.argument, function.skip)
+    for address, run in runs.items():
+        entry = pack_entry(run.subject, run.argument, run.skip)
         yield address, processor().thunk(address, entry, before, after, skip_answer)
 
 
-def _begins_llvm_contexts(ways: Ways, entrances: list[Entrance]) -> bool:
-    begins = {
-        address
-        for address, function in ways.intercepted.items()
-        if function.subject == Subject.llvm_context_that_begins
-    }
+def _begins_llvm_contexts(runs: dict[int, Run], entrances: list[Entrance]) -> bool:
+    begins = {address for address, run in runs.items() if run.subject == Subject.llvm_context_that_begins}
     return any(entrance.target in begins for entrance in entrances)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from optctx._native import (
@@ -18,19 +17,15 @@ from optctx._native import (
 )
 from optctx.arch import processor
 from optctx.engine.refusals import PlannedOption
+from optctx.image.facts.machines import FOR_WHOLE_MACHINE
 from optctx.image.machines import MachineFunction, find_machine_functions, machine_calls
 
 __all__ = ["Machines", "belongs_to_machine"]
 
-# Constructors of machines and of their assembly information, and what makes parts that a module has one of.
-_FOR_WHOLE_MACHINE = re.compile(
-    r"(TargetMachine(Impl)?|MCAsmInfo\w*)C[12]E|create\w*(MCSubtargetInfo|MCAsmInfo|AsmBackend)E"
-)
-
 
 def belongs_to_machine(option: PlannedOption) -> bool:
     """Whether LLVM reads the option only while it makes a TargetMachine, which a module has one of."""
-    return bool(option.readers) and all(_FOR_WHOLE_MACHINE.search(reader) for reader in option.readers)
+    return bool(option.readers) and all(FOR_WHOLE_MACHINE.search(reader) for reader in option.readers)
 
 
 class Machines:
@@ -43,13 +38,11 @@ class Machines:
         """Run functions of the image on scratch memory; change nothing of LLVM's."""
         self.intercepted: dict[int, MachineFunction]
         self.intercepted, missing = find_machine_functions(image)
-        calls, unknown = machine_calls(image)
-        self.refusal = ""
-        if missing or unknown:
-            self.refusal = f"expected the functions {', '.join([*missing, *unknown])}, found none"
-        else:
+        calls, settings, unknown = machine_calls(image)
+        self.refusal = missing or unknown
+        if not self.refusal:
             try:
-                configure_machines(index, calls)
+                configure_machines(index, calls, settings)
             except RuntimeError as error:
                 self.refusal = str(error)
         if self.refusal:

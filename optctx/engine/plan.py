@@ -9,6 +9,8 @@ from optctx.arch.site import Site
 from optctx.engine.code import Code, read_code
 from optctx.engine.readers import Readers
 from optctx.engine.refusals import PlannedOption, refuse
+from optctx.errors import UnsupportedImageError
+from optctx.image.facts.features import DEBUG_OUTPUT
 from optctx.image.printing import Printing, find_printing
 from optctx.image.reporting import ReportingObject
 from optctx.image.state import State, find_state
@@ -25,7 +27,8 @@ _NO_READS = (Role.runtime, Role.decision)  # whose words are the same for all wh
 class Plan:
     """`options` by address of the Option; `regions` by slot; `slots` by address of the region. `readers`:
     empty where code is left as it is. `served`: by slot of storage beside the options, those whose values it
-    leads to. `printing`: how LLVM decides about debug output, if contexts can have their own."""
+    leads to. `printing`: how LLVM decides about debug output, if contexts can have their own. `unavailable`:
+    what else contexts cannot have, and why."""
 
     options: dict[int, PlannedOption]
     code: Code
@@ -35,6 +38,7 @@ class Plan:
     readers: Readers = field(default_factory=lambda: Readers((), {}))
     served: dict[int, list[PlannedOption]] = field(default_factory=dict)
     printing: Printing | None = None
+    unavailable: dict[str, str] = field(default_factory=dict)
 
     @lazy
     def owners(self) -> dict[int, PlannedOption]:
@@ -71,16 +75,19 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
     Raises UnsupportedImageError if an instruction that LLVM reports through cannot be redirected.
     """
     state, missing = find_state(image)
-    printing = find_printing(image, survey)
+    printing, no_printing = _printing(image, survey)
     code = read_code(image, survey.records, state, reporting, printing)
-    if printing is not None and (printing.types in code.stuck or not code.by_region.get(printing.types)):
+    if printing is not None and _is_stuck(code, printing.types.address):
+        no_printing = f"{image.path}: {printing.asked} cannot be redirected"
         printing = None
     plan = Plan(_decide(survey, code, state, missing, printing), code, printing=printing)
+    if no_printing:
+        plan.unavailable[DEBUG_OUTPUT] = no_printing
     for option in plan.options.values():
         places = (option.record.address, option.record.variable)
         own = [site for place in places for site in code.by_region.get(place, ())]
         if printing is not None and option.record is printing.option:
-            own = code.by_region[printing.types]
+            own = code.by_region[printing.types.address]
         option.readers = tuple(dict.fromkeys(site.function for site in own))
         if not own and option.scope == "thread" and not option.record.alias_of:
             option.scope = "unread"
@@ -98,6 +105,18 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
         plan.slots,
     )
     return plan
+
+
+def _printing(image: Image, survey: Survey) -> tuple[Printing | None, str]:
+    """(how LLVM decides about debug output, or why that cannot be known)."""
+    try:
+        return find_printing(image, survey), ""
+    except UnsupportedImageError as error:
+        return None, str(error)
+
+
+def _is_stuck(code: Code, region: int) -> bool:
+    return region in code.stuck or not code.by_region.get(region)
 
 
 def plan_in_place(image: Image, survey: Survey) -> Plan:
@@ -123,7 +142,7 @@ def _add_printing(plan: Plan, printing: Printing) -> None:
     for slot in (option.slot, option.variable_slot):
         assert slot is not None
         plan.regions[slot].shared = True
-    plan.add(Region(printing.types, printing.types_size, Role.decision))
+    plan.add(Region(printing.types.address, printing.types.size, Role.decision))
 
 
 def _add_state(plan: Plan, state: list[State]) -> None:
@@ -172,6 +191,7 @@ def _give_slots(plan: Plan, value_offset: int) -> None:
             continue
         region = _region(plan.code, record, record.address, size, Role.option)
         region.value_offset = value_offset
+        region.has_defaults = record.has_defaults
         # Of a class LLVM's setDefault gives the empty value: what every set was registered with.
         region.has_default = record.type.kind != Kind.other
         if record.type.external and record.variable_size is not None:

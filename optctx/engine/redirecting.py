@@ -58,6 +58,8 @@ class Redirecting(Way):
             self.machines = Machines(image, IMAGE_INDEX)
             self.hooks = prepare_hooks(image, self.machines)
             self.follows_lljit = self.hooks.follows_lljit
+            if self.hooks.refusal:
+                self.intercepts, self.why_not_intercepted = False, self.hooks.refusal
             clock.lap("entrances")
             sites = itertools.chain(_trampolines(self.plan), self.hooks.code)
             self.transaction = Transaction(sites, image.text_begin, image.text_end)
@@ -76,7 +78,8 @@ class Redirecting(Way):
             [reader.native() for reader in self.plan.readers],
         )
         _scope_printing(self.space, self.plan, survey.value_offset)
-        configure_bindings(IMAGE_INDEX, self.hooks.calls)
+        if self.intercepts:
+            configure_bindings(IMAGE_INDEX, self.hooks.calls)
         clock.lap("views")
 
     def attach(self) -> None:
@@ -120,7 +123,7 @@ class Redirecting(Way):
                 "code_pages": self.transaction.pages,
                 "trampoline_bytes": self.transaction.trampoline_bytes,
             },
-            "shared_machines": self.machines.refusal or "yes",
+            "shared_machines": self.machines.refusal or self.hooks.refusal or "yes",
             "sites_refused": dict(Counter(refusal.reason for refusal in code.refusals)),
         }
 
@@ -132,10 +135,11 @@ def _scope_printing(space: Space, plan: Plan, value_offset: int) -> None:
         space.scope_debugging(
             printing.flag,
             printing.option.address + value_offset,
-            printing.types,
+            printing.types.address,
+            printing.types.type_size,
             printing.debug_only.address,
             plan.options[printing.option.address].variable_slot,
-            plan.slots[printing.types],
+            plan.slots[printing.types.address],
         )
 
 

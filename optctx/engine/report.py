@@ -9,6 +9,7 @@ from typing import Any
 from optctx._native import active_scopes
 from optctx.engine.attach import Engine, attach
 from optctx.errors import UnsupportedImageError
+from optctx.image.facts.features import missing_features
 
 __all__ = ["info"]
 
@@ -20,7 +21,8 @@ def info() -> dict[str, Any]:
     threads with different values take turns; None where attaching failed), engine_reason (why this one, such
     as what forbade to change code), active_scopes, images (one dict for each LLVM: path, build_id, registry
     layout, options by scope, decoder, sites by tactic, shared_machines ("yes", or why scopes need a
-    TargetMachine each), refusals with their reasons, seconds that attaching took) and error.
+    TargetMachine each), unavailable (features that this LLVM has not all it takes for, with the reason),
+    refusals with their reasons, seconds that attaching took) and error.
     """
     report: dict[str, Any] = {
         "python": platform.python_version(),
@@ -57,5 +59,6 @@ def _image(engine: Engine) -> dict[str, Any]:
             name: options[name].reason for name in sorted(options) if options[name].scope == "process"
         },
         **engine.way.report(),
+        "unavailable": {**missing_features(engine.image), **engine.plan.unavailable},
         "seconds": {name: round(seconds, 4) for name, seconds in engine.seconds.items()},
     }

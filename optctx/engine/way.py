@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from optctx._native import Context, Image, Space, is_attached
 from optctx.engine.plan import Plan
-from optctx.errors import UnsupportedImageError
+from optctx.image.facts.fact import need
+from optctx.image.facts.names import ADD_OCCURRENCE
 
 __all__ = ["IMAGE_INDEX", "CannotRedirectError", "Clock", "Users", "Way", "add_occurrence_of"]
 
 IMAGE_INDEX = 0  # which of the thread-local views; one LLVM is supported so far
-_ADD_OCCURRENCE = "_ZN4llvm2cl6Option13addOccurrenceEjNS_9StringRefES2_b"
 
 
 class CannotRedirectError(Exception):
@@ -32,6 +32,7 @@ class Way(ABC):
     """`attached`: contexts reach LLVM now. A way is made with the plan and the space that go with it.
 
     `intercepts`: contexts can follow an LLVMContext or a function, as LLVM starts to work on it.
+    `why_not_intercepted`: what the library lacks for that.
     `follows_lljit`: so can what llvmlite's LLJIT makes of a module's text.
     `tells_reads`: it can be known which options LLVM reads, and in which functions.
     `follows_tasks`: whatever a thread is inside of, LLVM can be shown something else at any moment.
@@ -41,6 +42,7 @@ class Way(ABC):
     plan: Plan
     space: Space
     intercepts: bool = False
+    why_not_intercepted: str = ""
     follows_tasks: bool = False
     tells_reads: bool = False
     follows_lljit: bool = False
@@ -81,7 +83,4 @@ class Clock:
 
 def add_occurrence_of(image: Image) -> int:
     """Address of LLVM's function that parses a value. Raises UnsupportedImageError."""
-    address = image.symbol(_ADD_OCCURRENCE)
-    if address is None:
-        raise UnsupportedImageError(f"{image.path}: expected the symbol {_ADD_OCCURRENCE}, found none")
-    return address
+    return need(image, ADD_OCCURRENCE).address

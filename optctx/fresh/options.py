@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from typing import Any
 
-from optctx.errors import UnsupportedImageError
+from optctx.image.facts.fact import need
+from optctx.image.facts.names import PARSE_OPTIONS
 from optctx.image.loaded import llvmlite_image
 
 __all__ = ["set_process_options"]
 
-# bool llvm::cl::ParseCommandLineOptions(int argc, const char *const *argv, StringRef overview,
-#     raw_ostream *errors, vfs::FileSystem *files, const char *variable, bool double_dash)
-_PARSE = (
-    "_ZN4llvm2cl23ParseCommandLineOptionsEiPKPKcNS_9StringRefEPNS_11raw_ostreamEPNS_3vfs10FileSystemES2_b"
-)
+# Parameter of llvm::cl::ParseCommandLineOptions -> its type and what it is given, but for argc and argv.
+_PARAMETERS: dict[str, tuple[Any, Any]] = {
+    "argc": (ctypes.c_int, None),
+    "argv": (ctypes.POINTER(ctypes.c_char_p), None),
+    "overview": (ctypes.c_char_p, b""),
+    "overview size": (ctypes.c_size_t, 0),
+    "errors": (ctypes.c_void_p, None),  # complain on standard error and exit
+    "files": (ctypes.c_void_p, None),  # the real ones
+    "variable": (ctypes.c_char_p, None),  # none in the environment
+    "long as --": (ctypes.c_bool, False),
+}
 
 
 def set_process_options(arguments: Sequence[str]) -> None:
@@ -24,21 +32,9 @@ def set_process_options(arguments: Sequence[str]) -> None:
     it would a compiler: `llvmlite.binding.set_option` ignores unknown options without a word, so it is no
     reference. Raises UnsupportedImageError if the library does not have LLVM's command line.
     """
-    image = llvmlite_image()
-    address = image.symbol(_PARSE)
-    if address is None:
-        raise UnsupportedImageError(f"{image.path} has no symbol {_PARSE} to set options with")
-    parse = ctypes.CFUNCTYPE(
-        ctypes.c_bool,
-        ctypes.c_int,
-        ctypes.POINTER(ctypes.c_char_p),
-        ctypes.c_char_p,  # the overview's text ...
-        ctypes.c_size_t,  # ... and its length
-        ctypes.c_void_p,  # NULL: complain on standard error and exit
-        ctypes.c_void_p,  # NULL: the real files
-        ctypes.c_char_p,  # NULL: no variable in the environment
-        ctypes.c_bool,
-    )(address)
+    found = need(llvmlite_image(), PARSE_OPTIONS)
+    parse = ctypes.CFUNCTYPE(ctypes.c_bool, *(_PARAMETERS[name][0] for name in found.form))(found.address)
     words = ["optctx", *arguments]
     argv = (ctypes.c_char_p * len(words))(*(word.encode() for word in words))
-    parse(len(words), argv, b"", 0, None, None, None, False)
+    given = {"argc": len(words), "argv": argv}
+    parse(*(given.get(name, _PARAMETERS[name][1]) for name in found.form))

@@ -31,28 +31,32 @@ _SCALARS = {
 }
 
 
-def prove_contents(name: str, option_type: OptionType, address: int, size: int | None) -> None:
+def prove_contents(
+    name: str, option_type: OptionType, address: int, size: int | None, has_defaults: bool = True
+) -> None:
     """The option's value is at `address`; `size` in bytes where that is a variable with a name.
+
+    `has_defaults`: of a list, whether it holds default elements.
 
     Raises MisfitError if it does not fit, again and again.
     """
     for attempt in range(_ATTEMPTS):
         try:
-            return _prove(option_type, address, size)
+            return _prove(option_type, address, size, has_defaults)
         except MisfitError as error:
             if attempt == _ATTEMPTS - 1:
                 raise MisfitError(f"the value of the option {name} is not of its type: {error}") from error
             time.sleep(0)
 
 
-def _prove(option_type: OptionType, address: int, size: int | None) -> None:
+def _prove(option_type: OptionType, address: int, size: int | None, has_defaults: bool) -> None:
     kind = option_type.kind
     if not option_type.supported:
         return
     if kind == Kind.string:
         _prove_string(address)
     elif kind == Kind.list:
-        _prove_list(option_type.element, address)
+        _prove_list(option_type.element, address, has_defaults)
     elif kind == Kind.bits:
         _prove_vector(address + _BITS_POSITIONS, _POSITION)
     elif kind == Kind.set:
@@ -77,10 +81,11 @@ def _prove_string(address: int) -> None:
         raise MisfitError(f"expected a string at {address:#x}, found one that does not end")
 
 
-def _prove_list(element: Kind, address: int) -> None:
+def _prove_list(element: Kind, address: int, has_defaults: bool) -> None:
     begin, end = _prove_vector(address, element_size(element) or 1)
-    _prove_vector(address + _LIST_DEFAULTS, WORD)
-    _prove_vector(address + _LIST_POSITIONS, _POSITION)
+    if has_defaults:
+        _prove_vector(address + _LIST_DEFAULTS, WORD)
+    _prove_vector(address + (_LIST_POSITIONS if has_defaults else _LIST_DEFAULTS), _POSITION)
     if element == Kind.string:
         for at in range(begin, end, WORD):
             _prove_string(at)

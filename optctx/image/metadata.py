@@ -16,6 +16,8 @@ from typing import Any, Final, TypeAlias, Union
 
 from optctx._native import inside, make_lock_safe
 from optctx.errors import UnsupportedImageError
+from optctx.image.facts.c_api import METADATA
+from optctx.image.facts.fact import need
 from optctx.image.loaded import llvmlite_image
 
 __all__ = ["OTHER", "Node", "Room", "TooLargeError", "module_names", "read_named", "write_named"]
@@ -24,7 +26,6 @@ __all__ = ["OTHER", "Node", "Room", "TooLargeError", "module_names", "read_named
 Node: TypeAlias = tuple[Union[bytes, "Node", None], ...]
 OTHER: Final = object()  # an operand that is none of these, or is nested too deep to be looked at
 
-_CLEAR = "_ZN4llvm11NamedMDNode13clearOperandsEv"
 Function = Callable[..., Any]
 
 
@@ -42,7 +43,7 @@ class _Api:
         self.find = self._function("LLVMGetNamedMetadata", c_void_p, c_void_p, c_char_p, c_size_t)
         self.count_named = self._function("LLVMGetNamedMetadataNumOperands", c_uint, c_void_p, c_char_p)
         self.named = self._function("LLVMGetNamedMetadataOperands", None, c_void_p, c_char_p, c_void_p)
-        self.clear = self._function(_CLEAR, None, c_void_p)
+        self.clear = self._function("clear", None, c_void_p)
         self.append = self._function("LLVMAddNamedMetadataOperand", None, c_void_p, c_char_p, c_void_p)
 
         # Of a value: itself, or NULL if it is no such thing
@@ -58,12 +59,13 @@ class _Api:
         self.as_value = self._function("LLVMMetadataAsValue", c_void_p, c_void_p, c_void_p)
 
     def _function(self, name: str, result: type[Any] | None, *arguments: type[Any]) -> Function:
-        address = self._image.symbol(name)
-        if address is None:
+        try:
+            address = need(self._image, METADATA[name]).address
+        except UnsupportedImageError as error:
             raise UnsupportedImageError(
-                f"metadata needs the function {name}, which {self._image.path} does not have; "
-                "install an llvmlite release that optctx supports, with its symbol table"
-            )
+                f"cannot read or write metadata of modules: {error}; install an llvmlite release that optctx "
+                "supports, with its symbol table"
+            ) from error
         return ctypes.CFUNCTYPE(result, *arguments)(address)
 
 

@@ -9,15 +9,11 @@ from ctypes import c_bool, c_int, c_void_p
 from functools import cache
 
 from optctx._native import Image
+from optctx.image.facts.fact import find
+from optctx.image.facts.names import END_STREAM, MAKE_STREAM, PRINT_PASS_NAMES
 
 __all__ = ["pass_names"]
 
-# llvm::PassBuilder::printPassNames(llvm::raw_ostream &), which uses nothing of its object
-_PRINT = "_ZN4llvm11PassBuilder14printPassNamesERNS_11raw_ostreamE"
-# llvm::raw_fd_ostream::raw_fd_ostream(int fd, bool close, bool unbuffered,
-# llvm::raw_ostream::OStreamKind), and its end
-_MAKE_STREAM = "_ZN4llvm14raw_fd_ostreamC1EibbNS_11raw_ostream11OStreamKindE"
-_END_STREAM = "_ZN4llvm14raw_fd_ostreamD1Ev"
 _STREAM_SIZE = 1024  # bytes; an llvm::raw_fd_ostream takes about a hundred
 _FD_STREAM = 1  # raw_ostream::OStreamKind::OK_FDStream
 _LONGEST = 1 << 20  # bytes; LLVM 22 prints 12 KB
@@ -31,17 +27,19 @@ def pass_names(image: Image) -> dict[str, str]:
 
     Takes a millisecond, and changes nothing.
     """
-    print_names, make_stream, end_stream = map(image.symbol, (_PRINT, _MAKE_STREAM, _END_STREAM))
+    facts = (PRINT_PASS_NAMES, MAKE_STREAM, END_STREAM)
+    print_names, make_stream, end_stream = (find(image, fact) for fact in facts)
     if print_names is None or make_stream is None or end_stream is None:
         return {}
     descriptor = os.memfd_create("passes")
     try:
         stream = ctypes.create_string_buffer(_STREAM_SIZE)
         at = ctypes.addressof(stream)
-        make = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_bool, c_bool, c_int)(make_stream)
+        # raw_fd_ostream(int fd, bool close, bool unbuffered, raw_ostream::OStreamKind)
+        make = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_bool, c_bool, c_int)(make_stream.address)
         make(at, descriptor, False, True, _FD_STREAM)
-        ctypes.CFUNCTYPE(None, c_void_p, c_void_p)(print_names)(at, at)
-        ctypes.CFUNCTYPE(None, c_void_p)(end_stream)(at)
+        ctypes.CFUNCTYPE(None, c_void_p, c_void_p)(print_names.address)(at, at)
+        ctypes.CFUNCTYPE(None, c_void_p)(end_stream.address)(at)
         text = os.pread(descriptor, _LONGEST, 0).decode()
     finally:
         os.close(descriptor)

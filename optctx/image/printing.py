@@ -5,42 +5,78 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 
-from optctx._native import Image, Kind, call_pointer
+from optctx._native import Image, Kind, Symbol, call_pointer
+from optctx.errors import UnsupportedImageError
+from optctx.image.facts.fact import find_object, need
+from optctx.image.facts.names import CURRENT_DEBUG_TYPES, DEBUG_FLAG, IS_DEBUG_TYPE, LIST_DELETERS
+from optctx.image.memory import checking, load_words
 from optctx.image.survey import OptionRecord, Survey
 
-__all__ = ["Printing", "find_printing"]
+__all__ = ["DebugTypes", "Printing", "find_debug_types", "find_printing"]
 
-_FLAG = "_ZN4llvm9DebugFlagE"
-_TYPES = "_ZN4llvmL16CurrentDebugTypeE"
-_ASKED = "_ZN4llvm18isCurrentDebugTypeEPKci"
+_LIST_WORDS = 3  # of an llvm::ManagedStatic: {object, deleter, next}
+
+
+@dataclass(frozen=True)
+class DebugTypes:
+    """The static list of types, which exists. `size` and `type_size`, of one type, in bytes."""
+
+    address: int
+    size: int
+    type_size: int
 
 
 @dataclass(frozen=True)
 class Printing:
     """`option` is `debug`, which `flag` belongs to, and `debug_only` the other one that sets it. `types`: the
-    static list of types that the function called `asked` reads; `size` in bytes."""
+    list that the function called `asked` reads."""
 
     option: OptionRecord
     debug_only: OptionRecord
     flag: int
-    types: int
-    types_size: int
+    types: DebugTypes
     asked: str  # mangled
 
 
-def find_printing(image: Image, survey: Survey) -> Printing | None:
-    """None where anything is not as in LLVM 22 built with assertions; others have no debug output.
+def find_debug_types(image: Image) -> DebugTypes:
+    """The list of types; has LLVM make it, which is empty unless some were given.
 
-    Has LLVM make its list of types, which is empty unless some were given.
+    Raises UnsupportedImageError if the image lacks it, or if its types are not what their reader says.
     """
-    asked, flag, types = (image.symbol(name) for name in (_ASKED, _FLAG, _TYPES))
-    symbol = image.object_at(types) if types is not None else None
+    need(image, CURRENT_DEBUG_TYPES)
+    asked, symbol = need(image, IS_DEBUG_TYPE), find_object(image, CURRENT_DEBUG_TYPES)
+    if symbol is None:
+        raise UnsupportedImageError(f"{image.path}: expected {CURRENT_DEBUG_TYPES.what} to be an object")
+    call_pointer(asked.address, ctypes.addressof(ctypes.create_string_buffer(b"optctx")))
+    _check_deleter(image, symbol, asked.form)
+    return DebugTypes(symbol.address, symbol.size, asked.form)
+
+
+def _check_deleter(image: Image, types: Symbol, type_size: int) -> None:
+    with checking(image.path):
+        _, deleter, _ = load_words(types.address, _LIST_WORDS, CURRENT_DEBUG_TYPES.what)
+    function = image.function_at(deleter) if image.contains(deleter) else None
+    expected, found = LIST_DELETERS[type_size], "none" if function is None else function.name
+    if expected != found:
+        raise UnsupportedImageError(
+            f"{image.path}: expected {expected} to delete {CURRENT_DEBUG_TYPES.what}, found {found}"
+        )
+
+
+def find_printing(image: Image, survey: Survey) -> Printing:
+    """Raises UnsupportedImageError where anything is not as in an LLVM that has debug output.
+
+    Those that were built without assertions have none.
+    """
+    types = find_debug_types(image)
+    flag = need(image, DEBUG_FLAG).address
     options = {name: record for record in survey.records for name in record.names}
     option, debug_only = options.get("debug"), options.get("debug-only")
-    if asked is None or flag is None or symbol is None or option is None or debug_only is None:
-        return None
+    if option is None or debug_only is None:
+        raise UnsupportedImageError(f"{image.path}: expected the options debug and debug-only")
     plain = option.type.kind == Kind.boolean and option.type.external and not option.callback
     if not plain or option.variable != flag or option.variable_size != 1 or option.heap_size is None:
-        return None
-    call_pointer(asked, ctypes.addressof(ctypes.create_string_buffer(b"optctx")))
-    return Printing(option, debug_only, flag, symbol.address, symbol.size, _ASKED)
+        raise UnsupportedImageError(
+            f"{image.path}: the option debug is not a plain one that sets {DEBUG_FLAG.what}"
+        )
+    return Printing(option, debug_only, flag, types, need(image, IS_DEBUG_TYPE).symbol)

@@ -23,7 +23,7 @@ def check_release() -> None:
     """Import llvmlite, and raise UnsupportedImageError if its LLVM is too old."""
     from llvmlite import binding
 
-    if binding.llvm_version_info[0] < _EARLIEST_LLVM:
+    if binding.llvm_version_info[0] < 15:
         raise UnsupportedImageError(f"{_release()} is not supported: {_advice()}")
 
 

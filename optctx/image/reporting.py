@@ -6,14 +6,19 @@ from dataclasses import dataclass
 
 from optctx._native import Image, call_pointer
 from optctx.errors import UnsupportedImageError
+from optctx.image.facts.fact import find_object, need
+from optctx.image.facts.names import (
+    ERROR_HANDLER,
+    ERROR_HANDLER_DATA,
+    ERRS,
+    ERRS_STREAM,
+    STREAM_TABLE,
+    WRITE_TO_STREAM,
+)
 from optctx.image.memory import WORD, checking, load_words
 
 __all__ = ["ReportingObject", "StreamTable", "find_reporting", "find_stream_table"]
 
-_ERRS = "_ZN4llvm4errsEv"
-_STREAM, _HANDLER, _DATA = "_ZZN4llvm4errsEvE1S", "_ZL12ErrorHandler", "_ZL20ErrorHandlerUserData"
-_TABLE = "_ZTVN4llvm14raw_fd_ostreamE"
-_WRITE = "_ZN4llvm14raw_fd_ostream10write_implEPKcm"
 _TABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 
 
@@ -38,22 +43,23 @@ def find_reporting(image: Image) -> list[ReportingObject]:
 
     Raises UnsupportedImageError with what is not as expected.
     """
-    function = image.symbol(_ERRS)
     found = []
-    for name in (_STREAM, _HANDLER, _DATA):
-        address = image.symbol(name)
-        symbol = image.object_at(address) if address is not None else None
-        if symbol is None or symbol.address != address:
-            raise UnsupportedImageError(f"{image.path}: expected an object called {name}, found none")
+    for fact in (ERRS_STREAM, ERROR_HANDLER, ERROR_HANDLER_DATA):
+        need(image, fact)
+        symbol = find_object(image, fact)
+        if symbol is None:
+            raise UnsupportedImageError(f"{image.path}: expected {fact.what} to be an object, found none")
         with checking(image.path):
-            load_words(symbol.address, symbol.size // WORD, name)
+            load_words(symbol.address, symbol.size // WORD, fact.what)
         found.append(ReportingObject(symbol.address, symbol.size))
     # The stream is made at the first call; from then on it is where its symbol says.
-    made = call_pointer(function) if function is not None else 0
+    made = call_pointer(need(image, ERRS).address)
     with checking(image.path):
         if found[0].address == made and load_words(made, 5, "llvm::errs()")[2:] == [0, 0, 0]:
             return found
-    raise UnsupportedImageError(f"{image.path}: llvm::errs() is not the unbuffered stream {_STREAM}")
+    raise UnsupportedImageError(
+        f"{image.path}: llvm::errs() is not the unbuffered stream that its symbol says"
+    )
 
 
 def find_stream_table(image: Image, stream: ReportingObject) -> StreamTable:
@@ -61,13 +67,15 @@ def find_stream_table(image: Image, stream: ReportingObject) -> StreamTable:
     with checking(image.path):
         (begin,) = load_words(stream.address, 1, "llvm::errs()")
     symbol = image.object_at(begin) if image.contains(begin) else None
-    write = image.symbol(_WRITE)
-    if symbol is None or symbol.name != _TABLE or begin != symbol.address + _TABLE_HEAD:
+    table, write = need(image, STREAM_TABLE), need(image, WRITE_TO_STREAM).address
+    if symbol is None or symbol.address != table.address or begin != table.address + _TABLE_HEAD:
         raise UnsupportedImageError(
-            f"{image.path}: the virtual functions of llvm::errs() are not those of {_TABLE}"
+            f"{image.path}: the virtual functions of llvm::errs() are not those of {table.symbol}"
         )
     with checking(image.path):
-        words = load_words(begin, (symbol.size - _TABLE_HEAD) // WORD, _TABLE)
+        words = load_words(begin, (symbol.size - _TABLE_HEAD) // WORD, table.symbol)
     if write not in words:
-        raise UnsupportedImageError(f"{image.path}: expected {_WRITE} in {_TABLE}, found no such entry")
+        raise UnsupportedImageError(
+            f"{image.path}: expected {WRITE_TO_STREAM.what} in {table.symbol}, found no such entry"
+        )
     return StreamTable(symbol.size - _TABLE_HEAD, words.index(write))

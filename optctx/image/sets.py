@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from optctx._native import Image
-from optctx.image.memory import MisfitError, load_text
+from optctx.image.facts.fact import find_object
+from optctx.image.facts.names import ENUM_TABLES
+from optctx.image.memory import WORD, MisfitError, load_text, load_words
 from optctx.image.trees import walk_tree
 
 __all__ = ["ElementNames", "find_element_names"]
 
-# Mangled name of the enum, as in the type of an option -> its table, a std::map<StringRef, enum>.
-_TABLES = {"NS_5SPIRV9Extension9ExtensionE": "_ZL17SPIRVExtensionMap"}
-
 _MAP = 48  # bytes of a std::map
-_NODE = 3  # words that a node holds: {characters, length, value}
+_STRING_HEAD = 3 * WORD  # bytes before the characters of a copy-on-write string: {length, capacity, owners}
 _SIZE = 4  # of the enum, in bytes
 
 
@@ -43,27 +42,45 @@ class ElementNames:
 
 
 def find_element_names(image: Image, enum: str) -> ElementNames | None:
-    """None for an enum whose names are not known here, or whose table is not in this library.
-
-    None as well for a table that is laid out otherwise: in LLVM 20 its keys are strings of another class.
-    """
-    address = image.symbol(_TABLES.get(enum, ""))
-    symbol = image.object_at(address) if address is not None else None
-    if symbol is None or symbol.address != address or symbol.size != _MAP:
+    """None for an enum whose table is not known here, not in this library, or laid out otherwise."""
+    fact = ENUM_TABLES.get(enum)
+    symbol = find_object(image, fact) if fact is not None else None
+    if symbol is None or symbol.size != _MAP:
         return None
-    try:
-        names = _names(symbol.address)
-    except MisfitError:
-        return None
-    return ElementNames(names)
+    for read in (_references, _strings):
+        try:
+            return ElementNames(_by_value(symbol.address, read(symbol.address)))
+        except MisfitError:
+            continue
+    return None
 
 
-def _names(address: int) -> dict[int, str]:
+def _references(address: int) -> list[tuple[str, int]]:
+    """(name, value) of each node of a table whose keys are of llvm::StringRef. Raises MisfitError."""
+    nodes = walk_tree(address, 3, "a table of names")
+    return [(load_text(at, size, "the name of an enumerator"), value) for at, size, value in nodes]
+
+
+def _strings(address: int) -> list[tuple[str, int]]:
+    """The same where the keys are copy-on-write strings, as up to LLVM 20."""
+    found = []
+    for characters, value in walk_tree(address, 2, "a table of names"):
+        if characters < _STRING_HEAD:
+            raise MisfitError(f"expected a string in the table at {address:#x}, found {characters:#x}")
+        length, capacity, _ = load_words(characters - _STRING_HEAD, 3, "the head of a string")
+        if length > capacity:
+            raise MisfitError(
+                f"expected a string at {characters:#x}, found {length} of {capacity} characters"
+            )
+        found.append((load_text(characters, length, "the name of an enumerator"), value))
+    return found
+
+
+def _by_value(address: int, entries: list[tuple[str, int]]) -> dict[int, str]:
     """By value, ascending. Raises MisfitError."""
     found: dict[int, str] = {}
     last = ""
-    for characters, length, value in walk_tree(address, _NODE, "a table of names"):
-        name = load_text(characters, length, "the name of an enumerator")
+    for name, value in entries:
         # Two names for one value could not be told apart.
         if name <= last or found.setdefault(value & 0xFFFFFFFF, name) != name:
             raise MisfitError(f"expected ascending names at {address:#x}, found {name!r} after {last!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from optctx._native import (
     Image,
@@ -16,30 +16,28 @@ from optctx._native import (
     read_checked,
     walk_registry,
 )
-from optctx.errors import UnsupportedImageError
 from optctx.image.contents import prove_contents
+from optctx.image.facts import types
+from optctx.image.facts.fact import Found, find, need
+from optctx.image.facts.names import (
+    OPT_OF_UNSIGNED,
+    OPTION_VALUE_OF_UNSIGNED,
+    REGISTERED_OPTIONS,
+    TOP_LEVEL,
+    TopLevel,
+)
 from optctx.image.memory import WORD, MisfitError, checking, load_words
 from optctx.image.sets import ElementNames, find_element_names
-from optctx.image.typenames import OptionType, parse_vtable_name
+from optctx.image.typenames import OptionType, element_size, parse_vtable_name
 
 __all__ = ["Choices", "OptionRecord", "Survey", "survey"]
 
-_TOP_LEVEL = "_ZN4llvm2cl10SubCommand11getTopLevelEv"
-_REGISTERED = "_ZN4llvm2cl20getRegisteredOptionsERNS0_10SubCommandE"
-_UINT_VTABLE = "_ZTVN4llvm2cl3optIjLb0ENS0_6parserIjEEEE"
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 _SMALLEST = 0xA0  # bytes of an option with a value, its default and a parser; on the heap nothing says more
+_LIST, _OLD_LIST = 0x50, 0x30  # bytes of a list before its parser, with and without default elements
 _HEAD = 0x50  # bytes of an Option before its value can come
 _MOST_CHOICES = 4096
 _EARLIEST, _SAMPLE = 0x60 // WORD, 24  # words: where a value's default can begin; what is looked at for it
-_VIRTUAL = (
-    "getNumOptions",
-    "getOptionEj",
-    "getDescription",
-    "getOptionValueEj",
-    "setDefault",
-    "getValueExpectedFlagDefault",
-)
 
 
 @dataclass(frozen=True)
@@ -99,6 +97,7 @@ class OptionRecord:
     callback: bool = False
     variable: int = 0  # what cl::location points at, 0 without external storage
     variable_size: int | None = None
+    has_defaults: bool = True  # of a list: it holds default elements; up to LLVM 15 none does
     alias_of: int = 0  # address of the option an alias stands for
     set_default_index: int = 0
     flag_default_index: int = 0
@@ -148,7 +147,11 @@ class _Vtables:
 
     def _read(self, address: int) -> _Vtable | None:
         symbol = self._image.object_at(address) if self._image.contains(address) else None
-        if symbol is None or not symbol.name.startswith("_ZTV") or address < symbol.address + _VTABLE_HEAD:
+        if (
+            symbol is None
+            or not symbol.name.startswith(types.VTABLE)
+            or address < symbol.address + _VTABLE_HEAD
+        ):
             return None
         slots = {}
         words = load_words(address, (symbol.address + symbol.size - address) // WORD, symbol.name)
@@ -156,7 +159,7 @@ class _Vtables:
             function = self._image.function_at(word) if self._image.contains(word) else None
             if function is None:
                 break  # the head of a second base's table
-            for part in _VIRTUAL:
+            for part in types.VIRTUAL_FUNCTIONS:
                 if part in function.name:
                     slots[part] = index
         return _Vtable(symbol.name, slots)
@@ -167,14 +170,21 @@ def survey(image: Image) -> Survey:
 
     Raises UnsupportedImageError with what does not fit.
     """
-    addresses = [image.symbol(name) for name in (_TOP_LEVEL, _REGISTERED)]
-    if None in addresses:
-        raise UnsupportedImageError(
-            f"{image.path}: expected the symbols {_TOP_LEVEL} and {_REGISTERED}, found neither or one"
-        )
-    top_level, registered = (address for address in addresses if address is not None)
+    top_level, registered = need(image, TOP_LEVEL), need(image, REGISTERED_OPTIONS)
     with checking(image.path):
-        return _survey(image, call_pointer(registered, call_pointer(top_level)))
+        return _survey(image, call_pointer(registered.address, _subcommand(top_level)))
+
+
+def _subcommand(found: Found[TopLevel]) -> int:
+    """The SubCommand that every option belongs to which names no other one."""
+    if found.form == "call":
+        return call_pointer(found.address)
+    if found.form == "object":
+        return found.address
+    (made,) = load_words(found.address, 1, TOP_LEVEL.what)
+    if not made:
+        raise MisfitError(f"{TOP_LEVEL.what} leads to nothing: no option is registered")
+    return made
 
 
 def _survey(image: Image, registry: int) -> Survey:
@@ -186,7 +196,7 @@ def _survey(image: Image, registry: int) -> Survey:
     vtables = _Vtables(image)
     records = [_record(image, vtables, offset, tuple(n), a) for a, n in names.items()]
     _prove_aliases(records)
-    _measure_heap(records)
+    _measure_heap(image, records)
     return Survey(layout, offset, records)
 
 
@@ -203,27 +213,25 @@ def _prove_aliases(records: list[OptionRecord]) -> None:
             raise MisfitError(f"the alias {record.name} leads to no option")
 
 
-def _measure_heap(records: list[OptionRecord]) -> None:
+def _measure_heap(image: Image, records: list[OptionRecord]) -> None:
     sizes = {option_at(each.address).vtable: each.size for each in records if each.size is not None}
     for record in records:
         if record.size is None:
             record.heap_size = sizes.get(option_at(record.address).vtable)
             if record.heap_size is not None:
-                record.callback = _has_callback(
-                    load_words(record.address, record.heap_size // WORD, "an option")
-                )
+                words = load_words(record.address, record.heap_size // WORD, "an option")
+                record.callback = _has_callback(image, words)
 
 
 def _probe_value_offset(image: Image, addresses: list[int]) -> int:
     """In every opt<unsigned> the value comes right before the vtable of its OptionValue."""
-    vtable = image.symbol(_UINT_VTABLE)
-    expected = image.symbol("_ZTVN4llvm2cl11OptionValueIjEE")
+    vtable, expected = find(image, OPT_OF_UNSIGNED), find(image, OPTION_VALUE_OF_UNSIGNED)
     if vtable is None or expected is None:
         raise MisfitError("the vtable of opt<unsigned> or of its OptionValue is not named")
-    of_unsigned = [a for a in addresses if option_at(a).vtable == vtable + _VTABLE_HEAD]
+    of_unsigned = [a for a in addresses if option_at(a).vtable == vtable.address + _VTABLE_HEAD]
     samples = [load_words(a, _SAMPLE, "an opt<unsigned>") for a in of_unsigned]
     for index in range(_EARLIEST, _SAMPLE):
-        if samples and all(words[index] == expected + _VTABLE_HEAD for words in samples):
+        if samples and all(words[index] == expected.address + _VTABLE_HEAD for words in samples):
             return (index - 1) * WORD
     raise MisfitError(f"no offset holds the value in all {len(samples)} opt<unsigned> objects")
 
@@ -254,12 +262,33 @@ def _record(
         record.choices = choices
     elif elements is not None:
         record.choices = elements
+    if option_type.kind == Kind.list:
+        _find_list_layout(vtables, record, address + offset)
     if size is not None:
-        record.callback = _has_callback(words)
+        record.callback = _has_callback(image, words)
     if option_type.external:
         _find_variable(image, record, words[offset // WORD])
-    prove_contents(record.name, option_type, record.variable or address + offset, record.variable_size)
+    prove_contents(
+        record.name,
+        record.type,
+        record.variable or address + offset,
+        record.variable_size,
+        record.has_defaults,
+    )
     return record
+
+
+def _find_list_layout(vtables: _Vtables, record: OptionRecord, value: int) -> None:
+    """What the list at `value` holds, told by where its parser begins. No other layout is known here."""
+    if not record.type.supported:
+        return
+    words = load_words(value, _LIST // WORD + 1, "a list")
+    if vtables.get(words[_LIST // WORD]) is not None:
+        return
+    record.has_defaults = False
+    sized = element_size(record.type.element) > 0  # else the number of positions would have to tell
+    if vtables.get(words[_OLD_LIST // WORD]) is None or not sized:
+        record.type = replace(record.type, supported=False)
 
 
 def _find_variable(image: Image, record: OptionRecord, address: int) -> None:
@@ -271,8 +300,11 @@ def _find_variable(image: Image, record: OptionRecord, address: int) -> None:
         record.variable_size = variable.size
 
 
-def _has_callback(words: list[int]) -> bool:
-    return words[-2] != 0  # std::function is the last member: {functor, functor, manager, invoker}
+def _has_callback(image: Image, words: list[int]) -> bool:
+    """Whether setting the option calls anything that does something."""
+    *_, manager, invoker = words  # std::function is the last member: {functor, functor, manager, invoker}
+    function = image.function_at(invoker) if image.contains(invoker) else None
+    return manager != 0 and (function is None or types.IDLE_CALLBACK.search(function.name) is None)
 
 
 def _find_choices(vtables: _Vtables, address: int, words: list[int], offset: int) -> Choices | None:

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cache
 
 from optctx._native import Kind
+from optctx.image.facts import types
 
 __all__ = ["INTEGER_RANGES", "OptionType", "element_size", "parse_vtable_name", "type_name"]
-
-_SCALARS = {
-    "b": Kind.boolean,
-    "NS0_13boolOrDefaultE": Kind.bool_or_default,
-    "i": Kind.int32,
-    "j": Kind.uint32,
-    "l": Kind.int64,
-    "x": Kind.int64,
-    "m": Kind.uint64,
-    "y": Kind.uint64,
-    "f": Kind.float32,
-    "d": Kind.float64,
-    "c": Kind.character,
-    "Ss": Kind.string,  # the copy-on-write std::string; the newer one is mangled otherwise, and refused
-}
 
 _NAMES = {
     Kind.boolean: "bool",
@@ -64,11 +49,6 @@ _ELEMENT_SIZES = {
     Kind.string: 8,
 }
 
-_OPT = re.compile(r"_ZTVN4llvm2cl3optI(?P<type>.+?)Lb(?P<external>[01])E(?P<parser>.+)EE")
-# A set of an enum, ordered and allocated as any other.
-_SET = re.compile(r"St3setI(?P<enum>N.+E)St4lessIS\w*_ESaIS\w*_EE")
-_LIST = re.compile(r"_ZTVN4llvm2cl(?P<class>4list|4bits)I(?P<type>.+)EE")
-
 
 @dataclass(frozen=True, slots=True)
 class OptionType:
@@ -86,30 +66,30 @@ class OptionType:
 @cache  # thousands of options have a few dozen types
 def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
     """The type behind a vtable symbol; `enumerated` says that the option's parser has a list of choices."""
-    if name == "_ZTVN4llvm2cl5aliasE":
+    if name == types.ALIAS:
         return OptionType(Kind.other, alias=True)
     unknown = Kind.enumeration if enumerated else Kind.other
-    if match := _OPT.fullmatch(name):
+    if match := types.OPT.fullmatch(name):
         mangled = match["type"]
-        if held := _SET.fullmatch(mangled):
+        if held := types.SET.fullmatch(mangled):
             # cl::location of a set is nowhere in this library, so copying it is untested.
             return OptionType(Kind.set, Kind.enumeration, held["enum"], supported=match["external"] == "0")
-        if mangled.startswith(("St", "NSt")):
+        if mangled.startswith(types.STANDARD_CLASS):
             unknown = Kind.other  # a class of the standard library (std::set), whatever its parser is
         return OptionType(
-            _SCALARS.get(mangled, unknown),
+            types.SCALARS.get(mangled, unknown),
             external=match["external"] == "1",
-            registry_parser="RegisterPassParser" in match["parser"],
-            supported="__cxx11" not in mangled,
+            registry_parser=types.REGISTRY_PARSER in match["parser"],
+            supported=types.NEW_STRING not in mangled,
         )
-    if match := _LIST.fullmatch(name):
+    if match := types.LIST.fullmatch(name):
         # "<element>b<parser>": the b is the storage class `bool`, that is: internal.
         element, storage, _ = match["type"].partition("bN")
         kind = Kind.list if match["class"] == "4list" else Kind.bits
         return OptionType(
             kind,
-            element=_SCALARS.get(element, unknown),
-            supported=bool(storage) and "__cxx11" not in element,
+            element=types.SCALARS.get(element, unknown),
+            supported=bool(storage) and types.NEW_STRING not in element,
         )
     return OptionType(Kind.other, supported=False)
 

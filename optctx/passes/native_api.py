@@ -14,47 +14,14 @@ from ctypes import c_uint, c_void_p
 from functools import cache
 from typing import Any
 
-from optctx._native import Llvm
+from optctx._native import Image, Llvm
 from optctx.errors import UnsupportedImageError
+from optctx.image.facts.c_api import COMPILING, LLVMLITE, MODULE_CONTEXT
+from optctx.image.facts.fact import Fact, find
+from optctx.image.facts.names import INSTRUCTION_COUNT
 from optctx.image.loaded import llvmlite_image
 
 __all__ = ["NativeApi", "native_api"]
-
-# llvm::PassBuilder::parsePassPipeline(llvm::ModulePassManager &, llvm::StringRef)
-_PARSE_PIPELINE = (
-    "_ZN4llvm11PassBuilder17parsePassPipelineERNS_11PassManagerINS_6ModuleENS_15AnalysisManagerIS2_JEEEJEEE"
-    "NS_9StringRefE"
-)
-# llvm::LLVMContext::setDiagnosticHandlerCallBack(void (*)(const DiagnosticInfo *, void *), void *, bool)
-_SET_DIAGNOSTIC_HANDLER = (
-    "_ZN4llvm11LLVMContext28setDiagnosticHandlerCallBackEPFvPKNS_14DiagnosticInfoEPvES4_b"
-)
-
-# What native/compile/llvm.hpp calls these functions, and what the library does.
-_EXPORTED = {
-    "create_tuning": "LLVMPY_CreatePipelineTuningOptions",
-    "dispose_tuning": "LLVMPY_DisposePipelineTuningOptions",
-    "create_pass_builder": "LLVMPY_CreatePassBuilder",
-    "dispose_pass_builder": "LLVMPY_DisposePassBuilder",
-    "create_pass_manager": "LLVMPY_CreateNewModulePassManager",
-    "run_pass_manager": "LLVMPY_RunNewModulePassManager",
-    "dispose_pass_manager": "LLVMPY_DisposeNewModulePassManger",  # the library's own spelling
-    "emit_to_memory": "LLVMPY_TargetMachineEmitToMemory",
-    "buffer_start": "LLVMPY_GetBufferStart",
-    "buffer_size": "LLVMPY_GetBufferSize",
-    "dispose_buffer": "LLVMPY_DisposeMemoryBuffer",
-    "dispose_string": "LLVMPY_DisposeString",
-}
-_HIDDEN = {
-    "parse_pipeline": _PARSE_PIPELINE,
-    "error_message": "LLVMGetErrorMessage",
-    "dispose_error_message": "LLVMDisposeErrorMessage",
-    "set_diagnostic_handler": _SET_DIAGNOSTIC_HANDLER,
-    "diagnostic_handler": "LLVMContextGetDiagnosticHandler",
-    "diagnostic_severity": "LLVMGetDiagInfoSeverity",
-    "diagnostic_description": "LLVMGetDiagInfoDescription",
-    "dispose_message": "LLVMDisposeMessage",
-}
 
 Function = Callable[..., Any]
 
@@ -65,21 +32,19 @@ class NativeApi:
     Raises UnsupportedImageError if the library lacks one of them. Making one changes nothing in the process.
     """
 
-    def __init__(self, path: str, symbol: Callable[[str], int | None]) -> None:
-        self._path = path
-        self._symbol = symbol
-        self._library = ctypes.CDLL(path)
+    def __init__(self, image: Image) -> None:
+        self._image = image
+        self._library = ctypes.CDLL(image.path)
 
         self.native = Llvm(
             {
-                **{name: self._exported_address(symbol) for name, symbol in _EXPORTED.items()},
-                **{name: self._hidden_address(symbol) for name, symbol in _HIDDEN.items()},
+                **{name: self._exported_address(symbol) for name, symbol in LLVMLITE.items()},
+                **{name: self._hidden_address(fact) for name, fact in COMPILING.items()},
             }
         )
         self.global_context = self._exported("LLVMPY_GetGlobalContext", c_void_p)
-        self.module_context = self._hidden("LLVMGetModuleContext", c_void_p, c_void_p)
-        # llvm::Module::getInstructionCount() const
-        self.instruction_count = self._hidden("_ZNK4llvm6Module19getInstructionCountEv", c_uint, c_void_p)
+        self.module_context = self._hidden(MODULE_CONTEXT, c_void_p, c_void_p)
+        self.instruction_count = self._hidden(INSTRUCTION_COUNT, c_uint, c_void_p)
 
     def _exported_address(self, name: str) -> int:
         try:
@@ -89,11 +54,11 @@ class NativeApi:
         assert address  # it is a function
         return address
 
-    def _hidden_address(self, name: str) -> int:
-        address = self._symbol(name)
-        if address is None:
-            raise self._missing(name)
-        return address
+    def _hidden_address(self, fact: Fact[None]) -> int:
+        found = find(self._image, fact)
+        if found is None:
+            raise self._missing(fact.what)
+        return found.address
 
     def _exported(self, name: str, result: type[Any] | None, *arguments: type[Any]) -> Function:
         try:
@@ -104,12 +69,12 @@ class NativeApi:
         function.argtypes = arguments
         return function  # type: ignore[no-any-return]  # ctypes functions are looked up by name
 
-    def _hidden(self, name: str, result: type[Any] | None, *arguments: type[Any]) -> Function:
-        return ctypes.CFUNCTYPE(result, *arguments)(self._hidden_address(name))
+    def _hidden(self, fact: Fact[None], result: type[Any] | None, *arguments: type[Any]) -> Function:
+        return ctypes.CFUNCTYPE(result, *arguments)(self._hidden_address(fact))
 
     def _missing(self, name: str) -> UnsupportedImageError:
         return UnsupportedImageError(
-            f"compiling needs the function {name}, which {self._path} does not have; "
+            f"compiling needs the function {name}, which {self._image.path} does not have; "
             "install an llvmlite release that optctx supports, with its symbol table"
         )
 
@@ -120,5 +85,4 @@ def native_api() -> NativeApi:
 
     Raises UnsupportedImageError if llvmlite's library is not there or lacks a function.
     """
-    image = llvmlite_image()
-    return NativeApi(image.path, image.symbol)
+    return NativeApi(llvmlite_image())

@@ -6,10 +6,12 @@ A native scan proposes places; each function is decoded up to them: only real in
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
 
 from optctx._native import FunctionReferences, Image, Span, find_references
-from optctx.arch.site import Site, SiteRefusal
+from optctx.arch.site import Site, SiteRefusal, settle
 from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference, decoder
 
 __all__ = ["Tactic", "find_accesses", "find_sites", "judge", "references_at"]
@@ -40,23 +42,38 @@ class _Regions:
         return None
 
 
-def find_sites(image: Image, spans: Sequence[tuple[int, int]]) -> tuple[list[Site], list[SiteRefusal]]:
-    """Every run-time reference into the (address, size) spans, which are sorted and disjoint."""
-    regions = _Regions(spans)
+def find_sites(
+    image: Image,
+    spans: Sequence[tuple[int, int]],
+    before: Mapping[int, tuple[int, int]] = MappingProxyType({}),
+    tables: AbstractSet[int] = frozenset(),
+) -> tuple[list[Site], list[SiteRefusal]]:
+    """Every run-time reference into the (address, size) spans, which are sorted and disjoint.
+
+    `before`: start of a span -> the object that ends there, which a loop may go over. `tables`: addresses of
+    constants, which are in the library only because some instruction refers to them.
+    """
+    watched = sorted({*spans, *before.values()})
+    regions, wanted = _Regions(watched), {begin for begin, _ in spans}
     sites: list[Site] = []
     refusals: list[SiteRefusal] = []
-    for references in find_references(image, [Span(begin, size) for begin, size in spans]):
-        name = references.function.name
-        for reference in _references(image, references):
-            region = regions.find(reference.target)
-            if region is None:
+    ambiguous: dict[int, list[Site]] = {}
+    for references in find_references(image, [Span(begin, size) for begin, size in watched]):
+        near = ((each, regions.find(each.target)) for each in _references(image, references))
+        found = [(reference, region) for reference, region in near if region is not None]
+        touched = {region for _, region in found}
+        for reference, region in found:
+            if region[0] not in wanted:
                 continue
-            outcome = judge(reference, region, name)
-            if isinstance(outcome, Site):
-                sites.append(outcome)
-            else:
+            outcome = judge(reference, region, references.function.name)
+            if isinstance(outcome, SiteRefusal):
                 refusals.append(outcome)
-    return sites, refusals
+            elif outcome.takes_address and outcome.offset == 0 and before.get(region[0]) in touched:
+                ambiguous.setdefault(region[0], []).append(outcome)
+            else:
+                sites.append(outcome)
+    settle(ambiguous, tables, sites, refusals)
+    return sorted(sites, key=lambda site: site.address), refusals
 
 
 def find_accesses(image: Image, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -1,0 +1,94 @@
+"""Find in an image what the rest of the code asks for by what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from optctx._native import Image, Symbol
+from optctx.errors import UnsupportedImageError
+
+__all__ = ["Fact", "Family", "Found", "find", "find_members", "find_object", "lacking", "named", "need"]
+
+Form = TypeVar("Form")
+
+
+@dataclass(frozen=True)
+class Fact(Generic[Form]):
+    """A function or an object of LLVM. `names`: (symbol, what is true under that name), newest first."""
+
+    what: str  # as LLVM's headers call it
+    names: tuple[tuple[str, Form], ...]
+
+
+@dataclass(frozen=True)
+class Found(Generic[Form]):
+    """A fact as one image has it."""
+
+    address: int
+    symbol: str
+    form: Form
+
+
+@dataclass(frozen=True)
+class Family:
+    """Functions whose symbols start with `prefix` and hold `infix`: overrides, instances of a template."""
+
+    what: str
+    prefix: str
+    infix: str = ""
+
+
+def named(what: str, *symbols: str) -> Fact[None]:
+    """A fact that is the same under each of its names."""
+    return Fact(what, tuple((symbol, None) for symbol in symbols))
+
+
+def find(image: Image, fact: Fact[Form]) -> Found[Form] | None:
+    """The first of the fact's names that the image has; None if it has none of them."""
+    for symbol, form in fact.names:
+        address = image.symbol(symbol)
+        if address is not None:
+            return Found(address, symbol, form)
+    return None
+
+
+def find_object(image: Image, fact: Fact[Form]) -> Symbol | None:
+    """The same for a variable: with its size, and only if nothing else is at its address."""
+    found = find(image, fact)
+    symbol = image.object_at(found.address) if found is not None else None
+    return symbol if found is not None and symbol is not None and symbol.address == found.address else None
+
+
+def find_members(image: Image, family: Family) -> list[Symbol]:
+    """Every function of a family, by address."""
+    return image.functions_named(family.prefix, family.infix)
+
+
+def need(image: Image, fact: Fact[Form]) -> Found[Form]:
+    """Like `find`; raises UnsupportedImageError for a fact that the image lacks."""
+    found = find(image, fact)
+    if found is None:
+        raise UnsupportedImageError(f"{image.path}: {_expected([fact])}, found none")
+    return found
+
+
+def lacking(image: Image, facts: Iterable[Fact[Any] | Family]) -> str:
+    """What of the facts the image lacks, as the reason of a refusal; empty if it has them all."""
+    missing = [fact for fact in facts if not _has(image, fact)]
+    return f"{_expected(missing)}, found none" if missing else ""
+
+
+def _has(image: Image, fact: Fact[Any] | Family) -> bool:
+    return bool(find_members(image, fact)) if isinstance(fact, Family) else find(image, fact) is not None
+
+
+def _expected(facts: Iterable[Fact[Any] | Family]) -> str:
+    return "expected " + ", ".join(f"{fact.what} (the symbol {_shown(fact)})" for fact in facts)
+
+
+def _shown(fact: Fact[Any] | Family) -> str:
+    if isinstance(fact, Family):
+        return f"{fact.prefix}...{fact.infix}..." if fact.infix else f"{fact.prefix}..."
+    return " or ".join(symbol for symbol, _ in fact.names)

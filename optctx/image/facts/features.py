@@ -1,0 +1,48 @@
+"""What optctx does with an image beside giving contexts their values, and the facts that each of it needs."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from optctx._native import Image
+from optctx.image.facts.c_api import COMPILING, INTERCEPTING, METADATA
+from optctx.image.facts.fact import Fact, Family, lacking
+from optctx.image.facts.names import (
+    CURRENT_DEBUG_TYPES,
+    DEBUG_FLAG,
+    END_STREAM,
+    IS_DEBUG_TYPE,
+    MAKE_STREAM,
+    OPT_BISECTOR,
+    PARSE_OPTIONS,
+    PASS_GATE,
+    PRINT_PASS_NAMES,
+    SET_DEBUG_TYPES,
+)
+from optctx.image.facts.runs import RUNS
+
+__all__ = ["BINDING", "DEBUG_OUTPUT", "missing_features", "why_missing"]
+
+BINDING: Final = "contexts bound to LLVMContexts"
+DEBUG_OUTPUT: Final = "debug output for one thread"
+_FEATURES: Final[dict[str, tuple[Fact[Any] | Family, ...]]] = {
+    BINDING: (*(run.fact for run in RUNS if run.needed), *INTERCEPTING),
+    DEBUG_OUTPUT: (DEBUG_FLAG, CURRENT_DEBUG_TYPES, IS_DEBUG_TYPE),
+    "debug-only while a context is entered": (CURRENT_DEBUG_TYPES, IS_DEBUG_TYPE, SET_DEBUG_TYPES),
+    "opt-bisect-limit while a context is entered": (PASS_GATE, OPT_BISECTOR),
+    "compiling without llvmlite's lock": tuple(COMPILING.values()),
+    "stamps in modules": tuple(METADATA.values()),
+    "names of passes": (PRINT_PASS_NAMES, MAKE_STREAM, END_STREAM),
+    "fresh processes": (PARSE_OPTIONS,),
+}
+
+
+def why_missing(image: Image, feature: str) -> str:
+    """What the image lacks for a feature; empty if it has every fact."""
+    return lacking(image, _FEATURES[feature])
+
+
+def missing_features(image: Image) -> dict[str, str]:
+    """What cannot be done with the image -> why: facts that it lacks."""
+    reasons = {feature: why_missing(image, feature) for feature in _FEATURES}
+    return {feature: reason for feature, reason in reasons.items() if reason}

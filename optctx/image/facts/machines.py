@@ -1,0 +1,123 @@
+"""LLVM's TargetMachine: the functions that work with one, and those that another one is made with."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from optctx._native import MachineUse
+from optctx.image.facts.fact import Fact, Family, named
+
+__all__ = ["CALLS", "CREATE", "FOR_WHOLE_MACHINE", "MACHINE_FUNCTIONS", "SETTINGS", "MachineFunction"]
+
+
+@dataclass(frozen=True)
+class MachineFunction:
+    """Functions of LLVM that take a machine: how they use it, and which argument it is."""
+
+    family: Family
+    use: MachineUse
+    argument: int = 0  # counted with the hidden first argument of a class that is returned
+
+
+_CONSTRUCTOR = "_ZN4llvm13TargetMachineC1ERKNS_6TargetENS_9StringRefERKNS_6TripleES4_S4_RKNS_13TargetOptionsE"
+_DESTRUCTOR = "_ZN4llvm13TargetMachineD1Ev"
+_RESET_OPTIONS = "_ZNK4llvm13TargetMachine18resetTargetOptionsERKNS_8FunctionE"
+
+# Virtual functions of every target first: what is built from option values is reached through them.
+MACHINE_FUNCTIONS: Final = (
+    MachineFunction(
+        Family("TargetMachine::getSubtargetImpl", "_ZNK4llvm", "16getSubtargetImplERKNS_8FunctionE"),
+        MachineUse.work,
+    ),
+    MachineFunction(
+        Family(
+            "TargetMachine::getTargetTransformInfo", "_ZNK4llvm", "22getTargetTransformInfoERKNS_8FunctionE"
+        ),
+        MachineUse.work,
+        1,
+    ),
+    MachineFunction(
+        Family(
+            "TargetMachine::addPassesToEmitFile",
+            "_ZN4llvm",
+            "19addPassesToEmitFileERNS_6legacy15PassManagerBaseE",
+        ),
+        MachineUse.emit,
+    ),
+    MachineFunction(
+        Family(
+            "TargetMachine::addPassesToEmitMC",
+            "_ZN4llvm",
+            "17addPassesToEmitMCERNS_6legacy15PassManagerBaseE",
+        ),
+        MachineUse.emit,
+    ),
+    MachineFunction(
+        Family("TargetMachine::getObjFileLowering", "_ZNK4llvm", "TargetMachine18getObjFileLoweringEv"),
+        MachineUse.lowering,
+    ),
+    MachineFunction(Family("the constructor of TargetMachine", _CONSTRUCTOR), MachineUse.begin),
+    MachineFunction(Family("the destructor of TargetMachine", _DESTRUCTOR), MachineUse.end),
+    MachineFunction(Family("TargetMachine::resetTargetOptions", _RESET_OPTIONS), MachineUse.reset_options),
+    MachineFunction(
+        Family("TargetMachine::createDataLayout", "_ZNK4llvm13TargetMachine16createDataLayoutEv"),
+        MachineUse.layout,
+        1,
+    ),
+)
+
+# How the triple is passed: an llvm::Triple since LLVM 21, its text before that. LLVM 15 has llvm::Optional,
+# which is laid out and passed like std::optional.
+_MODELS = "St8optionalINS_5Reloc5ModelEES{0}_INS_9CodeModel5ModelEENS_15CodeGenOptLevelEb"
+_OLD_MODELS = "NS_8OptionalINS_5Reloc5ModelEEENS5_INS_9CodeModel5ModelEEENS_10CodeGenOpt5LevelEb"
+_BY_TEXT = "_ZNK4llvm6Target19createTargetMachineENS_9StringRefES1_S1_RKNS_13TargetOptionsE"
+CREATE: Final = Fact(
+    "llvm::Target::createTargetMachine",
+    (
+        (
+            "_ZNK4llvm6Target19createTargetMachineERKNS_6TripleENS_9StringRefES4_RKNS_13TargetOptionsE"
+            + _MODELS.format(8),
+            "triple",
+        ),
+        (_BY_TEXT + _MODELS.format(5), "text"),
+        (_BY_TEXT + _OLD_MODELS, "text"),
+    ),
+)
+# By the names that LlvmCalls in native/machine/llvm.hpp has for them, as it has create_by_triple or _text.
+CALLS: Final = {
+    "dispose": named("LLVMDisposeTargetMachine", "LLVMDisposeTargetMachine"),
+    "construct": named("the constructor of llvm::TargetMachine", _CONSTRUCTOR),
+    "destroy": named("the destructor of llvm::TargetMachine", _DESTRUCTOR),
+    "target": named("LLVMGetTargetMachineTarget", "LLVMGetTargetMachineTarget"),
+    "triple": named("llvm::TargetMachine::getTargetTriple", "_ZNK4llvm13TargetMachine15getTargetTripleEv"),
+    "triple_text": named("LLVMGetTargetMachineTriple", "LLVMGetTargetMachineTriple"),
+    "cpu": named("llvm::TargetMachine::getTargetCPU", "_ZNK4llvm13TargetMachine12getTargetCPUEv"),
+    "features": named("LLVMGetTargetMachineFeatureString", "LLVMGetTargetMachineFeatureString"),
+    "reloc_model": named(
+        "llvm::TargetMachine::getRelocationModel", "_ZNK4llvm13TargetMachine18getRelocationModelEv"
+    ),
+    "code_model": named("llvm::TargetMachine::getCodeModel", "_ZNK4llvm13TargetMachine12getCodeModelEv"),
+    "opt_level": named("llvm::TargetMachine::getOptLevel", "_ZNK4llvm13TargetMachine11getOptLevelEv"),
+    "default_options": named("the constructor of llvm::TargetOptions", "_ZN4llvm13TargetOptionsC1Ev"),
+    "copy_options": named("the copy constructor of llvm::TargetOptions", "_ZN4llvm13TargetOptionsC1ERKS0_"),
+    "destroy_options": named("the destructor of llvm::TargetOptions", "_ZN4llvm13TargetOptionsD1Ev"),
+    "reset_options": named("llvm::TargetMachine::resetTargetOptions", _RESET_OPTIONS),
+    "set_verbosity": named("LLVMSetTargetMachineAsmVerbosity", "LLVMSetTargetMachineAsmVerbosity"),
+}
+# Settings that the code generator also changes. LLVM 15 has no functions for them.
+SETTINGS: Final = tuple(
+    named(symbol, symbol)
+    for symbol in (
+        "LLVMSetTargetMachineFastISel",
+        "LLVMSetTargetMachineGlobalISel",
+        "LLVMSetTargetMachineGlobalISelAbort",
+        "LLVMSetTargetMachineMachineOutliner",
+    )
+)
+
+# Constructors of machines and of their assembly information, and what makes parts that a module has one of.
+FOR_WHOLE_MACHINE: Final = re.compile(
+    r"(TargetMachine(Impl)?|MCAsmInfo\w*)C[12]E|create\w*(MCSubtargetInfo|MCAsmInfo|AsmBackend)E"
+)

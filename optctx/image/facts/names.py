@@ -1,0 +1,136 @@
+"""Functions and objects of LLVM that optctx calls, reads or redirects."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from optctx.image.facts.fact import Fact, named
+
+__all__ = [
+    "ADD_OCCURRENCE",
+    "CURRENT_DEBUG_TYPES",
+    "DEBUG_FLAG",
+    "DIAGNOSTIC_CALLBACK",
+    "END_STREAM",
+    "ENUM_TABLES",
+    "ERROR_HANDLER",
+    "ERROR_HANDLER_DATA",
+    "ERRS",
+    "ERRS_STREAM",
+    "INSTRUCTION_COUNT",
+    "IS_DEBUG_TYPE",
+    "LIST_DELETERS",
+    "MAKE_STREAM",
+    "OPTION_VALUE_OF_UNSIGNED",
+    "OPT_BISECTOR",
+    "OPT_OF_UNSIGNED",
+    "PARSE_OPTIONS",
+    "PARSE_PIPELINE",
+    "PASS_GATE",
+    "PRINT_PASS_NAMES",
+    "REGISTERED_OPTIONS",
+    "SET_DEBUG_TYPES",
+    "STREAM_TABLE",
+    "TOP_LEVEL",
+    "WRITE_TO_STREAM",
+    "TopLevel",
+]
+
+# The registry. How a symbol leads to the SubCommand: by calling it, past an llvm::ManagedStatic, or at once.
+TopLevel = Literal["call", "managed", "object"]
+_TOP_LEVEL: tuple[tuple[str, TopLevel], ...] = (
+    ("_ZN4llvm2cl10SubCommand11getTopLevelEv", "call"),
+    ("_ZN4llvm2cl18TopLevelSubCommandE", "managed"),
+    ("_ZL18TopLevelSubCommand", "object"),
+)
+TOP_LEVEL: Final = Fact("llvm::cl::SubCommand::getTopLevel", _TOP_LEVEL)
+REGISTERED_OPTIONS: Final = named(
+    "llvm::cl::getRegisteredOptions", "_ZN4llvm2cl20getRegisteredOptionsERNS0_10SubCommandE"
+)
+ADD_OCCURRENCE: Final = named(
+    "llvm::cl::Option::addOccurrence", "_ZN4llvm2cl6Option13addOccurrenceEjNS_9StringRefES2_b"
+)
+OPT_OF_UNSIGNED: Final = named("the vtable of cl::opt<unsigned>", "_ZTVN4llvm2cl3optIjLb0ENS0_6parserIjEEEE")
+OPTION_VALUE_OF_UNSIGNED: Final = named(
+    "the vtable of cl::OptionValue<unsigned>", "_ZTVN4llvm2cl11OptionValueIjEE"
+)
+
+# llvm::cl::ParseCommandLineOptions: its parameters in their order. LLVM 22 added the files.
+PARSE_OPTIONS: Final = Fact(
+    "llvm::cl::ParseCommandLineOptions",
+    (
+        (
+            "_ZN4llvm2cl23ParseCommandLineOptionsEiPKPKcNS_9StringRefEPNS_11raw_ostreamEPNS_3vfs10FileSystemE"
+            "S2_b",
+            ("argc", "argv", "overview", "overview size", "errors", "files", "variable", "long as --"),
+        ),
+        (
+            "_ZN4llvm2cl23ParseCommandLineOptionsEiPKPKcNS_9StringRefEPNS_11raw_ostreamES2_b",
+            ("argc", "argv", "overview", "overview size", "errors", "variable", "long as --"),
+        ),
+    ),
+)
+
+# What LLVM reports through.
+ERRS: Final = named("llvm::errs", "_ZN4llvm4errsEv")
+ERRS_STREAM: Final = named("the stream of llvm::errs", "_ZZN4llvm4errsEvE1S")
+ERROR_HANDLER: Final = named("the handler of fatal errors", "_ZL12ErrorHandler")
+ERROR_HANDLER_DATA: Final = named("the data of the handler of fatal errors", "_ZL20ErrorHandlerUserData")
+STREAM_TABLE: Final = named("the vtable of llvm::raw_fd_ostream", "_ZTVN4llvm14raw_fd_ostreamE")
+WRITE_TO_STREAM: Final = named(
+    "llvm::raw_fd_ostream::write_impl", "_ZN4llvm14raw_fd_ostream10write_implEPKcm"
+)
+
+# Debug output. Bytes of one type in the list of types: a string, since LLVM 22 with an optional level.
+DEBUG_FLAG: Final = named("llvm::DebugFlag", "_ZN4llvm9DebugFlagE")
+CURRENT_DEBUG_TYPES: Final = named("llvm::CurrentDebugType", "_ZN4llvmL16CurrentDebugTypeE")
+IS_DEBUG_TYPE: Final = Fact(
+    "llvm::isCurrentDebugType",
+    (("_ZN4llvm18isCurrentDebugTypeEPKci", 16), ("_ZN4llvm18isCurrentDebugTypeEPKc", 8)),
+)
+SET_DEBUG_TYPES: Final = named("llvm::setCurrentDebugTypes", "_ZN4llvm20setCurrentDebugTypesEPPKcj")
+# What deletes the list, by the bytes of one type: its name proves them.
+LIST_DELETERS: Final = {
+    16: "_ZN4llvm14object_deleterISt6vectorISt4pairISsSt8optionalIiEESaIS5_EEE4callEPv",
+    8: "_ZN4llvm14object_deleterISt6vectorISsSaISsEEE4callEPv",
+}
+
+# Bisection.
+PASS_GATE: Final = named(
+    "llvm::getGlobalPassGate", "_ZN4llvm17getGlobalPassGateEv", "_ZN4llvm14getOptBisectorEv"
+)
+OPT_BISECTOR: Final = named(
+    "the llvm::OptBisect of the process",
+    "_ZZL14getOptBisectorvE11OptBisector",
+    "_ZZN4llvm14getOptBisectorEvE11OptBisector",
+)
+
+# Compiling.
+PARSE_PIPELINE: Final = named(
+    "llvm::PassBuilder::parsePassPipeline",
+    "_ZN4llvm11PassBuilder17parsePassPipelineERNS_11PassManagerINS_6ModuleENS_15AnalysisManagerIS2_JEEEJEEE"
+    "NS_9StringRefE",
+)
+# The handler takes a pointer to the diagnostic, or a reference before LLVM 19: the same to a caller.
+DIAGNOSTIC_CALLBACK: Final = named(
+    "llvm::LLVMContext::setDiagnosticHandlerCallBack",
+    "_ZN4llvm11LLVMContext28setDiagnosticHandlerCallBackEPFvPKNS_14DiagnosticInfoEPvES4_b",
+    "_ZN4llvm11LLVMContext28setDiagnosticHandlerCallBackEPFvRKNS_14DiagnosticInfoEPvES4_b",
+)
+INSTRUCTION_COUNT: Final = named(
+    "llvm::Module::getInstructionCount", "_ZNK4llvm6Module19getInstructionCountEv"
+)
+
+# The names of passes. printPassNames uses nothing of its object.
+PRINT_PASS_NAMES: Final = named(
+    "llvm::PassBuilder::printPassNames", "_ZN4llvm11PassBuilder14printPassNamesERNS_11raw_ostreamE"
+)
+MAKE_STREAM: Final = named(
+    "the constructor of llvm::raw_fd_ostream", "_ZN4llvm14raw_fd_ostreamC1EibbNS_11raw_ostream11OStreamKindE"
+)
+END_STREAM: Final = named("the destructor of llvm::raw_fd_ostream", "_ZN4llvm14raw_fd_ostreamD1Ev")
+
+# Mangled name of an enum, as in the type of an option -> its table, a std::map from names to the enum.
+ENUM_TABLES: Final = {
+    "NS_5SPIRV9Extension9ExtensionE": named("SPIRVExtensionMap", "_ZL17SPIRVExtensionMap"),
+}
