@@ -39,7 +39,7 @@ class Hooks:
     follows_lljit: bool
 
 
-def prepare_hooks(image: Image, machines: Machines) -> Hooks:
+def prepare_hooks(image: Image, index: int, machines: Machines) -> Hooks:
     """Finds all entrances and writes the thunks; changes nothing of LLVM's.
 
     Raises UnsupportedImageError naming the functions that the library lacks.
@@ -52,7 +52,7 @@ def prepare_hooks(image: Image, machines: Machines) -> Hooks:
     entrances = find_entrances(image, ways.callers() | dict.fromkeys(machines.intercepted, ""))
     thunks = b""
     offsets = {}
-    for address, code in [*_thunks(ways), *machines.thunks()]:
+    for address, code in [*_thunks(ways, index), *machines.thunks()]:
         offsets[address] = len(thunks)
         thunks += code
     base = place_code(thunks, image.text_begin, image.text_end)
@@ -70,10 +70,10 @@ def prepare_hooks(image: Image, machines: Machines) -> Hooks:
     return Hooks(redirected, PointerTransaction(pointers), calls, _begins_llvm_contexts(ways, entrances))
 
 
-def _thunks(ways: Ways) -> Iterable[tuple[int, bytes]]:
+def _thunks(ways: Ways, index: int) -> Iterable[tuple[int, bytes]]:
     before, after, skip_answer = interceptors()
     for address, function in ways.intercepted.items():
-        entry = pack_entry(function.subject, function.argument, function.skip)
+        entry = pack_entry(index, function.subject, function.argument, function.skip)
         yield address, processor().thunk(address, entry, before, after, skip_answer)
 
 

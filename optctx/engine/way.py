@@ -10,9 +10,8 @@ from optctx._native import Context, Image, Space, is_attached
 from optctx.engine.plan import Plan
 from optctx.errors import UnsupportedImageError
 
-__all__ = ["IMAGE_INDEX", "CannotRedirectError", "Clock", "Users", "Way", "add_occurrence_of"]
+__all__ = ["CannotRedirectError", "Clock", "Users", "Way", "add_occurrence_of"]
 
-IMAGE_INDEX = 0  # which of the thread-local views; one LLVM is supported so far
 _ADD_OCCURRENCE = "_ZN4llvm2cl6Option13addOccurrenceEjNS_9StringRefES2_b"
 
 
@@ -29,8 +28,9 @@ class Users(NamedTuple):
 
 
 class Way(ABC):
-    """`attached`: contexts reach LLVM now. A way is made with the plan and the space that go with it.
+    """`attached`: contexts reach the image now. A way is made with the plan and the space that go with it.
 
+    `index`: of the image, by which native code knows it.
     `intercepts`: contexts can follow an LLVMContext or a function, as LLVM starts to work on it.
     `follows_lljit`: so can what llvmlite's LLJIT makes of a module's text.
     `tells_reads`: it can be known which options LLVM reads, and in which functions.
@@ -38,6 +38,7 @@ class Way(ABC):
     """
 
     name: str
+    index: int
     plan: Plan
     space: Space
     intercepts: bool = False
@@ -47,7 +48,7 @@ class Way(ABC):
 
     @property
     def attached(self) -> bool:
-        return is_attached()
+        return is_attached(self.index)
 
     @abstractmethod
     def attach(self) -> None:

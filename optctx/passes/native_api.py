@@ -16,7 +16,7 @@ from typing import Any
 
 from optctx._native import Llvm
 from optctx.errors import UnsupportedImageError
-from optctx.image.loaded import llvmlite_image
+from optctx.image.loaded import image_index, llvmlite_image
 
 __all__ = ["NativeApi", "native_api"]
 
@@ -60,21 +60,23 @@ Function = Callable[..., Any]
 
 
 class NativeApi:
-    """Typed functions of one loaded library; pointers are plain integers (`c_void_p`).
+    """Typed functions of one loaded library; pointers are plain integers (`c_void_p`). `image`: its index.
 
     Raises UnsupportedImageError if the library lacks one of them. Making one changes nothing in the process.
     """
 
-    def __init__(self, path: str, symbol: Callable[[str], int | None]) -> None:
+    def __init__(self, image: int, path: str, symbol: Callable[[str], int | None]) -> None:
+        self.image = image
         self._path = path
         self._symbol = symbol
         self._library = ctypes.CDLL(path)
 
         self.native = Llvm(
+            image,
             {
                 **{name: self._exported_address(symbol) for name, symbol in _EXPORTED.items()},
                 **{name: self._hidden_address(symbol) for name, symbol in _HIDDEN.items()},
-            }
+            },
         )
         self.global_context = self._exported("LLVMPY_GetGlobalContext", c_void_p)
         self.module_context = self._hidden("LLVMGetModuleContext", c_void_p, c_void_p)
@@ -121,4 +123,4 @@ def native_api() -> NativeApi:
     Raises UnsupportedImageError if llvmlite's library is not there or lacks a function.
     """
     image = llvmlite_image()
-    return NativeApi(image.path, image.symbol)
+    return NativeApi(image_index(image), image.path, image.symbol)
