@@ -15,7 +15,9 @@ from contextvars import copy_context
 from llvmlite.binding import ffi
 
 from benchmarks._report import Report, fresh_output, spread
-from optctx import OptionContext, _native
+from optctx import OptionContext
+from optctx.context.scope import library_calls
+from optctx.engine.attach import attach
 
 _REPEATS = 15
 _SCOPE_LOOPS = 100_000
@@ -75,7 +77,7 @@ def _scopes(report: Report) -> None:
 
 def _calls(report: Report, context: OptionContext) -> None:
     """What llvmlite's calls pay for being brought in line with their task."""
-    callbacks = (_native.begin_library_call, _native.end_library_call)
+    callbacks = library_calls(attach())
     print("\nthe shortest call through llvmlite, microseconds")
     ffi.unregister_lock_callback(*callbacks)
     report.line("without optctx's callbacks (baseline)", _call())

@@ -229,12 +229,12 @@ void bind_view(nb::module_& m) {
     nb::exception<os::OsError>(m, "OsError", PyExc_RuntimeError);
     m.attr("NO_SLOT") = view::no_slot;
     m.attr("MAX_IMAGES") = view::max_images;
-    m.def("thread_offset", &view::thread_offset, "image"_a);
+    m.def(
+        "thread_offset", [](unsigned image) { return view::thread_offset(view::checked_image(image)); }, "image"_a);
     m.def(
         "identity_view",
-        [](unsigned i) {
-            if (i >= view::max_images) throw std::out_of_range("no such image");
-            return reinterpret_cast<std::uintptr_t>(view::identity_view(i));
+        [](unsigned image) {
+            return reinterpret_cast<std::uintptr_t>(view::identity_view(view::checked_image(image)));
         },
         "image"_a, "Return the address of the words through which LLVM reads outside every scope.");
     // Python code catches these and raises classes of its own with the same text.
@@ -339,11 +339,11 @@ void bind_view(nb::module_& m) {
             "slot"_a,
             "Return the text that LLVM parsed into the value, equal for equal occurrences; empty if it is not known.")
         .def_prop_ro(
-            "process_wide_key",
+            "process_wide_text",
             [](const view::Context& c) {
-                return c.process_wide() == nullptr ? std::string() : c.process_wide()->key();
+                return c.process_wide() == nullptr ? std::string() : c.process_wide()->text();
             },
-            "Equal for equal process-wide changes, and only for those; empty without any.")
+            "Equal for equal process-wide changes of an image, and only for those; empty without any.")
         .def_prop_ro("reads", &view::Context::reads, "The marks of readers, or None.")
         .def("take_reads", &view::Context::take_reads,
              "Return the indexes of the readers that read since the last call, or None if a thread is inside.")
@@ -372,10 +372,11 @@ void bind_view(nb::module_& m) {
     nb::class_<view::ProcessWide>(m, "ProcessWide", "A set of changes to LLVM's own options.")
         .def_static(
             "make",
-            [](view::Space& space, std::vector<view::Change> changes, std::string key, std::uintptr_t set_debug_types) {
-                return std::make_shared<view::ProcessWide>(space, std::move(changes), std::move(key), set_debug_types);
+            [](view::Space& space, std::vector<view::Change> changes, std::string text,
+               std::uintptr_t set_debug_types) {
+                return std::make_shared<view::ProcessWide>(space, std::move(changes), std::move(text), set_debug_types);
             },
-            "space"_a, "changes"_a, "key"_a, "set_debug_types"_a);
+            "space"_a, "changes"_a, "text"_a, "set_debug_types"_a);
     m.def("read_scalar", &view::read_scalar, "kind"_a, "address"_a);
     m.def("read_list", &view::read_list, "element"_a, "element_size"_a, "address"_a);
     m.def("read_set", &view::read_set, "address"_a);

@@ -1,7 +1,11 @@
 // The parts of the Python module.
 #pragma once
 
+#include "view/slots.hpp"
+
 #include <nanobind/nanobind.h>
+
+#include <cstddef>
 
 // Entering and leaving contexts, and keeping threads in line with their tasks (bindings_scopes.cpp).
 void add_scopes(nanobind::module_& m);
@@ -23,6 +27,12 @@ void add_compile(nanobind::module_& m);
 void add_attach(nanobind::module_& m);
 // Detecting changes of LLVM's own options (bindings_drift.cpp).
 void add_drift(nanobind::module_& m);
+// Adds up a count that each image has, for the whole process.
+inline std::size_t sum_over_images(std::size_t (*count)(unsigned image) noexcept) {
+    std::size_t sum = 0;
+    for (unsigned image = 0; image < optctx::view::max_images; ++image) sum += count(image);
+    return sum;
+}
 // Called at the beginning and the end of every call that llvmlite makes. They do nothing unless a watcher listens, and
 // never throw.
 void tell_call_begins() noexcept;

@@ -19,10 +19,11 @@ using namespace optctx;
 
 namespace {
 
-// The numbers of bound LLVMContexts, entered scopes and recording blocks.
+// The numbers of an image's bound LLVMContexts, entered scopes and recording blocks.
 using Users = std::tuple<std::size_t, std::size_t, std::size_t>;
 
-void redirect(patch::Transaction& code, patch::PointerTransaction& tables, std::size_t fail_at) {
+void redirect(unsigned image, patch::Transaction& code, patch::PointerTransaction& tables, std::size_t fail_at) {
+    view::checked_image(image);
     code.commit(fail_at);
     try {
         tables.commit();
@@ -30,30 +31,30 @@ void redirect(patch::Transaction& code, patch::PointerTransaction& tables, std::
         code.undo();
         throw;
     }
-    view::set_attached(true);
+    view::set_attached(image, true);
 }
 
 // A thread that enters, binds or records first counts itself, then asks `is_attached`. So either this function sees its
 // count, or that thread sees that it must attach again.
 template <class Undo>
-Users undo_if_unused(const Undo& undo) {
-    view::set_attached(false);
-    const Users users{bind::bound_count(), view::active_scopes(), view::active_recorders()};
+Users undo_if_unused(unsigned image, const Undo& undo) {
+    view::set_attached(view::checked_image(image), false);
+    const Users users{bind::bound_count(image), view::active_scopes(image), view::active_recorders(image)};
     if (users != Users{}) {
-        view::set_attached(true);
+        view::set_attached(image, true);
         return users;
     }
     try {
         undo();
     } catch (const std::exception&) {
-        view::set_attached(true);
+        view::set_attached(image, true);
         throw;
     }
     return users;
 }
 
-Users restore(patch::Transaction& code, patch::PointerTransaction& tables) {
-    return undo_if_unused([&] {
+Users restore(unsigned image, patch::Transaction& code, patch::PointerTransaction& tables) {
+    return undo_if_unused(image, [&] {
         tables.undo();
         try {
             code.undo();
@@ -61,21 +62,25 @@ Users restore(patch::Transaction& code, patch::PointerTransaction& tables) {
             tables.commit();
             throw;
         }
-        machine::forget_all();
+        machine::forget_all(image);
     });
 }
 
 }  // namespace
 
 void add_attach(nb::module_& m) {
-    m.def("is_attached", &view::is_attached, "Return whether scopes reach LLVM now.");
-    m.def("redirect", &redirect, "code"_a, "tables"_a, "fail_at"_a = 0,
-          "Commit both transactions, or none of them. Scopes reach LLVM from then on.");
-    m.def("restore", &restore, "code"_a, "tables"_a,
+    m.def(
+        "is_attached", [](unsigned image) { return view::is_attached(view::checked_image(image)); }, "image"_a,
+        "Return whether scopes reach the image now.");
+    m.def("redirect", &redirect, "image"_a, "code"_a, "tables"_a, "fail_at"_a = 0,
+          "Commit both transactions, or none of them. Scopes reach the image from then on.");
+    m.def("restore", &restore, "image"_a, "code"_a, "tables"_a,
           "Undo `redirect` completely if nothing uses it. Returns the numbers of (bound LLVMContexts, entered scopes, "
           "recording blocks). If all are 0, `redirect` was undone.");
-    m.def("set_attached", [] { view::set_attached(true); }, "Attach without changing any code.");
     m.def(
-        "set_detached", [] { return undo_if_unused([] {}); },
+        "set_attached", [](unsigned image) { view::set_attached(view::checked_image(image), true); }, "image"_a,
+        "Attach without changing any code.");
+    m.def(
+        "set_detached", [](unsigned image) { return undo_if_unused(image, [] {}); }, "image"_a,
         "Detach without changing any code, if nothing uses optctx. Returns the counts of `restore`.");
 }

@@ -80,13 +80,13 @@ bool may_run(void* owner, void* here, bool is_error) {
 
 // Calls the Python judge. It returns an object with `_native` for a context, False to ignore the text, or None to
 // refuse it.
-bind::Resolved resolve(std::string_view text, void* here, std::size_t before, const char* triple) {
+bind::Resolved resolve(unsigned image, std::string_view text, void* here, std::size_t before, const char* triple) {
     using Answer = bind::Resolved::Answer;
     const WithGil gil;
     drop_orphans();
     try {
         const nb::object owner = stay_at_exit([&] {
-            return (*resolve_function)(nb::bytes(text.data(), text.size()), object_or_none(here), before,
+            return (*resolve_function)(image, nb::bytes(text.data(), text.size()), object_or_none(here), before,
                                        nb::bytes(triple));
         });
         if (owner.is_none()) return {};
@@ -112,15 +112,16 @@ void cannot_enter(void* owner, const char* why) {
 // in it.
 class Expecting {
 public:
-    explicit Expecting(std::vector<std::shared_ptr<const bind::Binding>> expected)
-        : before_(bind::expected_llvm_contexts()) {
-        bind::expect_llvm_contexts(std::move(expected));
+    Expecting(unsigned image, std::vector<std::shared_ptr<const bind::Binding>> expected)
+        : image_(image), before_(bind::expected_llvm_contexts(image)) {
+        bind::expect_llvm_contexts(image, std::move(expected));
     }
     Expecting(const Expecting&) = delete;
     Expecting& operator=(const Expecting&) = delete;
-    ~Expecting() { bind::expect_llvm_contexts(std::move(before_)); }
+    ~Expecting() { bind::expect_llvm_contexts(image_, std::move(before_)); }
 
 private:
+    unsigned image_;
     std::vector<std::shared_ptr<const bind::Binding>> before_;
 };
 
@@ -140,7 +141,7 @@ void configure(unsigned image, const std::vector<std::uintptr_t>& calls) {
     set(llvm.string_attribute_value, calls[5]);
     set(llvm.module_triple, calls[6]);
     set(llvm.machine_triple, calls[7]);
-    bind::configure(image, llvm, {may_run, resolve, cannot_enter});
+    bind::configure(view::checked_image(image), llvm, {may_run, resolve, cannot_enter});
 }
 
 }  // namespace
@@ -169,10 +170,10 @@ void add_bind(nb::module_& m) {
         .value("error", bind::OnMismatch::error);
     m.def(
         "pack_entry",
-        [](bind::Subject subject, std::uint8_t argument, bind::Skip skip) {
-            return bind::pack({subject, argument, skip});
+        [](unsigned image, bind::Subject subject, std::uint8_t argument, bind::Skip skip) {
+            return bind::pack({static_cast<std::uint8_t>(view::checked_image(image)), subject, argument, skip});
         },
-        "subject"_a, "argument"_a, "skip"_a, "Pack the argument that a thunk passes to `interceptors()[0]`.");
+        "image"_a, "subject"_a, "argument"_a, "skip"_a, "Pack the argument that a thunk passes to `interceptors()[0]`.");
     m.def(
         "interceptors",
         [] {
@@ -194,72 +195,81 @@ void add_bind(nb::module_& m) {
         },
         "may_run"_a, "resolve"_a, "cannot_enter"_a, "tell"_a,
         "Set the Python judges. `may_run`: (owner of a binding, owner of the scope or None, whether a mismatch is an "
-        "error) -> bool. `resolve`: (text of an attribute, owner of the scope or None, number of other texts of the "
+        "error) -> bool. `resolve`: (image, text of an attribute, owner of the scope or None, number of other texts of the "
         "module so far, triple) -> context, False to ignore the text, or None to refuse it. `cannot_enter`: (context, "
         "why it could not be entered). `tell` receives the exceptions that they raise.");
     m.def(
         "run_counts",
-        [] {
-            const bind::RunCounts counts = bind::run_counts();
+        [](unsigned image) {
+            const bind::RunCounts counts = bind::run_counts(view::checked_image(image));
             return std::pair(counts.everywhere, counts.here);
         },
-        "How often LLVM began to work on a module, since the process began: (on every thread, on this one).");
-    m.def("count_attributes", &bind::count_attributes, "count"_a,
-          "Set whether the function attribute \"optctx\" counts, on every thread.");
+        "image"_a,
+        "How often the image began to work on a module, since the process began: (on every thread, on this one).");
+    m.def(
+        "count_attributes",
+        [](unsigned image, bool count) { bind::count_attributes(view::checked_image(image), count); }, "image"_a,
+        "count"_a, "Set whether the function attribute \"optctx\" counts in the image, on every thread.");
     m.attr("MOST_ATTRIBUTES") = bind::most_attributes;
     m.def(
         "bind",
         [](std::uintptr_t llvm_context, std::shared_ptr<view::Context> context, nb::object owner,
            bind::OnMismatch on_mismatch) {
             drop_orphans();
+            const unsigned image = context->space().image();
             const auto binding =
                 std::make_shared<const bind::Binding>(std::move(context), on_mismatch, owner.release().ptr());
             for (;;) {
-                if (!view::is_attached()) scoping::attach();
+                if (!view::is_attached(image)) scoping::attach(image);
                 if (!bind::bind(pointer(llvm_context), binding)) return false;
-                if (view::is_attached()) return true;
-                bind::unbind(pointer(llvm_context));  // another thread detached before this one was counted
+                if (view::is_attached(image)) return true;
+                bind::unbind(image, pointer(llvm_context));  // another thread detached before this one was counted
             }
         },
         "llvm_context"_a, "context"_a, "owner"_a, "on_mismatch"_a,
-        "Bind an LLVMContext. Returns False if it is already bound.");
+        "Bind an LLVMContext of the context's image. Returns False if it is already bound.");
     m.def(
         "unbind",
-        [](std::uintptr_t llvm_context) {
-            auto binding = bind::unbind(pointer(llvm_context));
+        [](unsigned image, std::uintptr_t llvm_context) {
+            auto binding = bind::unbind(view::checked_image(image), pointer(llvm_context));
             const nb::object owner =
                 object_or_none(binding == nullptr ? nullptr : static_cast<PyObject*>(binding->owner));
             binding.reset();
             drop_orphans();
             return owner;
         },
-        "llvm_context"_a, "Unbind an LLVMContext. Returns the owner of the binding, or None.");
+        "image"_a, "llvm_context"_a, "Unbind an LLVMContext. Returns the owner of the binding, or None.");
     m.def(
         "bound",
-        [](std::uintptr_t llvm_context) {
-            const auto binding = bind::bound(pointer(llvm_context));
+        [](unsigned image, std::uintptr_t llvm_context) {
+            const auto binding = bind::bound(view::checked_image(image), pointer(llvm_context));
             if (binding == nullptr) return std::pair(nb::object(nb::none()), bind::OnMismatch::switch_over);
             return std::pair(nb::borrow(static_cast<PyObject*>(binding->owner)), binding->on_mismatch);
         },
-        "llvm_context"_a, "Return (owner of the binding or None, what happens on a mismatch).");
-    m.def("bound_count", &bind::bound_count);
+        "image"_a, "llvm_context"_a, "Return (owner of the binding or None, what happens on a mismatch).");
+    m.def(
+        "bound_count", [] { return sum_over_images(&bind::bound_count); },
+        "Return the number of bound LLVMContexts in this process.");
     nb::class_<bind::Binding>(m, "Binding", "A binding of an LLVMContext.");
     m.def(
-        "binding_of_module", [](std::uintptr_t module) { return bind::bound_to_module(pointer(module)); }, "module"_a,
-        "Return the binding of the module's LLVMContext, or None.");
+        "binding_of_module",
+        [](unsigned image, std::uintptr_t module) {
+            return bind::bound_to_module(view::checked_image(image), pointer(module));
+        },
+        "image"_a, "module"_a, "Return the binding of the module's LLVMContext, or None.");
     m.def(
         "expecting_llvm_contexts",
-        [](const std::vector<std::optional<std::shared_ptr<const bind::Binding>>>& bindings, nb::handle function,
-           const nb::args& arguments) {
+        [](unsigned image, const std::vector<std::optional<std::shared_ptr<const bind::Binding>>>& bindings,
+           nb::handle function, const nb::args& arguments) {
             std::vector<std::shared_ptr<const bind::Binding>> expected;
             for (const auto& binding : bindings) expected.push_back(binding.value_or(nullptr));
-            const Expecting expecting(std::move(expected));
+            const Expecting expecting(view::checked_image(image), std::move(expected));
             return blocks::call(function, arguments);
         },
-        "bindings"_a, "function"_a, "arguments"_a,
-        nb::sig("def expecting_llvm_contexts(bindings: collections.abc.Sequence[Binding | None], "
+        "image"_a, "bindings"_a, "function"_a, "arguments"_a,
+        nb::sig("def expecting_llvm_contexts(image: int, bindings: collections.abc.Sequence[Binding | None], "
                 "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
-        "Call the function and bind the LLVMContexts that llvmlite's LLJIT makes on this thread during the call, in "
+        "Call the function and bind the LLVMContexts that the image makes for LLJIT on this thread during the call, in "
         "this order; None leaves one unbound. Afterwards restores the bindings that an outer call still expects.");
     nb::class_<Lifetime>(m, "Lifetime", nb::is_weak_referenceable(),
                          "Held by an LLVMContext and each of its modules. When the last of them drops it, LLVM "

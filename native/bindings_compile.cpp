@@ -36,7 +36,7 @@ nb::list to_list(const compile::Errors& errors) {
 nb::object run_passes(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock,
                       std::uintptr_t module, std::uintptr_t machine, std::uintptr_t tuning, const nb::bytes& text) {
     const std::string pipeline(text.c_str(), text.size());
-    return compile::run({context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
+    return compile::run({llvm.image, context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
         compile::Ran ran;
         {
             const WithoutGil released;
@@ -50,7 +50,7 @@ nb::object run_passes(const compile::Llvm& llvm, std::uintptr_t context, nb::obj
 
 nb::object emit(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock, std::uintptr_t module,
                 std::uintptr_t machine, bool as_object) {
-    return compile::run({context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
+    return compile::run({llvm.image, context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
         compile::Emitted emitted;
         {
             const WithoutGil released;
@@ -64,8 +64,13 @@ nb::object emit(const compile::Llvm& llvm, std::uintptr_t context, nb::object ll
 }  // namespace
 
 void add_compile(nb::module_& m) {
-    nb::class_<compile::Llvm>(m, "Llvm", "Addresses of functions in llvmlite's library.")
-        .def(nb::init<const std::map<std::string, std::uintptr_t>&>(), "addresses"_a);
+    nb::class_<compile::Llvm>(m, "Llvm", "Addresses of functions in a library of llvmlite's.")
+        .def(
+            "__init__",
+            [](compile::Llvm* self, unsigned image, const std::map<std::string, std::uintptr_t>& addresses) {
+                new (self) compile::Llvm(view::checked_image(image), addresses);
+            },
+            "image"_a, "addresses"_a);
     m.def("run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a,
           "tuning"_a, "text"_a,
           nb::sig("def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
@@ -78,37 +83,40 @@ void add_compile(nb::module_& m) {
           "Emit code. Returns (code or None, why there is none, errors).");
     m.def(
         "compile_alone",
-        [](std::uintptr_t context, std::uintptr_t machine, nb::object llvmlite_lock, nb::handle function,
-           const nb::args& arguments) {
-            return compile::run({context, machine, std::move(llvmlite_lock)},
+        [](unsigned image, std::uintptr_t context, std::uintptr_t machine, nb::object llvmlite_lock,
+           nb::handle function, const nb::args& arguments) {
+            return compile::run({view::checked_image(image), context, machine, std::move(llvmlite_lock)},
                                 [&] { return blocks::call(function, arguments); });
         },
-        "context"_a, "machine"_a, "llvmlite_lock"_a.none(), "function"_a, "arguments"_a,
-        nb::sig("def compile_alone(context: int, machine: int, llvmlite_lock: object, "
+        "image"_a, "context"_a, "machine"_a, "llvmlite_lock"_a.none(), "function"_a, "arguments"_a,
+        nb::sig("def compile_alone(image: int, context: int, machine: int, llvmlite_lock: object, "
                 "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
         "Call the function with the locks and the scope of `run_passes`.");
     m.def(
         "run_counted",
-        [](nb::handle function, const nb::args& arguments) {
-            const compile::Counted counted;
+        [](unsigned image, nb::handle function, const nb::args& arguments) {
+            const compile::Counted counted(view::checked_image(image));
             return blocks::call(function, arguments);
         },
-        nb::sig("def run_counted(function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
+        nb::sig("def run_counted(image: int, function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
         "Call the function in the scope of the task. No other thread changes options process-wide during the call.");
     m.def(
         "held",
         [] {
             scoping::leave_abandoned();
             nb::dict held;
-            held["scopes"] = view::active_scopes();
-            held["recorders"] = view::active_recorders();
+            held["scopes"] = sum_over_images(&view::active_scopes);
+            held["recorders"] = sum_over_images(&view::active_recorders);
             held["audits"] = auditing::is_on();
-            held["bindings"] = bind::bound_count();
+            held["bindings"] = sum_over_images(&bind::bound_count);
             held["locks"] = compile::locked();
             held["calls"] = view::calls();
             held["inside the gate"] = view::gate::threads_inside();
             held["gate closed"] = view::gate::is_closed();
-            held["changes in force"] = view::process_wide_epoch() % 2 != 0;
+            bool in_force = false;
+            for (unsigned image = 0; image < view::max_images; ++image)
+                in_force = in_force || view::process_wide_epoch(image) % 2 != 0;
+            held["changes in force"] = in_force;
             return held;
         },
         nb::sig("def held() -> dict[str, int]"),

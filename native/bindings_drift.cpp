@@ -42,15 +42,15 @@ bool python_lives() { return nb::is_alive() && !native_calls::python_is_ending()
 // The number of options, at all depths, that LLVM is giving a value on this thread.
 thread_local std::size_t parses = 0;
 
-bool begin(std::uintptr_t option) {
+bool begin(unsigned image, std::uintptr_t option) {
     if (!python_lives()) return false;
     const WithGil gil;
     ++parses;
-    call(*begin_occurrence, "optctx: before an option is set", option);
+    call(*begin_occurrence, "optctx: before an option is set", image, option);
     return true;
 }
 
-void end(std::uintptr_t option, image::RawStringRef value, bool refused) {
+void end(unsigned image, std::uintptr_t option, image::RawStringRef value, bool refused) {
     if (!python_lives()) {
         --parses;
         return;
@@ -58,7 +58,7 @@ void end(std::uintptr_t option, image::RawStringRef value, bool refused) {
     const WithGil gil;
     const nb::object given =
         value.data == nullptr ? nb::object(nb::none()) : nb::object(nb::bytes(value.data, value.size));
-    call(*end_occurrence, "optctx: after an option was set", option, given, refused);
+    call(*end_occurrence, "optctx: after an option was set", image, option, given, refused);
     --parses;
 }
 
@@ -93,16 +93,23 @@ void tell_call_ends() noexcept {
 void add_drift(nb::module_& m) {
     m.def(
         "observe_occurrences",
-        [](std::uintptr_t add_occurrence, nb::object before, nb::object after) {
+        [](unsigned image, std::uintptr_t add_occurrence) {
+            drift::observe(view::checked_image(image), add_occurrence, {begin, end});
+            return drift::watched_add_occurrence(image);
+        },
+        "image"_a, "add_occurrence"_a,
+        "Return the replacement for the image's `add_occurrence` in virtual function tables. It calls what "
+        "`set_occurrence_listeners` has set, around LLVM's function.");
+    m.def(
+        "set_occurrence_listeners",
+        [](nb::object before, nb::object after) {
             begin_occurrence = new nb::object(std::move(before));
             end_occurrence = new nb::object(std::move(after));
-            drift::observe(add_occurrence, {begin, end});
-            return drift::watched_add_occurrence();
         },
-        "add_occurrence"_a, "begin"_a, "end"_a,
-        "Return the replacement for LLVM's `add_occurrence` in virtual function tables. It calls begin(option), LLVM's "
-        "function, and end(option, value or None for a flag, whether LLVM refused it), on the thread that sets the "
-        "option. Call once in a process.");
+        "begin"_a, "end"_a,
+        "Set what is called on a thread that sets an option of a watched image: begin(image, option), and end(image, "
+        "option, value or None for a flag, whether LLVM refused it). Call once in a process, before the first image is "
+        "observed.");
     m.def(
         "set_call_listeners",
         [](nb::object begins, nb::object ends) {
@@ -140,7 +147,9 @@ void add_drift(nb::module_& m) {
         .def("__init__", [](CoveredStorage* self) { new (self) CoveredStorage{view::covered_storage()}; })
         .def("place", &place, "address"_a,
              "Return where to read the storage at an address: in a copy, valid as long as this object, or in place.");
-    m.def("process_wide_epoch", &view::process_wide_epoch,
-          "Return the number of process-wide changes made and undone: odd while changes of contexts with "
+    m.def(
+        "process_wide_epoch", [](unsigned image) { return view::process_wide_epoch(view::checked_image(image)); },
+        "image"_a,
+        "Return the number of process-wide changes made and undone in the image: odd while changes of contexts with "
           "process_wide=\"exclusive\" are in force.");
 }

@@ -33,8 +33,9 @@ void add(TableBuilder& builder, const std::vector<std::string>& names, const std
 }  // namespace
 
 void add_interface(nb::module_& m) {
-    interface::set_find_bound([](const void* llvm_context) -> std::shared_ptr<const view::Context> {
-        const auto binding = bind::bound(llvm_context);
+    interface::set_find_bound(
+        [](unsigned image, const void* llvm_context) -> std::shared_ptr<const view::Context> {
+        const auto binding = bind::bound(image, llvm_context);
         return binding == nullptr ? nullptr : binding->context;
     });
     nb::class_<interface::Place>(m, "Place", "Where to read a value: in a context, and in LLVM's own storage.")

@@ -2,6 +2,7 @@
 #include "bindings.hpp"
 #include "gil.hpp"
 #include "machine/machines.hpp"
+#include "view/slots.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
@@ -33,7 +34,7 @@ void cannot_make(const char* why) {
 
 void configure(unsigned image, const std::map<std::string, std::uintptr_t>& calls,
                const std::vector<std::uintptr_t>& settings) {
-    machine::configure(image, machine::LlvmCalls(calls, settings), cannot_make);
+    machine::configure(view::checked_image(image), machine::LlvmCalls(calls, settings), cannot_make);
 }
 
 }  // namespace
@@ -47,7 +48,12 @@ void add_machines(nb::module_& m) {
         .value("layout", machine::Use::layout)
         .value("emit", machine::Use::emit)
         .value("lowering", machine::Use::lowering);
-    m.def("pack_machine_use", &machine::pack, "use"_a, "argument"_a,
+    m.def(
+        "pack_machine_use",
+        [](unsigned image, machine::Use use, std::uint8_t argument) {
+            return machine::pack(view::checked_image(image), use, argument);
+        },
+        "image"_a, "use"_a, "argument"_a,
           "Pack the argument that a thunk passes to `machine_interceptor()`.");
     m.def(
         "machine_interceptor", [] { return reinterpret_cast<std::uintptr_t>(&machine::optctx_use_machine); },
@@ -61,6 +67,10 @@ void add_machines(nb::module_& m) {
         "tell"_a,
         "Set the function that is called, on the thread that runs LLVM, with the reason why there is no machine for "
         "the values in force.");
-    m.def("idle_machines", &machine::idle_variants, "Return the number of idle variants.");
-    m.def("forget_machines", &machine::forget_all, "Forget all machines, as `restore` does. For tests.");
+    m.def(
+        "idle_machines", [](unsigned image) { return machine::idle_variants(view::checked_image(image)); }, "image"_a,
+        "Return the number of idle variants of an image.");
+    m.def(
+        "forget_machines", [](unsigned image) { machine::forget_all(view::checked_image(image)); }, "image"_a,
+        "Forget all machines of an image, as `restore` does. For tests.");
 }

@@ -50,7 +50,9 @@ void add_record(nb::module_& m) {
         .def_prop_ro("lost", &view::Recorder::lost, "Whether other code took over this thread's fault handling.")
         .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope; indexes of the readers that read)].");
     recording::add_base(m);
-    m.def("active_recorders", &view::active_recorders, "Return the number of recording blocks, on all threads.");
+    m.def(
+        "active_recorders", [] { return sum_over_images(&view::active_recorders); },
+        "Return the number of recording blocks in this process, on all threads.");
     m.def("prepare_recording", &prepare, "space"_a, "instructions"_a,
           "`instructions`: (address, number of the base register, reader) of each instruction that dereferences a "
           "reader's word.");

@@ -10,6 +10,7 @@
 #include "view/scope.hpp"
 #include "view/turns.hpp"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/typing.h>
 
 #include <utility>
@@ -48,7 +49,7 @@ void add_scopes(nb::module_& m) {
         },
         "attach"_a, "check_in_line"_a, "cannot_enter"_a, "cannot_leave"_a, "judge"_a,
         "Set the functions that entering and leaving call before they change anything or after they are done: "
-        "attach(), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), "
+        "attach(image), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), "
         "which return exceptions, and judge(context, failed).");
     m.attr("R") = nb::type_var("R");
     m.def("inside", &blocks::inside,
@@ -75,13 +76,24 @@ void add_scopes(nb::module_& m) {
                                              nb::handle(static_cast<PyObject*>(entry.token))));
         },
         "Return (mark, token) of this thread's innermost scope, or None.");
-    m.def("begin_library_call", &scoping::begin_library_call,
-          "Show the running task's scope to LLVM until `end_library_call`. Never raises.");
-    m.def("end_library_call", &scoping::end_library_call);
-    m.def("begin_compilation", &scoping::begin_compilation,
-          "Do the same, for calls without llvmlite's lock. Waits while options are changed process-wide, and counts "
-          "this thread among those inside LLVM.");
-    m.def("end_compilation", &scoping::end_compilation);
+    m.def(
+        "library_calls",
+        [](unsigned image) {
+            view::checked_image(image);
+            return std::pair(nb::cpp_function([image] { scoping::begin_library_call(image); }),
+                             nb::cpp_function([] { scoping::end_library_call(); }));
+        },
+        "image"_a,
+        nb::sig("def library_calls(image: int) -> tuple[collections.abc.Callable[[], None], "
+                "collections.abc.Callable[[], None]]"),
+        "Return the functions to call at the beginning and at the end of each call into the library with its lock "
+        "held. In between, LLVM sees the running task's scope. They never raise.");
+    m.def(
+        "begin_compilation", [](unsigned image) { scoping::begin_compilation(view::checked_image(image)); }, "image"_a,
+        "Show the running task's scope to LLVM until `end_compilation`, for calls without llvmlite's lock. Waits while "
+        "options are changed process-wide, and counts this thread among those inside LLVM.");
+    m.def(
+        "end_compilation", [](unsigned image) { scoping::end_compilation(view::checked_image(image)); }, "image"_a);
     m.def(
         "watch_context_switches",
         [] {
@@ -95,11 +107,18 @@ void add_scopes(nb::module_& m) {
           "Follow switches as after `watch_context_switches`, with manual calls of `context_switched`. For tests.");
     m.def("context_switched", &scoping::follow_task);
     m.def(
-        "take_turns", [] { wait_without_gil([] { view::hand_over(view::turns()); }); },
-        "Make threads take turns at LLVM's own storage, permanently. Call before the first scope.");
+        "take_turns",
+        [](unsigned image) {
+            view::checked_image(image);
+            wait_without_gil([image] { view::hand_over(image, view::turns()); });
+        },
+        "image"_a, "Make threads take turns at the image's own storage, permanently. Call before its first scope.");
     m.def("process_ends", &view::process_ends, "Make threads that end stay inside their scopes from now on.");
-    m.def("active_scopes", [] {
-        scoping::leave_abandoned();
-        return view::active_scopes();
-    });
+    m.def(
+        "active_scopes",
+        [] {
+            scoping::leave_abandoned();
+            return sum_over_images(&view::active_scopes);
+        },
+        "Return the number of scopes entered now in this process, on all threads.");
 }

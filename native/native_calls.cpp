@@ -49,7 +49,7 @@ view::Space* redirected_space(unsigned image, std::vector<view::Region> regions,
     std::size_t reach = sizeof(void*);
     for (const view::Region& region : regions) reach = std::max(reach, region.size);
     auto layout = std::make_shared<const view::Layout>(regions.size(), std::move(readers), reach);
-    view::LlvmCalls calls{add_occurrence, view::view_reporter(image, layout, slots)};
+    view::LlvmCalls calls{add_occurrence, view::view_reporter(view::checked_image(image), layout, slots)};
     return new view::Space(image, std::move(regions), std::move(set_default), std::move(calls), std::move(layout));
 }
 
@@ -57,7 +57,8 @@ view::Space* in_place_space(unsigned image, std::vector<view::Region> regions, s
                             std::uintptr_t add_occurrence, const Reporting& reporting, std::size_t vtable_size,
                             std::size_t write_index) {
     const auto [stream, handler, data] = reporting;
-    view::LlvmCalls calls{add_occurrence, view::in_place_reporter({stream, handler, data, vtable_size, write_index})};
+    const view::ReportingObjects objects{stream, handler, data, vtable_size, write_index};
+    view::LlvmCalls calls{add_occurrence, view::in_place_reporter(view::checked_image(image), objects)};
     return new view::Space(image, std::move(regions), std::move(set_default), std::move(calls), nullptr);
 }
 

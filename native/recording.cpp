@@ -21,13 +21,13 @@ nb::object enter(nb::handle self, view::Ticket ticket) {
     nb::object log = blocks::call_method(self, "_prepare");
     const std::shared_ptr<view::Recorder> recorder = recorder_of(log);
     for (;;) {
-        if (!view::is_attached()) scoping::attach();
+        if (!view::is_attached(recorder->image())) scoping::attach(recorder->image());
         try {
             recorder->start(ticket);
         } catch (const view::UnwatchedError& error) {
             blocks::raise(blocks::call_method(self, "_cannot_start", error.what()));
         }
-        if (view::is_attached()) return log;
+        if (view::is_attached(recorder->image())) return log;
         recorder->stop();  // another thread detached before this one was counted; attach again
     }
 }

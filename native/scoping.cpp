@@ -13,8 +13,10 @@
 
 #include <nanobind/stl/shared_ptr.h>
 
+#include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace nb = nanobind;
 
@@ -23,23 +25,58 @@ namespace {
 
 using SharedContext = std::shared_ptr<view::Context>;
 
-Helpers* helpers;  // never freed
+Helpers* helpers;  // of the process; never freed
 
 // The native part of every OptionContext object.
 struct Scope {
     PyObject_HEAD PyObject* native;  // null until `_give`
+    unsigned image;                  // of the native context, so that entering need not ask that
     bool judged;                     // report overrides that LLVM did not read
 };
 
 Scope& parts_of(nb::handle self) { return *reinterpret_cast<Scope*>(self.ptr()); }
 
-// A mark is the tuple (OptionContext, its native Context), new for each entry.
+// A mark is the tuple (OptionContext, its native Context), new for each entry. A third item is the mark of the innermost
+// scope around it that is of another image, if there is one.
 SharedContext context_of(nb::handle mark) {
     return nb::cast<SharedContext>(nb::handle(PyTuple_GetItem(mark.ptr(), 1)));
 }
 
-view::Entry entry_of(nb::handle mark) {
-    return {mark.ptr(), mark.is_valid() ? PyTuple_GetItem(mark.ptr(), 0) : nullptr, nullptr};
+unsigned image_of(nb::handle mark) {
+    return parts_of(PyTuple_GetItem(mark.ptr(), 0)).image;
+}
+
+PyObject* owner_of(nb::handle mark) { return mark.is_valid() ? PyTuple_GetItem(mark.ptr(), 0) : nullptr; }
+
+nb::handle outer_of(nb::handle mark) { return PyTuple_Size(mark.ptr()) > 2 ? PyTuple_GetItem(mark.ptr(), 2) : nullptr; }
+
+// Returns the mark for this image: the given one, or one around it. Null if there is none.
+nb::handle mark_in(unsigned image, nb::handle mark) {
+    while (mark.is_valid() && image_of(mark) != image) mark = outer_of(mark);
+    return mark;
+}
+
+nb::object new_mark(nb::handle self, nb::handle native, unsigned image, nb::handle task) {
+    nb::handle outer = task;
+    while (outer.is_valid() && image_of(outer) == image) outer = outer_of(outer);
+    PyObject* mark = outer.is_valid() ? PyTuple_Pack(3, self.ptr(), native.ptr(), outer.ptr())
+                                      : PyTuple_Pack(2, self.ptr(), native.ptr());
+    if (mark == nullptr) throw nb::python_error();
+    return nb::steal(mark);
+}
+
+// Returns what the task with this mark has in each image. Empty if only its own scope matters, and this thread has
+// entered that.
+std::vector<view::Values> values_of(nb::handle mark) {
+    std::vector<view::Values> values;
+    if (!mark.is_valid() || (!outer_of(mark).is_valid() && view::has_entered(mark.ptr()))) return values;
+    std::uint32_t seen = 0;
+    for (; mark.is_valid(); mark = outer_of(mark)) {
+        const std::uint32_t image = 1U << image_of(mark);
+        if ((seen & image) == 0) values.push_back({context_of(mark), owner_of(mark)});
+        seen |= image;
+    }
+    return values;
 }
 
 void drop(void* reference) { Py_XDECREF(static_cast<PyObject*>(reference)); }
@@ -83,11 +120,10 @@ void leave_entry(view::Entry entry) {
 }
 
 // Does the work of entering. Can fail until the task has its mark, and then changes nothing.
-void enter_now(nb::handle native, nb::handle self, view::Ticket ticket) {
+void enter_now(nb::handle native, nb::handle self, nb::handle task, view::Ticket ticket) {
     drop_orphans();
     view::Frame frame = view::frame_of(nb::cast<SharedContext>(native));
-    nb::object mark = nb::steal(PyTuple_Pack(2, self.ptr(), native.ptr()));
-    if (!mark.is_valid()) throw nb::python_error();
+    nb::object mark = new_mark(self, native, frame.image, task);
     let_in(frame);
     view::enter(std::move(frame), {mark.ptr(), self.ptr(), nullptr, ticket});
     try {
@@ -127,12 +163,14 @@ nb::handle given_native(nb::handle self) {
 
 nb::object enter(nb::handle self, view::Ticket ticket) {
     const nb::handle native = given_native(self);
+    const unsigned image = parts_of(self).image;
     for (;;) {
-        if (!view::is_attached()) blocks::call_with(helpers->attach);
+        if (!view::is_attached(image)) attach(image);
         leave_abandoned();
-        if (!view::in_line(task_scope::get().ptr())) blocks::call_with(helpers->check_in_line, self, "enter");
-        or_refuse(self, [&] { enter_now(native, self, ticket); });
-        if (view::is_attached()) return nb::borrow(self);
+        const nb::object task = task_scope::get();
+        if (!view::in_line(task.ptr())) blocks::call_with(helpers->check_in_line, self, "enter");
+        or_refuse(self, [&] { enter_now(native, self, task, ticket); });
+        if (view::is_attached(image)) return nb::borrow(self);
         // Another thread detached before this one was counted: attach again.
         leave_entry(view::to_leave(*nb::cast<SharedContext>(native), task_scope::get().ptr()));
     }
@@ -165,14 +203,15 @@ void abandon(nb::handle, view::Ticket ticket) noexcept {
 
 // From here on LLVM sees the scope of the task, if `may` admits the frame.
 template <class May>
-void begin_call(const May& may) {
+void begin_call(unsigned image, const May& may) {
     leave_abandoned();
     nb::object mark = task_scope::get();
-    if (view::begin_call(mark.ptr())) return;
-    std::optional<view::Frame> frame = view::frame_here(mark.ptr());
-    if (!frame) frame = view::frame_of(context_of(mark));
+    if (view::begin_call(image, mark.ptr())) return;
+    const nb::handle own = mark_in(image, mark);
+    std::optional<view::Frame> frame = view::frame_here(image, mark.ptr());
+    if (!frame) frame = own.is_valid() ? view::frame_of(context_of(own)) : view::frame_outside(image);
     if (!may(*frame)) return;
-    view::enter_for_call(*std::move(frame), entry_of(mark));
+    view::enter_for_call(*std::move(frame), {mark.ptr(), owner_of(own), nullptr});
     mark.release();
 }
 
@@ -211,6 +250,12 @@ PyObject* give(PyObject* self, PyObject* arguments) {
     PyObject* native = nullptr;
     int judged = 0;
     if (PyArg_ParseTuple(arguments, "Op", &native, &judged) == 0) return nullptr;
+    const view::Context* context = nullptr;
+    if (!nb::try_cast(nb::handle(native), context) || context == nullptr) {
+        PyErr_SetString(PyExc_TypeError, "expected a native Context");
+        return nullptr;
+    }
+    parts_of(self).image = context->space().image();
     drop(std::exchange(parts_of(self).native, Py_NewRef(native)));
     parts_of(self).judged = judged != 0;
     Py_RETURN_NONE;
@@ -255,12 +300,12 @@ void leave_abandoned() noexcept {
     }
 }
 
-void begin_counted() {
+void begin_counted(unsigned image) {
     leave_abandoned();
     const nb::object mark = task_scope::get();
     if (!view::in_line(mark.ptr())) blocks::call_with(helpers->check_in_line, nb::none(), "compile");
     const nb::object self = mark.is_valid() ? nb::borrow(PyTuple_GetItem(mark.ptr(), 0)) : nb::none();
-    or_refuse(self, [] { begin_compilation(); });
+    or_refuse(self, [image] { begin_compilation(image); });
 }
 
 void judge(nb::handle self, bool failed) {
@@ -269,7 +314,7 @@ void judge(nb::handle self, bool failed) {
 
 void set_helpers(Helpers given) { helpers = new Helpers(std::move(given)); }
 
-void attach() { blocks::call_with(helpers->attach); }
+void attach(unsigned image) { blocks::call_with(helpers->attach, image); }
 
 void add_base(nb::handle module) {
     static PyMethodDef methods[] = {
@@ -287,10 +332,10 @@ void add_base(nb::handle module) {
 
 std::shared_ptr<view::Context> native_of(nb::handle self) { return nb::cast<SharedContext>(given_native(self)); }
 
-void begin_library_call() noexcept {
+void begin_library_call(unsigned image) noexcept {
     view::give_up_unhandled_poison();
     try {
-        begin_call([](view::Frame& frame) {
+        begin_call(image, [](view::Frame& frame) {
             const view::Carried how = view::carry(frame);
             if (how != view::Carried::fully) report_not_in_force(how, task_scope::get().ptr());
             return how != view::Carried::not_at_all;
@@ -308,22 +353,22 @@ void end_library_call() noexcept {
     tell_call_ends();
 }
 
-void begin_compilation() {
+void begin_compilation(unsigned image) {
     view::give_up_unhandled_poison();
     try {
-        begin_call([](view::Frame& frame) {
+        begin_call(image, [](view::Frame& frame) {
             let_in(frame);
             return true;
         });
-        if (!view::begin_compilation_at_once()) wait_without_gil(&view::begin_compilation);
+        if (!view::begin_compilation_at_once(image)) wait_without_gil([image] { view::begin_compilation(image); });
     } catch (...) {
         end_call();
         throw;
     }
 }
 
-void end_compilation() noexcept {
-    view::end_compilation();
+void end_compilation(unsigned image) noexcept {
+    view::end_compilation(image);
     end_call();
 }
 
@@ -331,13 +376,9 @@ void follow_task() {
     try {
         const nb::object mark = task_scope::get();
         if (view::in_line(mark.ptr())) return;
-        if (!mark.is_valid() || view::has_entered(mark.ptr())) {
-            drop(view::show(entry_of(mark), nullptr));
-        } else {
-            void* before = view::show(entry_of(mark), context_of(mark));
-            mark.inc_ref();
-            drop(before);
-        }
+        const auto [before, taken] = view::show(mark.ptr(), values_of(mark));
+        if (taken) mark.inc_ref();
+        drop(before);
     } catch (const std::exception& error) {
         report(error.what());
     }

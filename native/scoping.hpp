@@ -14,29 +14,29 @@ namespace optctx::scoping {
 // Python functions for the unusual cases. They run before anything has changed, or after everything has. A verb is
 // "enter", "leave" or "compile".
 struct Helpers {
-    nanobind::object attach;         // ()
+    nanobind::object attach;         // (index of an image that was attached before)
     nanobind::object check_in_line;  // (context or None, verb) raises if another task is suspended here
     nanobind::object cannot_enter;   // (context, native exception class, text) -> exception
     nanobind::object cannot_leave;   // (context, text) -> exception
     nanobind::object judge;          // (context, whether its block failed)
 };
 void set_helpers(Helpers helpers);
-// Attaches. Call after `set_helpers`.
-void attach();
+// Attaches an image again. Call after `set_helpers`.
+void attach(unsigned image);
 
 // Adds the base class of OptionContext, with `__enter__` and `__exit__`.
 void add_base(nanobind::handle module);
 extern const blocks::Kind scope;
 std::shared_ptr<view::Context> native_of(nanobind::handle scope);
 
-// Called around every call that llvmlite makes, with its lock held. They must not throw or wait.
-void begin_library_call() noexcept;
+// Called around every call that llvmlite makes into its image, with its lock held. They must not throw or wait.
+void begin_library_call(unsigned image) noexcept;
 void end_library_call() noexcept;
-// Called around compilations, and may wait. Throws what the native context throws, with nothing changed.
-void begin_compilation();
-void end_compilation() noexcept;
+// Called around compilations in an image, and may wait. Throws what the native context throws, with nothing changed.
+void begin_compilation(unsigned image);
+void end_compilation(unsigned image) noexcept;
 // Like `begin_compilation`, for optctx's own compilations. Raises what entering raises.
-void begin_counted();
+void begin_counted(unsigned image);
 // Reports what LLVM did not read in a scope that was left, if the scope asks for that.
 void judge(nanobind::handle scope, bool failed);
 

@@ -3,6 +3,7 @@
 #include "blocks/block.hpp"
 #include "os/fork_locks.hpp"
 #include "patch/pointers.hpp"
+#include "view/slots.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -23,23 +24,28 @@ struct Entered {
 
 struct Watchers {
     os::ForkSafeMutex mutex{os::Rank::watchers};  // never held while Python code runs
-    std::vector<PyObject*> all;
+    view::PerImage<std::vector<PyObject*>> of_image;
+    view::PerImage<patch::PointerTransaction*> tables{};
     std::vector<Entered> entered;
-    patch::PointerTransaction* tables = nullptr;
     void (*listen)(bool) = nullptr;
+
+    bool any() const noexcept {
+        return std::any_of(of_image.begin(), of_image.end(), [](const auto& own) { return !own.empty(); });
+    }
 };
 
 Watchers* watchers = new Watchers;  // never freed
 
-void add_watcher(nb::handle watcher, patch::PointerTransaction& tables) {
+void add_watcher(unsigned image, nb::handle watcher, patch::PointerTransaction& tables) {
     const std::lock_guard lock(watchers->mutex);
-    watchers->all.reserve(watchers->all.size() + 1);
-    if (watchers->all.empty()) {
+    std::vector<PyObject*>& own = watchers->of_image[view::checked_image(image)];
+    own.reserve(own.size() + 1);
+    if (own.empty()) {
         tables.commit();
-        watchers->tables = &tables;
-        watchers->listen(true);
+        watchers->tables[image] = &tables;
     }
-    watchers->all.push_back(watcher.inc_ref().ptr());
+    if (!watchers->any()) watchers->listen(true);
+    own.push_back(watcher.inc_ref().ptr());
 }
 
 // Returns whether the watcher was present. If LLVM's tables can no longer be written, they stay patched, but no
@@ -48,25 +54,29 @@ bool remove_watcher(nb::handle watcher) {
     nb::object last_reference;
     const std::lock_guard lock(watchers->mutex);
     std::erase_if(watchers->entered, [watcher](const Entered& each) { return each.watcher == watcher.ptr(); });
-    const auto at = std::find(watchers->all.begin(), watchers->all.end(), watcher.ptr());
-    if (at == watchers->all.end()) return false;
-    last_reference = nb::steal(*at);
-    watchers->all.erase(at);
-    if (!watchers->all.empty()) return true;
-    watchers->listen(false);
-    try {
-        watchers->tables->undo();
-    } catch (const std::exception&) {
+    for (unsigned image = 0; image < view::max_images; ++image) {
+        std::vector<PyObject*>& own = watchers->of_image[image];
+        const auto at = std::find(own.begin(), own.end(), watcher.ptr());
+        if (at == own.end()) continue;
+        last_reference = nb::steal(*at);
+        own.erase(at);
+        if (!watchers->any()) watchers->listen(false);
+        if (!own.empty()) return true;
+        try {
+            watchers->tables[image]->undo();
+        } catch (const std::exception&) {
+            return true;
+        }
         return true;
     }
-    return true;
+    return false;
 }
 
-nb::tuple all() {
+nb::tuple all(unsigned image) {
     std::vector<nb::object> found;
     {
         const std::lock_guard lock(watchers->mutex);
-        for (PyObject* each : watchers->all) found.push_back(nb::borrow(each));
+        for (PyObject* each : watchers->of_image[view::checked_image(image)]) found.push_back(nb::borrow(each));
     }
     nb::list list;
     for (nb::object& each : found) list.append(std::move(each));
@@ -101,11 +111,12 @@ constexpr blocks::Kind block{&enter, &leave, &abandon};
 void add(nb::module_& m, void (*listen)(bool)) {
     watchers->listen = listen;
     blocks::add_methods<block>(blocks::make_type(m, "WatcherBase", {}));
-    m.def("add_watcher", &add_watcher, "watcher"_a, "tables"_a,
-          "Add a watcher. The first one commits `tables`, which lead to the result of `observe_occurrences`.");
+    m.def("add_watcher", &add_watcher, "image"_a, "watcher"_a, "tables"_a,
+          "Add a watcher of an image. The first one commits `tables`, which lead to the result of `observe_occurrences`.");
     m.def("remove_watcher", &remove_watcher, "watcher"_a,
-          "Remove a watcher. Returns whether it was present. Removing the last one restores LLVM's tables.");
-    m.def("watchers", &all, nb::sig("def watchers() -> tuple[WatcherBase, ...]"));
+          "Remove a watcher. Returns whether it was present. Removing the last one of an image restores its tables.");
+    m.def("watchers", &all, "image"_a, nb::sig("def watchers(image: int) -> tuple[WatcherBase, ...]"),
+          "Return the watchers of an image.");
 }
 
 }  // namespace optctx::watching

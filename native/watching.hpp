@@ -1,4 +1,4 @@
-// The watchers of this process. While there is one, LLVM's virtual function tables lead to optctx.
+// The watchers of each image. While there is one, the virtual function tables of its LLVM lead to optctx.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -6,7 +6,7 @@
 namespace optctx::watching {
 
 // Adds the bindings. `listen` is called with true before the first watcher is added, and with false after the last one
-// is removed.
+// of all images is removed.
 void add(nanobind::module_& m, void (*listen)(bool));
 
 }  // namespace optctx::watching

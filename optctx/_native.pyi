@@ -433,9 +433,9 @@ class Context:
         """
 
     @property
-    def process_wide_key(self) -> str:
+    def process_wide_text(self) -> str:
         """
-        Equal for equal process-wide changes, and only for those; empty without any.
+        Equal for equal process-wide changes of an image, and only for those; empty without any.
         """
 
     @property
@@ -464,7 +464,7 @@ class ProcessWide:
     """A set of changes to LLVM's own options."""
 
     @staticmethod
-    def make(space: Space, changes: Sequence[Change], key: str, set_debug_types: int) -> ProcessWide: ...
+    def make(space: Space, changes: Sequence[Change], text: str, set_debug_types: int) -> ProcessWide: ...
 
 def read_scalar(kind: Kind, address: int) -> bool | int | int | float | str: ...
 
@@ -484,7 +484,7 @@ def leave_all() -> None:
 
 def set_scope_helpers(attach: object, check_in_line: object, cannot_enter: object, cannot_leave: object, judge: object) -> None:
     """
-    Set the functions that entering and leaving call before they change anything or after they are done: attach(), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), which return exceptions, and judge(context, failed).
+    Set the functions that entering and leaving call before they change anything or after they are done: attach(image), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), which return exceptions, and judge(context, failed).
     """
 
 R = TypeVar("R")
@@ -518,19 +518,17 @@ def in_line() -> bool:
 def innermost() -> object:
     """Return (mark, token) of this thread's innermost scope, or None."""
 
-def begin_library_call() -> None:
+def library_calls(image: int) -> tuple[Callable[[], None], Callable[[], None]]:
     """
-    Show the running task's scope to LLVM until `end_library_call`. Never raises.
-    """
-
-def end_library_call() -> None: ...
-
-def begin_compilation() -> None:
-    """
-    Do the same, for calls without llvmlite's lock. Waits while options are changed process-wide, and counts this thread among those inside LLVM.
+    Return the functions to call at the beginning and at the end of each call into the library with its lock held. In between, LLVM sees the running task's scope. They never raise.
     """
 
-def end_compilation() -> None: ...
+def begin_compilation(image: int) -> None:
+    """
+    Show the running task's scope to LLVM until `end_compilation`, for calls without llvmlite's lock. Waits while options are changed process-wide, and counts this thread among those inside LLVM.
+    """
+
+def end_compilation(image: int) -> None: ...
 
 def watch_context_switches() -> bool:
     """
@@ -544,15 +542,18 @@ def simulate_context_switches(on: bool) -> None:
 
 def context_switched() -> None: ...
 
-def take_turns() -> None:
+def take_turns(image: int) -> None:
     """
-    Make threads take turns at LLVM's own storage, permanently. Call before the first scope.
+    Make threads take turns at the image's own storage, permanently. Call before its first scope.
     """
 
 def process_ends() -> None:
     """Make threads that end stay inside their scopes from now on."""
 
-def active_scopes() -> int: ...
+def active_scopes() -> int:
+    """
+    Return the number of scopes entered now in this process, on all threads.
+    """
 
 class Seen:
     """Accesses of one instruction to one region that bypassed the view."""
@@ -634,7 +635,7 @@ class OnMismatch(enum.Enum):
 
     error = 2
 
-def pack_entry(subject: Subject, argument: int, skip: Skip) -> int:
+def pack_entry(image: int, subject: Subject, argument: int, skip: Skip) -> int:
     """Pack the argument that a thunk passes to `interceptors()[0]`."""
 
 def interceptors() -> tuple[int, int, int]:
@@ -649,39 +650,44 @@ def configure_bindings(image: int, calls: Sequence[int]) -> None:
 
 def set_judges(may_run: object, resolve: object, cannot_enter: object, tell: object) -> None:
     """
-    Set the Python judges. `may_run`: (owner of a binding, owner of the scope or None, whether a mismatch is an error) -> bool. `resolve`: (text of an attribute, owner of the scope or None, number of other texts of the module so far, triple) -> context, False to ignore the text, or None to refuse it. `cannot_enter`: (context, why it could not be entered). `tell` receives the exceptions that they raise.
+    Set the Python judges. `may_run`: (owner of a binding, owner of the scope or None, whether a mismatch is an error) -> bool. `resolve`: (image, text of an attribute, owner of the scope or None, number of other texts of the module so far, triple) -> context, False to ignore the text, or None to refuse it. `cannot_enter`: (context, why it could not be entered). `tell` receives the exceptions that they raise.
     """
 
-def run_counts() -> tuple[int, int]:
+def run_counts(image: int) -> tuple[int, int]:
     """
-    How often LLVM began to work on a module, since the process began: (on every thread, on this one).
+    How often the image began to work on a module, since the process began: (on every thread, on this one).
     """
 
-def count_attributes(count: bool) -> None:
-    """Set whether the function attribute "optctx" counts, on every thread."""
+def count_attributes(image: int, count: bool) -> None:
+    """
+    Set whether the function attribute "optctx" counts in the image, on every thread.
+    """
 
 MOST_ATTRIBUTES: int = 1024
 
 def bind(llvm_context: int, context: Context, owner: object, on_mismatch: OnMismatch) -> bool:
-    """Bind an LLVMContext. Returns False if it is already bound."""
+    """
+    Bind an LLVMContext of the context's image. Returns False if it is already bound.
+    """
 
-def unbind(llvm_context: int) -> object:
+def unbind(image: int, llvm_context: int) -> object:
     """Unbind an LLVMContext. Returns the owner of the binding, or None."""
 
-def bound(llvm_context: int) -> tuple[object, OnMismatch]:
+def bound(image: int, llvm_context: int) -> tuple[object, OnMismatch]:
     """Return (owner of the binding or None, what happens on a mismatch)."""
 
-def bound_count() -> int: ...
+def bound_count() -> int:
+    """Return the number of bound LLVMContexts in this process."""
 
 class Binding:
     """A binding of an LLVMContext."""
 
-def binding_of_module(module: int) -> Binding:
+def binding_of_module(image: int, module: int) -> Binding:
     """Return the binding of the module's LLVMContext, or None."""
 
-def expecting_llvm_contexts(bindings: Sequence[Binding | None], function: Callable[..., R], /, *arguments: object) -> R:
+def expecting_llvm_contexts(image: int, bindings: Sequence[Binding | None], function: Callable[..., R], /, *arguments: object) -> R:
     """
-    Call the function and bind the LLVMContexts that llvmlite's LLJIT makes on this thread during the call, in this order; None leaves one unbound. Afterwards restores the bindings that an outer call still expects.
+    Call the function and bind the LLVMContexts that the image makes for LLJIT on this thread during the call, in this order; None leaves one unbound. Afterwards restores the bindings that an outer call still expects.
     """
 
 class Lifetime:
@@ -730,7 +736,7 @@ class MachineUse(enum.Enum):
 
     lowering = 6
 
-def pack_machine_use(use: MachineUse, argument: int) -> int:
+def pack_machine_use(image: int, use: MachineUse, argument: int) -> int:
     """Pack the argument that a thunk passes to `machine_interceptor()`."""
 
 def machine_interceptor() -> int:
@@ -748,37 +754,37 @@ def set_cannot_make_machine(tell: object) -> None:
     Set the function that is called, on the thread that runs LLVM, with the reason why there is no machine for the values in force.
     """
 
-def idle_machines() -> int:
-    """Return the number of idle variants."""
+def idle_machines(image: int) -> int:
+    """Return the number of idle variants of an image."""
 
-def forget_machines() -> None:
-    """Forget all machines, as `restore` does. For tests."""
+def forget_machines(image: int) -> None:
+    """Forget all machines of an image, as `restore` does. For tests."""
 
-def is_attached() -> bool:
-    """Return whether scopes reach LLVM now."""
+def is_attached(image: int) -> bool:
+    """Return whether scopes reach the image now."""
 
-def redirect(code: Transaction, tables: PointerTransaction, fail_at: int = 0) -> None:
+def redirect(image: int, code: Transaction, tables: PointerTransaction, fail_at: int = 0) -> None:
     """
-    Commit both transactions, or none of them. Scopes reach LLVM from then on.
+    Commit both transactions, or none of them. Scopes reach the image from then on.
     """
 
-def restore(code: Transaction, tables: PointerTransaction) -> tuple[int, int, int]:
+def restore(image: int, code: Transaction, tables: PointerTransaction) -> tuple[int, int, int]:
     """
     Undo `redirect` completely if nothing uses it. Returns the numbers of (bound LLVMContexts, entered scopes, recording blocks). If all are 0, `redirect` was undone.
     """
 
-def set_attached() -> None:
+def set_attached(image: int) -> None:
     """Attach without changing any code."""
 
-def set_detached() -> tuple[int, int, int]:
+def set_detached(image: int) -> tuple[int, int, int]:
     """
     Detach without changing any code, if nothing uses optctx. Returns the counts of `restore`.
     """
 
 class Llvm:
-    """Addresses of functions in llvmlite's library."""
+    """Addresses of functions in a library of llvmlite's."""
 
-    def __init__(self, addresses: Mapping[str, int]) -> None: ...
+    def __init__(self, image: int, addresses: Mapping[str, int]) -> None: ...
 
 def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, tuning: int, text: bytes) -> tuple[bytes | None, list[bytes]]:
     """
@@ -788,10 +794,10 @@ def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, mac
 def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, as_object: bool) -> tuple[bytes | None, bytes, list[bytes]]:
     """Emit code. Returns (code or None, why there is none, errors)."""
 
-def compile_alone(context: int, machine: int, llvmlite_lock: object, function: Callable[..., R], /, *arguments: object) -> R:
+def compile_alone(image: int, context: int, machine: int, llvmlite_lock: object, function: Callable[..., R], /, *arguments: object) -> R:
     """Call the function with the locks and the scope of `run_passes`."""
 
-def run_counted(function: Callable[..., R], /, *arguments: object) -> R:
+def run_counted(image: int, function: Callable[..., R], /, *arguments: object) -> R:
     """
     Call the function in the scope of the task. No other thread changes options process-wide during the call.
     """
@@ -865,16 +871,21 @@ class RecordingBase:
     ) -> None: ...
 
 def active_recorders() -> int:
-    """Return the number of recording blocks, on all threads."""
+    """Return the number of recording blocks in this process, on all threads."""
 
 def prepare_recording(space: Space, instructions: Sequence[tuple[int, int, int]]) -> None:
     """
     `instructions`: (address, number of the base register, reader) of each instruction that dereferences a reader's word.
     """
 
-def observe_occurrences(add_occurrence: int, begin: object, end: object) -> int:
+def observe_occurrences(image: int, add_occurrence: int) -> int:
     """
-    Return the replacement for LLVM's `add_occurrence` in virtual function tables. It calls begin(option), LLVM's function, and end(option, value or None for a flag, whether LLVM refused it), on the thread that sets the option. Call once in a process.
+    Return the replacement for the image's `add_occurrence` in virtual function tables. It calls what `set_occurrence_listeners` has set, around LLVM's function.
+    """
+
+def set_occurrence_listeners(begin: object, end: object) -> None:
+    """
+    Set what is called on a thread that sets an option of a watched image: begin(image, option), and end(image, option, value or None for a flag, whether LLVM refused it). Call once in a process, before the first image is observed.
     """
 
 def set_call_listeners(begins: object, ends: object) -> None:
@@ -894,17 +905,18 @@ class WatcherBase:
         traceback: TracebackType | None = None,
     ) -> None: ...
 
-def add_watcher(watcher: object, tables: PointerTransaction) -> None:
+def add_watcher(image: int, watcher: object, tables: PointerTransaction) -> None:
     """
-    Add a watcher. The first one commits `tables`, which lead to the result of `observe_occurrences`.
+    Add a watcher of an image. The first one commits `tables`, which lead to the result of `observe_occurrences`.
     """
 
 def remove_watcher(watcher: object) -> bool:
     """
-    Remove a watcher. Returns whether it was present. Removing the last one restores LLVM's tables.
+    Remove a watcher. Returns whether it was present. Removing the last one of an image restores its tables.
     """
 
-def watchers() -> tuple[WatcherBase, ...]: ...
+def watchers(image: int) -> tuple[WatcherBase, ...]:
+    """Return the watchers of an image."""
 
 def report_unraisable(error: object, where: object) -> None:
     """Report an exception to sys.unraisablehook."""
@@ -937,7 +949,7 @@ class CoveredStorage:
         Return where to read the storage at an address: in a copy, valid as long as this object, or in place.
         """
 
-def process_wide_epoch() -> int:
+def process_wide_epoch(image: int) -> int:
     """
-    Return the number of process-wide changes made and undone: odd while changes of contexts with process_wide="exclusive" are in force.
+    Return the number of process-wide changes made and undone in the image: odd while changes of contexts with process_wide="exclusive" are in force.
     """

@@ -25,8 +25,9 @@ class Rank(enum.IntEnum):
     COMPARING = 2  # what they are with what they were
     ENGINE = 3  # attaching and detaching
     TASKS = 4  # following tasks, from the first context on
-    STORE = 5  # of compiled code
-    COUNTS = 6  # of hits and misses
+    IMAGES = 5  # the index of each image
+    STORE = 6  # of compiled code
+    COUNTS = 7  # of hits and misses
 
 
 class _Lock(weakref.ref["threading.RLock"]):

@@ -24,6 +24,7 @@ from typing import Any
 
 from llvmlite import binding
 from llvmlite.binding import ffi
+from support import LLVMLITE
 
 import optctx
 from optctx import CompileCache, OptionContext, _native, emit_object, propagating, record, run_passes, watch
@@ -71,7 +72,7 @@ def state() -> dict[str, object]:
     """What must be the same before and after."""
     held = dict(_native.held())
     held["mark"] = _innermost.get(None)
-    held["watchers"] = len(_native.watchers())
+    held["watchers"] = len(_native.watchers(LLVMLITE))
     held["llvmlite's lock"] = is_free(ffi.lib._lock._lock)
     held["attaching"] = is_free(attaching._lock)
     held["changed options"] = sorted(set(optctx.drift()) - {"unroll-count"})

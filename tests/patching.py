@@ -10,15 +10,16 @@ __all__ = ["script"]
 PREPARE = """
 from optctx._native import Transaction, identity_view, read_bytes, read_words, thread_offset
 from optctx.engine.redirecting import Redirecting, _trampolines
-from optctx.engine.way import IMAGE_INDEX, Clock
-from optctx.image.loaded import llvmlite_image
+from optctx.engine.way import Clock
+from optctx.image.loaded import image_index, llvmlite_image
 from optctx.image.survey import survey
 from support import changed_code, unrolled
 
 image = llvmlite_image()
+index = image_index(image)
 plan = Redirecting(image, survey(image), Clock()).plan
 begin, end = image.text_begin, image.text_end
-sites = list(_trampolines(plan))
+sites = list(_trampolines(plan, index))
 assert len(sites) > 5000 and changed_code() == []
 
 def as_before():

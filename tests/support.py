@@ -33,6 +33,8 @@ R = TypeVar("R")
 
 SECONDS = 120.0  # far more than anything here takes
 
+LLVMLITE = 0  # index of llvmlite's image where no other one was attached before
+
 UNROLLED_ONCE = 1  # what `unrolled()` gives where nobody set `unroll-count`
 
 

@@ -39,7 +39,7 @@ def attach_without(choose):
     engine = attach()
     missed = choose(engine)
     left_alone = {site.address for site in missed}
-    code = [part for part in _trampolines(engine.plan) if part[0] not in left_alone]
+    code = [part for part in _trampolines(engine.plan, engine.index) if part[0] not in left_alone]
     engine.way.transaction.undo()
     engine.way.transaction = Transaction(code, engine.image.text_begin, engine.image.text_end)
     engine.way.transaction.commit()

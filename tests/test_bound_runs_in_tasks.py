@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
+from typing import Literal
 
 import pytest
 from llvmlite import binding
@@ -76,13 +77,15 @@ def during_a_run() -> Iterator[DuringARun]:
     steps: list[Callable[[object], None]] = []
     failed: list[BaseException] = []
 
-    def resolve(text: bytes, here: OptionContext | None, before: int, triple: bytes) -> OptionContext | None:
+    def resolve(
+        image: int, text: bytes, here: OptionContext | None, before: int, triple: bytes
+    ) -> OptionContext | Literal[False] | None:
         while steps:
             try:
                 steps.pop()(here)
             except BaseException as error:
                 failed.append(error)
-        return judges.resolve(text, here, before, triple)
+        return judges.resolve(image, text, here, before, triple)
 
     _native.set_judges(judges._may_run, resolve, judges._cannot_enter, judges.tell)
     yield steps.append

@@ -44,7 +44,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
         from optctx.image import entries
         from optctx.arch.x86_64.decoding_capstone import CapstoneDecoder
         from optctx.arch.x86_64.decoding_iced import IcedDecoder
-        from optctx.image.loaded import llvmlite_image
+        from optctx.image.loaded import image_index, llvmlite_image
         from optctx.image.machines import find_machine_functions
         from optctx.image.reporting import find_reporting
         from optctx.image.survey import survey
@@ -64,7 +64,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
                 "sites": sites.find_sites(image, options),
                 "accesses": sites.find_accesses(image, options),
                 "code": plan.code,
-                "trampolines": list(_trampolines(plan)),
+                "trampolines": list(_trampolines(plan, image_index(image))),
                 "entrances": entries.find_entrances(image, targets),
             }
 

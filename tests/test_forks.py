@@ -134,17 +134,18 @@ def test_forks_while_another_thread_changes_options_process_wide() -> None:
         + """
     from optctx import OptionContext, registry
     from optctx._native import process_wide_epoch
+    from support import LLVMLITE
 
     stop = threading.Event()
     exclusive = OptionContext(rng_seed=7, process_wide="exclusive")
 
     def work():
-        assert process_wide_epoch() % 2 == 0
+        assert process_wide_epoch(LLVMLITE) % 2 == 0
         assert registry()["rng-seed"].value == 0
         with OptionContext(rng_seed=5, process_wide="exclusive"):
-            assert process_wide_epoch() % 2 == 1
+            assert process_wide_epoch(LLVMLITE) % 2 == 1
             assert registry()["rng-seed"].value == 5
-        assert (process_wide_epoch() % 2, registry()["rng-seed"].value) == (0, 0)
+        assert (process_wide_epoch(LLVMLITE) % 2, registry()["rng-seed"].value) == (0, 0)
 
     def change():
         while not stop.is_set():
@@ -168,7 +169,12 @@ def test_forks_while_other_threads_lock_what_they_compile() -> None:
     run_python(
         START
         + """
-    from optctx._native import compile_alone, held_locks
+    from functools import partial
+    from optctx import _native
+    from optctx._native import held_locks
+    from support import LLVMLITE
+
+    compile_alone = partial(_native.compile_alone, LLVMLITE)
 
     stop = threading.Event()
 

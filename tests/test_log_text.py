@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from llvmlite import binding
-from support import in_threads, unrolled, unrolled_by_llvmlite
+from support import LLVMLITE, in_threads, unrolled, unrolled_by_llvmlite
 
 from optctx import OptionContext, UnreadOptionWarning, propagating, record
 from optctx._native import run_counts
@@ -137,14 +137,14 @@ def test_a_scope_that_warns_says_where_it_reaches() -> None:
 
 
 def test_runs_are_counted_for_each_thread() -> None:
-    everywhere, here = run_counts()
+    everywhere, here = run_counts(LLVMLITE)
     unrolled()
     unrolled_by_llvmlite()
-    own = run_counts()[1] - here
+    own = run_counts(LLVMLITE)[1] - here
     assert own >= 2
     in_threads([unrolled])
-    assert run_counts()[1] - here == own
-    assert run_counts()[0] - everywhere > own
+    assert run_counts(LLVMLITE)[1] - here == own
+    assert run_counts(LLVMLITE)[0] - everywhere > own
 
 
 def test_a_name_is_cut_at_its_parameters_only() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from llvmlite import binding
 from shared_machines import EMITS, PASSES, SOURCE, Options, compiled, expected, make_machine
-from support import X86, process_state
+from support import LLVMLITE, X86, process_state
 
 from optctx import OptionContext, UnsupportedImageError, run_passes
 from optctx._native import forget_machines, idle_machines
@@ -82,7 +82,7 @@ def fails(call: Callable[[Any], object], machine: Any) -> None:
             with pytest.raises(UnsupportedImageError, match=WORDS) as caught:
                 call(machine)
             assert caught.value.__context__ is None
-    assert idle_machines() == 0
+    assert idle_machines(LLVMLITE) == 0
 
 
 def judge(fresh: FreshProcess, machine: Any) -> None:
@@ -96,7 +96,7 @@ def judge(fresh: FreshProcess, machine: Any) -> None:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_the_call_raises_one_error_and_everything_is_as_it_was(fresh: FreshProcess, call: str) -> None:
-    forget_machines()
+    forget_machines(LLVMLITE)
     before = process_state()
     with make_machine() as machine:
         with OptionContext(OPTIONS):
@@ -107,7 +107,7 @@ def test_the_call_raises_one_error_and_everything_is_as_it_was(fresh: FreshProce
 
 @pytest.mark.parametrize("call", CALLS)
 def test_so_does_a_call_outside_for_a_machine_of_a_scope(fresh: FreshProcess, call: str) -> None:
-    forget_machines()
+    forget_machines(LLVMLITE)
     with OptionContext(OPTIONS):
         machine = make_machine()
     with machine:
@@ -117,7 +117,7 @@ def test_so_does_a_call_outside_for_a_machine_of_a_scope(fresh: FreshProcess, ca
 
 @pytest.mark.parametrize("emit", EMITS)
 def test_so_does_emission_of_a_bound_module(fresh: FreshProcess, llvm_context: Any, emit: str) -> None:
-    forget_machines()
+    forget_machines(LLVMLITE)
     OptionContext(OPTIONS).bind(llvm_context)
     with make_machine() as machine:
         with binding.parse_assembly(SOURCE, llvm_context) as module:

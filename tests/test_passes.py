@@ -12,15 +12,18 @@ from typing import Any
 import pytest
 from llvmlite import binding
 from llvmlite.binding import ffi
-from support import run_python
+from support import LLVMLITE, run_python
 
-from optctx._native import compile_alone, held_locks
+from optctx import _native
+from optctx._native import held_locks
 from optctx.errors import OptctxError, PassPipelineError
 from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 SECONDS = 20.0  # far more than any of these compilations takes
 BRIEF = 0.3  # long enough for one of them to finish if nothing holds it up
+
+compile_alone = partial(_native.compile_alone, LLVMLITE)
 
 SUM = """
 define i64 @sum(ptr %values, i64 %n) {
@@ -298,20 +301,21 @@ def test_a_signal_handler_that_raises_ends_the_wait_for_a_lock() -> None:
     run_python("""
         import signal, threading
         from optctx import _native
+        from support import LLVMLITE
 
         def interrupt(*_):
             raise KeyboardInterrupt
 
         held, done = threading.Event(), threading.Event()
         thread = threading.Thread(
-            target=lambda: _native.compile_alone(16, 0, None, lambda: (held.set(), done.wait()))
+            target=lambda: _native.compile_alone(LLVMLITE, 16, 0, None, lambda: (held.set(), done.wait()))
         )
         thread.start()
         held.wait()
         signal.signal(signal.SIGALRM, interrupt)
         signal.setitimer(signal.ITIMER_REAL, 0.2)
         try:
-            _native.compile_alone(16, 8, None, print)
+            _native.compile_alone(LLVMLITE, 16, 8, None, print)
         except KeyboardInterrupt:
             pass
         else:

@@ -299,7 +299,7 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
             )
 
         saved = addresses = 0
-        identity = identity_view(IMAGE_INDEX)
+        identity = identity_view(index)
         for site in plan.code.sites:
             old = Decoder(64, site.code, ip=site.address).decode()
             *code, back = decode(transaction.trampoline_of(site.address))
@@ -318,7 +318,7 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
             scratch = view.op0_register
             assert view.code == slot.code == Code.MOV_R64_RM64
             assert view.segment_prefix == Register.FS and view.memory_base == Register.NONE
-            assert view.memory_displacement == thread_offset(IMAGE_INDEX) % 2**64
+            assert view.memory_displacement == thread_offset(index) % 2**64
             assert slot.op0_register == slot.memory_base == scratch
             word, loads_address = plan.word(site)
             assert slot.memory_displacement == 8 * word

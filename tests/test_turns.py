@@ -91,6 +91,7 @@ def test_first_come_first_served_and_compilations_outside_wait_too() -> None:
     run_python(
         turns("""
         from optctx._native import begin_compilation, end_compilation
+        from support import LLVMLITE
         order = []
 
         def enter(count):
@@ -98,9 +99,9 @@ def test_first_come_first_served_and_compilations_outside_wait_too() -> None:
                 order.append(count)
 
         def compile():
-            begin_compilation()  # as `run_passes` does
+            begin_compilation(LLVMLITE)  # as `run_passes` does
             order.append(1)
-            end_compilation()
+            end_compilation(LLVMLITE)
 
         works = [lambda: enter(3), compile, lambda: enter(4), lambda: enter(3)]
         threads = [threading.Thread(target=work) for work in works]

@@ -9,6 +9,7 @@ import threading
 import pytest
 from llvmlite import binding
 from support import (
+    LLVMLITE,
     in_child,
     in_threads,
     parse_module,
@@ -21,7 +22,7 @@ from test_watch import ignore, told
 import optctx
 from optctx import DriftEvent, OptionContext, drift, watch
 from optctx._native import Span, find_data_pointers, read_words
-from optctx.drifting.watch import _watching
+from optctx.drifting.watch import _watchings
 from optctx.engine.attach import attach
 from optctx.engine.way import add_occurrence_of
 
@@ -225,7 +226,7 @@ def test_what_the_collector_closes_in_the_middle_of_a_parse_tells_nobody() -> No
     heard: list[DriftEvent] = []
 
     def at_work(*_: object) -> None:
-        if len(_watching._reports) == 1 and not collected:
+        if len(_watchings[LLVMLITE]._reports) == 1 and not collected:
             Closes()
 
     watcher = watch(heard.append)

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
@@ -21,18 +22,18 @@ namespace {
 constexpr std::string_view attribute_key = "optctx";
 constexpr unsigned function_index = 0xFFFFFFFF;  // LLVMAttributeFunctionIndex
 
-unsigned image = 0;
-LlvmCalls llvm{};
-Judge judge{};
+struct Image {
+    LlvmCalls llvm{};
+    Judge judge{};
+    std::atomic<std::uint64_t> begun_everywhere{0};  // runs of all threads, including those that have ended
+    std::atomic<bool> attributes_count{false};       // whether function attributes count
+};
 
-// Runs of all threads, including those that have ended.
-std::atomic<std::uint64_t> begun_everywhere{0};
+view::PerImage<Image> images{};
 
-// Whether function attributes count.
-std::atomic<bool> attributes_count{false};
-
-// LLVM's work on one module (or a function of it), from the outermost intercepted call on.
+// An image's work on one module (or a function of it), from the outermost intercepted call on.
 struct Run {
+    unsigned image;
     const void* llvm_context;
     std::shared_ptr<const Binding> entered;  // null: the thread stays in its own scope
     // The texts of its functions, each once. An LLVMContext keeps each text at one address for its whole life.
@@ -40,15 +41,26 @@ struct Run {
 };
 
 // What `optctx_after` undoes: a run, the scope of a function, or a call for a machine.
-enum class Step : std::uint8_t { run, function, machine };
+struct Step {
+    enum class Kind : std::uint8_t { run, function, machine };
+    Kind kind;
+    std::uint8_t image;
+};
 
+// The binding of an LLVMContext that is to be constructed, or null.
+struct Expected {
+    unsigned image;
+    std::shared_ptr<const Binding> binding;
+};
+
+// Of a thread. A run of one image can be inside a run of another one, so both are in the same lists.
 struct State {
-    std::uint64_t begun = 0;
+    view::PerImage<std::uint64_t> begun{};
     std::vector<Run> runs;
     std::vector<Step> steps;
     std::vector<const void*> functions;  // those whose scopes are entered
     std::uint64_t unfinished = 0;        // argument 0 of the last skipped function that left it unfinished
-    std::vector<std::shared_ptr<const Binding>> expected;  // for LLVMContexts to be constructed; the next is last
+    std::vector<Expected> expected;      // the next one of an image is its last
 };
 
 State& state() {
@@ -56,7 +68,7 @@ State& state() {
     return instance;
 }
 
-std::string_view attribute_of(void* function) {
+std::string_view attribute_of(const LlvmCalls& llvm, void* function) {
     void* attribute =
         llvm.string_attribute(function, function_index, attribute_key.data(), unsigned{attribute_key.size()});
     if (attribute == nullptr) return {};
@@ -69,7 +81,9 @@ std::string_view attribute_of(void* function) {
 bool add_attribute(Run& run, std::string_view text, const char* triple) {
     if (text.empty() || run.attributes.contains(text.data())) return true;
     if (run.attributes.size() > most_attributes) return true;  // ignored; the judge has reported the one before
-    Resolved resolved = judge.resolve(text, view::current_owner(image), run.attributes.size(), triple);
+    const Judge& judge = images[run.image].judge;
+    Resolved resolved =
+        judge.resolve(run.image, text, view::current_owner(run.image), run.attributes.size(), triple);
     if (resolved.answer == Resolved::Answer::refused) return false;
     run.attributes.emplace(text.data(), std::move(resolved));
     return true;
@@ -77,14 +91,15 @@ bool add_attribute(Run& run, std::string_view text, const char* triple) {
 
 // `machine`: the machine that the module is emitted with, or null.
 bool add_attributes(Run& run, Subject kind, void* subject, void* machine) {
+    const auto& [llvm, judge, begun_everywhere, attributes_count] = images[run.image];
     if (!attributes_count.load()) return true;
     void* module = kind == Subject::function ? llvm.function_module(subject) : subject;
     const std::unique_ptr<char, decltype(&std::free)> own(machine == nullptr ? nullptr : llvm.machine_triple(machine),
                                                           &std::free);
     const char* triple = own == nullptr ? llvm.module_triple(module) : own.get();
-    if (kind == Subject::function) return add_attribute(run, attribute_of(subject), triple);
+    if (kind == Subject::function) return add_attribute(run, attribute_of(llvm, subject), triple);
     for (void* function = llvm.first_function(subject); function != nullptr; function = llvm.next_function(function))
-        if (!add_attribute(run, attribute_of(function), triple)) return false;
+        if (!add_attribute(run, attribute_of(llvm, function), triple)) return false;
     return true;
 }
 
@@ -94,7 +109,7 @@ bool enter(const std::shared_ptr<view::Context>& context, void* owner) {
         view::enter_borrowed(context, owner);
         return true;
     } catch (const std::exception& error) {
-        judge.cannot_enter(owner, error.what());
+        images[context->space().image()].judge.cannot_enter(owner, error.what());
         return false;
     }
 }
@@ -105,20 +120,20 @@ void end(Run& run) {
         if (resolved.owner != nullptr) view::add_orphan(resolved.owner);
 }
 
-std::uint64_t machine_in_force(std::uint64_t address) noexcept {
-    return reinterpret_cast<std::uint64_t>(machine::in_force(reinterpret_cast<void*>(address)));
+std::uint64_t machine_in_force(unsigned image, std::uint64_t address) noexcept {
+    return reinterpret_cast<std::uint64_t>(machine::in_force(image, reinterpret_cast<void*>(address)));
 }
 
 // Returns false, with nothing changed, if the run is not allowed.
-bool begin_run(State& now, const void* llvm_context, Subject kind, void* subject, void* machine) {
-    Run run{llvm_context, nullptr, {}};
-    if (std::shared_ptr<const Binding> binding = bound(llvm_context);
+bool begin_run(State& now, unsigned image, const void* llvm_context, Subject kind, void* subject, void* machine) {
+    Run run{image, llvm_context, nullptr, {}};
+    if (std::shared_ptr<const Binding> binding = bound(image, llvm_context);
         binding != nullptr && view::current_context(image) != binding->context.get()) {
         if (binding->on_mismatch == OnMismatch::switch_over) {
             if (!enter(binding->context, binding->owner)) return false;
             run.entered = std::move(binding);
-        } else if (!judge.may_run(binding->owner, view::current_owner(image),
-                                  binding->on_mismatch == OnMismatch::error)) {
+        } else if (!images[image].judge.may_run(binding->owner, view::current_owner(image),
+                                                binding->on_mismatch == OnMismatch::error)) {
             return false;
         }
     }
@@ -127,10 +142,10 @@ bool begin_run(State& now, const void* llvm_context, Subject kind, void* subject
         return false;
     }
     now.runs.push_back(std::move(run));
-    now.steps.push_back(Step::run);
-    ++now.begun;
-    begun_everywhere.fetch_add(1, std::memory_order_relaxed);
-    machine::begin_run();
+    now.steps.push_back({Step::Kind::run, static_cast<std::uint8_t>(image)});
+    ++now.begun[image];
+    images[image].begun_everywhere.fetch_add(1, std::memory_order_relaxed);
+    machine::begin_run(image);
     return true;
 }
 
@@ -138,18 +153,18 @@ bool begin_function(State& now, void* function) {
     const Run& run = now.runs.back();
     if (run.attributes.empty()) return false;
     if (!now.functions.empty() && now.functions.back() == function) return false;  // a nested pass manager
-    const auto found = run.attributes.find(attribute_of(function).data());
+    const auto found = run.attributes.find(attribute_of(images[run.image].llvm, function).data());
     if (found == run.attributes.end() || found->second.answer != Resolved::Answer::context) return false;
     if (!enter(found->second.context, found->second.owner)) return false;
     now.functions.push_back(function);
-    now.steps.push_back(Step::function);
+    now.steps.push_back({Step::Kind::function, static_cast<std::uint8_t>(run.image)});
     return true;
 }
 
-void begin_machine(State& now, std::uint64_t& argument) {
-    now.steps.push_back(Step::machine);
-    machine::begin_run();
-    argument = machine_in_force(argument);
+void begin_machine(State& now, unsigned image, std::uint64_t& argument) {
+    now.steps.push_back({Step::Kind::machine, static_cast<std::uint8_t>(image)});
+    machine::begin_run(image);
+    argument = machine_in_force(image, argument);
 }
 
 std::uint64_t refuse(State& now, Skip skip, std::uint64_t* arguments) {
@@ -175,72 +190,79 @@ std::uint64_t refuse(State& now, Skip skip, std::uint64_t* arguments) {
     return 0;
 }
 
-void bind_next(State& now, const void* llvm_context) {
-    if (now.expected.empty()) return;
-    std::shared_ptr<const Binding> binding = std::move(now.expected.back());
-    now.expected.pop_back();
+void bind_next(std::vector<Expected>& expected, unsigned image, const void* llvm_context) {
+    const auto next = std::find_if(expected.rbegin(), expected.rend(),
+                                   [image](const Expected& each) { return each.image == image; });
+    if (next == expected.rend()) return;
+    std::shared_ptr<const Binding> binding = std::move(next->binding);
+    expected.erase(std::next(next).base());
     if (binding != nullptr) bind(llvm_context, std::move(binding));
 }
 
 }  // namespace
 
-std::shared_ptr<const Binding> bound_to_module(const void* module) noexcept {
-    return bound(llvm.module_context(const_cast<void*>(module)));
+std::shared_ptr<const Binding> bound_to_module(unsigned image, const void* module) noexcept {
+    return bound(image, images[image].llvm.module_context(const_cast<void*>(module)));
 }
 
-void expect_llvm_contexts(std::vector<std::shared_ptr<const Binding>> bindings) {
-    std::reverse(bindings.begin(), bindings.end());
-    state().expected = std::move(bindings);
+void expect_llvm_contexts(unsigned image, std::vector<std::shared_ptr<const Binding>> bindings) {
+    std::vector<Expected>& expected = state().expected;
+    std::erase_if(expected, [image](const Expected& each) { return each.image == image; });
+    for (auto at = bindings.rbegin(); at != bindings.rend(); ++at) expected.push_back({image, std::move(*at)});
 }
 
-std::vector<std::shared_ptr<const Binding>> expected_llvm_contexts() {
+std::vector<std::shared_ptr<const Binding>> expected_llvm_contexts(unsigned image) {
     const auto& expected = state().expected;
-    return {expected.rbegin(), expected.rend()};
+    std::vector<std::shared_ptr<const Binding>> bindings;
+    for (auto at = expected.rbegin(); at != expected.rend(); ++at)
+        if (at->image == image) bindings.push_back(at->binding);
+    return bindings;
 }
 
-RunCounts run_counts() noexcept { return {begun_everywhere.load(std::memory_order_relaxed), state().begun}; }
+RunCounts run_counts(unsigned image) noexcept {
+    return {images[image].begun_everywhere.load(std::memory_order_relaxed), state().begun[image]};
+}
 
-void count_attributes(bool count) noexcept { attributes_count = count; }
+void count_attributes(unsigned image, bool count) noexcept { images[image].attributes_count = count; }
 
-void configure(unsigned index, const LlvmCalls& calls, const Judge& how) {
-    image = index;
-    llvm = calls;
-    judge = how;
+void configure(unsigned image, const LlvmCalls& calls, const Judge& judge) {
+    images[image].llvm = calls;
+    images[image].judge = judge;
 }
 
 std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
-    const auto kind = static_cast<Subject>(packed & 0xFF);
-    auto* subject = reinterpret_cast<void*>(arguments[packed >> 8 & 0xFF]);
+    const auto [image, kind, argument, skip] = unpack(packed);
+    auto* subject = reinterpret_cast<void*>(arguments[argument]);
     if (kind == Subject::llvm_context_that_ends) {
-        unbind(subject);
+        unbind(image, subject);
         return 0;
     }
     State& now = state();
     if (kind == Subject::llvm_context_that_begins) {
-        bind_next(now, subject);
+        bind_next(now.expected, image, subject);
         return 0;
     }
     if (kind == Subject::machine) {
-        begin_machine(now, arguments[packed >> 8 & 0xFF]);
+        begin_machine(now, image, arguments[argument]);
         return 1;
     }
-    const auto skip = static_cast<Skip>(packed >> 16);
     if (kind == Subject::unfinished) {
         const bool skipped = std::exchange(now.unfinished, 0) == arguments[0];
         return skipped ? refuse(now, skip, arguments) : 0;
     }
     now.unfinished = 0;
+    const LlvmCalls& llvm = images[image].llvm;
     void* module = kind == Subject::module ? subject : llvm.function_module(subject);
     if (module == nullptr) return 0;  // a function outside any module
     const void* llvm_context = llvm.module_context(module);
     const std::size_t before = now.steps.size();
     if (now.runs.empty() || now.runs.back().llvm_context != llvm_context)
         if (void* machine = skip == Skip::fail_with_text ? reinterpret_cast<void*>(arguments[0]) : nullptr;
-            !begin_run(now, llvm_context, kind, subject, machine))
+            !begin_run(now, image, llvm_context, kind, subject, machine))
             return refuse(now, skip, arguments);
     if (kind == Subject::function) begin_function(now, subject);
     // Emission sets the module's data layout from the machine before it requests passes.
-    if (skip == Skip::fail_with_text) arguments[0] = machine_in_force(arguments[0]);
+    if (skip == Skip::fail_with_text) arguments[0] = machine_in_force(image, arguments[0]);
     return now.steps.size() - before;
 }
 
@@ -249,14 +271,14 @@ void optctx_after(std::uint64_t steps) {
     for (; steps > 0; --steps) {
         const Step step = now.steps.back();
         now.steps.pop_back();
-        if (step == Step::machine) {
-            machine::end_run();
-        } else if (step == Step::function) {
+        if (step.kind == Step::Kind::machine) {
+            machine::end_run(step.image);
+        } else if (step.kind == Step::Kind::function) {
             now.functions.pop_back();
-            machine::leave_context();
+            machine::leave_context(step.image);
             view::leave_borrowed();
         } else {
-            machine::end_run();
+            machine::end_run(step.image);
             end(now.runs.back());
             now.runs.pop_back();
         }

@@ -33,15 +33,20 @@ enum class Skip : std::uint8_t {
     leave_unfinished,  // like return_zero; argument 0 is left without what the function would have made
 };
 
-// An intercepted function, packed into the number that its thunk passes.
+// An intercepted function of an image, packed into the number that its thunk passes.
 struct Entry {
+    std::uint8_t image;
     Subject subject;
     std::uint8_t argument;  // index of the subject among the integer arguments
     Skip skip;
 };
 constexpr std::uint32_t pack(Entry entry) {
     return static_cast<std::uint32_t>(entry.subject) | static_cast<std::uint32_t>(entry.argument) << 8 |
-           static_cast<std::uint32_t>(entry.skip) << 16;
+           static_cast<std::uint32_t>(entry.skip) << 16 | static_cast<std::uint32_t>(entry.image) << 24;
+}
+constexpr Entry unpack(std::uint32_t packed) {
+    return {static_cast<std::uint8_t>(packed >> 24), static_cast<Subject>(packed & 0xFF),
+            static_cast<std::uint8_t>(packed >> 8 & 0xFF), static_cast<Skip>(packed >> 16 & 0xFF)};
 }
 
 // Addresses of LLVM's C API in the image.
@@ -76,29 +81,30 @@ struct Judge {
     bool (*may_run)(void* owner, void* here, bool is_error);
     // Resolves the options in `text` on top of that scope, for a target. `before`: number of other texts of the module
     // so far.
-    Resolved (*resolve)(std::string_view text, void* here, std::size_t before, const char* triple);
+    Resolved (*resolve)(unsigned image, std::string_view text, void* here, std::size_t before, const char* triple);
     // Makes the enclosing call report why the context of `owner` could not be entered.
     void (*cannot_enter)(void* owner, const char* why);
 };
 
-// How often LLVM began to work on a module, from the beginning of the process: on every thread, and on this one.
+// How often an image began to work on a module, from the beginning of the process: on every thread, and on this one.
 struct RunCounts {
     std::uint64_t everywhere;
     std::uint64_t here;
 };
-RunCounts run_counts() noexcept;
+RunCounts run_counts(unsigned image) noexcept;
 
-// Whether the function attribute "optctx" counts, on every thread. Initially it does not.
-void count_attributes(bool count) noexcept;
+// Whether the function attribute "optctx" counts in the image, on every thread. Initially it does not.
+void count_attributes(unsigned image, bool count) noexcept;
+// Call once for each image, before anything is redirected.
 void configure(unsigned image, const LlvmCalls& calls, const Judge& judge);
 
 // Returns the binding of a module's LLVMContext, or null.
-std::shared_ptr<const Binding> bound_to_module(const void* module) noexcept;
-// Binds the LLVMContexts constructed on this thread from now on, in this order, if their construction is intercepted;
+std::shared_ptr<const Binding> bound_to_module(unsigned image, const void* module) noexcept;
+// Binds the LLVMContexts that the image constructs on this thread from now on, in this order, if their construction is intercepted;
 // null leaves one unbound. Replaces earlier expectations.
-void expect_llvm_contexts(std::vector<std::shared_ptr<const Binding>> bindings);
+void expect_llvm_contexts(unsigned image, std::vector<std::shared_ptr<const Binding>> bindings);
 // Returns the bindings whose LLVMContexts have not been constructed yet.
-std::vector<std::shared_ptr<const Binding>> expected_llvm_contexts();
+std::vector<std::shared_ptr<const Binding>> expected_llvm_contexts(unsigned image);
 
 // The thunks call these. `arguments`: the six integer arguments, which may be changed, followed by the result if the
 // function is to be skipped. Returns `skip_call`, or the number of steps that `optctx_after` must undo.

@@ -20,29 +20,32 @@ struct Shard {
 
 constexpr std::size_t shard_count = 64;
 
-auto& shards = *new std::array<Shard, shard_count>;  // outlives every thread
+struct Table {
+    std::array<Shard, shard_count> shards;
+    std::atomic<std::size_t> count{0};
 
-Shard& shard(const void* llvm_context) {
-    const auto address = reinterpret_cast<std::uintptr_t>(llvm_context);
-    return shards[(address >> 4 ^ address >> 10) % shard_count];
-}
+    Shard& shard(const void* llvm_context) {
+        const auto address = reinterpret_cast<std::uintptr_t>(llvm_context);
+        return shards[(address >> 4 ^ address >> 10) % shard_count];
+    }
+};
 
-std::atomic<std::size_t> count{0};
+auto& tables = *new view::PerImage<Table>;  // outlives every thread
 
-bool add(const void* llvm_context, const std::shared_ptr<const Binding>& binding) {
-    Shard& here = shard(llvm_context);
+bool add(Table& table, const void* llvm_context, const std::shared_ptr<const Binding>& binding) {
+    Shard& here = table.shard(llvm_context);
     const std::lock_guard lock(here.mutex);
     const bool added = here.bindings.emplace(llvm_context, binding).second;
-    if (added) count.fetch_add(1);
+    if (added) table.count.fetch_add(1);
     return added;
 }
 
-std::shared_ptr<const Binding> remove(const void* llvm_context) noexcept {
-    Shard& here = shard(llvm_context);
+std::shared_ptr<const Binding> remove(Table& table, const void* llvm_context) noexcept {
+    Shard& here = table.shard(llvm_context);
     const std::lock_guard lock(here.mutex);
     auto node = here.bindings.extract(llvm_context);
     if (node.empty()) return nullptr;
-    count.fetch_sub(1);
+    table.count.fetch_sub(1);
     return std::move(node.mapped());
 }
 
@@ -50,26 +53,27 @@ std::shared_ptr<const Binding> remove(const void* llvm_context) noexcept {
 
 bool bind(const void* llvm_context, std::shared_ptr<const Binding> binding) {
     binding->context->hold();
-    if (add(llvm_context, binding)) return true;
+    if (add(tables[binding->context->space().image()], llvm_context, binding)) return true;
     binding->context->let_go();
     return false;
 }
 
-std::shared_ptr<const Binding> unbind(const void* llvm_context) noexcept {
-    if (count.load() == 0) return nullptr;
-    std::shared_ptr<const Binding> removed = remove(llvm_context);
+std::shared_ptr<const Binding> unbind(unsigned image, const void* llvm_context) noexcept {
+    if (tables[image].count.load() == 0) return nullptr;
+    std::shared_ptr<const Binding> removed = remove(tables[image], llvm_context);
     if (removed != nullptr) removed->context->let_go();
     return removed;
 }
 
-std::shared_ptr<const Binding> bound(const void* llvm_context) noexcept {
-    if (count.load(std::memory_order_relaxed) == 0) return nullptr;
-    Shard& here = shard(llvm_context);
+std::shared_ptr<const Binding> bound(unsigned image, const void* llvm_context) noexcept {
+    Table& table = tables[image];
+    if (table.count.load(std::memory_order_relaxed) == 0) return nullptr;
+    Shard& here = table.shard(llvm_context);
     const std::lock_guard lock(here.mutex);
     const auto found = here.bindings.find(llvm_context);
     return found == here.bindings.end() ? nullptr : found->second;
 }
 
-std::size_t bound_count() noexcept { return count.load(); }
+std::size_t bound_count(unsigned image) noexcept { return tables[image].count.load(); }
 
 }  // namespace optctx::bind

@@ -1,4 +1,4 @@
-// The bindings: which context belongs to which LLVMContext.
+// The bindings of each image: which context belongs to which LLVMContext.
 #pragma once
 
 #include "view/orphans.hpp"
@@ -24,13 +24,15 @@ struct Binding {
     void* owner;  // a reference that goes to view::add_orphan at the end
 };
 
-// Returns false, with nothing changed, if the LLVMContext is already bound. While it is bound, LLVM may read in the
+// Binds an LLVMContext of the image that the context is for. Returns false, with nothing changed, if the LLVMContext is
+// already bound. While it is bound, LLVM may read in the
 // context at any time.
 bool bind(const void* llvm_context, std::shared_ptr<const Binding> binding);
 // Returns the binding that was removed, or null.
-std::shared_ptr<const Binding> unbind(const void* llvm_context) noexcept;
-// Returns null if the LLVMContext is not bound. While nothing at all is bound, this takes one or two nanoseconds.
-std::shared_ptr<const Binding> bound(const void* llvm_context) noexcept;
-std::size_t bound_count() noexcept;
+std::shared_ptr<const Binding> unbind(unsigned image, const void* llvm_context) noexcept;
+// Returns null if the LLVMContext is not bound. While nothing at all is bound in the image, this takes one or two
+// nanoseconds.
+std::shared_ptr<const Binding> bound(unsigned image, const void* llvm_context) noexcept;
+std::size_t bound_count(unsigned image) noexcept;
 
 }  // namespace optctx::bind

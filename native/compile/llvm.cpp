@@ -57,7 +57,7 @@ using Owner = std::unique_ptr<void, void (*)(Pointer)>;
 
 }  // namespace
 
-Llvm::Llvm(const std::map<std::string, std::uintptr_t>& addresses) {
+Llvm::Llvm(unsigned index, const std::map<std::string, std::uintptr_t>& addresses) : image(index) {
     const auto set = [&](auto& function, const char* name) {
         function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(addresses.at(name));
     };

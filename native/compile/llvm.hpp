@@ -12,10 +12,12 @@ namespace optctx::compile {
 
 using Pointer = void*;
 
-// Addresses of functions in llvmlite's library, under the names of optctx/passes/native_api.py.
+// Addresses of functions in a library of llvmlite's, under the names of optctx/passes/native_api.py.
 struct Llvm {
     // Throws std::out_of_range if a function is missing.
-    explicit Llvm(const std::map<std::string, std::uintptr_t>& addresses);
+    Llvm(unsigned index, const std::map<std::string, std::uintptr_t>& addresses);
+
+    unsigned image;
 
     Pointer (*create_tuning)();
     void (*dispose_tuning)(Pointer);

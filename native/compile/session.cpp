@@ -37,8 +37,8 @@ private:
 
 // Returns the owner of the LLVMContext's binding if its mismatch mode is "switch", otherwise None. Needed for optctx's
 // own compilations, which also read options before and after a pass manager runs.
-nb::object travelling(std::uintptr_t llvm_context) {
-    const auto binding = bind::bound(reinterpret_cast<const void*>(llvm_context));
+nb::object travelling(unsigned image, std::uintptr_t llvm_context) {
+    const auto binding = bind::bound(image, reinterpret_cast<const void*>(llvm_context));
     if (binding == nullptr || binding->on_mismatch != bind::OnMismatch::switch_over) return nb::none();
     return nb::borrow(static_cast<PyObject*>(binding->owner));
 }
@@ -66,11 +66,11 @@ private:
 
 // Returns the scope that was entered for the LLVMContext's binding.
 nb::object run_inside(const Need& need, const std::function<nb::object()>& work, nb::object& result) {
-    const Counted counted;
+    const Counted counted(need.image);
     const Locked locked(
         in_order(need.target_machine == 0 ? Keys{need.llvm_context} : Keys{need.llvm_context, need.target_machine}));
     const Inside llvmlite(need.llvmlite_lock, llvmlite_lock::block);
-    nb::object scope = travelling(need.llvm_context);
+    nb::object scope = travelling(need.image, need.llvm_context);
     const Inside travels(scope, scoping::scope);
     result = work();
     return scope;
@@ -78,10 +78,10 @@ nb::object run_inside(const Need& need, const std::function<nb::object()>& work,
 
 }  // namespace
 
-Counted::Counted() { scoping::begin_counted(); }
+Counted::Counted(unsigned image) : image_(image) { scoping::begin_counted(image); }
 Counted::~Counted() {
     const nb::error_scope pending;
-    scoping::end_compilation();
+    scoping::end_compilation(image_);
 }
 
 nb::object run(const Need& need, const std::function<nb::object()>& work) {

@@ -12,6 +12,7 @@ namespace optctx::compile {
 
 // What a compilation needs exclusively, among compilations of optctx.
 struct Need {
+    unsigned image;
     std::uintptr_t llvm_context;
     std::uintptr_t target_machine;  // 0: none
     // llvmlite's lock if the LLVMContext is the global one, which every user of llvmlite shares; otherwise None. It is
@@ -19,14 +20,17 @@ struct Need {
     nanobind::object llvmlite_lock;
 };
 
-// While it lives, this thread sees the scope of its task, and no other thread changes options process-wide. The
+// While it lives, the image sees the scope of this thread's task, and no other thread changes options process-wide. The
 // constructor raises what entering a context raises, with nothing changed.
 class Counted {
 public:
-    Counted();
+    explicit Counted(unsigned image);
     Counted(const Counted&) = delete;
     Counted& operator=(const Counted&) = delete;
     ~Counted();
+
+private:
+    unsigned image_;
 };
 
 // Runs `work` with exclusive use of what it needs, inside the context bound to the LLVMContext, if any. `work` may

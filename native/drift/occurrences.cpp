@@ -1,8 +1,11 @@
 #include "drift/occurrences.hpp"
 
+#include "view/slots.hpp"
+
 #include <unwind.h>
 
 #include <cstddef>
+#include <utility>
 
 namespace optctx::drift {
 namespace {
@@ -10,17 +13,29 @@ namespace {
 using image::RawStringRef;
 using AddOccurrence = bool (*)(void*, unsigned, RawStringRef, RawStringRef, bool);
 
-AddOccurrence original;
-Observer watching;
+struct Watched {
+    AddOccurrence original;
+    Observer observer;
+};
+view::PerImage<Watched> watched_images{};
 
-// Has LLVM's signature, so the tables can point at it directly and no machine code is needed.
+// Has LLVM's signature, so the tables can point at it directly and no machine code is needed. LLVM passes nothing to it
+// that tells its image, so each image has a function of its own.
+template <unsigned image>
 bool add_occurrence(void* option, unsigned position, RawStringRef name, RawStringRef value, bool multi) {
     const auto address = reinterpret_cast<std::uintptr_t>(option);
-    const bool watched = watching.begin(address);
+    const auto& [original, observer] = watched_images[image];
+    const bool watched = observer.begin(image, address);
     const bool refused = original(option, position, name, value, multi);
-    if (watched) watching.end(address, value, refused);
+    if (watched) observer.end(image, address, value, refused);
     return refused;
 }
+
+template <std::size_t... images>
+constexpr view::PerImage<AddOccurrence> make_replacements(std::index_sequence<images...>) {
+    return {&add_occurrence<images>...};
+}
+constexpr auto replacements = make_replacements(std::make_index_sequence<view::max_images>{});
 
 constexpr std::size_t most_frames = 64;
 
@@ -34,12 +49,11 @@ _Unwind_Reason_Code add_frame(_Unwind_Context* context, void* frames) {
 
 }  // namespace
 
-void observe(std::uintptr_t add_occurrence_at, Observer observer) {
-    original = reinterpret_cast<AddOccurrence>(add_occurrence_at);
-    watching = observer;
+void observe(unsigned image, std::uintptr_t add_occurrence_at, Observer observer) {
+    watched_images[image] = {reinterpret_cast<AddOccurrence>(add_occurrence_at), observer};
 }
 
-std::uintptr_t watched_add_occurrence() { return reinterpret_cast<std::uintptr_t>(&add_occurrence); }
+std::uintptr_t watched_add_occurrence(unsigned image) { return reinterpret_cast<std::uintptr_t>(replacements[image]); }
 
 std::vector<std::uintptr_t> native_stack() {
     std::vector<std::uintptr_t> found;

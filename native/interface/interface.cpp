@@ -64,10 +64,11 @@ int32_t current(const optctx_context** out, optctx_error* error) noexcept {
 }
 
 int32_t bound(const void* llvm_context, const optctx_context** out, optctx_error* error) noexcept {
-    if (published() == nullptr) return not_attached(error);
+    const Table* table = published();
+    if (table == nullptr) return not_attached(error);
     return guarded(error, [&]() -> int32_t {
         const FindBound find = find_bound.load(std::memory_order_acquire);
-        auto context = find == nullptr ? nullptr : find(llvm_context);
+        auto context = find == nullptr ? nullptr : find(table->image(), llvm_context);
         if (context == nullptr) return fail(error, OPTCTX_NOT_BOUND, "no OptionContext is bound to this LLVMContext");
         *out = new optctx_context{std::move(context)};
         return OPTCTX_OK;

@@ -7,8 +7,8 @@
 
 namespace optctx::interface {
 
-// Returns the context that is bound to the LLVMContext at this address, or null. Called without the GIL.
-using FindBound = std::shared_ptr<const view::Context> (*)(const void* llvm_context);
+// Returns the context that is bound to the image's LLVMContext at this address, or null. Called without the GIL.
+using FindBound = std::shared_ptr<const view::Context> (*)(unsigned image, const void* llvm_context);
 // Until this is called, no LLVMContext counts as bound.
 void set_find_bound(FindBound find) noexcept;
 

@@ -12,14 +12,17 @@
 namespace optctx::machine {
 namespace {
 
-unsigned image = 0;
-std::unique_ptr<const Facts> facts;
-void (*tell_cannot_make)(const char*) = nullptr;
+struct Image {
+    std::unique_ptr<const Facts> facts;
+    void (*tell_cannot_make)(const char*) = nullptr;
+    Pool pool;
+};
 
-auto& pool = *new Pool;  // outlives every thread
+auto& images = *new view::PerImage<Image>;  // outlives every thread
 
 // A machine of a run, used in place of `original` while LLVM reads in `context`.
 struct Taken {
+    unsigned image;
     const void* original;
     std::shared_ptr<const view::Context> context;  // null: outside any context
     void* machine;                                 // `original` itself if it was made in that context
@@ -28,12 +31,15 @@ struct Taken {
 
 // The machine with which LLVM emits a module, in place of `original`.
 struct Emitting {
+    unsigned image;
     const void* original;
     void* machine;
 };
 
+// What a thread does in all images. Thread-local storage is scarce: the loader has room for some 1.5 KB in all
+// libraries that are loaded while the process runs.
 struct Thread {
-    std::size_t runs = 0;
+    view::PerImage<std::uint32_t> runs{};
     bool making = false;
     std::vector<Taken> taken;
     std::vector<Emitting> emitting;
@@ -55,10 +61,11 @@ const void* original_of(const void* machine) noexcept {
 
 // If reads are watched, LLVM must make a new machine, so that the reads it does for the machine are seen.
 bool reads_are_watched(const view::Context& context) noexcept {
-    return context.reads() != nullptr || view::substitute() != nullptr;
+    return context.reads() != nullptr || view::substitute(context.space().image()) != nullptr;
 }
 
-void* make(const void* original) {
+void* make(Image& image, const void* original) {
+    auto& [facts, tell_cannot_make, pool] = image;
     const auto [options, jit] = pool.how_made(original);
     std::shared_ptr<const Options> own = options;
     if (own == nullptr) own = facts->options_of(original);
@@ -67,20 +74,21 @@ void* make(const void* original) {
     return facts->make_like(original, own->address(), for_jit);
 }
 
-Taken take(void* original, const view::Context* context) {
-    Taken taken{original, context == nullptr ? nullptr : context->shared_from_this(), original, true};
+Taken take(unsigned image, void* original, const view::Context* context) {
+    Taken taken{image, original, context == nullptr ? nullptr : context->shared_from_this(), original, true};
     const std::string key = key_of(context);
     const bool fresh = context != nullptr && reads_are_watched(*context);
+    Pool& pool = images[image].pool;
     if (!fresh && pool.made_in(original, key)) return taken;
     taken.kept = !fresh;
     taken.machine = fresh ? nullptr : pool.take(original, key);
     if (taken.machine != nullptr) {
-        facts->carry(original, taken.machine);
+        images[image].facts->carry(original, taken.machine);
         return taken;
     }
     thread.making = true;
     try {
-        taken.machine = make(original);
+        taken.machine = make(images[image], original);
     } catch (...) {
         thread.making = false;
         throw;
@@ -89,18 +97,19 @@ Taken take(void* original, const view::Context* context) {
     return taken;
 }
 
-void* find_or_take(void* machine, const view::Context* context) {
+void* find_or_take(unsigned image, void* machine, const view::Context* context) {
     auto* original = const_cast<void*>(original_of(machine));
     for (const Taken& each : thread.taken)
         if (each.original == original && each.context.get() == context) return each.machine;
-    if (context == nullptr && pool.made_in(original, outside)) return original;
+    if (context == nullptr && images[image].pool.made_in(original, outside)) return original;
     thread.taken.reserve(thread.taken.size() + 1);
-    thread.taken.push_back(take(original, context));
+    thread.taken.push_back(take(image, original, context));
     return thread.taken.back().machine;
 }
 
-void begin(const void* machine, const void* options) noexcept {
+void begin(unsigned image, const void* machine, const void* options) noexcept {
     if (thread.making) return;
+    auto& [facts, tell_cannot_make, pool] = images[image];
     try {
         const view::Context* context = view::current_context(image);
         for (void* variant :
@@ -111,39 +120,47 @@ void begin(const void* machine, const void* options) noexcept {
     }
 }
 
-void end(const void* machine) noexcept {
+void end(unsigned image, const void* machine) noexcept {
     if (thread.making) return;
-    for (void* variant : pool.remove(machine)) facts->llvm().dispose(variant);
+    for (void* variant : images[image].pool.remove(machine)) images[image].facts->llvm().dispose(variant);
 }
 
 // LLVM worked with the machine under values other than its own.
-void spoil(const void* machine) noexcept {
+void spoil(unsigned image, const void* machine) noexcept {
     try {
-        pool.forget_where(machine);
+        images[image].pool.forget_where(machine);
     } catch (const std::exception&) {  // out of memory
     }
 }
 
-void give_back() noexcept {
-    for (const Taken& each : std::exchange(thread.taken, {})) {
-        if (each.machine == each.original) {
-            if (!each.kept) spoil(each.original);
-            continue;
-        }
-        void* left = each.machine;
-        try {
-            if (each.kept) left = pool.give(each.original, key_of(each.context.get()), each.machine);
-        } catch (const std::exception&) {  // out of memory
-        }
-        if (left != nullptr) facts->llvm().dispose(left);
+void give_back(const Taken& taken) noexcept {
+    auto& [facts, tell_cannot_make, pool] = images[taken.image];
+    if (taken.machine == taken.original) {
+        if (!taken.kept) spoil(taken.image, taken.original);
+        return;
     }
-    thread.machine = nullptr;
-    thread.emitting.clear();
+    void* left = taken.machine;
+    try {
+        if (taken.kept) left = pool.give(taken.original, key_of(taken.context.get()), taken.machine);
+    } catch (const std::exception&) {  // out of memory
+    }
+    if (left != nullptr) facts->llvm().dispose(left);
 }
 
-void* begin_emission(void* machine) noexcept {
-    void* emitting = in_force(machine);
-    if (thread.runs == 0) return emitting;
+void give_back_all(unsigned image) noexcept {
+    const auto of_image = [image](const auto& each) { return each.image == image; };
+    std::vector<Taken> all = std::exchange(thread.taken, {});
+    for (const Taken& each : all)
+        if (of_image(each)) give_back(each);
+    std::erase_if(all, of_image);
+    thread.taken = std::move(all);
+    std::erase_if(thread.emitting, of_image);
+    thread.machine = nullptr;
+}
+
+void* begin_emission(unsigned image, void* machine) noexcept {
+    void* emitting = in_force(image, machine);
+    if (thread.runs[image] == 0) return emitting;
     const void* original = original_of(emitting);
     for (Emitting& each : thread.emitting)
         if (each.original == original) {
@@ -151,7 +168,7 @@ void* begin_emission(void* machine) noexcept {
             return emitting;
         }
     try {
-        thread.emitting.push_back({original, emitting});
+        thread.emitting.push_back({image, original, emitting});
     } catch (const std::exception&) {  // out of memory
     }
     return emitting;
@@ -167,39 +184,39 @@ void* emitting_for(void* machine) noexcept {
 
 }  // namespace
 
-void configure(unsigned index, const LlvmCalls& calls, void (*cannot_make)(const char*)) {
+void configure(unsigned image, const LlvmCalls& calls, void (*cannot_make)(const char*)) {
     auto checked = std::make_unique<const Facts>(calls);  // throws before anything has changed
-    image = index;
-    tell_cannot_make = cannot_make;
-    facts = std::move(checked);
+    images[image].tell_cannot_make = cannot_make;
+    images[image].facts = std::move(checked);
 }
 
-void* in_force(void* machine) noexcept {
-    if (facts == nullptr || thread.runs == 0 || thread.making) return machine;
+void* in_force(unsigned image, void* machine) noexcept {
+    auto& [facts, tell_cannot_make, pool] = images[image];
+    if (facts == nullptr || thread.runs[image] == 0 || thread.making) return machine;
     const view::Context* context = view::current_context(image);
     if (context == nullptr && thread.taken.empty() && !pool.any_made_inside()) return machine;
     if (machine == thread.machine && context == thread.context) return thread.answer;
     try {
-        void* answer = find_or_take(machine, context);
+        void* answer = find_or_take(image, machine, context);
         thread.machine = machine;
         thread.context = context;
         thread.answer = answer;
         return answer;
     } catch (const std::exception& error) {
         tell_cannot_make(error.what());
-        spoil(original_of(machine));
+        spoil(image, original_of(machine));
         return machine;
     }
 }
 
-void begin_run() noexcept { ++thread.runs; }
+void begin_run(unsigned image) noexcept { ++thread.runs[image]; }
 
-void end_run() noexcept {
-    leave_context();
-    if (--thread.runs == 0) give_back();
+void end_run(unsigned image) noexcept {
+    leave_context(image);
+    if (--thread.runs[image] == 0) give_back_all(image);
 }
 
-void leave_context() noexcept {
+void leave_context(unsigned image) noexcept {
     if (thread.taken.empty()) return;
     const view::Context* context = view::current_context(image);
     if (context == nullptr || !view::wrote(image)) return;
@@ -207,32 +224,33 @@ void leave_context() noexcept {
         if (each.context.get() == context) each.kept = false;
 }
 
-void forget_all() {
-    for (void* variant : pool.clear()) facts->llvm().dispose(variant);
+void forget_all(unsigned image) {
+    for (void* variant : images[image].pool.clear()) images[image].facts->llvm().dispose(variant);
 }
 
-std::size_t idle_variants() { return pool.idle(); }
+std::size_t idle_variants(unsigned image) { return images[image].pool.idle(); }
 
 void optctx_use_machine(std::uint32_t entry, std::uint64_t* arguments) {
-    std::uint64_t& argument = arguments[entry >> 8];
+    const unsigned image = entry >> 16;
+    std::uint64_t& argument = arguments[entry >> 8 & 0xFF];
     auto* machine = reinterpret_cast<void*>(argument);
     switch (static_cast<Use>(entry & 0xFF)) {
         case Use::work:
-            argument = reinterpret_cast<std::uint64_t>(in_force(machine));
+            argument = reinterpret_cast<std::uint64_t>(in_force(image, machine));
             return;
         case Use::emit:
-            argument = reinterpret_cast<std::uint64_t>(begin_emission(machine));
+            argument = reinterpret_cast<std::uint64_t>(begin_emission(image, machine));
             return;
         case Use::lowering:
             argument = reinterpret_cast<std::uint64_t>(emitting_for(machine));
             return;
         case Use::begin:
-            return begin(machine, reinterpret_cast<const void*>(arguments[5]));
+            return begin(image, machine, reinterpret_cast<const void*>(arguments[5]));
         case Use::end:
-            return end(machine);
+            return end(image, machine);
         case Use::reset_options:
-            if (void* other = in_force(machine); other != machine)
-                facts->llvm().reset_options(other, reinterpret_cast<const void*>(arguments[1]));
+            if (void* other = in_force(image, machine); other != machine)
+                images[image].facts->llvm().reset_options(other, reinterpret_cast<const void*>(arguments[1]));
             return;
         case Use::layout:  // bind::optctx_before handles it
             return;

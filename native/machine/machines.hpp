@@ -28,23 +28,24 @@ enum class Use : std::uint8_t {
 // the reason why there is no variant; it must not throw. Throws std::runtime_error if a check of the image fails.
 void configure(unsigned image, const LlvmCalls& calls, void (*cannot_make)(const char* why));
 
-// LLVM's work on this thread, from the outermost intercepted call on. Runs nest. Variants are used inside runs only.
-void begin_run() noexcept;
-void end_run() noexcept;
+// The image's work on this thread, from the outermost intercepted call on. Runs nest. Variants are used inside runs
+// only.
+void begin_run(unsigned image) noexcept;
+void end_run(unsigned image) noexcept;
 // Returns the machine to work with in place of `machine` until the outermost run ends. Outside runs, returns `machine`.
-void* in_force(void* machine) noexcept;
+void* in_force(unsigned image, void* machine) noexcept;
 // Call before this thread leaves the context it reads in. If LLVM wrote to option values there, which making a variant
 // can do, the run's variants are not used again.
-void leave_context() noexcept;
+void leave_context(unsigned image) noexcept;
 
-// Forgets all machines: from now on they begin and end unseen. Call with no thread inside LLVM.
-void forget_all();
-// The number of variants that no run is using.
-std::size_t idle_variants();
+// Forgets all machines of an image: from now on they begin and end unseen. Call with no thread inside that LLVM.
+void forget_all(unsigned image);
+// The number of variants of an image that no run is using.
+std::size_t idle_variants(unsigned image);
 
-// The thunks call these. `entry`: the use, and the index of the machine among the arguments.
-constexpr std::uint32_t pack(Use use, std::uint8_t argument) {
-    return static_cast<std::uint32_t>(use) | static_cast<std::uint32_t>(argument) << 8;
+// The thunks call these. `entry`: the use, the index of the machine among the arguments, and the image.
+constexpr std::uint32_t pack(unsigned image, Use use, std::uint8_t argument) {
+    return static_cast<std::uint32_t>(use) | static_cast<std::uint32_t>(argument) << 8 | image << 16;
 }
 extern "C" void optctx_use_machine(std::uint32_t entry, std::uint64_t* arguments);
 

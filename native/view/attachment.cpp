@@ -1,15 +1,17 @@
 #include "view/attachment.hpp"
 
+#include "view/slots.hpp"
+
 #include <atomic>
 
 namespace optctx::view {
 namespace {
 
-std::atomic<bool> attached{false};
+PerImage<std::atomic<bool>> attached{};
 
 }  // namespace
 
-bool is_attached() noexcept { return attached.load(); }
-void set_attached(bool on) noexcept { attached.store(on); }
+bool is_attached(unsigned image) noexcept { return attached[image].load(); }
+void set_attached(unsigned image, bool on) noexcept { attached[image].store(on); }
 
 }  // namespace optctx::view

@@ -26,7 +26,7 @@ public:
     virtual std::string text() const = 0;
 };
 
-// Makes captures. At most one of them may be alive at a time.
+// Makes captures for one image. At most one of them may be alive at a time.
 class Reporter {
 public:
     virtual ~Reporter() = default;
@@ -55,6 +55,6 @@ struct ReportingObjects {
     std::size_t vtable_size;
     std::size_t write_index;
 };
-std::unique_ptr<Reporter> in_place_reporter(const ReportingObjects& objects);
+std::unique_ptr<Reporter> in_place_reporter(unsigned image, const ReportingObjects& objects);
 
 }  // namespace optctx::view

@@ -4,9 +4,12 @@
 
 #include "image/option_layout.hpp"
 #include "os/os.hpp"
+#include "view/slots.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace optctx::view {
@@ -16,27 +19,43 @@ using image::RawOstream;
 using WriteImpl = void (*)(RawOstream*, const char*, std::size_t);
 using FatalHandler = void (*)(void*, const char*, bool);
 
-thread_local std::string* captured = nullptr;  // buffer of this thread's capture
+thread_local PerImage<std::string*> captured{};  // buffers of this thread's captures
 
 // The original functions, for the other threads. Written before the hooks are installed, while no thread can read them.
-std::atomic<WriteImpl> real_write{nullptr};
-std::atomic<FatalHandler> real_handler{nullptr};
-std::atomic<void*> real_data{nullptr};
+struct Real {
+    std::atomic<WriteImpl> write{nullptr};
+    std::atomic<FatalHandler> handler{nullptr};
+    std::atomic<void*> data{nullptr};
+};
+PerImage<Real> real{};
 
+// LLVM passes nothing to a hook that tells its image, so each image has its own functions.
+template <unsigned image>
 void write_impl(RawOstream* stream, const char* bytes, std::size_t count) {
-    if (captured != nullptr)
-        captured->append(bytes, count);
+    if (captured[image] != nullptr)
+        captured[image]->append(bytes, count);
     else
-        real_write.load()(stream, bytes, count);
+        real[image].write.load()(stream, bytes, count);
 }
 
 // LLVM's frames have unwind tables but no handlers, so the exception passes through them. If this function returns,
 // LLVM terminates the process, as it does without a handler.
+template <unsigned image>
 void on_fatal(void*, const char* reason, bool crash) {
-    if (captured != nullptr) throw FatalError(reason);
-    if (const FatalHandler handler = real_handler.load()) return handler(real_data.load(), reason, crash);
+    if (captured[image] != nullptr) throw FatalError(reason);
+    if (const FatalHandler handler = real[image].handler.load()) return handler(real[image].data.load(), reason, crash);
     os::say("LLVM ERROR: " + std::string(reason) + "\n");
 }
+
+struct Hooks {
+    WriteImpl write;
+    FatalHandler fatal;
+};
+template <std::size_t... images>
+constexpr PerImage<Hooks> make_hooks(std::index_sequence<images...>) {
+    return {Hooks{&write_impl<images>, &on_fatal<images>}...};
+}
+constexpr PerImage<Hooks> hooks = make_hooks(std::make_index_sequence<max_images>{});
 
 template <class T>
 std::atomic_ref<T> word(std::uintptr_t address) {
@@ -46,12 +65,12 @@ std::atomic_ref<T> word(std::uintptr_t address) {
 // The stream's vtable with `write_impl` replaced. Never freed: another thread may be about to call through it.
 class Table {
 public:
-    explicit Table(const ReportingObjects& objects) : words_((objects.vtable_size + head) / sizeof(void*)) {
-        const auto* real = reinterpret_cast<const std::uint8_t*>(word<std::uintptr_t>(objects.stream).load());
-        std::memcpy(words_.data(), real - head, objects.vtable_size + head);
+    Table(unsigned image, const ReportingObjects& objects) : words_((objects.vtable_size + head) / sizeof(void*)) {
+        const auto* own = reinterpret_cast<const std::uint8_t*>(word<std::uintptr_t>(objects.stream).load());
+        std::memcpy(words_.data(), own - head, objects.vtable_size + head);
         void*& write = words_.at(head / sizeof(void*) + objects.write_index);
-        real_write = reinterpret_cast<WriteImpl>(write);
-        write = reinterpret_cast<void*>(&write_impl);
+        real[image].write = reinterpret_cast<WriteImpl>(write);
+        write = reinterpret_cast<void*>(hooks[image].write);
     }
     std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(words_.data()) + head; }
 
@@ -62,22 +81,23 @@ private:
 
 class InPlaceCapture final : public Capture {
 public:
-    InPlaceCapture(const ReportingObjects& objects, std::uintptr_t table)
-        : objects_(objects), table_(word<std::uintptr_t>(objects.stream).load()) {
-        real_handler = word<FatalHandler>(objects.fatal_handler).load();
-        real_data = word<void*>(objects.fatal_data).load();
-        captured = &text_;
-        word<FatalHandler>(objects.fatal_handler).store(on_fatal);
+    InPlaceCapture(unsigned image, const ReportingObjects& objects, std::uintptr_t table)
+        : image_(image), objects_(objects), table_(word<std::uintptr_t>(objects.stream).load()) {
+        real[image].handler = word<FatalHandler>(objects.fatal_handler).load();
+        real[image].data = word<void*>(objects.fatal_data).load();
+        captured[image] = &text_;
+        word<FatalHandler>(objects.fatal_handler).store(hooks[image].fatal);
         word<std::uintptr_t>(objects.stream).store(table);
     }
     ~InPlaceCapture() override {
         word<std::uintptr_t>(objects_.stream).store(table_);
-        word<FatalHandler>(objects_.fatal_handler).store(real_handler.load());
-        captured = nullptr;
+        word<FatalHandler>(objects_.fatal_handler).store(real[image_].handler.load());
+        captured[image_] = nullptr;
     }
     std::string text() const override { return text_; }
 
 private:
+    unsigned image_;
     ReportingObjects objects_;
     std::uintptr_t table_;  // the stream's own vtable
     std::string text_;
@@ -85,20 +105,22 @@ private:
 
 class InPlaceReporter final : public Reporter {
 public:
-    explicit InPlaceReporter(const ReportingObjects& objects) : objects_(objects), table_(*new Table(objects)) {}
+    InPlaceReporter(unsigned image, const ReportingObjects& objects)
+        : image_(image), objects_(objects), table_(*new Table(image, objects)) {}
     std::unique_ptr<Capture> capture(std::size_t) override {
-        return std::make_unique<InPlaceCapture>(objects_, table_.address());
+        return std::make_unique<InPlaceCapture>(image_, objects_, table_.address());
     }
 
 private:
+    unsigned image_;
     ReportingObjects objects_;
     const Table& table_;
 };
 
 }  // namespace
 
-std::unique_ptr<Reporter> in_place_reporter(const ReportingObjects& objects) {
-    return std::make_unique<InPlaceReporter>(objects);
+std::unique_ptr<Reporter> in_place_reporter(unsigned image, const ReportingObjects& objects) {
+    return std::make_unique<InPlaceReporter>(image, objects);
 }
 
 }  // namespace optctx::view

@@ -4,7 +4,6 @@
 #include "view/slots.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <stdexcept>
 
@@ -17,7 +16,7 @@ using image::RawManagedStatic;
 using image::RawOption;
 
 // A list with one type, without a level, whose name LLVM never uses, so no type matches. (An empty list would match
-// every type.)
+// every type.) LLVM only reads it, so all images share it.
 struct Name {
     RawCowHeader header{1, 1, 0};
     char text[8] = {'\1'};
@@ -27,38 +26,33 @@ Name name;
 const RawDebugType only_type{name.text, 0, false};
 const void* end_of_only_type(std::size_t size) { return reinterpret_cast<const std::uint8_t*>(&only_type) + size; }
 
-auto& mutex = *new os::ForkSafeMutex(os::Rank::debugging);  // outlives every thread
+// Of all images: a flag is raised and lowered rarely. Outlives every thread.
+auto& mutex = *new os::ForkSafeMutex(os::Rank::debugging);
 
-std::array<std::atomic<Debugging*>, max_images> all{};
-// Threads outside contexts see the silent list, although the flag may since have been raised process-wide.
-std::atomic<bool> may_lag{false};
-
-template <class Function>
-void each(Function&& function) {
-    for (const auto& instance : all)
-        if (Debugging* found = instance.load(std::memory_order_acquire)) function(*found);
-}
+PerImage<std::atomic<Debugging*>> all{};
 
 }  // namespace
 
 Debugging* debugging(unsigned image) noexcept { return all[image].load(std::memory_order_acquire); }
 
 std::optional<bool> process_wide_flag(std::uintptr_t address) {
-    std::optional<bool> value;
-    each([&](const Debugging& instance) {
-        if (!instance.is_flag(address)) return;
-        const auto lock = instance.hold();
-        value = *static_cast<const bool*>(instance.process_wide_flag());
-    });
-    return value;
+    for (unsigned image = 0; image < max_images; ++image) {
+        const Debugging* instance = debugging(image);
+        if (instance == nullptr || !instance->is_flag(address)) continue;
+        const auto lock = instance->hold();
+        return *static_cast<const bool*>(instance->process_wide_flag());
+    }
+    return std::nullopt;
 }
 
-void follow_debugging() noexcept {
-    if (may_lag.load(std::memory_order_relaxed)) each([](Debugging& instance) { instance.follow(); });
+void follow_debugging(unsigned image) noexcept {
+    Debugging* instance = debugging(image);
+    if (instance != nullptr && instance->may_lag()) instance->follow();
 }
 
 Debugging::Debugging(unsigned image, const Places& places)
-    : places_(places),
+    : image_(image),
+      places_(places),
       nothing_{&only_type, end_of_only_type(places.type_size), end_of_only_type(places.type_size)},
       outside_(*reinterpret_cast<const RawManagedStatic*>(places.types)) {
     if (places.type_size > sizeof only_type) throw std::invalid_argument("a type of debug output is too large");
@@ -76,7 +70,7 @@ void* Debugging::types(bool prints) const noexcept {
 void Debugging::let_outside(bool print) noexcept {
     const void* list = print ? reinterpret_cast<const RawManagedStatic*>(places_.types)->object : silent_.object;
     std::atomic_ref(outside_.object).store(list);
-    may_lag = !print || count_ > 0;
+    may_lag_.store(!print || count_ > 0, std::memory_order_relaxed);
 }
 
 void Debugging::point_option_at(bool* flag) const noexcept { *reinterpret_cast<bool**>(places_.location) = flag; }
@@ -100,7 +94,7 @@ void Debugging::end() noexcept {
 }
 
 void Debugging::follow_held() noexcept {
-    const bool ours = process_wide_epoch() % 2 != 0;  // odd: a context has changed options, and will undo that
+    const bool ours = process_wide_epoch(image_) % 2 != 0;  // odd: a context has changed options, and will undo that
     if (!ours && times_debug_only() != times_) {
         kept_ = true;
         times_ = times_debug_only();

@@ -7,6 +7,7 @@
 #include "image/option_layout.hpp"
 #include "os/fork_locks.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -44,6 +45,8 @@ public:
 
     // Makes threads outside contexts follow what has been set process-wide.
     void follow() noexcept;
+    // Whether threads outside contexts see the silent list, although the flag may since have been raised process-wide.
+    bool may_lag() const noexcept { return may_lag_.load(std::memory_order_relaxed); }
     // While the returned lock is held, `process_wide_flag` is the address of the flag's process-wide value, even while
     // contexts have raised LLVM's flag.
     os::ForkSafeLock hold() const;
@@ -59,7 +62,9 @@ private:
     void end() noexcept;
     void follow_held() noexcept;
 
+    unsigned image_;
     Places places_;
+    std::atomic<bool> may_lag_{false};
     std::size_t count_ = 0;
     bool kept_ = false;        // process-wide value while the flag is raised
     std::uint16_t times_ = 0;  // occurrences of debug-only at the last check
@@ -70,9 +75,9 @@ private:
 
 // Returns the image's instance, or null.
 Debugging* debugging(unsigned image) noexcept;
-// Returns the process-wide value if `address` is that of a debug flag; otherwise nullopt.
+// Returns the process-wide value if `address` is that of the debug flag of any image; otherwise nullopt.
 std::optional<bool> process_wide_flag(std::uintptr_t address);
-// Runs at the beginning of a call into LLVM. Calls `follow` if the lists may be out of date.
-void follow_debugging() noexcept;
+// Runs at the beginning of a call into an image. Calls `follow` if its list may be out of date.
+void follow_debugging(unsigned image) noexcept;
 
 }  // namespace optctx::view

@@ -16,7 +16,7 @@ struct State {
     os::ForkSafeMutex mutex{os::Rank::gate};
     os::ForkSafeCondition moved;
     Phase phase = Phase::open;
-    std::string changes;      // the changes in force, or being made
+    Key changes{};            // the changes in force, or being made
     std::size_t sharers = 0;  // threads that have closed the gate
     std::size_t waiting_closers = 0;
     std::uint64_t next_ticket = 0;
@@ -33,8 +33,9 @@ State& s = *new State;  // outlives every thread
 thread_local std::size_t depth = 0;   // how deep this thread is inside contexts and compilations
 thread_local std::size_t closes = 0;  // how many times this thread has closed the gate
 
-[[noreturn]] void refuse(const std::string& wanted, const char* why) {
-    throw GateError("cannot apply " + wanted + " process-wide: " + why + " (" + s.changes + ")");
+[[noreturn]] void refuse(const Key& wanted, const char* why) {
+    const char* where = wanted.image == s.changes.image ? "" : ", in another LLVM";
+    throw GateError("cannot apply " + wanted.text + " process-wide: " + why + " (" + s.changes.text + where + ")");
 }
 
 }  // namespace
@@ -75,7 +76,7 @@ void leave() noexcept {
     s.moved.notify_all();
 }
 
-bool close(const std::string& changes) {
+bool close(const Key& changes) {
     os::ForkSafeLock lock(s.mutex);
     if (closes > 0) {
         if (s.changes != changes) refuse(changes, "this thread is inside a context with other process-wide values");
@@ -106,7 +107,7 @@ bool close(const std::string& changes) {
     return first;
 }
 
-bool try_share(const std::string& changes) noexcept {
+bool try_share(const Key& changes) noexcept {
     const std::lock_guard lock(s.mutex);
     if (s.phase != Phase::in_force || s.changes != changes) return false;
     if (closes++ == 0) ++s.sharers;
@@ -119,7 +120,7 @@ void changed(bool done) {
     if (!done) {
         closes = 0;
         s.sharers = 0;
-        s.changes.clear();
+        s.changes = {};
     }
     s.settle();
 }
@@ -134,21 +135,22 @@ bool last_out() {
 void open() {
     const std::lock_guard lock(s.mutex);
     s.phase = Phase::open;
-    s.changes.clear();
+    s.changes = {};
     s.settle();
 }
 
 std::size_t threads_inside() noexcept { return s.inside.load(); }
 bool is_closed() noexcept { return s.closed.load(); }
 
-bool only_this_thread_lives() {
+std::optional<unsigned> only_this_thread_lives() {
     const std::lock_guard lock(s.mutex);
     s.inside = depth > 0 ? 1 : 0;
     s.sharers = closes > 0 ? 1 : 0;
     s.waiting_closers = 0;
     s.serving = s.next_ticket;
     s.settle();
-    return s.phase != Phase::open && closes == 0;
+    if (s.phase == Phase::open || closes > 0) return std::nullopt;
+    return s.changes.image;
 }
 
 }  // namespace optctx::view::gate

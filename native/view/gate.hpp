@@ -1,11 +1,22 @@
-// The gate: separates threads inside LLVM from threads that change options process-wide.
+// The gate: separates threads inside LLVM from threads that change options process-wide. One gate serves all images of
+// the process: with one for each, two threads that are inside one image each and close the gate of the other would wait
+// for each other.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
 namespace optctx::view::gate {
+
+// The changes that close the gate: those with this text, in this image. The same text means other changes in another
+// image.
+struct Key {
+    unsigned image;
+    std::string text;
+    friend bool operator==(const Key&, const Key&) = default;
+};
 
 // Waiting would deadlock. what() names the changes that hold the gate.
 struct GateError : std::runtime_error {
@@ -25,12 +36,12 @@ bool try_enter() noexcept;
 void enter();
 void leave() noexcept;
 
-// Closes the gate for `changes`, a text that is equal for equal changes. May wait, like `enter`. Returns true if the
+// Closes the gate for `changes`. May wait, like `enter`. Returns true if the
 // caller must make the changes and then call `changed`. Throws GateError, with nothing changed, if this thread has
 // closed the gate for other changes, or if it is inside while another thread waits to close.
-bool close(const std::string& changes);
+bool close(const Key& changes);
 // Closes the gate if these changes are already in force, ahead of any waiting thread. Never waits for threads inside.
-bool try_share(const std::string& changes) noexcept;
+bool try_share(const Key& changes) noexcept;
 // Reports that the changes were made. With `false` the changes failed, and the gate opens again.
 void changed(bool done);
 // Returns true if the caller is the last sharer to leave. It must then undo the changes and call `open`.
@@ -41,8 +52,9 @@ void open();
 std::size_t threads_inside() noexcept;
 bool is_closed() noexcept;
 
-// Runs in the child of a fork, where only the calling thread survives: no other thread is inside or waits. Returns true
-// if changes made by another thread are still in force. The caller must then undo them and call `open`.
-bool only_this_thread_lives();
+// Runs in the child of a fork, where only the calling thread survives: no other thread is inside or waits. Returns the
+// image in which changes made by another thread are still in force, if any. The caller must then undo them and call
+// `open`.
+std::optional<unsigned> only_this_thread_lives();
 
 }  // namespace optctx::view::gate

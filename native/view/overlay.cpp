@@ -83,9 +83,10 @@ void Overlay::load(const Kept& kept) {
     put(kept);
 }
 
-void Overlay::unload() noexcept {
+void Overlay::unload(bool still_kept) noexcept {
     const os::ForkSafeLock storage = space_.hold_storage();
-    for (const std::uint32_t slot : owning_) release_value(space_.regions()[slot], live<void>(slot));
+    if (!still_kept)
+        for (const std::uint32_t slot : owning_) release_value(space_.regions()[slot], live<void>(slot));
     put(before_);
     space_.uncover();
 }

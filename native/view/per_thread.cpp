@@ -3,6 +3,7 @@
 #include "view/context.hpp"
 #include "view/gate.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace optctx::view {
@@ -61,8 +62,9 @@ public:
     void end_compilation(const Frame*) noexcept override { gate::leave(); }
 
     void after_fork_in_child(const Frame*) noexcept override {
-        if (!gate::only_this_thread_lives()) return;
-        undo_process_wide();  // if the thread that closed the gate had made its changes
+        const std::optional<unsigned> image = gate::only_this_thread_lives();
+        if (!image) return;
+        undo_process_wide(*image);  // if the thread that closed the gate had made its changes
         gate::open();
     }
 
@@ -98,7 +100,7 @@ private:
         if (context.process_wide() == nullptr) {
             gate::leave();
         } else if (gate::last_out()) {
-            undo_process_wide();
+            undo_process_wide(context.space().image());
             gate::open();
         }
     }
@@ -117,10 +119,10 @@ void activate(Frame& frame) {
 
 Way& per_thread() noexcept { return instance; }
 
-void hand_over(Way& next) {
-    if (&way() == &next) return;
-    gate::close("the way of running");
-    use(next);
+void hand_over(unsigned image, Way& next) {
+    if (&way(image) == &next) return;
+    gate::close({image, "the way of running"});
+    use(image, next);
     gate::changed(true);
     if (gate::last_out()) gate::open();
 }

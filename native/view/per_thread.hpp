@@ -1,4 +1,4 @@
-// The `thread` engine, for a process whose code is redirected: every thread reads its own storage. Only options that
+// The `thread` engine, for an image whose code is redirected: every thread reads its own storage. Only options that
 // cannot be scoped are changed for all threads, under the gate.
 #pragma once
 
@@ -10,7 +10,7 @@ Way& per_thread() noexcept;
 // Shows the frame's values to LLVM on this thread without counting the thread at the gate. Leave the frame like any
 // other.
 void activate(Frame& frame);
-// Switches this process to the engine `next` while no other thread is inside. May wait.
-void hand_over(Way& next);
+// Switches an image to the engine `next` while no other thread is inside. May wait.
+void hand_over(unsigned image, Way& next);
 
 }  // namespace optctx::view

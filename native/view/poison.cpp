@@ -19,8 +19,8 @@ struct Prepared {
     std::vector<ReadingInstruction> instructions;  // by address
 };
 
-auto& mutex = *new os::ForkSafeMutex(os::Rank::readers);
-std::array<std::atomic<const Prepared*>, max_images> prepared{};
+auto& mutex = *new os::ForkSafeMutex(os::Rank::readers);  // of all images; held while one is prepared
+PerImage<std::atomic<const Prepared*>> prepared{};
 
 bool before(const ReadingInstruction& a, const ReadingInstruction& b) { return a.address < b.address; }
 
@@ -41,7 +41,7 @@ bool handle(unsigned image, const Prepared& of, std::uintptr_t address, ucontext
     layout.word_of(view, instruction->reader) = target;
     arch::set_general_register(context, instruction->base, reinterpret_cast<std::uintptr_t>(target));
     if (Reads* reads = layout.reads(view)) reads->mark(instruction->reader);
-    if (Substitute* recording = substitute()) recording->mark(instruction->reader);
+    if (Substitute* recording = substitute(image)) recording->mark(instruction->reader);
     return true;
 }
 
@@ -58,6 +58,7 @@ void check_unblocked() {
         throw UnwatchedError("this thread blocks SIGSEGV, by which it is told that an option is read");
 }
 
+// A process has one handler for a signal, so it asks every image.
 bool on_fault(const siginfo_t& info, ucontext_t& context) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
     for (unsigned image = 0; image < max_images; ++image) {
@@ -85,7 +86,7 @@ void give_up_unhandled_poison() noexcept {
         const Prepared* of = prepared[image].load(std::memory_order_acquire);
         if (of == nullptr) continue;
         const View view = view_read(image);
-        Substitute* recording = substitute();
+        Substitute* recording = substitute(image);
         Reads* reads = of->layout->reads(view);
         if (recording == nullptr && reads == nullptr) continue;
         if (is_handled()) return;

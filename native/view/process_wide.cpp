@@ -15,11 +15,11 @@ namespace {
 using image::RawBits;
 using image::RawOption;
 
-// Held while changes are made or undone, so that the child of a fork has all changes of a set or none. Both objects
-// outlive every thread.
+// Held while changes are made or undone in any image, so that the child of a fork has all changes of a set or none.
+// Both objects outlive every thread.
 auto& changing = *new os::ForkSafeMutex(os::Rank::changes);
-auto& in_force = *new std::shared_ptr<ProcessWide>;  // guarded by `changing`
-std::atomic<std::uint64_t> epoch{0};
+auto& in_force = *new PerImage<std::shared_ptr<ProcessWide>>;  // guarded by `changing`
+PerImage<std::atomic<std::uint64_t>> epochs{};
 
 constexpr std::size_t head_at = offsetof(RawOption, occurrences);
 constexpr std::size_t head_size = offsetof(RawOption, arg) - head_at;
@@ -72,8 +72,11 @@ Region variable_shape(const Change& change) {
 
 }  // namespace
 
-ProcessWide::ProcessWide(Space& space, std::vector<Change> changes, std::string key, std::uintptr_t set_debug_types)
-    : space_(space), changes_(std::move(changes)), key_(std::move(key)), set_debug_types_(set_debug_types) {}
+ProcessWide::ProcessWide(Space& space, std::vector<Change> changes, std::string text, std::uintptr_t set_debug_types)
+    : space_(space),
+      changes_(std::move(changes)),
+      key_{space.image(), std::move(text)},
+      set_debug_types_(set_debug_types) {}
 
 bool ProcessWide::debugs() const noexcept {
     return std::any_of(changes_.begin(), changes_.end(), [](const Change& change) { return change.debug_types != 0; });
@@ -81,7 +84,7 @@ bool ProcessWide::debugs() const noexcept {
 
 void ProcessWide::apply() {
     const std::lock_guard lock(changing);
-    ++epoch;
+    ++epochs[image()];
     saved_.clear();
     raise_flag();
     for (const Change& change : changes_) {
@@ -101,22 +104,22 @@ void ProcessWide::apply() {
         } catch (...) {
             undo_from(saved_.size());
             lower_flag();
-            ++epoch;
+            ++epochs[image()];
             throw;
         }
     }
-    in_force = shared_from_this();
+    in_force[image()] = shared_from_this();
 }
 
 void ProcessWide::undo() noexcept {
     undo_from(saved_.size());
     lower_flag();
-    ++epoch;
+    ++epochs[image()];
 }
 
-void undo_process_wide() noexcept {
+void undo_process_wide(unsigned image) noexcept {
     const std::lock_guard lock(changing);
-    if (const std::shared_ptr<ProcessWide> changes = std::exchange(in_force, nullptr)) changes->undo();
+    if (const std::shared_ptr<ProcessWide> changes = std::exchange(in_force[image], nullptr)) changes->undo();
 }
 
 // Debug output of single types needs the flag too. This set raises it, as a context with `debug` does.
@@ -160,14 +163,19 @@ std::vector<Covered> ProcessWide::covered() const {
 
 std::vector<Covered> covered_storage() {
     const std::lock_guard lock(changing);
-    return in_force == nullptr ? std::vector<Covered>{} : in_force->covered();
+    std::vector<Covered> all;
+    for (const std::shared_ptr<ProcessWide>& changes : in_force) {
+        if (changes == nullptr) continue;
+        for (Covered& each : changes->covered()) all.push_back(std::move(each));
+    }
+    return all;
 }
 
-bool debugs_process_wide() {
+bool debugs_process_wide(unsigned image) {
     const std::lock_guard lock(changing);
-    return in_force != nullptr && in_force->debugs();
+    return in_force[image] != nullptr && in_force[image]->debugs();
 }
 
-std::uint64_t process_wide_epoch() noexcept { return epoch.load(); }
+std::uint64_t process_wide_epoch(unsigned image) noexcept { return epochs[image].load(); }
 
 }  // namespace optctx::view

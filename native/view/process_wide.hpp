@@ -1,6 +1,7 @@
 // Changes options that cannot be scoped in LLVM's own objects, and restores them exactly.
 #pragma once
 
+#include "view/gate.hpp"
 #include "view/space.hpp"
 
 #include <cstdint>
@@ -41,12 +42,15 @@ struct Covered {
     std::vector<std::uint8_t> bytes;
 };
 
-// A set of changes, in force or not. `key` is equal for equal changes, and only for those. Owned by a C++ shared_ptr,
+// A set of changes to one image, in force or not. `text` is equal for equal changes of that image, and only for those,
+// also in other processes. `key` is equal for equal changes in this process, and only for those. Owned by a C++ shared_ptr,
 // as Context is.
 class ProcessWide : public std::enable_shared_from_this<ProcessWide> {
 public:
-    ProcessWide(Space& space, std::vector<Change> changes, std::string key, std::uintptr_t set_debug_types);
-    const std::string& key() const noexcept { return key_; }
+    ProcessWide(Space& space, std::vector<Change> changes, std::string text, std::uintptr_t set_debug_types);
+    unsigned image() const noexcept { return key_.image; }
+    const std::string& text() const noexcept { return key_.text; }
+    const gate::Key& key() const noexcept { return key_; }
     // Whether LLVM prints debug output of some types, in contexts that ask for it, while this is in force.
     bool debugs() const noexcept;
     // Has LLVM parse every value into its own objects. Throws ParseError after restoring everything. Call with the gate
@@ -57,7 +61,7 @@ public:
     std::vector<Covered> covered() const;
 
 private:
-    friend void undo_process_wide() noexcept;
+    friend void undo_process_wide(unsigned image) noexcept;
     void undo() noexcept;
     void raise_flag() noexcept;
     void lower_flag() noexcept;
@@ -66,18 +70,18 @@ private:
 
     Space& space_;
     std::vector<Change> changes_;
-    std::string key_;
+    gate::Key key_;
     std::uintptr_t set_debug_types_;
     std::vector<Saved> saved_;
 };
 
-// Undoes the changes in force, if any. Call with the gate closed, like `apply`.
-void undo_process_wide() noexcept;
-// Returns what the changes in force cover. Another thread may undo the changes at any time.
+// Undoes the changes in force in an image, if any. Call with the gate closed, like `apply`.
+void undo_process_wide(unsigned image) noexcept;
+// Returns what the changes in force in all images cover. Another thread may undo the changes at any time.
 std::vector<Covered> covered_storage();
-// Whether the changes in force make LLVM print debug output.
-bool debugs_process_wide();
-// Incremented by each apply and each undo: odd from the beginning of a change until it is undone.
-std::uint64_t process_wide_epoch() noexcept;
+// Whether the changes in force make the image print debug output.
+bool debugs_process_wide(unsigned image);
+// Incremented by each apply and each undo in the image: odd from the beginning of a change until it is undone.
+std::uint64_t process_wide_epoch(unsigned image) noexcept;
 
 }  // namespace optctx::view

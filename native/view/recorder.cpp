@@ -8,15 +8,23 @@
 namespace optctx::view {
 namespace {
 
-std::atomic<std::size_t> active{0};
+PerImage<std::atomic<std::size_t>> active{};
 
-// The recorders of a thread. One that ends with its thread adds its reads to no enclosing recorder.
+// The recorders of a thread, of all images. One that ends with its thread adds its reads to no enclosing recorder.
 struct Recorders {
     std::vector<std::shared_ptr<Recorder>> started;
     ~Recorders() {
-        if (started.empty()) return;
-        set_substitute(nullptr);
-        active -= started.size();
+        for (const auto& each : started) {
+            set_substitute(each->image(), nullptr);
+            --active[each->image()];
+        }
+    }
+
+    // Returns the innermost recorder of an image, or null.
+    Recorder* innermost(unsigned image) const noexcept {
+        const auto found = std::find_if(started.rbegin(), started.rend(),
+                                        [image](const auto& each) { return each->image() == image; });
+        return found == started.rend() ? nullptr : found->get();
     }
 };
 
@@ -24,9 +32,12 @@ thread_local Recorders recorders;
 
 }  // namespace
 
-std::size_t active_recorders() noexcept { return active.load(); }
+std::size_t active_recorders(unsigned image) noexcept { return active[image].load(); }
 
-void count_recorders_again() noexcept { active = recorders.started.size(); }
+void count_recorders_again() noexcept {
+    for (auto& count : active) count = 0;
+    for (const auto& each : recorders.started) ++active[each->image()];
+}
 
 Recorder::Recorder(const Space& space) : Substitute(space.image()), layout_(space.layout()), words_(layout_->size()) {}
 
@@ -36,8 +47,8 @@ void Recorder::start(Ticket ticket) {
     handler_.emplace();
     ticket_ = ticket;
     recorders.started.push_back(std::move(self));
-    set_substitute(this);
-    ++active;
+    set_substitute(image(), this);
+    ++active[image()];
 }
 
 void Recorder::stop() {
@@ -52,10 +63,10 @@ void Recorder::stop_innermost() noexcept {
     auto& started = recorders.started;
     const std::shared_ptr<Recorder> self = std::move(started.back());
     started.pop_back();
-    --active;
-    Recorder* outer = started.empty() ? nullptr : started.back().get();
+    --active[self->image()];
+    Recorder* outer = recorders.innermost(self->image());
     if (outer != nullptr) outer->add(*self);
-    set_substitute(outer);
+    set_substitute(self->image(), outer);
     self->handler_.reset();
 }
 
@@ -87,7 +98,8 @@ void Recorder::gather() noexcept {
     const auto& started = recorders.started;
     auto inner = std::find_if(started.begin(), started.end(), [this](const auto& each) { return each.get() == this; });
     if (inner == started.end()) return;
-    while (++inner != started.end()) add(**inner);
+    while (++inner != started.end())
+        if ((*inner)->image() == image()) add(**inner);
 }
 
 SeenReads& Recorder::seen_under(Context* context) {

@@ -19,13 +19,13 @@ struct SeenReads {
     Reads reads;
 };
 
-// LLVM reads through the recorder's own poisoned words. Recorders nest.
+// One image reads through the recorder's own poisoned words. Recorders nest.
 class Recorder final : public Substitute, public std::enable_shared_from_this<Recorder> {
 public:
     // Starts recording on this thread; call once. Throws UnwatchedError, with nothing changed, if this thread's faults
     // cannot be handled.
     void start(Ticket ticket);
-    // Stops recording and adds the reads to the enclosing recorder, if any. Throws ScopeError unless this is the
+    // Stops recording and adds the reads to the enclosing recorder of the same image, if any. Throws ScopeError unless this is the
     // innermost recorder of this thread. `seen` does not change afterwards.
     void stop();
     const std::vector<std::unique_ptr<SeenReads>>& seen() const noexcept { return seen_; }
@@ -65,8 +65,8 @@ private:
     bool abandoned_ = false;
 };
 
-// The number of recorders on all threads.
-std::size_t active_recorders() noexcept;
+// The number of recorders of an image, on all threads.
+std::size_t active_recorders(unsigned image) noexcept;
 // Stops the recorders of this thread; their blocks will not stop them.
 void drop_recorders() noexcept;
 // Runs in the child of a fork, where only this thread survives.

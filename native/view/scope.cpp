@@ -6,6 +6,7 @@
 #include "view/per_thread.hpp"
 #include "view/process_wide.hpp"
 #include "view/recorder.hpp"
+#include "view/turns.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -35,18 +36,29 @@ struct Level {
 
 using Levels = std::vector<Level>;
 
-std::atomic<Way*> chosen_way{nullptr};
-std::atomic<std::size_t> active{0};
-std::atomic<bool> ending{false};
-std::atomic<bool> follows{false};
+PerImage<std::atomic<Way*>> chosen_way{};
+PerImage<std::atomic<std::size_t>> active{};  // levels of all threads
+std::atomic<bool> ending{false};              // of the process
+std::atomic<bool> follows{false};             // the interpreter reports switches
+
+bool near(unsigned image, unsigned other) noexcept {
+    if (image == other) return true;
+    const Way& own = way(image);
+    return &own == &way(other) && own.spans_images();
+}
+
+// Whether this thread can show its frames of the image in any order.
+bool follows_in(unsigned image) noexcept { return follows_switches() && way(image).shows_any(); }
+
 struct Stack {
-    Levels levels;
-    // While switches are followed: the scope that the running task entered on another thread. LLVM sees its values at
-    // once, but the gate does not count the thread, which may idle inside a copied contextvars.Context for the rest of
-    // its life. Calls get a level of their own. If the context's reads are to be marked, there is no view: only calls
-    // mark reads.
-    std::optional<Level> carried;
+    Levels levels;  // of all images
+    // While switches are followed: the scopes that the running task entered on another thread, one for each image. LLVM
+    // sees their values at once, but the gate does not count the thread, which may idle inside a copied
+    // contextvars.Context for the rest of its life. Calls get a level of their own. If a context's reads are to be
+    // marked, there is no view: only calls mark reads.
+    Levels carried;
     Mark shown = nullptr;
+    std::uint32_t images = 0;  // a bit for each image that this thread had a frame of
     std::size_t calls = 0;    // into LLVM, in progress
     std::size_t bridged = 0;  // the number of these calls with a level of their own
     std::size_t abandoned = 0;
@@ -60,7 +72,7 @@ struct Stack {
             return;
         }
         while (!levels.empty()) abandon(take(std::prev(levels.end())));
-        if (carried) abandon(drop_carried());
+        abandon({.mark = drop_carried()});
     }
 
     static void abandon(Entry entry) {
@@ -68,44 +80,73 @@ struct Stack {
             if (reference != nullptr) add_orphan(reference);
     }
 
-    const Frame* innermost() const noexcept { return levels.empty() ? nullptr : &levels.back().frame; }
+    // Returns the innermost frame near those of an image, or null.
+    const Frame* innermost(unsigned image) const noexcept {
+        const auto at = std::find_if(levels.rbegin(), levels.rend(),
+                                     [image](const Level& level) { return near(image, level.frame.image); });
+        return at == levels.rend() ? nullptr : &at->frame;
+    }
+
+    const Frame* below(Levels::iterator at) const noexcept {
+        const unsigned image = at->frame.image;
+        while (at != levels.begin())
+            if ((--at)->frame.image == image || near(image, at->frame.image)) return &at->frame;
+        return nullptr;
+    }
+
+    Frame* above(Levels::iterator at) noexcept {
+        const unsigned image = at->frame.image;
+        while (++at != levels.end())
+            if (at->frame.image == image || near(image, at->frame.image)) return &at->frame;
+        return nullptr;
+    }
 
     // The frame has been admitted. If `push` throws, it has left the frame again.
     void push(Frame&& frame, Reason reason, Entry entry, Mark shows) {
         try {
             if (levels.size() == levels.capacity()) levels.reserve(2 * levels.size() + 4);
         } catch (...) {
-            way().leave(frame, innermost(), nullptr);
+            way(frame.image).leave(frame, innermost(frame.image), nullptr);
             throw;
         }
+        const unsigned image = frame.image;
+        images |= 1U << image;
         levels.emplace_back(std::move(frame), reason, entry, shows, shown, reason == Reason::call ? calls : 0);
         shown = shows;
-        if (levels.back().counts()) active.fetch_add(1, std::memory_order_relaxed);
+        if (levels.back().counts()) active[image].fetch_add(1, std::memory_order_relaxed);
     }
 
     // Removes a level; what it showed is no longer shown.
     Entry take(Levels::iterator at) noexcept {
-        if (at->counts()) active.fetch_sub(1, std::memory_order_relaxed);
+        const unsigned image = at->frame.image;
+        if (at->counts()) active[image].fetch_sub(1, std::memory_order_relaxed);
         if (at->abandoned) --abandoned;
-        const Level* outer = at == levels.begin() ? nullptr : &*std::prev(at);
-        Level* above = std::next(at) == levels.end() ? nullptr : &*std::next(at);
-        way().leave(at->frame, outer == nullptr ? nullptr : &outer->frame, above == nullptr ? nullptr : &above->frame);
-        const auto [mark, previous, reason, image] = std::tuple(at->shown, at->previous, at->reason, at->frame.image);
+        way(image).leave(at->frame, below(at), above(at));
+        const auto [mark, previous, reason] = std::tuple(at->shown, at->previous, at->reason);
         const Entry entry = at->entry;
-        if (above == nullptr) {
+        const bool is_last = std::next(at) == levels.end();
+        if (is_last)
             levels.pop_back();
-        } else {
-            above->previous = previous;
-            levels.erase(at);
-        }
+        else
+            pass_on(mark, previous, levels.erase(at));
         if (!follows_switches()) {
-            if (above == nullptr) shown = previous;
+            if (is_last) shown = previous;
             return entry;
         }
         if (reason == Reason::scope && shown == mark) shown = nullptr;
-        if (reason == Reason::call && above == nullptr) shown = previous;
-        show_again(image);
+        if (reason == Reason::call && is_last) shown = previous;
+        show_again();
         return entry;
+    }
+
+    // A level with this mark is gone: those from `at` on, which were above it, lead to what was shown before it.
+    void pass_on(Mark mark, Mark previous, Levels::iterator at) noexcept {
+        if (!follows_switches()) {
+            at->previous = previous;
+            return;
+        }
+        for (; at != levels.end(); ++at)
+            if (at->previous == mark) at->previous = previous;
     }
 
     // Returns the scope of a mark, or levels.end().
@@ -115,7 +156,8 @@ struct Stack {
 
     // Whether the level can be left now. While switches are followed, any level can, unless LLVM works inside it.
     bool is_free(Levels::iterator at) noexcept {
-        if (!follows_switches()) return std::next(at) == levels.end();
+        if (!follows_in(at->frame.image))
+            return follows_switches() ? above(at) == nullptr : std::next(at) == levels.end();
         const Mark mark = at->entry.mark;
         return std::none_of(at, levels.end(), [mark](const Level& level) {
             return level.reason == Reason::borrowed && level.shown == mark;
@@ -139,53 +181,98 @@ struct Stack {
         return own(*at) && is_free(at) ? at : levels.end();
     }
 
+    // Returns the last level of the image, of those that show this mark or, with nullopt, of all.
+    const Level* last(unsigned image, std::optional<Mark> mark) const noexcept {
+        const auto at = std::find_if(levels.rbegin(), levels.rend(), [&](const Level& level) {
+            return level.frame.image == image && (!mark || level.shown == *mark);
+        });
+        return at == levels.rend() ? nullptr : &*at;
+    }
+
+    // Returns the level that is in force for the image where the task with this mark runs: a scope of another image
+    // lets the scopes around it show through. Stops at a mark that was not entered on this thread.
+    const Level* in_force(unsigned image, Mark mark) const noexcept {
+        for (;;) {
+            if (const Level* level = last(image, mark)) return level;
+            const auto at =
+                std::find_if(levels.begin(), levels.end(), [mark](const Level& level) { return level.is_scope(mark); });
+            if (mark == nullptr || at == levels.end() || at->frame.image == image) return nullptr;
+            mark = at->previous;
+        }
+    }
+
     // Returns what LLVM sees. While switches are followed, that need not be the last level.
     const Level* seen(unsigned image) const noexcept {
-        const bool any = follows_switches();
-        const auto at = std::find_if(levels.rbegin(), levels.rend(), [&](const Level& level) {
-            return level.frame.image == image && (!any || level.shown == shown);
+        if (!follows_in(image)) return last(image, std::nullopt);
+        if (const Level* level = in_force(image, shown)) return level;
+        const Level* level = shown_carried(image);
+        return level != nullptr && level->frame.view != nullptr ? level : nullptr;
+    }
+
+    const Level* shown_carried(unsigned image) const noexcept {
+        const auto at = std::find_if(carried.begin(), carried.end(), [&](const Level& level) {
+            return level.frame.image == image && level.shown == shown;
         });
-        if (at != levels.rend()) return &*at;
-        return shows_carried() && carried->frame.view != nullptr ? &*carried : nullptr;
+        return at == carried.end() ? nullptr : &*at;
+    }
+    bool shows_only_carried(unsigned image) const noexcept {
+        return shown_carried(image) != nullptr && in_force(image, shown) == nullptr;
     }
 
-    bool shows_carried() const noexcept { return carried && carried->shown == shown; }
-    bool shows_only_carried() const noexcept {
-        return shows_carried() &&
-               std::none_of(levels.begin(), levels.end(), [this](const Level& level) { return level.shown == shown; });
+    // Makes every image see what the shown mark stands for.
+    void show_again() noexcept {
+        bool any = std::any_of(carried.begin(), carried.end(), [this](const Level& each) { return each.shown == shown; });
+        for (unsigned image = 0; images >> image != 0; ++image) {
+            if ((images >> image & 1) == 0) continue;
+            const Level* level = seen(image);
+            any = any || level != nullptr;
+            way(image).show(image, level == nullptr ? nullptr : &level->frame);
+        }
+        if (!any) shown = nullptr;
     }
 
-    void show_again(unsigned image) noexcept {
-        const Level* level = seen(image);
-        if (level == nullptr && !shows_carried()) shown = nullptr;
-        way().show(image, level == nullptr ? nullptr : &level->frame);
+    // Returns the mark of what was carried, which belongs to the caller again, or null.
+    Mark drop_carried() noexcept {
+        Mark mark = nullptr;
+        for (Level& level : std::exchange(carried, {})) {
+            mark = level.entry.mark;
+            drop(level);
+        }
+        return mark;
     }
 
-    Entry drop_carried() noexcept {
-        Level level = *std::exchange(carried, std::nullopt);
-        if (level.frame.view == nullptr) return level.entry;
-        way().leave(level.frame, nullptr, nullptr);
-        way().show(level.frame.image, nullptr);  // the frame shown before may be gone
-        return level.entry;
+    static void drop(Level& level) noexcept {
+        if (level.frame.view == nullptr) return;
+        Way& own = way(level.frame.image);
+        own.leave(level.frame, nullptr, nullptr);
+        own.show(level.frame.image, nullptr);  // the frame shown before may be gone
     }
 };
 
 thread_local Stack stack;
 
-// Compilations of this thread. They end under the engine that they began under.
-thread_local Way* compiling = nullptr;
-thread_local std::size_t compilations = 0;
+// Compilations of this thread in an image. They end under the engine that they began under.
+struct Compilations {
+    std::uint16_t count = 0;
+    bool in_turns = false;
+};
+thread_local PerImage<Compilations> compilations{};
 
-Way& way_of_compilations() noexcept { return compilations > 0 ? *compiling : way(); }
+Way& way_of_compilations(unsigned image) noexcept {
+    const auto [count, in_turns] = compilations[image];
+    if (count == 0) return way(image);
+    return in_turns ? turns() : per_thread();
+}
 
 // False if the engine changed during the wait.
-bool began(Way& begun) noexcept {
-    if (compilations == 0 && &begun != &way()) {
-        begun.end_compilation(stack.innermost());
+bool began(unsigned image, Way& begun) noexcept {
+    Compilations& own = compilations[image];
+    if (own.count == 0 && &begun != &way(image)) {
+        begun.end_compilation(stack.innermost(image));
         return false;
     }
-    compiling = &begun;
-    ++compilations;
+    own.in_turns = &begun == &turns();
+    ++own.count;
     return true;
 }
 
@@ -197,8 +284,8 @@ void raise_flags_again() {
             return level.frame.image == image && !level.frame.activation.empty() && level.frame.context->raises_flag();
         };
         auto count = static_cast<std::size_t>(std::count_if(stack.levels.begin(), stack.levels.end(), raises));
-        if (stack.carried && raises(*stack.carried)) ++count;
-        if (debugs_process_wide()) ++count;
+        count += static_cast<std::size_t>(std::count_if(stack.carried.begin(), stack.carried.end(), raises));
+        if (debugs_process_wide(image)) ++count;
         if (Debugging* flag = debugging(image)) flag->raised_by(count);
     }
 }
@@ -207,20 +294,27 @@ std::size_t activations_of(const Context& context) noexcept {
     const auto has = [&](const Level& level) {
         return !level.frame.activation.empty() && level.frame.context.get() == &context;
     };
+    const auto count = [&](const Levels& levels) { return std::count_if(levels.begin(), levels.end(), has); };
+    return static_cast<std::size_t>(count(stack.levels) + count(stack.carried));
+}
+
+void after_fork_in_child(Way& engine) noexcept {
     const auto& levels = stack.levels;
-    return static_cast<std::size_t>(std::count_if(levels.begin(), levels.end(), has)) +
-           (stack.carried && has(*stack.carried) ? 1 : 0);
+    const auto at = std::find_if(levels.rbegin(), levels.rend(),
+                                 [&](const Level& level) { return &way(level.frame.image) == &engine; });
+    engine.after_fork_in_child(at == levels.rend() ? nullptr : &at->frame);
 }
 
 // Only this thread survives in the child of a fork: counts over all threads become this thread's.
 void count_again() noexcept {
-    const auto counted =
-        std::count_if(stack.levels.begin(), stack.levels.end(), [](const Level& level) { return level.counts(); });
-    active = static_cast<std::size_t>(counted);
+    for (auto& count : active) count = 0;
+    for (const Level& level : stack.levels)
+        if (level.counts()) ++active[level.frame.image];
     count_recorders_again();
     Context::count_threads_again(activations_of);
     only_this_thread_abandons();
-    way().after_fork_in_child(stack.innermost());
+    after_fork_in_child(per_thread());
+    after_fork_in_child(turns());
     raise_flags_again();
 }
 
@@ -228,12 +322,12 @@ void count_again() noexcept {
 
 }  // namespace
 
-Way& way() noexcept {
-    Way* chosen = chosen_way.load(std::memory_order_acquire);
+Way& way(unsigned image) noexcept {
+    Way* chosen = chosen_way[image].load(std::memory_order_acquire);
     return chosen != nullptr ? *chosen : per_thread();
 }
 
-void use(Way& chosen) noexcept { chosen_way.store(&chosen, std::memory_order_release); }
+void use(unsigned image, Way& chosen) noexcept { chosen_way[image].store(&chosen, std::memory_order_release); }
 
 void process_ends() noexcept { ending = true; }
 
@@ -241,20 +335,22 @@ Frame frame_of(const std::shared_ptr<Context>& context) {
     return {.context = context, .image = context->space().image()};
 }
 
-std::optional<Frame> frame_here(Mark mark) {
-    if (mark == nullptr) {
-        // LLVM's own values, unless a scope was entered here: take the image from the last level.
-        const unsigned image = stack.levels.empty() ? 0 : stack.levels.back().frame.image;
-        return Frame{.context = nullptr, .image = image, .view = identity_view(image)};
+Frame frame_outside(unsigned image) { return {.context = nullptr, .image = image, .view = identity_view(image)}; }
+
+std::optional<Frame> frame_here(unsigned image, Mark mark) {
+    while (mark != nullptr) {
+        const auto at = stack.find(mark);
+        if (at == stack.levels.end()) return std::nullopt;
+        if (at->frame.image == image)
+            return Frame{.context = at->frame.context, .image = image, .view = at->frame.view};
+        mark = at->previous;
     }
-    const auto at = stack.find(mark);
-    if (at == stack.levels.end()) return std::nullopt;
-    return Frame{.context = at->frame.context, .image = at->frame.image, .view = at->frame.view};
+    return frame_outside(image);
 }
 
-bool admit_at_once(Frame& frame) { return way().admit_at_once(frame, stack.innermost()); }
-void admit(Frame& frame) { way().admit(frame, stack.innermost()); }
-Carried carry(Frame& frame) { return way().carry(frame, stack.innermost()); }
+bool admit_at_once(Frame& frame) { return way(frame.image).admit_at_once(frame, stack.innermost(frame.image)); }
+void admit(Frame& frame) { way(frame.image).admit(frame, stack.innermost(frame.image)); }
+Carried carry(Frame& frame) { return way(frame.image).carry(frame, stack.innermost(frame.image)); }
 
 bool in_line(Mark task) noexcept { return stack.shown == task; }
 
@@ -305,7 +401,7 @@ void leave(Mark mark) noexcept { stack.take(stack.find(mark)); }
 void leave_all() noexcept {
     drop_recorders();
     while (!stack.levels.empty()) Stack::abandon(stack.take(std::prev(stack.levels.end())));
-    if (stack.carried) Stack::abandon(stack.drop_carried());
+    Stack::abandon({.mark = stack.drop_carried()});
     stack.shown = nullptr;
     stack.calls = stack.bridged = 0;
 }
@@ -326,10 +422,10 @@ Entry next_abandoned() noexcept {
     return {};
 }
 
-bool begin_call(Mark task) noexcept {
-    follow_debugging();
+bool begin_call(unsigned image, Mark task) noexcept {
+    follow_debugging(image);
     ++stack.calls;
-    return stack.shown == task && !stack.shows_only_carried();
+    return stack.shown == task && !stack.shows_only_carried(image);
 }
 
 std::size_t calls() noexcept { return stack.calls; }
@@ -370,41 +466,48 @@ bool follows_switches() noexcept { return follows.load(std::memory_order_relaxed
 
 bool has_entered(Mark mark) noexcept { return stack.find(mark) != stack.levels.end(); }
 
-Mark show(Entry entry, const std::shared_ptr<Context>& context) {
-    if (stack.shown == entry.mark) return nullptr;
-    unsigned image = stack.levels.empty() ? 0 : stack.levels.back().frame.image;
-    std::optional<Level> next;
-    if (entry.mark != nullptr && !has_entered(entry.mark)) {
-        Frame frame = frame_of(context);
-        if (context->reads() == nullptr) activate(frame);
-        image = frame.image;
-        next = Level{std::move(frame), Reason::scope, entry, entry.mark, nullptr};
+Shown show(Mark mark, const std::vector<Values>& values) {
+    if (stack.shown == mark) return {};
+    Levels next;
+    next.reserve(values.size());
+    try {
+        for (const auto& [context, owner] : values) {
+            Frame frame = frame_of(context);
+            if (!follows_in(frame.image) || stack.in_force(frame.image, mark) != nullptr) continue;
+            if (context->reads() == nullptr) activate(frame);
+            next.push_back({std::move(frame), Reason::scope, {mark, owner, nullptr}, mark, nullptr});
+        }
+    } catch (...) {
+        for (Level& level : next) Stack::drop(level);
+        throw;
     }
-    const Mark before = stack.carried ? stack.drop_carried().mark : nullptr;
-    if (next) stack.carried.emplace(*std::move(next));
-    stack.shown = entry.mark;
-    stack.show_again(image);
-    return before;
+    const Mark before = stack.drop_carried();
+    stack.carried = std::move(next);
+    for (const Level& level : stack.carried) stack.images |= 1U << level.frame.image;
+    stack.shown = mark;
+    stack.show_again();
+    return {before, !stack.carried.empty()};
 }
 
-bool begin_compilation_at_once() {
-    Way& begun = way_of_compilations();
-    return begun.begin_compilation_at_once(stack.innermost()) && began(begun);
+bool begin_compilation_at_once(unsigned image) {
+    Way& begun = way_of_compilations(image);
+    return begun.begin_compilation_at_once(stack.innermost(image)) && began(image, begun);
 }
 
-void begin_compilation() {
+void begin_compilation(unsigned image) {
     Way* begun;
     do {
-        begun = &way_of_compilations();
-        begun->begin_compilation(stack.innermost());
-    } while (!began(*begun));
+        begun = &way_of_compilations(image);
+        begun->begin_compilation(stack.innermost(image));
+    } while (!began(image, *begun));
 }
 
-void end_compilation() noexcept {
-    --compilations;
-    compiling->end_compilation(stack.innermost());
+void end_compilation(unsigned image) noexcept {
+    Way& begun = way_of_compilations(image);
+    --compilations[image].count;
+    begun.end_compilation(stack.innermost(image));
 }
 
-std::size_t active_scopes() noexcept { return active.load(std::memory_order_relaxed); }
+std::size_t active_scopes(unsigned image) noexcept { return active[image].load(std::memory_order_relaxed); }
 
 }  // namespace optctx::view

@@ -29,9 +29,12 @@ struct Entry {
 
 // Makes a frame with the values of a context, which this thread can then be admitted to.
 Frame frame_of(const std::shared_ptr<Context>& context);
-// Makes a frame with the values of a scope entered on this thread, or with LLVM's own values for a null mark. Returns
-// nullopt for any other mark.
-std::optional<Frame> frame_here(Mark mark);
+// Makes a frame with LLVM's own values.
+Frame frame_outside(unsigned image);
+// Makes a frame with the values that a task with this mark has in the image: those of the innermost scope of that image
+// that encloses the scope of the mark, or LLVM's own. Returns nullopt if one of these scopes was not entered on this
+// thread.
+std::optional<Frame> frame_here(unsigned image, Mark mark);
 // Admit this thread to the frame; see Way.
 bool admit_at_once(Frame& frame);
 void admit(Frame& frame);
@@ -67,10 +70,10 @@ bool any_abandoned() noexcept;
 // can be left.
 Entry next_abandoned() noexcept;
 
-// During a call into LLVM, this thread shows the scope of the running task. Calls nest. `begin_call` returns true if
+// During a call into an image, this thread shows the scope of the running task. Calls nest. `begin_call` returns true if
 // that scope is shown already. Otherwise the caller admits a frame and calls `enter_for_call`, or makes the call
 // without the scope.
-bool begin_call(Mark task) noexcept;
+bool begin_call(unsigned image, Mark task) noexcept;
 // The number of calls in progress on this thread.
 std::size_t calls() noexcept;
 // Takes over `mark`, unless it throws.
@@ -84,24 +87,32 @@ Mark end_call() noexcept;
 void enter_borrowed(const std::shared_ptr<Context>& context, void* owner);
 void leave_borrowed() noexcept;
 
-// Where the interpreter reports task switches, scopes of many tasks may be entered on one thread at once. Requires
-// Way::shows_any.
+// Where the interpreter reports task switches, scopes of many tasks may be entered on one thread at once, in images
+// whose engine can show any of them (Way::shows_any).
 void follow_switches(bool follow) noexcept;
 bool follows_switches() noexcept;
-// Shows the scope of the running task until the next call. `entry` and `context` belong to the mark. If `has_entered`
-// is true they are not needed; otherwise `show` takes over the mark. Returns the mark taken over by the previous call,
-// or null.
 bool has_entered(Mark mark) noexcept;
-Mark show(Entry entry, const std::shared_ptr<Context>& context);
+// The values that a task has in one image, and the owner of their context.
+struct Values {
+    std::shared_ptr<Context> context;
+    void* owner;
+};
+struct Shown {
+    Mark before = nullptr;  // the mark that the previous call took over, or null
+    bool taken = false;     // whether this call took over its mark
+};
+// Shows the scope of the running task until the next call. `values`: of the task, one for each image at most. Those of
+// scopes entered on this thread are not needed.
+Shown show(Mark mark, const std::vector<Values>& values);
 
-// A compilation of this thread, inside a scope or outside; see Way.
-bool begin_compilation_at_once();
-void begin_compilation();
-void end_compilation() noexcept;
+// A compilation of this thread in an image, inside a scope or outside; see Way.
+bool begin_compilation_at_once(unsigned image);
+void begin_compilation(unsigned image);
+void end_compilation(unsigned image) noexcept;
 
 // Call before the C library runs destructors at the end of the process.
 void process_ends() noexcept;
-// The number of scopes entered now, on all threads.
-std::size_t active_scopes() noexcept;
+// The number of scopes of an image entered now, on all threads.
+std::size_t active_scopes(unsigned image) noexcept;
 
 }  // namespace optctx::view

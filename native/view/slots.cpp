@@ -1,8 +1,8 @@
 #include "view/slots.hpp"
 
-#include <algorithm>
 #include <cstddef>
-#include <iterator>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace optctx::view {
@@ -11,45 +11,51 @@ namespace {
 void* identity[max_images][max_words];
 
 // initial-exec: the trampolines have the constant offset from fs built in.
-__attribute__((tls_model("initial-exec"))) constinit thread_local View current[max_images] = {
+__attribute__((tls_model("initial-exec"))) constinit thread_local PerImage<View> current = {
     identity[0], identity[1], identity[2], identity[3], identity[4], identity[5], identity[6], identity[7]};
 static_assert(max_images == 8, "one initialiser for each image");
 
-__attribute__((tls_model("initial-exec"))) constinit thread_local Substitute* substituting = nullptr;
+__attribute__((tls_model("initial-exec"))) constinit thread_local PerImage<Substitute*> substituting{};
 
 }  // namespace
+
+unsigned checked_image(unsigned image) {
+    if (image < max_images) return image;
+    throw std::out_of_range("expected the index of an image, below " + std::to_string(max_images) + ", found " +
+                            std::to_string(image));
+}
 
 View identity_view(unsigned image) { return identity[image]; }
 View view_read(unsigned image) noexcept { return current[image]; }
 
 View current_view(unsigned image) noexcept {
-    return substituting != nullptr && substituting->image_ == image ? substituting->shown_ : current[image];
+    const Substitute* substitute = substituting[image];
+    return substitute != nullptr ? substitute->shown_ : current[image];
 }
 
 void set_current_view(unsigned image, View view) noexcept {
-    if (substituting != nullptr && substituting->image_ == image) {
-        substituting->shown_ = view;
-        view = substituting->instead_of(view);
+    if (Substitute* substitute = substituting[image]) {
+        substitute->shown_ = view;
+        view = substitute->instead_of(view);
     }
     current[image] = view;
 }
 
-Substitute* substitute() noexcept { return substituting; }
+Substitute* substitute(unsigned image) noexcept { return substituting[image]; }
 
-void set_substitute(Substitute* next) noexcept {
-    if (substituting != nullptr) current[substituting->image_] = substituting->shown_;
-    substituting = next;
-    if (next != nullptr) set_current_view(next->image_, current[next->image_]);
+void set_substitute(unsigned image, Substitute* next) noexcept {
+    if (const Substitute* last = substituting[image]) current[image] = last->shown_;
+    substituting[image] = next;
+    if (next != nullptr) set_current_view(image, current[image]);
 }
 
-LiveView::LiveView() noexcept : substitute_(std::exchange(substituting, nullptr)) {
-    std::copy(std::begin(current), std::end(current), previous_);
+LiveView::LiveView() noexcept : previous_(current), substitutes_(std::exchange(substituting, {})) {
     for (unsigned image = 0; image < max_images; ++image) current[image] = identity[image];
 }
 
 LiveView::~LiveView() {
-    std::copy(std::begin(previous_), std::end(previous_), current);
-    substituting = substitute_;
+    current = previous_;
+    substituting = substitutes_;
 }
 
 std::int32_t thread_offset(unsigned image) {

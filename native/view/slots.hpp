@@ -1,6 +1,7 @@
 // The thread-local pointers through which redirected instructions read.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -11,6 +12,12 @@ inline constexpr unsigned max_images = 8;
 inline constexpr unsigned max_slots = 4096;   // regions
 inline constexpr unsigned max_words = 16384;  // of a view
 
+// What each image has one of, by index. Access takes one addition: no lock and no lookup.
+template <class T>
+using PerImage = std::array<T, max_images>;
+// Returns the index. Throws std::out_of_range if it is not one of an image.
+unsigned checked_image(unsigned image);
+
 // A view: slot -> address of the region's storage, followed by the words of view/layout.hpp.
 using View = void**;
 
@@ -20,7 +27,7 @@ View identity_view(unsigned image);
 View current_view(unsigned image) noexcept;
 void set_current_view(unsigned image, View view) noexcept;
 
-// Replaces the views that this thread is shown: LLVM reads through the substitute's views instead.
+// Replaces the views of one image that this thread is shown: LLVM reads through the substitute's views instead.
 class Substitute {
 public:
     explicit Substitute(unsigned image) : image_(image) {}
@@ -30,17 +37,18 @@ public:
     virtual void mark(std::size_t reader) noexcept = 0;
     // Readers can no longer be marked on this thread.
     virtual void lose() noexcept = 0;
+    unsigned image() const noexcept { return image_; }
 
 private:
     friend View current_view(unsigned image) noexcept;
     friend void set_current_view(unsigned image, View view) noexcept;
-    friend void set_substitute(Substitute* next) noexcept;
+    friend void set_substitute(unsigned image, Substitute* next) noexcept;
     unsigned image_;
     View shown_ = nullptr;
 };
-Substitute* substitute() noexcept;
-// Null: LLVM reads through the view that is shown.
-void set_substitute(Substitute* next) noexcept;
+Substitute* substitute(unsigned image) noexcept;
+// Null: LLVM reads through the view that is shown. Otherwise `next` is a substitute for views of this image.
+void set_substitute(unsigned image, Substitute* next) noexcept;
 // Returns the view that LLVM reads through.
 View view_read(unsigned image) noexcept;
 
@@ -54,8 +62,8 @@ public:
     ~LiveView();
 
 private:
-    View previous_[max_images];
-    Substitute* substitute_;
+    PerImage<View> previous_;
+    PerImage<Substitute*> substitutes_;
 };
 
 // Byte offset of the thread-local pointer from the thread pointer (fs), the same in every thread.

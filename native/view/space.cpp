@@ -36,7 +36,7 @@ std::string text_of(const std::string& name, const std::vector<std::optional<std
 Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls,
              std::shared_ptr<const Layout> layout)
     : image_(image), regions_(std::move(regions)), calls_(std::move(calls)), layout_(std::move(layout)) {
-    if (image >= max_images) throw std::runtime_error("too many LLVM images in one process");
+    checked_image(image);
     if (layout_ != nullptr && layout_->regions() != regions_.size())
         throw std::runtime_error("a layout of another image");
     if (set_default_index.size() != regions_.size()) throw std::runtime_error("one setDefault index for each region");

@@ -5,25 +5,55 @@
 #include "view/gate.hpp"
 #include "view/overlay.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace optctx::view {
 
-// Threads that share LLVM's storage. A group without a context runs LLVM with the process-wide values.
-struct Group {
-    std::string key;  // equal for equal values, and only for those
+namespace {
+
+// A context whose values are in the storage of its image while a group that holds it has the turn.
+struct Held {
     std::shared_ptr<Context> context;
-    std::shared_ptr<ProcessWide> changes;  // of options that contexts have no storage for
-    std::size_t lending = 0;               // threads that wait while inside, or are in a nested context
-    std::optional<Kept> kept{};            // its storage while another group has the turn
+    std::size_t lending = 0;     // threads that wait while inside, or are in a nested context
+    std::optional<Kept> kept{};  // the storage while no group that holds the context has the turn
+};
+
+}  // namespace
+
+// Threads that share LLVM's storage. An image without a context has the process-wide values.
+struct Group {
+    std::string key;                          // equal for equal values, and only for those
+    std::vector<std::shared_ptr<Held>> held;  // one for each image, at most; a nested group shares those of other images
+    std::shared_ptr<ProcessWide> changes;     // of options that contexts have no storage for
+
+    void lend() const noexcept {
+        for (const auto& each : held) ++each->lending;
+    }
+    void take_back() const noexcept {
+        for (const auto& each : held) --each->lending;
+    }
 };
 
 namespace {
 
-std::string key_of(const std::shared_ptr<ProcessWide>& changes) { return changes == nullptr ? "" : changes->key(); }
+// The keys of contexts begin with the index of their image.
+std::string key_of(std::vector<std::shared_ptr<Held>>& held) {
+    std::sort(held.begin(), held.end(),
+              [](const auto& a, const auto& b) { return a->context->space().image() < b->context->space().image(); });
+    std::string key;
+    for (const auto& each : held) key += each->context->key();
+    return key;
+}
+
+std::string key_of(const std::shared_ptr<ProcessWide>& changes) {
+    return changes == nullptr ? "" : "changes of image " + std::to_string(changes->image()) + ":" + changes->text();
+}
 
 struct State {
     os::ForkSafeMutex mutex{os::Rank::turns};
@@ -44,6 +74,8 @@ thread_local bool in_process = false;
 class Turns final : public Way {
 public:
     Turns() : process_(std::make_shared<Group>()), state_(new State) { state_->current = process_; }
+
+    bool spans_images() const noexcept override { return true; }
 
     bool admit_at_once(Frame& frame, const Frame* outer) override {
         prepare(frame, outer);
@@ -74,7 +106,7 @@ public:
         if (above != nullptr) {
             // Leaving `above` returns to the group that this frame was entered from, so this thread never takes the
             // frame's turn back.
-            if (above->group != frame.group) --frame.group->lending;
+            if (above->group != frame.group) frame.group->take_back();
             return;
         }
         --state_->running;
@@ -150,14 +182,17 @@ private:
         if (changes == nullptr || key_of(changes) == key_of(outer_changes)) {
             changes = outer_changes;
         } else if (outer_changes != nullptr) {
-            throw gate::GateError("cannot apply " + changes->key() +
+            throw gate::GateError("cannot apply " + changes->text() +
                                   " process-wide: this thread is inside a context with other process-wide values (" +
-                                  outer_changes->key() + ")");
+                                  outer_changes->text() + ")");
         }
-        const std::string values = frame.context == nullptr ? "" : frame.context->key();
-        frame.group = std::make_shared<Group>(Group{values + key_of(changes), frame.context, changes});
+        std::vector<std::shared_ptr<Held>> held = from == nullptr ? std::vector<std::shared_ptr<Held>>{} : from->held;
+        std::erase_if(held, [&](const auto& each) { return each->context->space().image() == frame.image; });
+        if (frame.context != nullptr) held.push_back(std::make_shared<Held>(Held{frame.context}));
+        frame.group = std::make_shared<Group>(Group{key_of(held) + key_of(changes), std::move(held), changes});
         frame.nested = from != nullptr;
     }
+
 
     // If this thread already has the same values, it stays in its group.
     static bool stay(Frame& frame, const Frame* outer, const std::shared_ptr<Group>& from) {
@@ -178,7 +213,7 @@ private:
     void lend(const std::shared_ptr<Group>& from) noexcept {
         if (from == nullptr) return;
         --state_->running;
-        ++from->lending;
+        from->lend();
         settle();
     }
 
@@ -211,7 +246,7 @@ private:
     // `outer` is the scope that this thread returns to, or null if it returns to a compilation.
     void take_back(const std::shared_ptr<Group>& group, const Frame* outer) {
         change_to(group);
-        --group->lending;
+        group->take_back();
         state_->shared = outer == nullptr || !outer->nested;
         ++state_->running;
     }
@@ -230,31 +265,47 @@ private:
         put_away(*state.current);
         state.current = process_;
         if (state.in_force != nullptr && key_of(state.in_force) != key_of(group->changes)) {
-            undo_process_wide();
+            undo_process_wide(state.in_force->image());
             state.in_force = nullptr;
         }
         if (group->changes != nullptr && state.in_force == nullptr) {
             group->changes->apply();
             state.in_force = group->changes;
         }
-        if (group->context != nullptr) load(*group);
+        load(*group);
         state.current = group;
     }
 
-    static void put_away(Group& group) {
-        if (group.context == nullptr) return;
-        Overlay& overlay = group.context->space().overlay();
-        if (group.lending > 0)
-            group.kept = overlay.unload_and_keep();
-        else
-            overlay.unload();
+    static Overlay& overlay_of(const Held& held) { return held.context->space().overlay(); }
+
+    static void put_away(const Group& group) {
+        for (const auto& each : group.held) {
+            if (each->lending > 0)
+                each->kept = overlay_of(*each).unload_and_keep();
+            else
+                overlay_of(*each).unload();
+        }
     }
 
-    static void load(Group& group) {
-        Overlay& overlay = group.context->space().overlay();
-        if (!group.kept) return overlay.load(group.context->values());
-        overlay.load(*group.kept);
-        group.kept.reset();
+    // If it throws, nothing is loaded.
+    static void load(const Group& group) {
+        std::size_t loaded = 0;
+        try {
+            for (; loaded < group.held.size(); ++loaded) {
+                const Held& held = *group.held[loaded];
+                if (held.kept)
+                    overlay_of(held).load(*held.kept);
+                else
+                    overlay_of(held).load(held.context->values());
+            }
+        } catch (...) {
+            while (loaded-- > 0) {
+                const Held& held = *group.held[loaded];
+                overlay_of(held).unload(held.kept.has_value());
+            }
+            throw;
+        }
+        for (const auto& each : group.held) each->kept.reset();
     }
 
     const std::shared_ptr<Group> process_;

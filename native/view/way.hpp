@@ -1,5 +1,5 @@
-// The engine: how the values of contexts reach LLVM. A process uses one of two. Either every thread reads its own
-// storage (per_thread.hpp), or threads with different values take turns at LLVM's storage (turns.hpp).
+// The engine: how the values of contexts reach LLVM. An image uses one of two. Either every thread reads its own storage
+// (per_thread.hpp), or threads with different values take turns at LLVM's storage (turns.hpp).
 #pragma once
 
 #include "view/activation.hpp"
@@ -28,10 +28,13 @@ struct Frame {
 
 enum class Carried { fully, without_process_wide, not_at_all };
 
-// `outer` is this thread's innermost frame other than `frame`, or null.
+// Frames are near each other if they are of the same image or, where an engine `spans_images`, if the images use that
+// engine. `outer` is this thread's innermost frame near `frame` other than `frame` itself, or null.
 class Way {
 public:
     virtual ~Way() = default;
+    // Whether one frame decides what LLVM sees in all images that use this engine.
+    virtual bool spans_images() const noexcept { return false; }
     // Admit this thread: LLVM sees the frame's values from then on. `admit_at_once` never waits, and returns false if
     // it would have to. `admit` waits; the caller must not hold anything that a thread inside may need, such as the
     // GIL. Both throw GateError, ParseError or UnwatchedError, with nothing changed.
@@ -40,7 +43,7 @@ public:
     // Like `admit`, for callers that must not wait: goes ahead of waiting threads. If it returns `not_at_all`, there is
     // nothing to leave.
     virtual Carried carry(Frame& frame, const Frame* outer) = 0;
-    // `above` is the frame admitted after this one that is still present, or null. If it is null, LLVM sees again what
+    // `above` is the next near frame admitted after this one that is still present, or null. If it is null, LLVM sees again what
     // it saw before this frame.
     virtual void leave(Frame& frame, const Frame* outer, Frame* above) noexcept = 0;
     // Whether this thread's frames may be shown in any order. `show` makes LLVM see the frame's values, or
@@ -55,8 +58,8 @@ public:
     virtual void after_fork_in_child(const Frame* scope) noexcept = 0;
 };
 
-// The engine of this process: `per_thread()` unless `use` chose another.
-Way& way() noexcept;
-void use(Way& chosen) noexcept;
+// The engine of an image: `per_thread()` unless `use` chose another.
+Way& way(unsigned image) noexcept;
+void use(unsigned image, Way& chosen) noexcept;
 
 }  // namespace optctx::view

@@ -40,7 +40,7 @@ class Situation:
     """The options of a context, as far as they are not as they were registered."""
 
     def __init__(self, engine: Engine, context: Context) -> None:
-        self._process_wide = context.process_wide_key
+        self._process_wide = context.process_wide_text
         self._states = {}
         self._files = {}
         for name, option in changed_options(engine, context).items():

@@ -44,13 +44,14 @@ _SHOWN = 200  # bytes of it in a message
 
 @dataclass(frozen=True)
 class _Policy:
-    """Of this process. Replaced as a whole: a thread that runs LLVM at that moment sees one or the other."""
+    """Of one image. Replaced as a whole: a thread that runs LLVM at that moment sees one or the other."""
 
     attributes: Attributes = "ignore"
     trust: Trust = TUNING
 
 
-_policy = _Policy()
+_IGNORE = _Policy()
+_policies: dict[int, _Policy] = {}  # by the image's index
 
 
 def attach(*, attributes: Attributes | None = None, trust: Iterable[str] | None = None) -> None:
@@ -74,11 +75,10 @@ def attach(*, attributes: Attributes | None = None, trust: Iterable[str] | None 
             turns. Nothing was changed.
         OptionTypeError, UnknownOptionError: An argument is wrong.
     """
-    global _policy
     if attributes not in (None, "ignore", "error", "warn"):
         raise OptionTypeError(f'attributes is "ignore", "error" or "warn", found {shown(attributes)}')
     engine = engine_attach.attach()
-    wanted = _policy
+    wanted = _policies.get(engine.index, _IGNORE)
     if trust is not None:
         wanted = replace(wanted, trust=trusting(engine, trust))
     if attributes is not None:
@@ -87,8 +87,8 @@ def attach(*, attributes: Attributes | None = None, trust: Iterable[str] | None 
         raise UnsupportedImageError(
             f"attributes of functions cannot count: {engine.why_not_intercepted}; enter scopes instead"
         )
-    _policy = wanted
-    _native.count_attributes(wanted.attributes != "ignore")
+    _policies[engine.index] = wanted
+    _native.count_attributes(engine.index, wanted.attributes != "ignore")
 
 
 def detach() -> None:
@@ -100,33 +100,37 @@ def detach() -> None:
     Raises:
         ScopeError: A thread is inside a context or records, or an LLVMContext is bound. Nothing was changed.
     """
-    global _policy
     engine_attach.detach()
-    _native.count_attributes(False)
-    _policy = _Policy()
+    engine = engine_attach.made()
+    if engine is not None:
+        _native.count_attributes(engine.index, False)
+        _policies.pop(engine.index, None)
 
 
 def attributes_policy() -> tuple[str, ...]:
-    """What attributes mean in this process, for keys: nothing but "ignore" if they do not count."""
-    policy = _policy
+    """What attributes mean to llvmlite's LLVM in this process, for keys: nothing but "ignore" if they do not
+    count.
+    """
+    engine = engine_attach.made()
+    policy = _IGNORE if engine is None else _policies.get(engine.index, _IGNORE)
     if policy.attributes == "ignore":
         return ("ignore",)
     return (policy.attributes, *sorted(policy.trust.classes), "", *sorted(policy.trust.names))
 
 
 def resolve(
-    text: bytes, here: OptionContext | None, before: int, triple: bytes
+    image: int, text: bytes, here: OptionContext | None, before: int, triple: bytes
 ) -> OptionContext | Literal[False] | None:
-    """On the thread that runs LLVM, inside `here`: the options of a text, after `before` other texts.
+    """On the thread that runs this LLVM, inside `here`: the options of a text, after `before` other texts.
 
     None if nothing may run, False to compile without it; then the enclosing call will say why.
     """
-    policy = _policy
+    policy = _policies.get(image, _IGNORE)
     if policy.attributes == "ignore":
         return False
     try:
         _check_target(triple)
-        return _read(text, here, before, policy.trust)
+        return _read(image, text, here, before, policy.trust)
     except (OptctxError, UnicodeDecodeError) as error:
         problem = _problem(text, error, policy.attributes == "warn")
     # Tracebacks lead to frames of the caller, which hold modules.
@@ -158,7 +162,7 @@ def _check_target(triple: bytes) -> None:
         )
 
 
-def _read(text: bytes, here: OptionContext | None, before: int, trust: Trust) -> OptionContext:
+def _read(image: int, text: bytes, here: OptionContext | None, before: int, trust: Trust) -> OptionContext:
     from optctx.context.context import OptionContext
     from optctx.context.lookups import process_wide_values
 
@@ -170,8 +174,8 @@ def _read(text: bytes, here: OptionContext | None, before: int, trust: Trust) ->
         raise UntrustedOptionError(
             f"it is {len(text):,} bytes long, of at most {_LONGEST:,}; shorten it, or set options in a scope"
         )
-    engine = engine_attach.attach()
-    base = here or process_wide_values()
+    engine = engine_attach.engine_of(image)
+    base = here or process_wide_values(engine)
     return OptionContext._on_top(engine, base, _overrides(engine, text.decode(), trust))
 
 

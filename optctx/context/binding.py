@@ -8,6 +8,7 @@ from optctx import _native
 from optctx.context.attributes import resolve
 from optctx.context.enclosing import tell
 from optctx.context.unread import judge
+from optctx.engine.attach import is_llvmlites, made
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
@@ -44,6 +45,11 @@ def bind(engine: Engine, context: OptionContext, llvm_context: ContextRef, on_mi
             "enter the context as a scope"
         )
     address = llvm_context_address(llvm_context)
+    if not is_llvmlites(engine):
+        raise UnsupportedImageError(
+            f"cannot bind {context!r} to an LLVMContext of llvmlite's: the context is for the LLVM of "
+            f"{engine.image.path}; make a context for llvmlite's LLVM"
+        )
     if on_mismatch not in _MODES:
         raise OptionTypeError(f'on_mismatch is "switch", "warn" or "error", found {on_mismatch!r}')
     exclusive = context._contents.exclusive()
@@ -72,7 +78,10 @@ def bound(llvm_context: ContextRef) -> OptionContext | None:
 
 
 def _bound(address: int) -> tuple[OptionContext | None, _native.OnMismatch]:
-    owner, mode = _native.bound(address)
+    engine = made()
+    if engine is None:  # no context was made yet
+        return None, _native.OnMismatch.switch_over
+    owner, mode = _native.bound(engine.index, address)
     return cast("OptionContext | None", owner), mode
 
 
@@ -87,7 +96,8 @@ def unbind(llvm_context: ContextRef) -> None:
         TypeError, OptctxError: As for `bound`.
     """
     address = llvm_context_address(llvm_context)
-    context = cast("OptionContext | None", _native.unbind(address))
+    engine = made()
+    context = cast("OptionContext | None", None if engine is None else _native.unbind(engine.index, address))
     if context is None:
         raise ScopeError(f"cannot unbind the LLVMContext at {address:#x}: no context is bound to it")
     judge(context, context._unread, failed=False)
@@ -110,7 +120,7 @@ def _may_run(owner: OptionContext, here: OptionContext | None, is_error: bool) -
     """On the thread that runs LLVM, inside `here`: whether a module bound to `owner` may run."""
     from optctx.context.lookups import process_wide_values
 
-    text = _mismatch(owner, here or process_wide_values())
+    text = _mismatch(owner, here or process_wide_values(owner._engine))
     if not text:
         return True
     if is_error:

@@ -19,7 +19,7 @@ from optctx.context.scope import cannot_enter, cannot_leave, check_in_line, foll
 from optctx.context.stamped import agreed, stamped_overrides
 from optctx.context.text import Texts, texts_of
 from optctx.context.unread import UnreadMode, check_mode, judge, marks
-from optctx.engine.attach import Engine, attach, attached
+from optctx.engine.attach import Engine, attach, attach_again, attached, is_llvmlites
 from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError
 from optctx.registry.registry import find
@@ -90,7 +90,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         unread: UnreadMode = "ignore",
         **named: object,
     ) -> None:
-        engine = attach()
+        engine = _engine_of(base)
         given: dict[str, object] = {} if overrides is None else dict(checked_mapping(overrides))
         for name, value in named.items():
             given[name if name in engine.options else name.replace("_", "-")] = value
@@ -98,7 +98,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         for name, value in given.items():
             texts = texts_of(scopable(engine, name, process_wide), name, value)
             made.append(make_override(engine, name, texts, process_wide))
-        parent = _parent(base)
+        parent = _parent(engine, base)
         self._set(engine, resolve_base(engine, base, parent), made, parent, unread)
 
     def _set(
@@ -138,7 +138,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         Accepts what `opt` accepts: `-name=value`, `--name=value`, `-name value` if a value is required, and
         `-name`. Raises as the constructor does.
         """
-        engine = attach()
+        engine = _engine_of(base)
         parsed = parse_args(engine, args, process_wide)
         made = [make_override(engine, name, texts, process_wide) for name, texts in parsed.items()]
         return cls._on_top(engine, base, made, unread)
@@ -147,7 +147,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     def _on_top(
         cls, engine: Engine, base: Base, made: Iterable[Override], unread: UnreadMode = "ignore"
     ) -> OptionContext:
-        parent = _parent(base)
+        parent = _parent(engine, base)
         return cls._from(engine, resolve_base(engine, base, parent), made, parent, unread)
 
     @classmethod
@@ -250,7 +250,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             ProcessWideOptionError: This context changes options for the whole process.
             UnsupportedImageError: Threads take turns in this process (`info()["engine"]`).
         """
-        bind(attach(), self, llvm_context, on_mismatch)
+        bind(self._engine, self, llvm_context, on_mismatch)
 
     # N1: lookups
 
@@ -335,6 +335,11 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         return f"OptionContext({dict(self.overrides)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if not is_llvmlites(self._engine):
+            raise OptionTypeError(
+                f"cannot pickle {self!r}: it is for the LLVM of {self._engine.image.path}, and only a context for "
+                "llvmlite's LLVM means the same in another process; make it again there"
+            )
         inherited, own = self._contents.portable(self._engine)
         return _restore, (inherited, own, self._unread)
 
@@ -359,11 +364,18 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         return inside
 
 
-def _parent(base: Base) -> OptionContext | None:
+def _engine_of(base: Base) -> Engine:
+    """The attached engine of the image that a new context is for: that of its base, by default llvmlite's."""
+    if not isinstance(base, OptionContext) or is_llvmlites(base._engine):
+        return attach()
+    return attach(base._engine.image)
+
+
+def _parent(engine: Engine, base: Base) -> OptionContext | None:
     """The context that a new one has values from, if any."""
     if isinstance(base, OptionContext):
         return base
-    return innermost("inherit from the current context") if base == "inherit" else None
+    return innermost(engine, "inherit from the current context") if base == "inherit" else None
 
 
 def _restore(
@@ -393,4 +405,4 @@ def _judge(context: OptionContext, failed: bool) -> None:
     judge(context, context._unread, failed=failed)
 
 
-_native.set_scope_helpers(attach, _check_in_line, cannot_enter, cannot_leave, _judge)
+_native.set_scope_helpers(attach_again, _check_in_line, cannot_enter, cannot_leave, _judge)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from optctx import _native
-from optctx.engine.attach import attach, attached, when_attached
+from optctx.engine.attach import attach, made, when_attached
 from optctx.errors import UnsupportedImageError
 from optctx.image.handles import module_address
 
@@ -27,11 +27,11 @@ def _entries(builder: Any) -> list[tuple[int, bytes]]:
 def _binding(module: object) -> _native.Binding | None:
     from llvmlite import binding
 
-    if not isinstance(module, binding.ModuleRef) or module.closed or not _native.bound_count():
+    engine = made()
+    if not isinstance(module, binding.ModuleRef) or module.closed or engine is None or not _native.bound_count():
         return None
-    found = _native.binding_of_module(module_address(module))
-    engine = attached()
-    if found is not None and engine is not None and not engine.way.follows_lljit:
+    found = _native.binding_of_module(engine.index, module_address(module))
+    if found is not None and not engine.way.follows_lljit:
         raise UnsupportedImageError(
             "cannot add a module of a bound LLVMContext to a library of LLJIT: where this llvmlite makes "
             "LLVMContexts for LLJIT was not found; add str(module), and link inside a scope"
@@ -57,8 +57,11 @@ def _link(original: Callable[..., Any]) -> Callable[..., Any]:
         bindings = self.__dict__.get(_BOUND, {})
         if bindings:
             attach()  # another thread may have detached
+        engine = made()
+        if engine is None:  # attaching failed
+            return original(self, lljit, library_name)
         expected = [bindings.get(i) for i, (kind, _) in enumerate(_entries(self)) if kind in _PARSED]
-        return _native.expecting_llvm_contexts(expected, original, self, lljit, library_name)
+        return _native.expecting_llvm_contexts(engine.index, expected, original, self, lljit, library_name)
 
     return link
 

@@ -8,7 +8,7 @@ from optctx.context.binding import bound
 from optctx.context.contents import Contents, drift_of
 from optctx.context.context import OptionContext
 from optctx.context.scope import innermost
-from optctx.engine.attach import attach
+from optctx.engine.attach import Engine, attach
 from optctx.registry.values import Value
 
 if TYPE_CHECKING:
@@ -25,13 +25,12 @@ def current() -> OptionContext:
 
     Raises ScopeError if this thread is inside a scope of another task (see OptionContext).
     """
-    attach()
-    return innermost("say what is current") or process_wide_values()
-
-
-def process_wide_values() -> OptionContext:
-    """Give a context of the process-wide values of this moment."""
     engine = attach()
+    return innermost(engine, "say what is current") or process_wide_values(engine)
+
+
+def process_wide_values(engine: Engine) -> OptionContext:
+    """Give a context of the image's process-wide values of this moment."""
     return OptionContext._from(engine, Contents(drift_of(engine), {}, {}), ())
 
 

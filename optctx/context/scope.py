@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import contextvars
 import gc
+from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from optctx import _native
+from optctx.engine.attach import is_llvmlites
 from optctx.errors import OptctxError, OptionValueError, ScopeError, UnsupportedImageError
 from optctx.locks import Rank, lock_held_by_fork
 
@@ -27,24 +29,33 @@ __all__ = [
     "check_in_line",
     "follow_tasks",
     "innermost",
+    "library_calls",
 ]
 
-Mark: TypeAlias = "tuple[OptionContext, _native.Context]"  # a new one for each entry
+# A new one for each entry. A third item is the mark of the innermost scope around it that is of another image.
+Mark: TypeAlias = "tuple[OptionContext, _native.Context] | tuple[OptionContext, _native.Context, Mark]"
+LibraryCalls: TypeAlias = "tuple[Callable[[], None], Callable[[], None]]"
 Token: TypeAlias = "contextvars.Token[Mark | None]"
 
 _innermost: contextvars.ContextVar[Mark | None] = contextvars.ContextVar("optctx")
 _probe: contextvars.ContextVar[None] = contextvars.ContextVar("optctx probe")
 _native.use_task_variable(_innermost)
+_library_calls: dict[int, LibraryCalls] = {}  # by the index of the image
 
 _lock = lock_held_by_fork(Rank.TASKS)
-_following = False
+_following: set[int] = set()  # indexes of images
 
 
-def innermost(what: str) -> OptionContext | None:
-    """The context that this task is in, None outside any scope. Raises ScopeError as `check_in_line` does."""
+def innermost(engine: Engine, what: str) -> OptionContext | None:
+    """The context of the engine's image that this task is in, None outside any of its scopes.
+
+    Raises ScopeError as `check_in_line` does.
+    """
     if not _native.in_line():
         check_in_line(what)
     mark = _innermost.get(None)
+    while mark is not None and mark[0]._engine is not engine:
+        mark = mark[2] if len(mark) == 3 else None
     return None if mark is None else mark[0]
 
 
@@ -90,28 +101,33 @@ def begin_outside() -> None:
 
 
 def follow_tasks(engine: Engine) -> None:
-    """Has every call that llvmlite makes see what its task is inside of, from now on.
+    """Has every call that llvmlite makes see what its task is inside of, from now on, if the image is its own.
 
     So do all calls where the interpreter reports switches of tasks and no thread waits for its turn. Called
-    with the first context; an exception that interrupts it leaves the rest to the next call.
+    with the first context of an image; an exception that interrupts it leaves the rest to the next call.
     """
-    if not _following:
+    if engine.index not in _following:
         _native.inside(_lock, _follow, engine)
 
 
 def _follow(engine: Engine) -> None:
     """Each step is whole, and made once."""
-    global _following
-    from llvmlite.binding import ffi  # importing optctx works without llvmlite
-
     if engine.way.follows_tasks:
         _native.watch_context_switches()
-    lock = ffi.lib._lock
-    _native.make_lock_safe(lock)
-    callbacks = (_native.begin_library_call, _native.end_library_call)
-    if callbacks not in lock._cblist:
-        lock._cblist.append(callbacks)
-    _following = True
+    if is_llvmlites(engine):
+        from llvmlite.binding import ffi  # importing optctx works without llvmlite
+
+        lock = ffi.lib._lock
+        _native.make_lock_safe(lock)
+        callbacks = library_calls(engine)
+        if callbacks not in lock._cblist:
+            lock._cblist.append(callbacks)
+    _following.add(engine.index)
+
+
+def library_calls(engine: Engine) -> LibraryCalls:
+    """What is called at the beginning and at the end of each call that llvmlite makes: always the same pair."""
+    return _library_calls.setdefault(engine.index, _native.library_calls(engine.index))
 
 
 def _is_running(context: contextvars.Context | None) -> bool:

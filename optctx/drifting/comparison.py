@@ -55,13 +55,13 @@ class Comparison:
     def _refused_now(self) -> tuple[bytes | None, dict[int, State]]:
         """(what tells of a change, states) without what contexts have changed; no bytes while they have."""
         while True:
-            epoch = process_wide_epoch()
+            epoch = process_wide_epoch(self._engine.index)
             ours = CoveredStorage()
             read = None if epoch % 2 else self._spans.read()
             states = {
                 each.record.address: outside_contexts(self._engine, each, ours) for each in self._refused
             }
-            if process_wide_epoch() == epoch:
+            if process_wide_epoch(self._engine.index) == epoch:
                 return read, states
 
     def explain(self, option: PlannedOption, state: State) -> None:
@@ -94,14 +94,14 @@ class Comparison:
 
     def _of_refused(self) -> list[Difference]:
         """While a context with `process_wide="exclusive"` changes such options, nothing is compared."""
-        epoch = process_wide_epoch()
+        epoch = process_wide_epoch(self._engine.index)
         if epoch % 2:
             return []
         now = self._spans.read()
         if now == self._bytes:
             return []
         states = {each.record.address: live_state(self._engine, each) for each in self._refused}
-        if process_wide_epoch() != epoch:
+        if process_wide_epoch(self._engine.index) != epoch:
             return []
         before, self._states, self._bytes = self._states, states, now
         return [

@@ -112,10 +112,10 @@ def times(count: int) -> str:
 def _outside_contexts(engine: Engine) -> dict[int, State]:
     """Address of the option -> state, where no context has storage of its own."""
     while True:
-        epoch = process_wide_epoch()
+        epoch = process_wide_epoch(engine.index)
         ours = CoveredStorage()
         states = {each.record.address: outside_contexts(engine, each, ours) for each in refused(engine)}
-        if process_wide_epoch() == epoch:  # else a context changed them, or put them back, on the way
+        if process_wide_epoch(engine.index) == epoch:  # else a context changed them, or put them back, on the way
             return states
 
 

@@ -18,6 +18,7 @@ from optctx._native import (
     find_data_pointers,
     observe_occurrences,
     set_call_listeners,
+    set_occurrence_listeners,
 )
 from optctx.context.enclosing import when_returning
 from optctx.context.scope import follow_tasks
@@ -31,14 +32,14 @@ __all__ = ["Interception", "Listeners"]
 class Listeners:
     """What is called while there is a watcher, on any thread; nothing in it may raise.
 
-    `begins(option)` and `ends(option, text, refused)` around LLVM's parse of one value, in the middle of its
+    `begins(image, option)` and `ends(image, option, text, refused)` around LLVM's parse of one value, in the middle of its
     work; `call_begins` and `call_ends` around every call that llvmlite makes, with its lock held.
     """
 
     def __init__(
         self,
-        begins: Callable[[int], None],
-        ends: Callable[[int, bytes | None, bool], None],
+        begins: Callable[[int, int], None],
+        ends: Callable[[int, int, bytes | None, bool], None],
         call_begins: Callable[[], None],
         call_ends: Callable[[], None],
     ) -> None:
@@ -46,10 +47,18 @@ class Listeners:
         self.ends = ends
         self.call_begins = call_begins
         self.call_ends = call_ends
+        self._are_set = False
+
+    def set(self) -> None:
+        """Have native code call them, from the first call on."""
+        if not self._are_set:
+            set_occurrence_listeners(self.begins, self.ends)
+            set_call_listeners(self.call_begins, self.call_ends)
+            self._are_set = True
 
 
 class Interception:
-    """Made once in a process, off. `returning` is called where the enclosing call can still raise."""
+    """Made once for an image, off. `returning` is called where the enclosing call can still raise."""
 
     def __init__(self, engine: Engine, listeners: Listeners, returning: Callable[[], None]) -> None:
         """Changes nothing yet. Raises UnsupportedImageError if LLVM's tables are not as expected."""
@@ -61,19 +70,19 @@ class Interception:
                 "functions, found none"
             )
         self._engine = engine
-        replacement = observe_occurrences(function, listeners.begins, listeners.ends)
+        listeners.set()
+        replacement = observe_occurrences(engine.index, function)
         try:
             self._tables = PointerTransaction([(at, target, replacement) for at, target in places])
         except RuntimeError as error:
             raise UnsupportedImageError(f"{engine.image.path}: {error}; nothing was changed") from error
-        set_call_listeners(listeners.call_begins, listeners.call_ends)
         when_returning(returning)
 
     def add(self, watcher: WatcherBase) -> None:
         """Reaches the whole process, in one step. Raises UnsupportedImageError with nothing changed."""
         follow_tasks(self._engine)  # llvmlite tells of its calls from then on
         try:
-            add_watcher(watcher, self._tables)
+            add_watcher(self._engine.index, watcher, self._tables)
         except RuntimeError as error:
             raise UnsupportedImageError(
                 f"cannot watch LLVM's options: {error}; nothing was changed"

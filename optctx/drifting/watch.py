@@ -22,7 +22,6 @@ from optctx.drifting.event import DriftEvent, Moment, here
 from optctx.drifting.interception import Interception, Listeners
 from optctx.drifting.state import State, live_state
 from optctx.engine.attach import Engine, attach
-from optctx.engine.plan import PlannedOption
 from optctx.errors import DriftWarning, OptionTypeError, shown
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.wording import counted
@@ -38,14 +37,15 @@ class Watcher(WatcherBase):
     `events` holds the records, in the order in which they were seen. Any thread can close a watcher.
     """
 
-    def __init__(self, callback: Callback | None) -> None:
+    def __init__(self, callback: Callback | None, watching: _Watching) -> None:
         self.events: list[DriftEvent] = []
         self._callback = callback
+        self._watching = watching
 
     @property
     def closed(self) -> bool:
         """Whether it has stopped reporting."""
-        return not any(each is self for each in watchers())
+        return not any(each is self for each in self._watching.watchers())
 
     def close(self) -> None:
         """End the watch after a last comparison. A second call does nothing.
@@ -57,8 +57,8 @@ class Watcher(WatcherBase):
 
     def _finish(self, failed: bool) -> None:
         """Called by `close` and `__exit__`, when it is none of the watchers any more."""
-        _watching.look(self)
-        errors = _watching.tell(lambda each: each.watcher is self)
+        self._watching.look(self)
+        errors = self._watching.tell(lambda each: each.watcher is self)
         if failed:
             _unraisable(errors)  # the block's own error is the one to see
         else:
@@ -100,9 +100,10 @@ def watch(callback: Callback | None = None) -> Watcher:
     """
     if callback is not None and not callable(callback):
         raise OptionTypeError(f"watch takes a function of one DriftEvent, found {shown(callback)}")
-    watcher = Watcher(callback)
+    watching = _watching_of(attach())
+    watcher = Watcher(callback, watching)
     try:
-        return _watching.join(watcher, attach())
+        return watching.join(watcher)
     except BaseException:
         remove_watcher(watcher)
         raise
@@ -139,32 +140,32 @@ class _Act(NamedTuple):
 
 
 class _Watching:
-    """The watchers of this process.
+    """The watchers of one image.
 
     What runs inside LLVM's and llvmlite's calls waits for no lock: lists are changed in single steps, and
     looked through in copies, since other threads change them at any moment. Their elements are what they are
     by identity, so that finding one runs no code of Python's.
     """
 
-    def __init__(self) -> None:
-        self._changing = lock_held_by_fork(Rank.WATCHERS)  # of who joins
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self._reports: list[_Report] = []
         self._parsing: list[_Parse] = []
-        self._engine: Engine | None = None
         self._interception: Interception | None = None
         self._comparison: Comparison | None = None
 
-    def join(self, watcher: Watcher, engine: Engine) -> Watcher:
-        return inside(self._changing, self._join, watcher, engine)
+    def watchers(self) -> tuple[WatcherBase, ...]:
+        return watchers(self._engine.index)
 
-    def _join(self, watcher: Watcher, engine: Engine) -> Watcher:
+    def join(self, watcher: Watcher) -> Watcher:
+        return inside(_changing, self._join, watcher)
+
+    def _join(self, watcher: Watcher) -> Watcher:
         """The last step is the one that has an effect."""
         if self._interception is None:
-            listeners = Listeners(self._begins, self._ends, self.look, self._call_ends)
-            self._comparison = Comparison(engine)
-            self._engine = engine
-            self._interception = Interception(engine, listeners, self._returning)
-        if not watchers():
+            self._comparison = Comparison(self._engine)
+            self._interception = Interception(self._engine, _listeners, self._returning)
+        if not self.watchers():
             assert self._comparison is not None  # made with the interception
             self._parsing.clear()
             self._comparison.begin_again()
@@ -175,7 +176,7 @@ class _Watching:
 
     def look(self, leaving: Watcher | None = None) -> None:
         """Compares, and reports changes that bypassed the parsers; also to a watcher that is leaving."""
-        told = watchers() if leaving is None else (*watchers(), leaving)
+        told = self.watchers() if leaving is None else (*self.watchers(), leaving)
         if self._comparison is None or not told:
             return
         at_work = {each.address for each in self._parsing.copy() if not _is_stale(each, parses_under_way())}
@@ -209,7 +210,7 @@ class _Watching:
 
     def process_ends(self) -> None:
         """Python's functions are not called by LLVM any more."""
-        for each in watchers():
+        for each in self.watchers():
             remove_watcher(each)
 
     def forked(self) -> None:
@@ -220,9 +221,9 @@ class _Watching:
 
     # Inside LLVM
 
-    def _begins(self, address: int) -> None:
-        option = self._option(address)
-        if option is None or self._engine is None:
+    def begins(self, address: int) -> None:
+        option = self._engine.plan.options.get(address)
+        if option is None:
             return
         outer = parses_under_way() - 1
         for stale in [each for each in self._parsing.copy() if _is_stale(each, outer)]:
@@ -230,10 +231,10 @@ class _Watching:
         self.look()
         self._parsing.append(_Parse(address, live_state(self._engine, option)))
 
-    def _ends(self, address: int, text: bytes | None, refused: bool) -> None:
-        option = self._option(address)
+    def ends(self, address: int, text: bytes | None, refused: bool) -> None:
+        option = self._engine.plan.options.get(address)
         begun = self._take_begun(address)
-        if option is None or begun is None or self._engine is None or self._comparison is None:
+        if option is None or begun is None or self._comparison is None:
             return
         found = Difference(option, begun, live_state(self._engine, option))
         if found.before.key != found.after.key:
@@ -241,9 +242,6 @@ class _Watching:
             given = None if text is None else text.decode(errors="backslashreplace")
             self._report(found, here(self._engine.image), _Act(given, refused))
         self.look()
-
-    def _option(self, address: int) -> PlannedOption | None:
-        return None if self._engine is None else self._engine.plan.options.get(address)
 
     def _take_begun(self, address: int) -> State | None:
         """What the option was when this thread's innermost parse of it began."""
@@ -256,7 +254,7 @@ class _Watching:
 
     # Around calls
 
-    def _call_ends(self) -> None:
+    def call_ends(self) -> None:
         """llvmlite would keep its lock if this raised."""
         if self._reports:
             _unraisable(self.tell(_is_of_this_thread))
@@ -287,7 +285,7 @@ class _Watching:
             moment.native_stack,
             found.after.readable,
         )
-        for watcher in watchers() if told is None else told:
+        for watcher in self.watchers() if told is None else told:
             assert isinstance(watcher, Watcher)  # nothing else joins
             watcher.events.append(event)
             self._reports.append(_Report(watcher, event, moment))
@@ -320,6 +318,25 @@ def _unraisable(errors: list[Exception]) -> None:
         report_unraisable(errors.pop(0), watch)
 
 
-_watching = _Watching()
-os.register_at_fork(after_in_child=_watching.forked)
-atexit.register(_watching.process_ends)
+_changing = lock_held_by_fork(Rank.WATCHERS)  # of those who join
+_watchings: dict[int, _Watching] = {}  # by the image's index
+
+
+def _watching_of(engine: Engine) -> _Watching:
+    return _watchings.setdefault(engine.index, _Watching(engine))
+
+
+def _each(act: Callable[[_Watching], None]) -> None:
+    for each in list(_watchings.values()):
+        act(each)
+
+
+# What native code calls has no image where a call of llvmlite's may have changed options in any of them.
+_listeners = Listeners(
+    begins=lambda image, address: _watchings[image].begins(address),
+    ends=lambda image, address, text, refused: _watchings[image].ends(address, text, refused),
+    call_begins=lambda: _each(_Watching.look),
+    call_ends=lambda: _each(_Watching.call_ends),
+)
+os.register_at_fork(after_in_child=lambda: _each(_Watching.forked))
+atexit.register(lambda: _each(_Watching.process_ends))

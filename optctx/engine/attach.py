@@ -1,4 +1,4 @@
-"""Attaches to the LLVM of this process at first use, all or nothing, and detaches on request."""
+"""Attaches to the LLVMs of this process at first use, all or nothing, and detaches on request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from optctx.engine.choice import Choice, cannot_redirect, choose, fall_back, war
 from optctx.engine.lookups import publish_options
 from optctx.engine.plan import Plan, PlannedOption
 from optctx.engine.storage import Storage, drifted_storage
-from optctx.engine.way import IMAGE_INDEX, CannotRedirectError, Clock, Users, Way
+from optctx.engine.way import CannotRedirectError, Clock, Users, Way
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
 from optctx.image.releases import unproven
@@ -29,8 +29,13 @@ from optctx.wording import counted
 __all__ = [
     "Engine",
     "attach",
+    "attach_again",
     "attached",
     "detach",
+    "engine_of",
+    "engines",
+    "is_llvmlites",
+    "made",
     "when_attached",
 ]
 
@@ -43,12 +48,16 @@ class Engine:
     survey: Survey
     choice: Choice
     way: Way = field(init=False)  # of the choice; every `with` asks it
-    index: int = IMAGE_INDEX
     options: dict[str, PlannedOption] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.way = self.choice.way
+
+    @property
+    def index(self) -> int:
+        """By which native code knows the image."""
+        return self.way.index
 
     @property
     def plan(self) -> Plan:
@@ -87,58 +96,88 @@ class Engine:
         return drifted_storage(self.plan, self.survey.value_offset, drift)
 
 
-_lock = lock_held_by_fork(Rank.ENGINE)
-_engine: Engine | None = None  # complete, attached or not
+@dataclass
+class _Attachment:
+    """What attaching has made of one image so far. Lives with the process."""
+
+    image: Image
+    engine: Engine | None = None  # complete, attached or not
+    used: bool = False  # whether the engine was ever attached; until then another way may take its place
+
+
+_lock = lock_held_by_fork(Rank.ENGINE)  # of all images: attaching changes code of the process
+_attachments: dict[int, _Attachment] = {}  # by the image's base
+_llvmlite: _Attachment | None = None  # the one of llvmlite's image, once this process has asked for it
 _listeners: list[Callable[[], None]] = []
-_used = False  # whether the engine was ever attached; until then another way may take its place
 
 
-def attach() -> Engine:
-    """The attached engine; the first call redirects LLVM's option reads for the whole process.
+def attach(image: Image | None = None) -> Engine:
+    """The attached engine of an image, by default llvmlite's; the first call redirects that LLVM's option reads
+    for the whole process.
 
     Every thread keeps reading LLVM's globals until it enters a context. Takes about half a second once. Where
     the code cannot be changed, threads take turns instead; OPTCTX_ENGINE, read at the first call, decides
     otherwise. Raises UnsupportedImageError, with nothing changed, where the library does not check out. If an
     exception interrupts it, nothing is attached and the next call begins where this one ended.
     """
-    engine = _engine
-    if engine is not None and engine.way.attached:
+    engine = attached(image)
+    if engine is not None:
         return engine
-    if is_held(_lock) and not _used:  # later ones only repeat one native step
+    found = _find(image)
+    if is_held(_lock) and (found is None or not found.used):  # later ones only repeat one native step
         raise UnsupportedImageError(
             "this very thread is attaching to LLVM, and a signal handler or a finaliser interrupted it; "
             "use optctx once before such code may run"
         )
-    return inside(_lock, _attach)
+    return inside(_lock, _attach, image)
 
 
-def _attach() -> Engine:
+def attach_again(index: int) -> None:
+    """Attach to an image that was attached before, if another thread has detached from it since."""
+    engine = engine_of(index)
+    attach(None if is_llvmlites(engine) else engine.image)
+
+
+def _attach(image: Image | None) -> Engine:
     """Changes nothing before its native step, `Way.attach`, but to prepare that once and for all."""
-    global _engine, _used
     clock = Clock()
-    if _engine is None:
-        image = llvmlite_image()
-        clock.lap("image")
+    found = _attachment(image)
+    clock.lap("image")
+    if found.engine is None:
         try:
-            surveyed = _survey(image)
+            surveyed = _survey(found.image)
             clock.lap("registry")
-            _engine = _make(image, surveyed, choose(image, surveyed, clock), clock)
+            found.engine = _make(found.image, surveyed, choose(found.image, surveyed, clock), clock)
         finally:
-            image.release_pages()
-    if _engine.way.attached:
-        return _engine
-    for listener in _listeners:
-        listener()
-    if not _used:
-        _attach_first(_engine)
-        return _engine
+            found.image.release_pages()
+    if image is None:
+        _begin_with_llvmlite(found)
+    if found.engine.way.attached:
+        return found.engine
+    if not found.used:
+        return _attach_first(found)
     start = time.perf_counter()
     try:
-        _engine.way.attach()
+        found.engine.way.attach()
     except CannotRedirectError as error:  # contexts were made for this way
         raise cannot_redirect(error) from error
-    _engine.seconds["commit"] = time.perf_counter() - start
-    return _engine
+    found.engine.seconds["commit"] = time.perf_counter() - start
+    return found.engine
+
+
+def _attachment(image: Image | None) -> _Attachment:
+    """Of an image, or of llvmlite's."""
+    wanted = llvmlite_image() if image is None else image
+    return _attachments.setdefault(wanted.base, _Attachment(wanted))
+
+
+def _begin_with_llvmlite(found: _Attachment) -> None:
+    """What this process does with llvmlite concerns this image from now on."""
+    global _llvmlite
+    if _llvmlite is not found or attached() is None:
+        for listener in _listeners:
+            listener()
+    _llvmlite = found
 
 
 def _survey(image: Image) -> Survey:
@@ -148,45 +187,77 @@ def _survey(image: Image) -> Survey:
         raise unproven(error) from error
 
 
-def _attach_first(engine: Engine) -> None:
-    global _engine, _used
+def _attach_first(found: _Attachment) -> Engine:
     clock = Clock()
+    engine = found.engine
+    assert engine is not None  # the caller has made it
     try:
         engine.way.attach()
     except CannotRedirectError as error:
         choice = fall_back(error, engine.image, engine.survey, clock)
-        engine = _engine = _make(engine.image, engine.survey, choice, clock)
+        engine = found.engine = _make(engine.image, engine.survey, choice, clock)
         engine.way.attach()
     except UnsupportedImageError:
-        _engine = None  # the next call chooses again
+        found.engine = None  # the next call chooses again
         raise
-    _used = True
+    found.used = True
     clock.lap("commit")
     engine.seconds.update(clock.laps)
     if engine.choice.fell_back:
         warn_of_fallback(engine.choice.reason)
+    return engine
 
 
 def when_attached(listener: Callable[[], None]) -> None:
-    """Has the listener called before this process attaches. It may be called again and does nothing then."""
+    """Has the listener called before this process attaches to llvmlite's LLVM. It may be called again and does
+    nothing then.
+    """
     _listeners.append(listener)
 
 
-def attached() -> Engine | None:
-    """The engine if some call has attached it, else None; never attaches."""
-    return _engine if _engine is not None and _engine.way.attached else None
+def _find(image: Image | None) -> _Attachment | None:
+    return _llvmlite if image is None else _attachments.get(image.base)
 
 
-def detach() -> None:
-    """See `optctx.detach`."""
-    inside(_lock, _detach)
+def attached(image: Image | None = None) -> Engine | None:
+    """The engine of an image, by default llvmlite's, if some call has attached it, else None; never attaches."""
+    found = _find(image)
+    engine = None if found is None else found.engine
+    return engine if engine is not None and engine.way.attached else None
 
 
-def _detach() -> None:
-    if _engine is None or not _engine.way.attached:
+def made() -> Engine | None:
+    """The engine of llvmlite's image, attached or not, if there is one; never makes one."""
+    return None if _llvmlite is None else _llvmlite.engine
+
+
+def engines() -> list[Engine]:
+    """Those of all images of this process, attached or not, by their indexes."""
+    found = [each.engine for each in list(_attachments.values()) if each.engine is not None]
+    return sorted(found, key=lambda engine: engine.index)
+
+
+def engine_of(index: int) -> Engine:
+    """The engine of the image with this index, attached or not. There must be one."""
+    return next(engine for engine in engines() if engine.index == index)
+
+
+def is_llvmlites(engine: Engine) -> bool:
+    """Whether what this process does with llvmlite concerns the engine's image."""
+    return made() is engine
+
+
+def detach(image: Image | None = None) -> None:
+    """See `optctx.detach`; by default from llvmlite's image."""
+    inside(_lock, _detach, image)
+
+
+def _detach(image: Image | None) -> None:
+    engine = attached(image)
+    if engine is None:
         return
     try:
-        users = _engine.way.detach()
+        users = engine.way.detach()
     except RuntimeError as error:
         raise UnsupportedImageError(f"could not detach from LLVM, nothing was changed: {error}") from error
     _refuse(users)
@@ -218,6 +289,6 @@ def _make(image: Image, surveyed: Survey, choice: Choice, clock: Clock) -> Engin
     for option in engine.plan.options.values():
         for name in option.record.names:
             engine.options[name] = option
-    publish_options(engine.plan, IMAGE_INDEX, image.path, surveyed.value_offset)
+    publish_options(engine.plan, engine.index, image.path, surveyed.value_offset)
     clock.lap("lookups")
     return engine

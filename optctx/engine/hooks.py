@@ -33,7 +33,7 @@ class Hooks:
     refusal: str = ""
 
 
-def prepare_hooks(image: Image, machines: Machines) -> Hooks:
+def prepare_hooks(image: Image, index: int, machines: Machines) -> Hooks:
     """Finds all entrances and writes the thunks; changes nothing of LLVM's.
 
     Intercepts nothing if the library lacks a function that is needed for that.
@@ -45,7 +45,7 @@ def prepare_hooks(image: Image, machines: Machines) -> Hooks:
     entrances = find_entrances(image, callers | dict.fromkeys(machines.intercepted, ""))
     thunks = b""
     offsets = {}
-    for address, code in [*_thunks(runs), *machines.thunks()]:
+    for address, code in [*_thunks(runs, index), *machines.thunks()]:
         offsets[address] = len(thunks)
         thunks += code
     base = place_code(thunks, image.text_begin, image.text_end)
@@ -63,10 +63,10 @@ def prepare_hooks(image: Image, machines: Machines) -> Hooks:
     return Hooks(redirected, PointerTransaction(pointers), calls, _begins_llvm_contexts(runs, entrances))
 
 
-def _thunks(runs: dict[int, Run]) -> Iterable[tuple[int, bytes]]:
+def _thunks(runs: dict[int, Run], index: int) -> Iterable[tuple[int, bytes]]:
     before, after, skip_answer = interceptors()
     for address, run in runs.items():
-        entry = pack_entry(run.subject, run.argument, run.skip)
+        entry = pack_entry(index, run.subject, run.argument, run.skip)
         yield address, processor().thunk(address, entry, before, after, skip_answer)
 
 

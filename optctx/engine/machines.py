@@ -36,6 +36,7 @@ class Machines:
 
     def __init__(self, image: Image, index: int) -> None:
         """Run functions of the image on scratch memory; change nothing of LLVM's."""
+        self._index = index
         self.intercepted: dict[int, MachineFunction]
         self.intercepted, missing = find_machine_functions(image)
         calls, settings, unknown = machine_calls(image)
@@ -53,8 +54,8 @@ class Machines:
         passing = machine_interceptor()
         for address, function in self.intercepted.items():
             if function.use == MachineUse.layout:
-                entry = pack_entry(Subject.machine, function.argument, Skip.never)
+                entry = pack_entry(self._index, Subject.machine, function.argument, Skip.never)
                 yield address, processor().thunk(address, entry, *interceptors())
                 continue
-            entry = pack_machine_use(function.use, function.argument)
+            entry = pack_machine_use(self._index, function.use, function.argument)
             yield address, processor().passing_thunk(address, entry, passing)

@@ -22,8 +22,9 @@ from optctx.arch import CannotDecodeError, processor
 from optctx.engine.hooks import prepare_hooks
 from optctx.engine.machines import Machines
 from optctx.engine.plan import Plan, plan_redirected
-from optctx.engine.way import IMAGE_INDEX, CannotRedirectError, Clock, Users, Way, add_occurrence_of
+from optctx.engine.way import CannotRedirectError, Clock, Users, Way, add_occurrence_of
 from optctx.errors import UnsupportedImageError
+from optctx.image.loaded import image_index
 from optctx.image.reporting import find_reporting
 from optctx.image.survey import Survey
 
@@ -43,6 +44,7 @@ class Redirecting(Way):
 
         Raises CannotRedirectError, and UnsupportedImageError if the library does not check out.
         """
+        self.index = image_index(image)
         try:
             self.processor = processor()
             self.decoder = self.processor.decoder_name()
@@ -55,13 +57,13 @@ class Redirecting(Way):
         self.plan = plan_redirected(image, survey, reporting)
         clock.lap("sites")
         try:
-            self.machines = Machines(image, IMAGE_INDEX)
-            self.hooks = prepare_hooks(image, self.machines)
+            self.machines = Machines(image, self.index)
+            self.hooks = prepare_hooks(image, self.index, self.machines)
             self.follows_lljit = self.hooks.follows_lljit
             if self.hooks.refusal:
                 self.intercepts, self.why_not_intercepted = False, self.hooks.refusal
             clock.lap("entrances")
-            sites = itertools.chain(_trampolines(self.plan), self.hooks.code)
+            sites = itertools.chain(_trampolines(self.plan, self.index), self.hooks.code)
             self.transaction = Transaction(sites, image.text_begin, image.text_end)
             clock.lap("trampolines")
         except OsError as error:
@@ -70,7 +72,7 @@ class Redirecting(Way):
             raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
         slots = [self.plan.slots[part.address] for part in reporting]
         self.space = Space.redirected(
-            IMAGE_INDEX,
+            self.index,
             self.plan.regions,
             self.plan.set_default,
             add_occurrence_of(image),
@@ -79,12 +81,12 @@ class Redirecting(Way):
         )
         _scope_printing(self.space, self.plan, survey.value_offset)
         if self.intercepts:
-            configure_bindings(IMAGE_INDEX, self.hooks.calls)
+            configure_bindings(self.index, self.hooks.calls)
         clock.lap("views")
 
     def attach(self) -> None:
         try:
-            redirect(self.transaction, self.hooks.tables)
+            redirect(self.index, self.transaction, self.hooks.tables)
         except OsError as error:
             raise CannotRedirectError(str(error)) from error
         except RuntimeError as error:
@@ -94,7 +96,7 @@ class Redirecting(Way):
             ) from error
 
     def detach(self) -> Users:
-        return Users(*restore(self.transaction, self.hooks.tables))
+        return Users(*restore(self.index, self.transaction, self.hooks.tables))
 
     def reading_instructions(self) -> list[tuple[int, int, int]]:
         """(address, number of the base register, index of the reader) of each behind a reader's word."""
@@ -143,9 +145,9 @@ def _scope_printing(space: Space, plan: Plan, value_offset: int) -> None:
         )
 
 
-def _trampolines(plan: Plan) -> Iterator[tuple[int, bytes, bytes]]:
-    """(address, bytes, what is to run instead) for every site."""
-    offset = thread_offset(IMAGE_INDEX)
+def _trampolines(plan: Plan, index: int) -> Iterator[tuple[int, bytes, bytes]]:
+    """(address, bytes, what is to run instead) for every site of the image with this index."""
+    offset = thread_offset(index)
     code_for = processor().trampoline
     for site in plan.code.sites:
         yield site.address, site.code, code_for(site, *plan.word(site), offset)

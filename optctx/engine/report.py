@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from optctx._native import active_scopes
-from optctx.engine.attach import Engine, attach
+from optctx.engine.attach import Engine, attach, engines
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.features import missing_features
 
@@ -35,7 +35,7 @@ def info() -> dict[str, Any]:
     try:
         engine = attach()
         report["engine"], report["engine_reason"] = engine.way.name, engine.choice.reason
-        report["images"].append(_image(engine))
+        report["images"] = [_image(each) for each in engines()]
     except UnsupportedImageError as error:
         report["error"] = str(error)
     report["active_scopes"] = active_scopes()

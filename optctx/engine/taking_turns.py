@@ -6,8 +6,9 @@ from typing import Any
 
 from optctx._native import Context, Image, Space, set_attached, set_detached, take_turns
 from optctx.engine.plan import plan_in_place
-from optctx.engine.way import IMAGE_INDEX, Clock, Users, Way, add_occurrence_of
+from optctx.engine.way import Clock, Users, Way, add_occurrence_of
 from optctx.errors import UnsupportedImageError
+from optctx.image.loaded import image_index
 from optctx.image.reporting import find_reporting, find_stream_table
 from optctx.image.survey import Survey
 
@@ -23,10 +24,11 @@ class TakingTurns(Way):
         """Raises UnsupportedImageError if the library does not check out."""
         stream, handler, data = find_reporting(image)
         table = find_stream_table(image, stream)
+        self.index = image_index(image)
         self.plan = plan_in_place(image, survey)
         try:
             self.space = Space.in_place(
-                IMAGE_INDEX,
+                self.index,
                 self.plan.regions,
                 self.plan.set_default,
                 add_occurrence_of(image),
@@ -39,12 +41,12 @@ class TakingTurns(Way):
         clock.lap("storage")
 
     def attach(self) -> None:
-        take_turns()
-        set_attached()
+        take_turns(self.index)
+        set_attached(self.index)
 
     def detach(self) -> Users:
         """Nothing was changed outside of scopes."""
-        return Users(*set_detached())
+        return Users(*set_detached(self.index))
 
     def process_wide(self) -> Context | None:
         return Context.make(self.space, self.space.drift(), [])

@@ -11,9 +11,8 @@ from optctx.engine.plan import Plan
 from optctx.image.facts.fact import need
 from optctx.image.facts.names import ADD_OCCURRENCE
 
-__all__ = ["IMAGE_INDEX", "CannotRedirectError", "Clock", "Users", "Way", "add_occurrence_of"]
+__all__ = ["CannotRedirectError", "Clock", "Users", "Way", "add_occurrence_of"]
 
-IMAGE_INDEX = 0  # which of the thread-local views; one LLVM is supported so far
 
 
 class CannotRedirectError(Exception):
@@ -29,8 +28,9 @@ class Users(NamedTuple):
 
 
 class Way(ABC):
-    """`attached`: contexts reach LLVM now. A way is made with the plan and the space that go with it.
+    """`attached`: contexts reach the image now. A way is made with the plan and the space that go with it.
 
+    `index`: of the image, by which native code knows it.
     `intercepts`: contexts can follow an LLVMContext or a function, as LLVM starts to work on it.
     `why_not_intercepted`: what the library lacks for that.
     `follows_lljit`: so can what llvmlite's LLJIT makes of a module's text.
@@ -39,6 +39,7 @@ class Way(ABC):
     """
 
     name: str
+    index: int
     plan: Plan
     space: Space
     intercepts: bool = False
@@ -49,7 +50,7 @@ class Way(ABC):
 
     @property
     def attached(self) -> bool:
-        return is_attached()
+        return is_attached(self.index)
 
     @abstractmethod
     def attach(self) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from optctx._native import run_counted
 from optctx.errors import OptctxError, PassPipelineError
 from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
+from optctx.passes.native_api import native_api
 
 if TYPE_CHECKING:
     from llvmlite.binding import ContextRef, ModuleRef, TargetMachine
@@ -74,7 +75,7 @@ def compile_job(job: Job) -> Result:
     initialise_targets()
     started = time.perf_counter()
     try:
-        ir, code, instructions = run_counted(_compile, job)
+        ir, code, instructions = run_counted(native_api().image, _compile, job)
     except OptctxError as error:
         return Result(error=str(error), seconds=time.perf_counter() - started)
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
@@ -84,7 +85,7 @@ def pipeline_error(job: Job) -> str:
     """What LLVM says against the text of the job's pipeline; "" if it parses. Runs it on an empty module."""
     initialise_targets()
     try:
-        run_counted(_compile, replace(job, ir="", emit="none"))
+        run_counted(native_api().image, _compile, replace(job, ir="", emit="none"))
     except PassPipelineError as error:
         return str(error)
     except OptctxError:  # options may change what a pass says

@@ -1,15 +1,19 @@
-"""Finds the LLVM libraries of this process."""
+"""Finds the LLVM libraries of this process, and numbers them."""
 
 from __future__ import annotations
 
 import functools
 import os
 
-from optctx._native import Image, loaded_libraries
+from optctx._native import MAX_IMAGES, Image, inside, loaded_libraries
 from optctx.errors import UnsupportedImageError
 from optctx.image.releases import INSTALL, check_release
+from optctx.locks import Rank, lock_held_by_fork
 
-__all__ = ["llvmlite_image"]
+__all__ = ["image_index", "llvmlite_image"]
+
+_lock = lock_held_by_fork(Rank.IMAGES)
+_indexes: dict[int, int] = {}  # by the image's base
 
 
 @functools.cache
@@ -46,3 +50,21 @@ def _open(path: str, base: int) -> Image:
         return Image(path, base)
     except RuntimeError as error:
         raise UnsupportedImageError(f"cannot use this LLVM: {error}") from error
+
+
+def image_index(image: Image) -> int:
+    """The index of an image: the first one asked for has 0. It stays the same until the process ends.
+
+    Raises UnsupportedImageError, with nothing changed, for more images than a process can have.
+    """
+    found = _indexes.get(image.base)
+    return inside(_lock, _number, image) if found is None else found
+
+
+def _number(image: Image) -> int:
+    if image.base not in _indexes and len(_indexes) == MAX_IMAGES:
+        raise UnsupportedImageError(
+            f"cannot use the LLVM of {image.path}: expected at most {MAX_IMAGES} LLVMs in a process, and optctx "
+            "uses as many already; use this one in another process"
+        )
+    return _indexes.setdefault(image.base, len(_indexes))

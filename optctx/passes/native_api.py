@@ -19,7 +19,7 @@ from optctx.errors import UnsupportedImageError
 from optctx.image.facts.c_api import COMPILING, LLVMLITE, MODULE_CONTEXT
 from optctx.image.facts.fact import Fact, find
 from optctx.image.facts.names import INSTRUCTION_COUNT
-from optctx.image.loaded import llvmlite_image
+from optctx.image.loaded import image_index, llvmlite_image
 
 __all__ = ["NativeApi", "native_api"]
 
@@ -27,20 +27,22 @@ Function = Callable[..., Any]
 
 
 class NativeApi:
-    """Typed functions of one loaded library; pointers are plain integers (`c_void_p`).
+    """Typed functions of one loaded library; pointers are plain integers (`c_void_p`). `image`: its index.
 
     Raises UnsupportedImageError if the library lacks one of them. Making one changes nothing in the process.
     """
 
     def __init__(self, image: Image) -> None:
+        self.image = image_index(image)
         self._image = image
         self._library = ctypes.CDLL(image.path)
 
         self.native = Llvm(
+            self.image,
             {
                 **{name: self._exported_address(symbol) for name, symbol in LLVMLITE.items()},
                 **{name: self._hidden_address(fact) for name, fact in COMPILING.items()},
-            }
+            },
         )
         self.global_context = self._exported("LLVMPY_GetGlobalContext", c_void_p)
         self.module_context = self._hidden(MODULE_CONTEXT, c_void_p, c_void_p)

@@ -35,5 +35,5 @@ def states_of(engine: Engine, context: Context, read: Iterable[PlannedOption]) -
     changed = changed_options(engine, context)
     names = sorted(changed.keys() & {option.record.name for option in read})
     states = [(name, state_under(engine, context, changed[name])) for name in names]
-    process_wide = context.process_wide_key
+    process_wide = context.process_wide_text
     return [*states, ("", process_wide)] if process_wide else states

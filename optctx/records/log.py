@@ -80,7 +80,7 @@ class Log:
         self._thread = threading.get_ident()
         self._drift = drift_of(engine)
         self._process = process_states(engine)
-        self._runs_before = run_counts()
+        self._runs_before = run_counts(engine.index)
         self._runs: tuple[int, int] | None = None  # in the block: on every thread, and on this one
         self._ended: list[Scope] | None = None
         self._problem: str | None = None
@@ -189,7 +189,8 @@ class Log:
     def _counted_runs(self) -> tuple[int, int]:
         if self._runs is not None:
             return self._runs
-        everywhere, here = (now - then for now, then in zip(run_counts(), self._runs_before, strict=True))
+        runs = zip(run_counts(self._engine.index), self._runs_before, strict=True)
+        everywhere, here = (now - then for now, then in runs)
         return everywhere, here
 
     def _idle(self, ran: Set[str]) -> str:
