@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from wheels import REFUSED, TAKEN, UnreachableError, check_refused, check_taken, has_wheel
 
-LEFT_OUT = {"0.46.0", "0.48.0"}  # the library of 0.47.0, and LLVM 22.1 as in 0.49.0
+LEFT_OUT = {"0.45.1", "0.46.0", "0.48.0"}  # the LLVM of 0.47.0, its library, and the LLVM of 0.49.0
 VERSIONS = [
     *((version, check_refused) for version in REFUSED),
     *((version, check_taken) for version in TAKEN),

@@ -18,14 +18,15 @@ from support import run_python
 __all__ = ["REFUSED", "TAKEN", "UnreachableError", "check_refused", "check_taken", "has_wheel"]
 
 # Release -> the CPython 3.x that PyPI has a wheel for (Linux, x86-64, with the GIL), first and last.
-REFUSED = {
-    "0.43.0": (10, 12),
+REFUSED = {"0.43.0": (10, 12)}
+TAKEN = {
     "0.44.0": (10, 13),
     "0.45.1": (10, 13),
     "0.46.0": (10, 14),
     "0.47.0": (10, 14),
+    "0.48.0": (10, 14),
+    "0.49.0": (10, 14),
 }
-TAKEN = {"0.48.0": (10, 14), "0.49.0": (10, 14)}
 
 _ROOT = pathlib.Path(__file__).parent.parent
 _SECONDS = 300.0
@@ -74,11 +75,14 @@ _REFUSED = """
     except optctx.UnsupportedImageError as error:
         assert str(loaded.llvmlite_image().path) in str(error)
     else:
-        assert len(found.records) > 2000
+        assert len(found.records) > 1500
 """
 
+# Enough to pass through plain options, external storage, lists, enums and what is copied at first use.
 _TAKEN = """
-    import pathlib, sys
+    import os, pathlib, random, sys
+    from concurrent.futures import ThreadPoolExecutor
+    os.environ["LLVMLITE_ENABLE_OPAQUE_POINTERS"] = "1"  # llvmlite 0.44 reads `ptr` only then
     sys.path.insert(0, {folder!r})
     import llvmlite
     import optctx
@@ -87,15 +91,32 @@ _TAKEN = """
 
     assert llvmlite.__version__ == {version!r}
     kernel = pathlib.Path({kernel!r}).read_text()
-    values = [(), ("-unroll-count=2",), ("-unroll-count=8", "-slp-threshold=5"), ("-vectorize-loops=0",)]
+    values = [
+        (),
+        ("-unroll-count=2",),
+        ("-unroll-count=8", "-slp-threshold=5"),
+        ("-vectorize-loops=0",),
+        ("-force-vector-width=8", "-force-vector-interleave=1"),
+        ("-force-vector-width=2", "-prefer-predicate-over-epilogue=predicate-dont-vectorize"),
+        ("-regalloc=basic",),
+        ("-pre-RA-sched=list-ilp", "-unroll-runtime=0"),
+        ("-unroll-threshold=1000", "-unroll-max-upperbound=16"),
+        ("-align-all-functions=6",),
+        ("-disable-lsr",),
+        ("-x86-asm-syntax=intel",),
+        ("-enable-unroll-and-jam",),
+    ]
     jobs = [Job(kernel, triple=X86, options=options) for options in values]
     with FreshProcess() as fresh:
-        outputs = []
-        for job in jobs:
-            expected, result = fresh.compile(job), scoped(job)
-            assert expected.error is None and result == expected, (result, expected)
-            outputs.append(result.code)
-    assert len(set(outputs)) == len(outputs)
+        expected = [fresh.compile(job) for job in jobs]
+    assert all(each.error is None for each in expected), expected
+    assert len({{each.code for each in expected}}) >= 10
+    assert optctx.info()["engine"] == "thread", optctx.info()
+    order = list(range(len(jobs))) * 6
+    random.Random(1).shuffle(order)
+    with ThreadPoolExecutor(4) as pool:
+        for index, result in zip(order, pool.map(lambda i: scoped(jobs[i]), order)):
+            assert result == expected[index], (jobs[index].options, result, expected[index])
     with optctx.OptionContext(unroll_count=4):
         assert unrolled_by_llvmlite() == 4
     assert unrolled_by_llvmlite() == 1
@@ -118,12 +139,12 @@ def check_refused(version: str) -> None:
     """Import works, every first use is one error that says what to do, and nothing is changed."""
     message = run_python(_REFUSED.format(folder=str(_installed(version)), version=version))
     assert message.startswith(f"llvmlite {version} (LLVM ")
-    for needed in ("is not supported", "llvmlite 0.48 to 0.50", "Numba 0.66 to 0.68", "pip install"):
+    for needed in ("is not supported", "llvmlite 0.44 to 0.50", "Numba 0.61 to 0.68", "pip install"):
         assert needed in message, message
 
 
 def check_taken(version: str) -> None:
-    """Scopes give what fresh processes give, with other output for other values."""
+    """Scopes on four threads give what fresh processes give, with other output for other values."""
     kernel = str(_ROOT / "examples" / "kernel.ll")
     run_python(_TAKEN.format(folder=str(_installed(version)), version=version, kernel=kernel))
 

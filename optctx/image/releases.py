@@ -12,18 +12,18 @@ from optctx.errors import UnsupportedImageError
 
 __all__ = ["INSTALL", "check_release", "unproven"]
 
-_EARLIEST_LLVM = 22  # earlier ones register options in another map and run a callback for every value
-_FIRST, _LAST = (0, 48), (0, 50)  # releases of llvmlite that were tried
-_NEEDED = "optctx needs llvmlite 0.48 to 0.50, which Numba 0.66 to 0.68 require"
-INSTALL = "pip install 'llvmlite>=0.48,<0.51'"
-_INSTALL_NUMBA = "pip install 'numba>=0.66,<0.69'"
+_EARLIEST_LLVM = 15  # llvmlite cannot run pipelines from text with an earlier one
+_FIRST, _LAST = (0, 44), (0, 50)  # releases of llvmlite that were tried
+_NEEDED = "optctx needs llvmlite 0.44 to 0.50, which Numba 0.61 to 0.68 require"
+INSTALL = "pip install 'llvmlite>=0.44,<0.51'"
+_INSTALL_NUMBA = "pip install 'numba>=0.61,<0.69'"
 
 
 def check_release() -> None:
     """Import llvmlite, and raise UnsupportedImageError if its LLVM is too old."""
     from llvmlite import binding
 
-    if binding.llvm_version_info[0] < 15:
+    if binding.llvm_version_info[0] < _EARLIEST_LLVM:
         raise UnsupportedImageError(f"{_release()} is not supported: {_advice()}")
 
 
