@@ -15,7 +15,7 @@ from optctx.cli.files import naming_module
 from optctx.cli.settings import parse_settings
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
-from optctx.fresh.job import compile_job
+from optctx.fresh import compile_job
 from optctx.records import Log, log_as_csv, log_as_json, log_summary, read_cells, record
 from optctx.registry.values import value_text
 

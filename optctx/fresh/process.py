@@ -14,6 +14,7 @@ from optctx.errors import OptctxError
 from optctx.fresh.helper import start_helper
 from optctx.fresh.job import Job, Result
 from optctx.fresh.protocol import Decoder, Request, encode, write_all
+from optctx.fresh.targets import is_suspect, target_problem
 from optctx.locks import lock_left_behind
 
 __all__ = ["FreshProcess"]
@@ -85,8 +86,13 @@ class FreshProcess:
         """Compile one job in a fresh process and wait for it; `timeout` (seconds) replaces the usual one.
 
         Raises OptctxError if the helper is not running (outside the `with` block); everything that goes wrong
-        with the job itself comes back as `Result.error`.
+        with the job itself comes back as `Result.error`, a processor that LLVM does not know among it.
         """
+        result = self._compile(job, timeout)
+        problem = target_problem(self._compile, job) if is_suspect(job, result) else ""
+        return Result(error=problem, seconds=result.seconds, stderr=result.stderr) if problem else result
+
+    def _compile(self, job: Job, timeout: float | None = None) -> Result:
         answer: Future[Result] = Future()
         seconds = self._timeout if timeout is None else timeout
         with self._writing:
