@@ -65,7 +65,7 @@ class Exchange:
         return []
 
     def ended(self) -> tuple[int, str]:
-        """Wait for a helper that ends by itself: exit status (a negative one is a signal), what it printed."""
+        """Wait for a helper that ends by itself. Exit status, below 0 a signal; what it printed."""
         status = self._running().wait()
         return status, "" if self._printed is None else printed_to(self._printed)
 
