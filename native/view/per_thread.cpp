@@ -119,7 +119,7 @@ Way& per_thread() noexcept { return instance; }
 
 void hand_over(Way& next) {
     if (&way() == &next) return;
-    gate::close("the way of running");
+    gate::close("the exclusive engine");
     use(next);
     gate::changed(true);
     if (gate::last_out()) gate::open();
