@@ -28,7 +28,7 @@ bench: $(VENV)/.built
 # watched; takes their sources from Debian's source package (apt-get source).
 conformance: $(VENV)/.built
 	$(BIN)/python -m tests.conformance Transforms Analysis CodeGen
-	$(BIN)/python -m tests.conformance Transforms Analysis --poison --audit
+	$(BIN)/python -m tests.conformance Transforms Analysis --spoil --audit
 
 # Names and values, modules with hostile attributes and stamps, and folders of caches, against exits, crashes, hangs,
 # prints and changes; the kernel ends what opens, starts or loads anything: make fuzz MINUTES=60 SEED=1000

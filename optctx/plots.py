@@ -25,15 +25,32 @@ _STYLE: Any = {"svg.hashsalt": "optctx", "svg.fonttype": "none", "font.family": 
 
 
 def check_plot(path: str) -> str:
-    """The format that a file's name stands for. Raises OptctxError for another one, or without matplotlib."""
+    """The format that a file's name stands for. Changes nothing.
+
+    Raises OptctxError for another format, for a file that cannot be written, and without matplotlib.
+    """
     form = os.path.splitext(path)[1].lstrip(".").lower()
     if form not in FORMATS:
         raise OptctxError(f"cannot plot to {path!r}: expected a name that ends with .{', .'.join(FORMATS)}")
+    if hindrance := _hindrance(path):
+        raise OptctxError(f"cannot plot to {path!r}: {hindrance}")
     try:
         import matplotlib  # noqa: F401
     except ImportError:
         raise OptctxError("cannot plot without matplotlib: pip install 'optctx[plot]'") from None
     return form
+
+
+def _hindrance(path: str) -> str:
+    """Why a file cannot be written, as far as that can be told without writing it; else ""."""
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        return "it is a directory; name a file in it"
+    if not os.path.isdir(folder):
+        return f"there is no directory {folder!r}; make it first"
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        return "this user may not write there"
+    return ""
 
 
 def save_figure(path: str, size: tuple[float, float], draw: Callable[[Figure], None]) -> None:

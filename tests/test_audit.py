@@ -82,6 +82,27 @@ def test_a_compilation_in_a_context_touches_nothing_and_gives_the_same() -> None
     )
 
 
+SAYING = """
+def saying():
+    "What every option says of itself, and what a choice that it does not have is answered with."
+    said = [(name, option.help, option.choices, option.value) for name, option in registry().items()]
+    try:
+        OptionContext({"x86-asm-syntax": "atl"})
+    except ValueError as error:
+        said.append(str(error))
+    return said
+
+"""
+
+
+def test_inside_an_audit_options_say_what_they_say_outside() -> None:
+    outside = run_python(f"{START}{SAYING}print(saying())")
+    inside = run_python(f"{START}{SAYING}with audit():\n    said = saying()\nprint(said)")
+    assert inside == outside
+    assert "Did you mean att" in inside
+    assert "Emit AT&T-style assembly" in inside
+
+
 # The site of an option that is left as it is, and a compilation that comes past it.
 MISSED = {
     "read": ("unroll-count", "llvm::computeUnrollCount(", "assert unrolled() == 1"),

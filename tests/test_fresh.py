@@ -58,7 +58,6 @@ def test_options_change_the_job_and_nothing_after_it(fresh: FreshProcess) -> Non
         (replace(JOB, options=("-unroll-count=x",)), "'x' value invalid for uint argument"),
         (replace(JOB, options=("-help",)), "exited with status 0: USAGE: optctx"),
         (replace(JOB, passes="trigger-crash-module"), "killed by SIGABRT"),
-        (replace(JOB, cpu="no-such-cpu"), "'no-such-cpu' is not a recognized processor"),
     ],
 )
 def test_a_child_that_exits_or_crashes_is_an_error_value(fresh: FreshProcess, job: Job, words: str) -> None:

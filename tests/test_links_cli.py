@@ -8,7 +8,9 @@ import pathlib
 import pytest
 from links_modules import linked, module_of, noted, stamped
 from llvmlite import binding
+from support import python_process
 
+from optctx.cli import link_reader
 from optctx.cli.main import main
 
 
@@ -132,3 +134,49 @@ def test_bad_options_of_the_link_step_are_one_line(
     out, err = capfd.readouterr()
     assert (out, len(err.splitlines())) == ("", 1)
     assert words in err
+
+
+def test_bitcode_that_llvm_does_not_survive_is_one_line_that_names_the_file(
+    four: str, eight: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    damaged = tmp_path / "damaged.bc"
+    found = python_process("damaged_bitcode.py", four)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout, "LLVM survives all damage: the test needs another kind"
+    damaged.write_bytes(bytes.fromhex(found.stdout))
+    assert main(["check-link", four, str(damaged), eight]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    [line] = err.splitlines()
+    assert line.startswith(f"optctx: cannot read {damaged}: LLVM crashed: ")
+    assert main(["check-link", four, four]) == 0
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        ("os.kill(os.getpid(), 11)", "killed by SIGSEGV"),
+        ("print('LLVM ERROR: odd', file=sys.stderr, flush=True); os._exit(1)", "LLVM ERROR: odd"),
+        ("os._exit(3)", "exited with status 3"),
+    ],
+)
+def test_a_process_that_dies_over_a_file_is_one_line(
+    end: str,
+    words: str,
+    four: str,
+    tmp_path: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """A stand-in for LLVM in the process that reads."""
+    (tmp_path / "reader.py").write_text(
+        "import os, sys\nfrom optctx.cli import link_reader\n\n"
+        f"def read(module):\n    if module.name.endswith('deadly.ll'):\n        {end}\n\n"
+        "link_reader.read_stamps = read\nmain = link_reader.main\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    exchange = link_reader.Exchange
+    monkeypatch.setattr(link_reader, "Exchange", lambda module, **more: exchange("reader", **more))
+    deadly = written(module_of("plain.c"), tmp_path / "deadly.ll")
+    assert main(["check-link", four, deadly, four]) == 2
+    assert capfd.readouterr() == ("", f"optctx: cannot read {deadly}: LLVM crashed: {words}\n")

@@ -216,7 +216,9 @@ def test_files_that_cannot_take_rows_are_one_line(
     assert file.read_text() == "a,b\n1,2\n"
     assert "name the one to go on with" in refusal(capfd, scale, "--resume")
     nowhere = str(tmp_path / "none" / "rows.csv")
-    assert refusal(capfd, scale, "-o", nowhere) == f"cannot write to '{nowhere}': No such file or directory"
+    words = refusal(capfd, scale, "-o", nowhere)
+    folder = nowhere.rpartition("/")[0]
+    assert words == f"cannot write to '{nowhere}': there is no directory '{folder}'; make it first"
     with open_rows(str(tmp_path / "busy"), "json", tag_of(scale), resume=False):
         assert "another sweep is writing to it" in refusal(capfd, scale, "-o", str(tmp_path / "busy"))
 

@@ -121,7 +121,7 @@ Way& per_thread() noexcept { return instance; }
 
 void hand_over(unsigned image, Way& next) {
     if (&way(image) == &next) return;
-    gate::close({image, "the way of running"});
+    gate::close({image, "the exclusive engine"});
     use(image, next);
     gate::changed(true);
     if (gate::last_out()) gate::open();

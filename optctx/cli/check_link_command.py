@@ -7,21 +7,17 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING
 
-from llvmlite import binding
 from rich.table import Table
 from rich.text import Text
 
 from optctx.cli.console import output, printable
 from optctx.cli.files import read_file
-from optctx.cli.inputs import BITCODE
+from optctx.cli.link_reader import Question, compare
 from optctx.context import OptionContext
-from optctx.errors import OptctxError
-from optctx.links import LinkReport, check_link
+from optctx.links import LinkReport
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
-
-    from llvmlite.binding import ModuleRef
 
     from optctx.cli.parser import Parser
 
@@ -57,31 +53,13 @@ def run(arguments: argparse.Namespace) -> int:
     context = None
     if arguments.link_options is not None:
         context = OptionContext.from_args(arguments.link_options, base="defaults", process_wide="exclusive")
-    modules = [_read(path) for path in arguments.files]
-    report = check_link(modules, context, require_stamps=arguments.require_stamps)
+    files = tuple((printable(path), read_file(path, "LLVM bitcode or IR")) for path in arguments.files)
+    report = compare(Question(files, context, arguments.require_stamps))
     if arguments.format == "json":
         print(json.dumps(_plain(report), indent=2))
     else:
         _print(report)
     return 1 if report else 0
-
-
-def _read(path: str) -> ModuleRef:
-    """The module in a file, named after the file."""
-    data = read_file(path, "LLVM bitcode or IR")
-    try:
-        if data.startswith(BITCODE):
-            module = binding.parse_bitcode(data)
-        else:
-            module = binding.parse_assembly(data.decode())
-    except UnicodeDecodeError:
-        raise OptctxError(
-            f"cannot read {printable(path)}: expected LLVM bitcode or IR as text, found neither"
-        ) from None
-    except RuntimeError as error:
-        raise OptctxError(f"cannot read {printable(path)}: {error}") from None
-    module.name = printable(path)
-    return module
 
 
 def _print(report: LinkReport) -> None:

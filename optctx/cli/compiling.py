@@ -14,7 +14,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from optctx.cli.console import printable
 from optctx.cli.inputs import Clang, read_input
 from optctx.cli.parser import positive, seconds
-from optctx.cli.targets import check_target
 from optctx.errors import OptctxError, shown
 from optctx.fresh import Job
 
@@ -42,8 +41,7 @@ def add_job_arguments(parser: argparse.ArgumentParser, *, several: bool = False)
 def job_of(arguments: argparse.Namespace) -> Job:
     """The job that the arguments describe, with the one file that they name.
 
-    Raises OptctxError for a file that cannot be read or compiled, and with LLVM's words for a target that it
-    does not know.
+    Raises OptctxError for a file that cannot be read or compiled.
     """
     (job,) = _jobs(arguments, [arguments.file])
     return job
@@ -77,9 +75,7 @@ def _jobs(arguments: argparse.Namespace, paths: Sequence[str]) -> list[Job]:
         opt_level=arguments.opt_level,
     )
     clang = Clang(arguments.clang, arguments.clang_options)
-    jobs = [replace(target, ir=read_input(path, target, clang)) for path in paths]
-    check_target(target)
-    return jobs
+    return [replace(target, ir=read_input(path, target, clang)) for path in paths]
 
 
 @contextmanager

@@ -12,10 +12,10 @@ from rich.text import Text
 from optctx.cli.compiling import add_job_arguments, job_of
 from optctx.cli.console import output
 from optctx.cli.files import naming_module
-from optctx.cli.settings import parse_settings
+from optctx.cli.settings import add_settings, parse_settings
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
-from optctx.fresh.job import compile_job
+from optctx.fresh import compile_job
 from optctx.records import Log, log_as_csv, log_as_json, log_summary, read_cells, record
 from optctx.registry.values import value_text
 
@@ -40,14 +40,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         "optctx record kernel.ll --passes 'default<O1>' --format json > read.json",
     )
     add_job_arguments(parser)
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        dest="settings",
-        help="an LLVM option to set; repeat for more",
-    )
+    add_settings(parser, "an LLVM option to set; repeat for more")
     parser.add_argument(
         "--unread-only", action="store_true", help="show only what was set and not read, with the cause"
     )

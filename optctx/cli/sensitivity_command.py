@@ -10,6 +10,7 @@ from optctx.cli.compiling import add_job_arguments, job_of, progress_bar
 from optctx.cli.console import output, printable
 from optctx.cli.files import naming_module
 from optctx.cli.parser import positive, seconds
+from optctx.cli.settings import add_settings
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.sensitivity import Limits, Report, as_csv, as_json, as_table, save_plot, sensitivity
@@ -37,14 +38,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         "optctx sensitivity kernel.ll --by instructions --plot sensitivity.png",
     )
     add_job_arguments(parser)
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        dest="settings",
-        help="an LLVM option that the base and every trial have; repeat for more",
-    )
+    add_settings(parser, "an LLVM option that the base and every trial have; repeat for more")
     parser.add_argument(
         "--try",
         action="append",

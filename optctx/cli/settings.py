@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 
 from optctx.errors import OptctxError, shown
 
-__all__ = ["parse_settings"]
+__all__ = ["add_settings", "parse_settings"]
+
+
+def add_settings(parser: argparse.ArgumentParser, words: str, value: str = "VALUE") -> None:
+    """Enter `--set`. `words`: the help text; `value`: what stands behind the name in it."""
+    parser.add_argument(
+        "--set", action="append", default=[], metavar=f"NAME={value}", dest="settings", help=words
+    )
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from optctx.cli.compiling import add_job_arguments, jobs_of, positive, progress_bar, seconds
 from optctx.cli.console import complain, output, printable
 from optctx.cli.files import naming_module
+from optctx.cli.settings import add_settings
 from optctx.errors import OptctxError
 from optctx.sweep import Axis, Row, as_csv, as_json, as_table, combinations, parse_axes, sweep
 from optctx.sweep.grid import MOST_COMBINATIONS, count_combinations
@@ -46,13 +47,10 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
         example="optctx sweep kernel.ll --passes 'default<O3>' --set unroll-count=1,2,4,8 --verify",
     )
     add_job_arguments(parser, several=True)
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE[,VALUE...]",
-        dest="settings",
-        help="an option and the values to try; the word 'default' leaves it alone; repeat for more options",
+    add_settings(
+        parser,
+        "an option and the values to try; the word 'default' leaves it alone; repeat for more options",
+        "VALUE[,VALUE...]",
     )
     parser.add_argument("--verify", action="store_true", help="compare each row with a fresh process")
     _add_limits(parser)

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 
-__all__ = ["address_space", "end_with_parent", "last_words", "printed_to", "start_helper"]
+__all__ = ["address_space", "end_helper", "end_with_parent", "last_words", "printed_to", "start_helper"]
 
 # Ctrl-C is for the process that asked. The helper finds the very modules that this process found, wherever it
 # was started.
@@ -23,19 +23,32 @@ _LONGEST = 200  # characters of its last words
 _LAST_WORDS = ("Assertion ", "UNREACHABLE executed", "LLVM ERROR: ", "std::bad_alloc")
 
 
-def start_helper(module: str, directory: str | None = None) -> subprocess.Popen[bytes]:
+def start_helper(
+    module: str, directory: str | None = None, printed: int | None = None
+) -> subprocess.Popen[bytes]:
     """Run `main` of a module in a new process, with pipes to its standard input and output.
 
-    `directory`: where it runs and puts temporary files; by default where this process does.
+    `directory`: where it runs and puts temporary files; by default where this process does. `printed`: what
+    takes its standard error; by default that of this process.
     """
     path = [os.path.abspath(entry) for entry in sys.path]
     return subprocess.Popen(
         [sys.executable, "-c", _START.format(path=path, module=module)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=printed,
         cwd=directory,
         env=None if directory is None else {**os.environ, "TMPDIR": directory},
     )
+
+
+def end_helper(helper: subprocess.Popen[bytes], grace: float) -> None:
+    """Wait for a helper that was told to end; kill it after `grace` seconds."""
+    try:
+        helper.wait(grace)
+    except subprocess.TimeoutExpired:
+        helper.kill()  # the kernel ends what it forked
+        helper.wait()
 
 
 def end_with_parent(parent: int) -> None:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from optctx._native import run_counted
-from optctx.errors import OptctxError, PassPipelineError
+from optctx.errors import OptctxError, PassPipelineError, shown
+from optctx.fresh.triples import target_of
 from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
 from optctx.passes.native_api import native_api
 
 if TYPE_CHECKING:
-    from llvmlite.binding import ContextRef, ModuleRef, TargetMachine
+    from llvmlite.binding import ContextRef, ModuleRef, Target, TargetMachine
 
-__all__ = ["Death", "Emit", "Job", "Result", "compile_job", "initialise_targets", "pipeline_error"]
+__all__ = ["Death", "Emit", "Job", "Result", "compile_unchecked", "initialise_targets", "pipeline_error"]
 
 Emit = Literal["object", "assembly", "ir", "both", "none"]  # both: the IR after the passes, and the object
 Death = Literal["timeout", "signal", "exit"]
+CheckTarget = Callable[[str, str, str], None]  # of triple, processor and features; raises OptctxError
 
 
 @dataclass(frozen=True)
@@ -66,16 +69,19 @@ def initialise_targets() -> None:
     binding.initialize_native_asmparser()  # for inline assembly
 
 
-def compile_job(job: Job) -> Result:
-    """Compile with the option values of this thread; the LLVMContext and the target machine are made inside.
+def _unchecked(triple: str, cpu: str, features: str) -> None:
+    """What does not judge a target."""
 
-    Safe on any number of threads at once. Bad IR, pipelines and targets come back as `Result.error`; nothing
-    is raised for them.
+
+def compile_unchecked(job: Job, check: CheckTarget = _unchecked) -> Result:
+    """What `compile_job` does. LLVM prints about a processor or feature that it does not know, and may exit.
+
+    `check` is called before LLVM sees a processor or features that the job names.
     """
     initialise_targets()
     started = time.perf_counter()
     try:
-        ir, code, instructions = run_counted(native_api().image, _compile, job)
+        ir, code, instructions = run_counted(native_api().image, _compile, job, check)
     except OptctxError as error:
         return Result(error=str(error), seconds=time.perf_counter() - started)
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
@@ -85,7 +91,9 @@ def pipeline_error(job: Job) -> str:
     """What LLVM says against the text of the job's pipeline; "" if it parses. Runs it on an empty module."""
     initialise_targets()
     try:
-        run_counted(native_api().image, _compile, replace(job, ir="", emit="none"))
+        # No processor: it may be one of the module's own target.
+        empty = replace(job, ir="", cpu="", features="", emit="none")
+        run_counted(native_api().image, _compile, empty, _unchecked)
     except PassPipelineError as error:
         return str(error)
     except OptctxError:  # options may change what a pass says
@@ -93,14 +101,14 @@ def pipeline_error(job: Job) -> str:
     return ""
 
 
-def _compile(job: Job) -> tuple[str | None, bytes, int]:
+def _compile(job: Job, check: CheckTarget) -> tuple[str | None, bytes, int]:
     """IR, code and instructions."""
     from llvmlite import binding
 
     with (
         binding.create_context() as context,
         _parse(job.ir, context) as module,
-        _target_machine(job, module) as machine,
+        _target_machine(job, module, check) as machine,
     ):
         run_passes(module, job.passes, target_machine=machine)
         instructions = instruction_count(module)  # before emission, which changes the module
@@ -118,29 +126,44 @@ def _parse(ir: str | bytes, context: ContextRef) -> ModuleRef:
         raise OptctxError(f"cannot read the module: {' '.join(str(error).split())}") from None
 
 
-def _target_machine(job: Job, module: ModuleRef) -> TargetMachine:
+def _target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> TargetMachine:
     """A target machine for the job; gives the module that machine's triple and data layout."""
     from llvmlite import binding
 
-    triple = job.triple or module.triple or binding.get_process_triple()
     if job.opt_level not in range(4):
         raise OptctxError(f"the code generator's optimisation level is 0, 1, 2 or 3, found {job.opt_level}")
+    triple = job.triple or module.triple or binding.get_process_triple()
+    target = target_of(triple)
+    cpu, features = _processor(job, triple, target)
+    if job.features or job.cpu not in ("", "native"):
+        check(triple, cpu, features)
     try:
-        target = binding.Target.from_triple(triple)
-        cpu, features = job.cpu, job.features
-        if cpu == "native":
-            if target.name != binding.Target.from_triple(binding.get_process_triple()).name:
-                raise OptctxError(
-                    f"no native processor for {triple!r}: 'native' is the processor of this machine, "
-                    f"{binding.get_process_triple()}; name a processor of the target"
-                )
-            cpu, features = binding.get_host_cpu_name(), features or binding.get_host_cpu_features().flatten()
         machine = target.create_target_machine(cpu, features, opt=job.opt_level, codemodel="default")
     except RuntimeError as error:
-        raise OptctxError(f"no target machine for {triple!r}: {error}") from None
+        raise OptctxError(f"no target machine for {shown(triple)}: {error}") from None
     module.triple = triple
     module.data_layout = str(machine.target_data)
     return machine
+
+
+def _processor(job: Job, triple: str, target: Target) -> tuple[str, str]:
+    """Processor and features as LLVM takes them."""
+    from llvmlite import binding
+
+    for feature in filter(None, job.features.split(",")):
+        if feature[0] not in "+-":  # LLVM would abort
+            raise OptctxError(
+                f"cannot compile for the features {shown(job.features)}: write +{feature} to turn {feature} "
+                f"on, or -{feature} to turn it off"
+            )
+    if job.cpu != "native":
+        return job.cpu, job.features
+    if target.name != target_of(binding.get_process_triple()).name:
+        raise OptctxError(
+            f"no native processor for {triple!r}: 'native' is the processor of this machine, "
+            f"{binding.get_process_triple()}; name a processor of the target"
+        )
+    return binding.get_host_cpu_name(), job.features or binding.get_host_cpu_features().flatten()
 
 
 def _emit(emit: Emit, module: ModuleRef, machine: TargetMachine) -> tuple[str | None, bytes]:

@@ -8,12 +8,12 @@ import threading
 import weakref
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError  # the built-in one from 3.11 on
-from types import TracebackType
 
 from optctx.errors import OptctxError
-from optctx.fresh.helper import start_helper
+from optctx.fresh.helper import end_helper, start_helper
 from optctx.fresh.job import Job, Result
 from optctx.fresh.protocol import Decoder, Request, encode, write_all
+from optctx.fresh.targets import is_suspect, target_problem
 from optctx.locks import lock_left_behind
 
 __all__ = ["FreshProcess"]
@@ -61,12 +61,7 @@ class FreshProcess:
         self._reader.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         helper, reader = self._helper, self._reader
         if helper is None or reader is None:
             return
@@ -74,19 +69,20 @@ class FreshProcess:
         with self._writing:
             self._helper = None
             helper.stdin.close()  # the helper's sign to stop
-        try:
-            helper.wait(_GRACE)
-        except subprocess.TimeoutExpired:
-            helper.kill()
-            helper.wait()
+        end_helper(helper, _GRACE)
         reader.join()
 
     def compile(self, job: Job, *, timeout: float | None = None) -> Result:
         """Compile one job in a fresh process and wait for it; `timeout` (seconds) replaces the usual one.
 
         Raises OptctxError if the helper is not running (outside the `with` block); everything that goes wrong
-        with the job itself comes back as `Result.error`.
+        with the job itself comes back as `Result.error`, a processor that LLVM does not know among it.
         """
+        result = self._compile(job, timeout)
+        problem = target_problem(self._compile, job) if is_suspect(job, result) else ""
+        return Result(error=problem, seconds=result.seconds, stderr=result.stderr) if problem else result
+
+    def _compile(self, job: Job, timeout: float | None = None) -> Result:
         answer: Future[Result] = Future()
         seconds = self._timeout if timeout is None else timeout
         with self._writing:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from optctx.fresh.helper import address_space, printed_to
-from optctx.fresh.job import Death, Result, compile_job, initialise_targets
+from optctx.fresh.job import Death, Result, compile_unchecked, initialise_targets
 from optctx.fresh.options import set_process_options
 from optctx.fresh.protocol import Decoder, Request, encode, write_all
 from optctx.passes.native_api import native_api
@@ -124,7 +124,7 @@ def _child(request: Request, writing: int, stderr: int) -> NoReturn:
         os.dup2(stderr, 1)
         os.dup2(stderr, 2)
         set_process_options(request.job.options)
-        write_all(writing, encode(compile_job(request.job)))
+        write_all(writing, encode(compile_unchecked(request.job)))
     except MemoryError:  # of Python's, or operator new's
         write_all(writing, encode(Result(error="out of memory", died="exit")))
     except BaseException as error:  # anything at all must become an answer: the parent waits for one

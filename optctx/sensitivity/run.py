@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from optctx import Read, current, record
 from optctx.errors import OptctxError
-from optctx.fresh import FreshProcess, Job, Result, compile_job
+from optctx.fresh import FreshProcess, Job, Result
 from optctx.fresh.base import thread_arguments
 from optctx.fresh.helper import last_words
-from optctx.fresh.job import Death
+from optctx.fresh.job import Death, compile_unchecked
 from optctx.registry.values import Value
 from optctx.sensitivity.choose import Candidate, Planned, choose, targets_of
 from optctx.sensitivity.report import By, Effect, Report, Trial, Verdict, ranked_effects, ranked_trials
@@ -124,7 +124,7 @@ def _reads(job: Job, base: Result) -> Mapping[str, Read]:
         raise OptctxError(base.error)
     # An object alone: what only the printing of IR reads is no candidate.
     with record() as log:
-        here = compile_job(replace(job, emit="object"))
+        here = compile_unchecked(replace(job, emit="object"))
     if here.error is not None or (here.code, here.instructions) != (base.code, base.instructions):
         raise OptctxError(
             "cannot try other values: a fresh process compiles this module otherwise than this thread does "

@@ -2,60 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Iterable, Iterator
-from types import TracebackType
 from typing import Any
 
 from optctx.errors import OptctxError
-from optctx.fresh.helper import start_helper
-from optctx.fresh.protocol import Decoder, encode, write_all
+from optctx.fresh.exchange import Exchange
 from optctx.sweep.plan import Answer, Plan, Ready
 
 __all__ = ["SweepProcess"]
 
-_CHUNK = 1 << 20  # bytes read at once
-_GRACE = 10.0  # seconds to end in
 
-
-class SweepProcess:
+class SweepProcess(Exchange):
     """Compiles the combinations of a plan where nothing that LLVM does reaches this process.
 
     A context manager, for one thread. Leaving it ends the helper and everything that it started.
     """
 
     def __init__(self) -> None:
-        self._helper: subprocess.Popen[bytes] | None = None
-        self._decoder = Decoder()
-
-    def __enter__(self) -> SweepProcess:
-        self._helper = start_helper("optctx.sweep.supervisor")
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        helper = self._running()
-        helper.terminate()
-        try:
-            helper.wait(_GRACE)
-        except subprocess.TimeoutExpired:
-            helper.kill()  # the kernel ends what it forked
-            helper.wait()
-        assert helper.stdin is not None
-        assert helper.stdout is not None
-        helper.stdin.close()
-        helper.stdout.close()
-        self._helper = None
+        super().__init__("optctx.sweep.supervisor")
 
     def prepare(self, plan: Plan) -> tuple[str, ...]:
         """Send the plan. Return what is wrong with each job under any options; "" if nothing is."""
-        self._send(plan)
-        (ready,) = self._receive()
+        self.send(plan)
+        (ready,) = self.receive()
         assert isinstance(ready, Ready)
         return ready.errors
 
@@ -63,33 +32,26 @@ class SweepProcess:
         """Compile combinations and give each answer as it comes. Raises OptctxError if the helper dies."""
         order = list(numbers)
         waiting = set(order)
-        self._send(order)
+        self.send(order)
         while waiting:
-            for answer in self._receive():
+            for answer in self.receive():
                 waiting.discard(answer.number)
                 yield answer
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        assert self._helper is not None, "outside of its `with` block"
-        return self._helper
-
-    def _send(self, message: object) -> None:
-        helper = self._running()
-        assert helper.stdin is not None
+    def send(self, message: object) -> None:
+        """Raises OptctxError if the helper has ended."""
         try:
-            write_all(helper.stdin.fileno(), encode(message))
+            super().send(message)
         except BrokenPipeError:
             raise self._died() from None
 
-    def _receive(self) -> list[Any]:
-        """At least one message."""
-        helper = self._running()
-        assert helper.stdout is not None
-        while data := os.read(helper.stdout.fileno(), _CHUNK):
-            if messages := self._decoder.feed(data):
-                return messages
-        raise self._died()
+    def receive(self) -> list[Any]:
+        """At least one message. Raises OptctxError if the helper has ended."""
+        messages = super().receive()
+        if not messages:
+            raise self._died()
+        return messages
 
     def _died(self) -> OptctxError:
-        status = self._running().wait()
+        status, _ = self.ended()
         return OptctxError(f"the helper process of the sweep ended with status {status}; run the sweep again")

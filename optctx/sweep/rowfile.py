@@ -141,6 +141,11 @@ def open_rows(path: str, form: FileFormat, tag: str, *, resume: bool) -> Iterato
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    except FileNotFoundError:
+        folder = shown(os.path.dirname(path))
+        raise OptctxError(
+            f"cannot write to {shown(path)}: there is no directory {folder}; make it first"
+        ) from None
     except OSError as error:
         raise OptctxError(f"cannot write to {shown(path)}: {error.strerror}") from None
     try:

@@ -15,6 +15,7 @@ from optctx.context.attributes import attributes_policy
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, Result
 from optctx.fresh.base import all_arguments
+from optctx.fresh.targets import target_problem
 from optctx.sweep.grid import MOST_COMBINATIONS, Axis, count_combinations, overrides
 from optctx.sweep.plan import Answer, Plan
 from optctx.sweep.process import SweepProcess
@@ -77,6 +78,7 @@ def sweep(
     count = count_combinations(axes, max_combinations, files=len(jobs))
     with SweepProcess() as process:  # it starts while the settings are judged
         _judge(axes)
+        _judge_targets(jobs)
         base = OptionContext()
         plan = Plan(
             jobs=tuple(replace(each, options=(), emit="object") for each in jobs.values()),
@@ -107,6 +109,17 @@ def _judge(axes: Sequence[Axis]) -> None:
         raise OptctxError(f"{len(refused)} settings are refused: " + "; ".join(refused))
     for refusal in refused.values():
         raise refusal
+
+
+def _judge_targets(jobs: Mapping[str, Job]) -> None:
+    """Raise OptctxError for the first job with a processor or features that LLVM does not take."""
+    suspects = {name: job for name, job in jobs.items() if job.cpu or job.features}
+    if not suspects:
+        return
+    with FreshProcess() as fresh:
+        for name, job in suspects.items():
+            if problem := target_problem(fresh.compile, job):
+                raise OptctxError(f"{name}: {problem}" if len(jobs) > 1 else problem)
 
 
 @dataclass

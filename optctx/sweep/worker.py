@@ -21,7 +21,7 @@ from typing import NoReturn
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh.helper import address_space, printed_to
-from optctx.fresh.job import compile_job, pipeline_error
+from optctx.fresh.job import compile_unchecked, pipeline_error
 from optctx.fresh.protocol import encode, write_all
 from optctx.locks import lock_left_behind
 from optctx.sweep.grid import overrides
@@ -41,7 +41,7 @@ def check(plan: Plan, place: int, answers: int) -> NoReturn:
     try:
         _limit_memory(plan, 1)
         job = plan.jobs[place]
-        read = compile_job(replace(job, passes="verify", emit="none"))
+        read = compile_unchecked(replace(job, passes="verify", emit="none"))
         write_all(answers, encode(read.error or ""))
         write_all(answers, encode(pipeline_error(job)))
     finally:
@@ -131,7 +131,7 @@ def _compile(plan: Plan, number: int) -> Answer:
     job = plan.jobs[plan.job(number)]
     try:
         with OptionContext(overrides(plan.combination(number))):
-            result = compile_job(job)
+            result = compile_unchecked(job)
     except OptctxError as error:
         return Answer(number, "failed", error=str(error))
     if result.error is not None:

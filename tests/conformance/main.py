@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--shared-machines goes with neither --audit nor --record")
     started_in = Path.cwd()
     Mode.process_wide = options.process_wide
-    Mode.poison = options.poison
+    Mode.spoil = options.spoil
     Mode.audit = options.audit
     Mode.record = options.record
     Mode.machines = SharedMachines() if options.shared_machines else None
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name: getattr(options, name)
         for name in (
             *("folders", "limit", "seed", "threads", "timeout"),
-            *("printed", "process_wide", "poison", "audit", "record", "shared_machines"),
+            *("printed", "process_wide", "spoil", "audit", "record", "shared_machines"),
         )
     }
     settings["library"] = build_id
@@ -108,7 +108,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--process-wide", choices=("refuse", "exclusive"), default="refuse", help="as OptionContext takes it"
     )
-    parser.add_argument("--poison", action="store_true", help="spoil the process-wide values first")
+    parser.add_argument("--spoil", action="store_true", help="spoil the process-wide values first")
     parser.add_argument(
         "--audit", action="store_true", help="report accesses to LLVM's own option storage; one thread"
     )

@@ -48,7 +48,7 @@ class Mode:
     """How contexts treat options that cannot be scoped; set once, before any child is started."""
 
     process_wide: Literal["refuse", "exclusive"] = "refuse"
-    poison: bool = False  # spoil the process-wide values first
+    spoil: bool = False  # spoil the process-wide values first
     audit: bool = False  # watch LLVM's own option storage; one thread
     record: bool = False  # note what LLVM reads
     machines: Machines | None = None  # of all jobs, where they share them
@@ -210,11 +210,11 @@ def _child(
     status = 1
     try:
         from optctx.engine.attach import attach
-        from tests.conformance.poison import poison
+        from tests.conformance.spoil import spoil
 
         attach()
-        if Mode.poison:
-            poison()
+        if Mode.spoil:
+            spoil()
         sys.setswitchinterval(0.001)
         workers = [threading.Thread(target=work) for _ in range(threads)]
         for worker in workers:

@@ -1,4 +1,4 @@
-"""Spoils LLVM's process-wide option values: whoever reads one inside a context shows it by its results."""
+"""Spoils LLVM's process-wide option values: a read of one inside a context shows in the output."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from optctx._native import Kind
 from optctx.engine.attach import attach
 
-__all__ = ["poison"]
+__all__ = ["spoil"]
 
 _NUMBERS: dict[Kind, Callable[[int], ctypes._SimpleCData]] = {  # type: ignore[type-arg]
     Kind.int32: ctypes.c_int32.from_address,
@@ -20,7 +20,7 @@ _NUMBERS: dict[Kind, Callable[[int], ctypes._SimpleCData]] = {  # type: ignore[t
 }
 
 
-def poison() -> int:
+def spoil() -> int:
     """Changes every plain value that contexts have storage of their own for, and says how many those are.
 
     For this process and for good; only contexts with base="defaults" are of use after that.

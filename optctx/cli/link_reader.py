@@ -1,0 +1,108 @@
+"""Compares the stamps of modules in a process that LLVM may end: a module may be damaged or hostile."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from llvmlite import binding
+
+from optctx.cli.inputs import BITCODE
+from optctx.context import OptionContext
+from optctx.context.stamps import read_stamps
+from optctx.errors import OptctxError
+from optctx.fresh.exchange import Exchange
+from optctx.fresh.helper import end_with_parent, last_words
+from optctx.fresh.protocol import Decoder, encode, write_all
+from optctx.links import LinkReport, check_link
+
+__all__ = ["Question", "compare", "main"]
+
+_CHUNK = 1 << 20  # bytes read at once
+
+
+@dataclass(frozen=True)
+class Question:
+    """What to compare."""
+
+    files: tuple[tuple[str, bytes], ...]  # names as they are printed, and contents
+    context: OptionContext | None  # of the link step
+    require_stamps: bool
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """LLVM is reading this file now."""
+
+    name: str
+
+
+def compare(question: Question) -> LinkReport:
+    """What `check_link` finds. Raises OptctxError as it does, and for a file that LLVM does not survive."""
+    reading = ""
+    with Exchange("optctx.cli.link_reader", quiet=True) as helper:
+        helper.send(question)
+        while messages := helper.receive():
+            for message in messages:
+                match message:
+                    case LinkReport():
+                        return message
+                    case _Reading():
+                        reading = message.name
+                    case _:
+                        raise OptctxError(message)
+        status, printed = helper.ended()
+    end = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
+    raise OptctxError(f"cannot read {reading or 'the files'}: LLVM crashed: {last_words(printed) or end}")
+
+
+def main() -> int:
+    """Answer one question from standard input on what is standard output now; nothing else writes there."""
+    end_with_parent(os.getppid())
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is an answer, not a core file
+    for message in _answers(_question()):
+        write_all(answers, encode(message))
+    return 0
+
+
+def _question() -> Question:
+    decoder = Decoder()
+    while data := os.read(0, _CHUNK):
+        for message in decoder.feed(data):
+            assert isinstance(message, Question)
+            return message
+    raise EOFError
+
+
+def _answers(question: Question) -> Iterable[object]:
+    """Each file before it is read, and in the end the report, or the words of an error."""
+    modules = []
+    try:
+        for name, data in question.files:
+            yield _Reading(name)
+            module = _module(name, data)
+            read_stamps(module)  # LLVM reads metadata only when it is asked for
+            modules.append(module)
+        yield check_link(modules, question.context, require_stamps=question.require_stamps)
+    except OptctxError as error:
+        yield str(error)
+
+
+def _module(name: str, data: bytes) -> binding.ModuleRef:
+    """The module in a file, named after the file."""
+    try:
+        if data.startswith(BITCODE):
+            module = binding.parse_bitcode(data)
+        else:
+            module = binding.parse_assembly(data.decode())
+    except UnicodeDecodeError:
+        raise OptctxError(f"cannot read {name}: expected LLVM bitcode or IR as text, found neither") from None
+    except RuntimeError as error:
+        raise OptctxError(f"cannot read {name}: {error}") from None
+    module.name = name
+    return module

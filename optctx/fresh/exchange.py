@@ -1,0 +1,74 @@
+"""A helper process that is told and answers in turn, for one thread."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Any, TypeVar
+
+from optctx.fresh.helper import end_helper, printed_to, start_helper
+from optctx.fresh.protocol import Decoder, encode, write_all
+
+__all__ = ["Exchange"]
+
+T = TypeVar("T", bound="Exchange")
+
+_CHUNK = 1 << 20  # bytes read at once
+_GRACE = 10.0  # seconds to end in
+
+
+class Exchange:
+    """A helper process, the messages to it and those from it. A context manager.
+
+    Leaving it ends the helper. `quiet` keeps what the helper prints for `ended` instead of printing it.
+    """
+
+    def __init__(self, module: str, *, quiet: bool = False) -> None:
+        self._module = module
+        self._quiet = quiet
+        self._printed: int | None = None  # memory file
+        self._helper: subprocess.Popen[bytes] | None = None
+        self._decoder = Decoder()
+
+    def __enter__(self: T) -> T:
+        if self._quiet:
+            self._printed = os.memfd_create("printed")
+        self._helper = start_helper(self._module, printed=self._printed)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        helper = self._running()
+        helper.terminate()
+        end_helper(helper, _GRACE)
+        assert helper.stdin is not None
+        assert helper.stdout is not None
+        helper.stdin.close()
+        helper.stdout.close()
+        self._helper = None
+        if self._printed is not None:
+            os.close(self._printed)
+            self._printed = None
+
+    def send(self, message: object) -> None:
+        """Raises BrokenPipeError if the helper has ended."""
+        helper = self._running()
+        assert helper.stdin is not None
+        write_all(helper.stdin.fileno(), encode(message))
+
+    def receive(self) -> list[Any]:
+        """At least one message, or none if the helper has ended."""
+        helper = self._running()
+        assert helper.stdout is not None
+        while data := os.read(helper.stdout.fileno(), _CHUNK):
+            if messages := self._decoder.feed(data):
+                return messages
+        return []
+
+    def ended(self) -> tuple[int, str]:
+        """Wait for a helper that ends by itself. Exit status, below 0 a signal; what it printed."""
+        status = self._running().wait()
+        return status, "" if self._printed is None else printed_to(self._printed)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        assert self._helper is not None, "outside of its `with` block"
+        return self._helper

@@ -1,0 +1,77 @@
+"""Whether LLVM knows a processor and features, and what may have been meant if it does not.
+
+LLVM prints about a processor or a feature that it does not know, and then may end the process. A fresh
+process tries, so that neither happens in this one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from optctx.errors import shown
+from optctx.fresh.job import Job, Result
+from optctx.wording import did_you_mean, nearest
+
+__all__ = ["Compile", "is_suspect", "target_problem", "trial_of"]
+
+Compile = Callable[[Job], Result]  # in a fresh process
+
+_TRIAL = "define void @trial() { ret void }"
+_SHOWN = 8  # names of processors or features, in a message
+_UNKNOWN = re.compile(r"'(?P<word>[^']*)' is not a recognized (?P<what>processor|feature) for this target")
+_LISTED = re.compile(r"^ +([\w.+-]+) +- ", re.MULTILINE)
+_TRIPLE = re.compile(r'^target triple = "(?P<triple>[^"]+)"$', re.MULTILINE)
+
+
+def is_suspect(job: Job, result: Result) -> bool:
+    """Whether what came out of a job, in a fresh process, may be the fault of its processor or features."""
+    if not (job.cpu or job.features):
+        return False
+    given = {job.cpu, *job.features.split(",")}
+    return result.error is not None or any(said["word"] in given for said in _UNKNOWN.finditer(result.stderr))
+
+
+def target_problem(compile: Compile, job: Job) -> str:
+    """What is wrong with the processor or the features of a job, in one line; "" if nothing is.
+
+    A module that LLVM cannot read or a triple that it does not know is another problem.
+    """
+    triple = job.triple
+    if not triple:
+        plain = compile(Job(job.ir, "verify", emit="ir"))
+        found = _TRIPLE.search(plain.ir or "")
+        if found is None:
+            return ""
+        triple = found["triple"]
+    elif compile(Job(_TRIAL, "verify", triple=triple, emit="none")).error is not None:
+        return ""
+    trial = compile(trial_of(triple, job.cpu, job.features))
+    unknown = _UNKNOWN.search(trial.stderr)
+    if unknown is None and trial.error is None:
+        return ""
+    if unknown is None and not trial.stderr:
+        return trial.error or ""
+    if unknown is None:
+        names = {"processor": job.cpu, "features": job.features}
+        given = " and ".join(f"the {name} {shown(text)}" for name, text in names.items() if text)
+        said = trial.stderr.splitlines()[0].removeprefix("LLVM ERROR: ")
+        return f"cannot compile for {given} of {triple}: LLVM says: {said}"
+    word, what = unknown["word"], unknown["what"]
+    sign = word[:1] if what == "feature" else ""
+    known = _known(compile, triple, what)
+    near = did_you_mean(f"{sign}{name}" for name in nearest(word.removeprefix(sign), known))
+    hint = near or f"LLVM knows {', '.join(known[:_SHOWN])} and others"
+    return f"cannot compile for the {what} {shown(word)}: it is no {what} of {triple}; {hint}"
+
+
+def trial_of(triple: str, cpu: str, features: str) -> Job:
+    """A job that LLVM compiles if it takes the target."""
+    return Job(_TRIAL, "verify", triple=triple, cpu=cpu, features=features, emit="assembly")
+
+
+def _known(compile: Compile, triple: str, what: str) -> list[str]:
+    """What LLVM prints when it is asked for help, in a process of its own."""
+    answer = compile(Job(_TRIAL, "verify", triple=triple, cpu="help", emit="none"))
+    cpus, _, features = answer.stderr.partition("Available features")
+    return _LISTED.findall(cpus if what == "processor" else features)
