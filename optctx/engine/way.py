@@ -14,7 +14,6 @@ from optctx.image.facts.names import ADD_OCCURRENCE
 __all__ = ["CannotRedirectError", "Clock", "Users", "Way", "add_occurrence_of"]
 
 
-
 class CannotRedirectError(Exception):
     """This machine does not let code be changed, whatever the library; nothing was changed."""
 
