@@ -308,11 +308,12 @@ def test_a_library_without_a_function_that_this_needs_says_so() -> None:
     run_python("""
     import optctx
     from optctx.image import machines
+    from optctx.image.facts.fact import named
     from support import unrolled
 
-    machines._CALLS = (*machines._CALLS, "LLVMMissing")
+    machines.CALLS["missing"] = named("LLVMMissing", "LLVMMissing")
     [image] = optctx.info()["images"]
-    assert image["shared_machines"] == "expected the functions LLVMMissing, found none"
+    assert image["shared_machines"] == "expected LLVMMissing (the symbol LLVMMissing), found none"
     with optctx.OptionContext({"unroll-count": 3}):
         assert unrolled() == 3
     """)

@@ -10,7 +10,7 @@ from optctx.arch import processor
 from optctx.image.facts.fact import Fact, Family, find, find_members
 from optctx.image.facts.runs import RUNS, Run
 
-__all__ = ["Entrance", "find_entrances", "find_runs"]
+__all__ = ["Entrance", "callers", "find_entrances", "find_runs"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,11 @@ class Entrance:
 def find_runs(image: Image) -> dict[int, Run]:
     """Every function to intercept, by its address."""
     return {address: run for run in RUNS for address in _places(image, run.fact)}
+
+
+def callers(runs: Mapping[int, Run]) -> dict[int, str]:
+    """For each address, how the names of the functions start whose calls count."""
+    return {address: run.caller for address, run in runs.items()}
 
 
 def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
