@@ -60,8 +60,9 @@ void bind_image(nb::module_& m) {
         .def("function_at", &image::Image::function_at, "address"_a,
              "The function whose code holds the address, or None.")
         .def("object_at", &image::Image::object_at, "address"_a, "The object whose storage holds the address, or None.")
-        .def("functions_named", &image::Image::functions_named, "prefix"_a, "infix"_a = "",
-             "Functions whose mangled name starts with `prefix` and holds `infix`; the image must outlive the answer.")
+        .def("functions_named", &image::Image::functions_named, "patterns"_a,
+             "For each (prefix, infix), the functions whose mangled name starts with the one and holds the other after "
+             "that; the image must outlive the answer.")
         .def(
             "initial_bytes",
             [](const image::Image& i, std::uintptr_t a, std::size_t n) {

@@ -148,13 +148,13 @@ def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back
     from llvmlite import binding
     from optctx._native import read_words
     from optctx.engine.attach import attach
-    from optctx.image.entries import find_entrances, find_ways
+    from optctx.image.entries import callers, find_entrances, find_runs
     from optctx.image.machines import find_machine_functions
     from support import changed_code
 
     engine = attach()
     machines, _ = find_machine_functions(engine.image)
-    targets = find_ways(engine.image).callers() | dict.fromkeys(machines, "")
+    targets = callers(find_runs(engine.image)) | dict.fromkeys(machines, "")
     tables = [way for way in find_entrances(engine.image, targets) if not way.code]
     assert len(tables) > 300 and len(tables) == len(engine.way.hooks.tables)
     assert all(read_words(way.address, 1) != [way.target] for way in tables)
@@ -180,16 +180,16 @@ def test_no_way_into_an_intercepted_function_is_left_open() -> None:
     """Besides direct calls and tables, nothing in the code takes the address of one."""
     run_python("""
     from optctx._native import MachineUse
-    from optctx.image.entries import find_entrances, find_ways
+    from optctx.image.entries import callers, find_entrances, find_runs
     from optctx.image.loaded import llvmlite_image
     from optctx.image.machines import find_machine_functions
     from optctx.arch.x86_64.sites import find_accesses
 
     image = llvmlite_image()
-    ways = find_ways(image)
+    runs = find_runs(image)
     machines, missing = find_machine_functions(image)
-    targets = ways.callers() | dict.fromkeys(machines, "")
-    assert not ways.missing and not missing and len(find_entrances(image, targets)) > 400
+    targets = callers(runs) | dict.fromkeys(machines, "")
+    assert runs and not missing and len(find_entrances(image, targets)) > 400
     found = find_accesses(image, sorted((address, 1) for address in targets))
     # The destructor of the global LLVMContext is handed to the C++ runtime, to be called at exit.
     # Virtual functions of machines are compared with what a table holds, and called through the table if that

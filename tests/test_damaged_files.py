@@ -39,7 +39,7 @@ def test_any_bytes_of_the_headers_and_tables_may_be_wrong(tmp_path: pathlib.Path
                                 image.initial_bytes(each.address, each.size)
                 spans = [Span(data or base, 4)]
                 find_references(image, spans), find_branches(image, [function or base])
-                find_data_pointers(image, spans), image.functions_named("_Z", "")
+                find_data_pointers(image, spans), image.functions_named([("_Z", "")])
             except RuntimeError as error:
                 assert str(copy) in str(error), error
                 return False

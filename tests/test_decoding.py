@@ -54,7 +54,8 @@ def test_in_the_whole_library_both_find_the_same() -> None:
         reporting = find_reporting(image)
         options = sorted({(record.address, record.size) for record in surveyed.records if record.size})
         assert len(options) > 2000
-        targets = entries.find_ways(image).callers() | dict.fromkeys(find_machine_functions(image)[0], "")
+        targets = entries.callers(entries.find_runs(image))
+        targets |= dict.fromkeys(find_machine_functions(image)[0], "")
 
         def everything(decoder):
             for module in (branches, sites, trampolines):

@@ -31,8 +31,13 @@ class FakeImage:
     def symbol(self, name: str) -> int | None:
         return self.symbols.get(name)
 
-    def functions_named(self, prefix: str, infix: str) -> list[str]:
-        return [name for name in self.symbols if name.startswith(prefix) and infix in name]
+    def functions_named(self, patterns: list[tuple[str, str]]) -> list[list[str]]:
+        return [
+            [name for name in self.symbols if name.startswith(prefix) and infix in name]
+            for prefix, infix in patterns
+        ]
+
+    __hash__ = object.__hash__
 
 
 def facts_of(module: object) -> list[Fact[object]]:

@@ -41,8 +41,8 @@ public:
     std::optional<Symbol> function_at(std::uintptr_t address) const { return symbols_.function_at(address); }
     std::optional<Symbol> object_at(std::uintptr_t address) const { return symbols_.object_at(address); }
     // Functions whose name starts with `prefix` and holds `infix`.
-    std::vector<Symbol> functions_named(std::string_view prefix, std::string_view infix) const {
-        return symbols_.functions_named(prefix, infix);
+    std::vector<std::vector<Symbol>> functions_named(const SymbolIndex::Patterns& patterns) const {
+        return symbols_.functions_named(patterns);
     }
     // Calls `visit(address of the pointer, what it points at)` for each R_X86_64_RELATIVE relocation.
     template <class Visit>

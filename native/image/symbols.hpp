@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace optctx::image {
@@ -30,8 +32,9 @@ public:
     // Symbols may nest or share an address: the containing one that starts last.
     std::optional<Symbol> function_at(std::uintptr_t address) const { return containing(functions_, address); }
     std::optional<Symbol> object_at(std::uintptr_t address) const { return containing(objects_, address); }
-    // Functions whose name starts with `prefix` and holds `infix`, by address.
-    std::vector<Symbol> functions_named(std::string_view prefix, std::string_view infix) const;
+    // For each (prefix, infix), the functions whose name starts with the one and holds the other, by address.
+    using Patterns = std::vector<std::pair<std::string, std::string>>;
+    std::vector<std::vector<Symbol>> functions_named(const Patterns& patterns) const;
 
 private:
     using Numbers = std::vector<std::uint32_t>;  // places in the table

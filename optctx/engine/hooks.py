@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from optctx._native import Image, PointerTransaction, Subject, interceptors, pack_entry, place_code
 from optctx.arch import processor
 from optctx.engine.machines import Machines
-from optctx.image.entries import Entrance, find_entrances, find_runs
+from optctx.image.entries import Entrance, callers, find_entrances, find_runs
 from optctx.image.facts.c_api import INTERCEPTING
 from optctx.image.facts.fact import need
 from optctx.image.facts.features import BINDING, why_missing
@@ -41,8 +41,7 @@ def prepare_hooks(image: Image, index: int, machines: Machines) -> Hooks:
     if refusal := why_missing(image, BINDING):
         return Hooks([], PointerTransaction([]), [], False, refusal)
     runs = find_runs(image)
-    callers = {address: run.caller for address, run in runs.items()}
-    entrances = find_entrances(image, callers | dict.fromkeys(machines.intercepted, ""))
+    entrances = find_entrances(image, callers(runs) | dict.fromkeys(machines.intercepted, ""))
     thunks = b""
     offsets = {}
     for address, code in [*_thunks(runs, index), *machines.thunks()]:

@@ -10,7 +10,7 @@ from optctx.arch import processor
 from optctx.image.facts.fact import Fact, Family, find, find_members
 from optctx.image.facts.runs import RUNS, Run
 
-__all__ = ["Entrance", "find_entrances", "find_runs"]
+__all__ = ["Entrance", "callers", "find_entrances", "find_runs"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,11 @@ def find_runs(image: Image) -> dict[int, Run]:
     return {address: run for run in RUNS for address in _places(image, run.fact)}
 
 
+def callers(runs: Mapping[int, Run]) -> dict[int, str]:
+    """For each address, how the names of the functions start whose calls count."""
+    return {address: run.caller for address, run in runs.items()}
+
+
 def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
     """Every direct call, tail call and table entry that leads to one of the `targets` (address -> caller).
 
@@ -41,6 +46,6 @@ def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
 
 def _places(image: Image, fact: Fact[None] | Family) -> list[int]:
     if isinstance(fact, Family):
-        return [symbol.address for symbol in find_members(image, fact)]
+        return [symbol.address for symbol in find_members(image, [fact])[fact]]
     found = find(image, fact)
     return [] if found is None else [found.address]

@@ -15,12 +15,12 @@ __all__ = ["MachineFunction", "find_machine_functions", "machine_calls"]
 
 def find_machine_functions(image: Image) -> tuple[dict[int, MachineFunction], str]:
     """(the functions to intercept by address, what the image lacks of them or an empty string)."""
+    families = [function.family for function in MACHINE_FUNCTIONS]
+    members = find_members(image, families)
     found = {
-        symbol.address: function
-        for function in MACHINE_FUNCTIONS
-        for symbol in find_members(image, function.family)
+        symbol.address: function for function in MACHINE_FUNCTIONS for symbol in members[function.family]
     }
-    return found, lacking(image, (function.family for function in MACHINE_FUNCTIONS))
+    return found, lacking(image, families)
 
 
 def machine_calls(image: Image) -> tuple[dict[str, int], list[int], str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 from optctx._native import Image, Symbol
@@ -61,9 +62,15 @@ def find_object(image: Image, fact: Fact[Form]) -> Symbol | None:
     return symbol if found is not None and symbol is not None and symbol.address == found.address else None
 
 
-def find_members(image: Image, family: Family) -> list[Symbol]:
-    """Every function of a family, by address."""
-    return image.functions_named(family.prefix, family.infix)
+def find_members(image: Image, families: Iterable[Family]) -> dict[Family, list[Symbol]]:
+    """Every function of each family, by address."""
+    return _members(image, tuple(families))
+
+
+@cache  # a pass over all the names of a library
+def _members(image: Image, families: tuple[Family, ...]) -> dict[Family, list[Symbol]]:
+    found = image.functions_named([(family.prefix, family.infix) for family in families])
+    return dict(zip(families, found, strict=True))
 
 
 def need(image: Image, fact: Fact[Form]) -> Found[Form]:
@@ -76,12 +83,15 @@ def need(image: Image, fact: Fact[Form]) -> Found[Form]:
 
 def lacking(image: Image, facts: Iterable[Fact[Any] | Family]) -> str:
     """What of the facts the image lacks, as the reason of a refusal; empty if it has them all."""
-    missing = [fact for fact in facts if not _has(image, fact)]
+    facts = list(facts)
+    families = [fact for fact in facts if isinstance(fact, Family)]
+    members = find_members(image, families) if families else {}
+    missing = [
+        fact
+        for fact in facts
+        if not (members[fact] if isinstance(fact, Family) else find(image, fact) is not None)
+    ]
     return f"{_expected(missing)}, found none" if missing else ""
-
-
-def _has(image: Image, fact: Fact[Any] | Family) -> bool:
-    return bool(find_members(image, fact)) if isinstance(fact, Family) else find(image, fact) is not None
 
 
 def _expected(facts: Iterable[Fact[Any] | Family]) -> str:
