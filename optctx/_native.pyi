@@ -56,9 +56,9 @@ class Image:
     def object_at(self, address: int) -> Symbol | None:
         """The object whose storage holds the address, or None."""
 
-    def functions_named(self, prefix: str, infix: str = '') -> list[Symbol]:
+    def functions_named(self, patterns: Sequence[tuple[str, str]]) -> list[list[Symbol]]:
         """
-        Functions whose mangled name starts with `prefix` and holds `infix`; the image must outlive the answer.
+        For each (prefix, infix), the functions whose mangled name starts with the one and holds the other after that; the image must outlive the answer.
         """
 
     def initial_bytes(self, address: int, size: int) -> bytes:

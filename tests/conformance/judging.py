@@ -11,7 +11,7 @@ from tests.conformance.cache import ReferenceCache
 from tests.conformance.crashes import assign_blame
 from tests.conformance.forked import reference, run_forked
 from tests.conformance.job import Job, Outcome
-from tests.conformance.scoped import ScopedRun, run_scoped, shuffled
+from tests.conformance.scoped import Mode, ScopedRun, run_scoped, shuffled
 from tests.conformance.stability import measure
 from tests.conformance.verdict import Verdict, judge
 
@@ -50,7 +50,16 @@ def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) ->
     for i in differing:
         alone[i] = run_scoped(jobs, [i], threads=1, timeout=limit, printed=printed).outcomes.get(i)
     safe = [i for i in usable if expected[i].kind == "output"]
-    stability = measure(jobs, differing, safe, timeout, settings.seed, order=order, printed=printed)
+    stability = measure(
+        jobs,
+        differing,
+        safe,
+        timeout,
+        settings.seed,
+        order=order,
+        printed=printed,
+        shared_machines=Mode.machines is not None,
+    )
     blamed = {blame.index: blame for blame in blames}
     return [
         judge(

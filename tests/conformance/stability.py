@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from optctx.fresh.options import set_process_options
@@ -24,6 +24,7 @@ from optctx.image.loaded import llvmlite_image
 from tests.conformance.elsewhere import elsewhere
 from tests.conformance.forked import reference, run_forked
 from tests.conformance.job import Job, Outcome, compile_job
+from tests.conformance.machines import SharedMachines
 
 __all__ = ["Stability", "measure"]
 
@@ -64,11 +65,14 @@ def measure(
     *,
     order: Sequence[int],
     printed: bool,
+    shared_machines: bool = False,
 ) -> dict[int, Stability]:
     """For each of `indices`. `safe`: jobs that end well in a fresh process, to be their company; `order`: in
-    which contexts compiled them."""
+    which contexts compiled them; `shared_machines`: in which they shared target machines."""
     found = {index: Stability() for index in indices}
     tasks = _tasks(jobs, indices, safe, order, seed)
+    if shared_machines:
+        tasks = chain(tasks, _on_used_machines(jobs, indices))
     died_beside = []
     for (index, name), outcome in run_forked(tasks, timeout * 3, printed=printed):
         if printed and name.startswith("beside"):
@@ -118,6 +122,23 @@ def _tasks(
             yield (index, f"after others {_OWN} {number}"), partial(_own_options, job, others, True)
             yield (index, f"control {number}"), partial(_own_options, job, others, False)
             yield (index, f"beside others {number}"), partial(_beside, job, others)
+
+
+def _on_used_machines(jobs: Sequence[Job], indices: Sequence[int]) -> Iterator[Task]:
+    """Stock LLVM keeps some things with a machine: for NVPTX it numbers the calls of all that it compiles."""
+    for index in indices:
+        for times in (1, 2):
+            run = partial(_again_on_its_machine, jobs[index], times)
+            yield (index, f"on a machine that has compiled it {times} times"), run
+
+
+def _again_on_its_machine(job: Job, times: int) -> Outcome:
+    if job.options:
+        set_process_options(job.options)
+    machines = SharedMachines()
+    for _ in range(times):
+        compile_job(job, machines=machines)
+    return compile_job(job, machines=machines)
 
 
 def _company(jobs: Sequence[Job], index: int, safe: Sequence[int], rng: random.Random) -> list[Job]:
