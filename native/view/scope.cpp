@@ -59,8 +59,8 @@ struct Stack {
     Levels carried;
     Mark shown = nullptr;
     std::uint32_t images = 0;  // a bit for each image that this thread had a frame of
-    std::size_t calls = 0;    // into LLVM, in progress
-    std::size_t bridged = 0;  // the number of these calls with a level of their own
+    std::size_t calls = 0;     // into LLVM, in progress
+    std::size_t bridged = 0;   // the number of these calls with a level of their own
     std::size_t abandoned = 0;
 
     // A thread that ends inside scopes leaves them, innermost first. It does not if the process is ending: LLVM's own
@@ -221,7 +221,8 @@ struct Stack {
 
     // Makes every image see what the shown mark stands for.
     void show_again() noexcept {
-        bool any = std::any_of(carried.begin(), carried.end(), [this](const Level& each) { return each.shown == shown; });
+        bool any =
+            std::any_of(carried.begin(), carried.end(), [this](const Level& each) { return each.shown == shown; });
         for (unsigned image = 0; images >> image != 0; ++image) {
             if ((images >> image & 1) == 0) continue;
             const Level* level = seen(image);

@@ -64,7 +64,7 @@ def image_index(image: Image) -> int:
 def _number(image: Image) -> int:
     if image.base not in _indexes and len(_indexes) == MAX_IMAGES:
         raise UnsupportedImageError(
-            f"cannot use the LLVM of {image.path}: expected at most {MAX_IMAGES} LLVMs in a process, and optctx "
-            "uses as many already; use this one in another process"
+            f"cannot use the LLVM of {image.path}: expected at most {MAX_IMAGES} LLVMs in a process, and "
+            "optctx uses as many already; use this one in another process"
         )
     return _indexes.setdefault(image.base, len(_indexes))
