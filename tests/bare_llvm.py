@@ -1,4 +1,4 @@
-"""A library of llvmlite's, called without llvmlite. A copy of its file is a second LLVM, with its own globals.
+"""A library of llvmlite's, called without llvmlite. A copy of its file is a second LLVM with own globals.
 
 python -m bare_llvm LIBRARY ARGUMENT...    what a fresh process compiles with these options, as digests
 """

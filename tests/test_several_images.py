@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pathlib
 import shutil
+import textwrap
 from collections.abc import Callable
 
 import pytest
@@ -35,7 +36,12 @@ START = """
 
     path, expected = sys.argv[1], json.loads(sys.argv[2])
     second = BareLlvm(path)
+    engines_wanted = os.environ.pop("TEST_ENGINES", "").split()
+    if engines_wanted:
+        os.environ["OPTCTX_ENGINE"] = engines_wanted[1]
     other = attach(image_of(path))
+    if engines_wanted:
+        os.environ["OPTCTX_ENGINE"] = engines_wanted[0]
     own = attach()
     first = BareLlvm(ffi.lib._name)
 
@@ -65,9 +71,9 @@ def expected(copy: pathlib.Path) -> Digests:
 
 @pytest.fixture
 def run(copy: pathlib.Path, expected: Digests) -> Callable[..., str]:
-    def run(script: str, *arguments: str) -> str:
-        import textwrap
+    """Runs a script after `START`."""
 
+    def run(script: str, *arguments: str) -> str:
         return run_python(
             textwrap.dedent(START) + textwrap.dedent(script), str(copy), json.dumps(expected), *arguments
         )
@@ -145,6 +151,110 @@ def test_threads_with_other_values_in_each_image_give_what_fresh_processes_give(
     print(len(compiled), len(set(compiled)))
     """)
     assert said.split() == ["96", "10"], "each value in each image"
+
+
+ENGINES = ["thread exclusive", "exclusive thread", "exclusive exclusive"]
+
+
+@pytest.mark.redirected
+@pytest.mark.parametrize("engines", ENGINES)
+def test_each_image_has_either_engine(
+    run: Callable[..., str], monkeypatch: pytest.MonkeyPatch, engines: str
+) -> None:
+    """Threads never wait for each other in a cycle, in whatever order they enter the images."""
+    monkeypatch.setenv("TEST_ENGINES", engines)
+    run("""
+    assert [own.way.name, other.way.name] == engines_wanted
+    counts = [argument for argument in expected]
+
+    contexts = {(engine.index, argument): context_of(engine, *([argument] if argument else []))
+                for engine in (own, other) for argument in counts}
+
+    def work(seed):
+        chance = random.Random(seed)
+        for _ in range(8):
+            entered = [(engine, chance.choice(counts)) for engine in chance.choices((own, other), k=3)]
+            entered += [(own, chance.choice(counts)), (other, chance.choice(counts))]
+            with contextlib.ExitStack() as stack:
+                for engine, argument in entered:
+                    stack.enter_context(contexts[engine.index, argument])
+                for llvm, engine in ((first, own), (second, other)):
+                    innermost = [argument for each, argument in entered if each is engine][-1]
+                    assert llvm.digests() == expected[innermost], (seed, entered)
+
+    in_threads([lambda seed=seed: work(seed) for seed in range(3)])
+    assert second.digests() == first.digests() == expected[""]
+    exclusive = context_of(own, "-rng-seed=7", process_wide="exclusive")
+    try:
+        with exclusive:
+            assert own.way.name == "exclusive"
+    except optctx.ScopeError as error:
+        assert own.way.name == "thread" and "take turns in another LLVM" in str(error), error
+    assert not any(held().values()), held()
+    """)
+
+
+@pytest.mark.redirected
+@pytest.mark.parametrize("follows", [False, True], ids=["calls", "switches"])
+def test_a_task_takes_its_scopes_of_both_images_along(run: Callable[..., str], follows: bool) -> None:
+    """Where switches are followed, to whatever it calls; otherwise to what optctx compiles."""
+    run(
+        """
+    from contextvars import copy_context
+    from optctx import _native
+
+    follows = sys.argv[3] == "True" and not _native.watch_context_switches()
+    _native.simulate_context_switches(follows)
+
+    def switched(function=lambda: None):
+        if follows:
+            _native.context_switched()
+        return function()
+
+    def values():
+        return [next(a for a, all in expected.items() if all == llvm.digests()) for llvm in (first, second)]
+
+    two, three = (context_of(own, f"-unroll-count={count}") for count in (2, 3))
+    four, five = (context_of(other, f"-unroll-count={count}") for count in (4, 5))
+    copies = {}
+    with two, four:
+        copies[2, 4] = copy_context()
+        with three:
+            copies[3, 4] = copy_context()
+        with five:
+            copies[2, 5] = copy_context()
+    with five:
+        copies[1, 5] = copy_context()
+
+    def run_in(copy, function):
+        try:
+            return copy.run(switched, function)
+        finally:
+            switched()
+
+    def work(seed):
+        chance = random.Random(seed)
+        for _ in range(8):
+            (mine, its), copy = chance.choice(list(copies.items()))
+            copy = copy.copy()
+            assert run_in(copy, unrolled) == mine, (mine, its)
+            if follows:
+                wanted = [f"-unroll-count={mine}" if mine > 1 else "", f"-unroll-count={its}"]
+                assert run_in(copy, values) == wanted
+                run_in(copy, three.__enter__)  # on top of what was carried here
+                assert run_in(copy, values) == ["-unroll-count=3", wanted[1]]
+                assert switched(values) == ["", ""], "another task"
+                assert run_in(copy, values) == ["-unroll-count=3", wanted[1]]
+                run_in(copy, lambda: three.__exit__(None, None, None))
+                assert run_in(copy, values) == wanted
+            assert values() == ["", ""] and unrolled() == 1
+
+    in_threads([lambda seed=seed: work(seed) for seed in range(3)])
+    _native.simulate_context_switches(False)
+    assert not any(held().values()), held()
+    """,
+        str(follows),
+    )
 
 
 @pytest.mark.redirected

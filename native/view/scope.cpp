@@ -41,6 +41,8 @@ PerImage<std::atomic<std::size_t>> active{};  // levels of all threads
 std::atomic<bool> ending{false};              // of the process
 std::atomic<bool> follows{false};             // the interpreter reports switches
 
+std::atomic<bool> any_in_turns{false};  // threads take turns in at least one image
+
 bool near(unsigned image, unsigned other) noexcept {
     if (image == other) return true;
     const Way& own = way(image);
@@ -321,6 +323,15 @@ void count_again() noexcept {
 
 [[maybe_unused]] const bool watches_forks = os::repair_after_fork(count_again);
 
+// A thread with a turn could wait at the gate for a thread that has closed it or is inside, and that one for the turn.
+void check_no_cycle(const Frame& frame) {
+    const ProcessWide* changes = frame.context == nullptr ? nullptr : frame.context->process_wide().get();
+    if (changes != nullptr && any_in_turns.load() && !way(frame.image).spans_images())
+        throw gate::GateError("cannot apply " + changes->text() +
+                              " process-wide: threads take turns in another LLVM of this process, and could wait for "
+                              "each other");
+}
+
 }  // namespace
 
 Way& way(unsigned image) noexcept {
@@ -328,7 +339,10 @@ Way& way(unsigned image) noexcept {
     return chosen != nullptr ? *chosen : per_thread();
 }
 
-void use(unsigned image, Way& chosen) noexcept { chosen_way[image].store(&chosen, std::memory_order_release); }
+void use(unsigned image, Way& chosen) noexcept {
+    if (chosen.spans_images()) any_in_turns = true;
+    chosen_way[image].store(&chosen, std::memory_order_release);
+}
 
 void process_ends() noexcept { ending = true; }
 
@@ -350,7 +364,10 @@ std::optional<Frame> frame_here(unsigned image, Mark mark) {
 }
 
 bool admit_at_once(Frame& frame) { return way(frame.image).admit_at_once(frame, stack.innermost(frame.image)); }
-void admit(Frame& frame) { way(frame.image).admit(frame, stack.innermost(frame.image)); }
+void admit(Frame& frame) {
+    check_no_cycle(frame);
+    way(frame.image).admit(frame, stack.innermost(frame.image));
+}
 Carried carry(Frame& frame) { return way(frame.image).carry(frame, stack.innermost(frame.image)); }
 
 bool in_line(Mark task) noexcept { return stack.shown == task; }

@@ -67,8 +67,8 @@ struct State {
     std::uint64_t serving = 0;
 };
 
-// This thread's compilations, and whether they hold a turn for the process-wide values. Such a turn lies below any
-// scope.
+// This thread's compilations in all images, and whether they hold a turn for the process-wide values. Such a turn lies
+// below any scope.
 thread_local std::size_t compilations = 0;
 thread_local bool in_process = false;
 
