@@ -93,6 +93,21 @@ def test_each_image_has_an_engine_of_its_own(run: Callable[..., str]) -> None:
     """)
 
 
+def test_llvmlites_image_is_the_default_however_it_is_attached() -> None:
+    run_python("""
+    from optctx import OptionContext
+    from optctx.context.lookups import process_wide_values
+    from optctx.engine.attach import attach, attached, is_llvmlites
+    from optctx.image.loaded import llvmlite_image
+    from support import unrolled_by_llvmlite
+
+    engine = attach(llvmlite_image())
+    assert is_llvmlites(engine) and attached() is engine and attach() is engine
+    with OptionContext(unroll_count=4, base=process_wide_values(engine)):
+        assert unrolled_by_llvmlite() == 4
+    """)
+
+
 def test_scopes_of_one_image_leave_the_other_alone(run: Callable[..., str]) -> None:
     run("""
     two, four = context_of(own, "-unroll-count=2"), context_of(other, "-unroll-count=4")

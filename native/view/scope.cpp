@@ -40,8 +40,7 @@ PerImage<std::atomic<Way*>> chosen_way{};
 PerImage<std::atomic<std::size_t>> active{};  // levels of all threads
 std::atomic<bool> ending{false};              // of the process
 std::atomic<bool> follows{false};             // the interpreter reports switches
-
-std::atomic<bool> any_in_turns{false};  // threads take turns in at least one image
+std::atomic<bool> any_in_turns{false};        // threads take turns in at least one image
 
 bool near(unsigned image, unsigned other) noexcept {
     if (image == other) return true;
@@ -92,14 +91,14 @@ struct Stack {
     const Frame* below(Levels::iterator at) const noexcept {
         const unsigned image = at->frame.image;
         while (at != levels.begin())
-            if ((--at)->frame.image == image || near(image, at->frame.image)) return &at->frame;
+            if (near(image, (--at)->frame.image)) return &at->frame;
         return nullptr;
     }
 
     Frame* above(Levels::iterator at) noexcept {
         const unsigned image = at->frame.image;
         while (++at != levels.end())
-            if (at->frame.image == image || near(image, at->frame.image)) return &at->frame;
+            if (near(image, at->frame.image)) return &at->frame;
         return nullptr;
     }
 

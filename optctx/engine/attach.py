@@ -21,7 +21,7 @@ from optctx.engine.plan import Plan, PlannedOption
 from optctx.engine.storage import Storage, drifted_storage
 from optctx.engine.way import CannotRedirectError, Clock, Users, Way
 from optctx.errors import ScopeError, UnsupportedImageError
-from optctx.image.loaded import llvmlite_image
+from optctx.image.loaded import is_llvmlites_image, llvmlite_image
 from optctx.image.releases import unproven
 from optctx.image.survey import Survey, survey
 from optctx.locks import Rank, is_held, lock_held_by_fork
@@ -124,6 +124,7 @@ def attach(image: Image | None = None) -> Engine:
     engine = attached(image)
     if engine is not None:
         return engine
+    image = _unless_llvmlites(image)
     found = _find(image)
     if is_held(_lock) and (found is None or not found.used):  # later ones only repeat one native step
         raise UnsupportedImageError(
@@ -217,6 +218,11 @@ def when_attached(listener: Callable[[], None]) -> None:
     It may be called again and does nothing then.
     """
     _listeners.append(listener)
+
+
+def _unless_llvmlites(image: Image | None) -> Image | None:
+    """None for llvmlite's image: however it is asked for, what is done with llvmlite begins with it."""
+    return None if image is None or is_llvmlites_image(image) else image
 
 
 def _find(image: Image | None) -> _Attachment | None:
