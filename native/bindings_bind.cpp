@@ -195,11 +195,10 @@ void add_bind(nb::module_& m) {
             tell_function = new nb::object(std::move(tell));
         },
         "may_run"_a, "resolve"_a, "cannot_enter"_a, "tell"_a,
-        "Set the Python judges. `may_run`: (owner of a binding, owner of the scope or None, whether a mismatch is an "
-        "error) -> bool. `resolve`: (image, text of an attribute, owner of the scope or None, number of other texts of "
-        "the "
-        "module so far, triple) -> context, False to ignore the text, or None to refuse it. `cannot_enter`: (context, "
-        "why it could not be entered). `tell` receives the exceptions that they raise.");
+        "Set the Python judges. `may_run`: (owner of a binding, owner of the scope or None, whether a mismatch is "
+        "an error) -> bool. `resolve`: (image, text of an attribute, owner of the scope or None, number of other "
+        "texts of the module so far, triple) -> context, False to ignore the text, or None to refuse it. "
+        "`cannot_enter`: (context, why it could not be entered). `tell` receives the exceptions that they raise.");
     m.def(
         "run_counts",
         [](unsigned image) {

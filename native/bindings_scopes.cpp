@@ -50,8 +50,7 @@ void add_scopes(nb::module_& m) {
         "attach"_a, "check_in_line"_a, "cannot_enter"_a, "cannot_leave"_a, "judge"_a,
         "Set the functions that entering and leaving call before they change anything or after they are done: "
         "attach(image), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, "
-        "text), "
-        "which return exceptions, and judge(context, failed).");
+        "text), which return exceptions, and judge(context, failed).");
     m.attr("R") = nb::type_var("R");
     m.def("inside", &blocks::inside,
           nb::sig("def inside(manager: contextlib.AbstractContextManager[object], "

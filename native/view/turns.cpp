@@ -29,8 +29,8 @@ struct Held {
 // Threads that share LLVM's storage. An image without a context has the process-wide values.
 struct Group {
     std::string key;  // equal for equal values, and only for those
-    std::vector<std::shared_ptr<Held>>
-        held;                              // one for each image, at most; a nested group shares those of other images
+    // One for each image, at most. A nested group shares those of other images.
+    std::vector<std::shared_ptr<Held>> held;
     std::shared_ptr<ProcessWide> changes;  // of options that contexts have no storage for
 
     void lend() const noexcept {

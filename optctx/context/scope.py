@@ -101,10 +101,11 @@ def begin_outside() -> None:
 
 
 def follow_tasks(engine: Engine) -> None:
-    """Has every call that llvmlite makes see what its task is inside of, from now on, if the image is its.
+    """Has every call that llvmlite makes see what its task is inside of, from now on.
 
     So do all calls where the interpreter reports switches of tasks and no thread waits for its turn. Called
-    with the first context of an image; an exception that interrupts it leaves the rest to the next call.
+    with the first context of an image. If an exception interrupts it, the next call does the rest. For an
+    image that is not llvmlite's, only switches are followed.
     """
     if engine.index not in _following:
         _native.inside(_lock, _follow, engine)
