@@ -230,8 +230,7 @@ void bind_view(nb::module_& m) {
     nb::exception<os::OsError>(m, "OsError", PyExc_RuntimeError);
     m.attr("NO_SLOT") = view::no_slot;
     m.attr("MAX_IMAGES") = view::max_images;
-    m.def(
-        "thread_offset", [](unsigned image) { return view::thread_offset(view::checked_image(image)); }, "image"_a);
+    m.def("thread_offset", [](unsigned image) { return view::thread_offset(view::checked_image(image)); }, "image"_a);
     m.def(
         "identity_view",
         [](unsigned image) {

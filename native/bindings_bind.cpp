@@ -173,7 +173,8 @@ void add_bind(nb::module_& m) {
         [](unsigned image, bind::Subject subject, std::uint8_t argument, bind::Skip skip) {
             return bind::pack({static_cast<std::uint8_t>(view::checked_image(image)), subject, argument, skip});
         },
-        "image"_a, "subject"_a, "argument"_a, "skip"_a, "Pack the argument that a thunk passes to `interceptors()[0]`.");
+        "image"_a, "subject"_a, "argument"_a, "skip"_a,
+        "Pack the argument that a thunk passes to `interceptors()[0]`.");
     m.def(
         "interceptors",
         [] {
@@ -194,10 +195,10 @@ void add_bind(nb::module_& m) {
             tell_function = new nb::object(std::move(tell));
         },
         "may_run"_a, "resolve"_a, "cannot_enter"_a, "tell"_a,
-        "Set the Python judges. `may_run`: (owner of a binding, owner of the scope or None, whether a mismatch is an "
-        "error) -> bool. `resolve`: (image, text of an attribute, owner of the scope or None, number of other texts of the "
-        "module so far, triple) -> context, False to ignore the text, or None to refuse it. `cannot_enter`: (context, "
-        "why it could not be entered). `tell` receives the exceptions that they raise.");
+        "Set the Python judges. `may_run`: (owner of a binding, owner of the scope or None, whether a mismatch is "
+        "an error) -> bool. `resolve`: (image, text of an attribute, owner of the scope or None, number of other "
+        "texts of the module so far, triple) -> context, False to ignore the text, or None to refuse it. "
+        "`cannot_enter`: (context, why it could not be entered). `tell` receives the exceptions that they raise.");
     m.def(
         "run_counts",
         [](unsigned image) {

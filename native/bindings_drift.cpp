@@ -151,5 +151,5 @@ void add_drift(nb::module_& m) {
         "process_wide_epoch", [](unsigned image) { return view::process_wide_epoch(view::checked_image(image)); },
         "image"_a,
         "Return the number of process-wide changes made and undone in the image: odd while changes of contexts with "
-          "process_wide=\"exclusive\" are in force.");
+        "process_wide=\"exclusive\" are in force.");
 }

@@ -53,8 +53,7 @@ void add_machines(nb::module_& m) {
         [](unsigned image, machine::Use use, std::uint8_t argument) {
             return machine::pack(view::checked_image(image), use, argument);
         },
-        "image"_a, "use"_a, "argument"_a,
-          "Pack the argument that a thunk passes to `machine_interceptor()`.");
+        "image"_a, "use"_a, "argument"_a, "Pack the argument that a thunk passes to `machine_interceptor()`.");
     m.def(
         "machine_interceptor", [] { return reinterpret_cast<std::uintptr_t>(&machine::optctx_use_machine); },
         "Return the address of the function that runs before an intercepted function of a TargetMachine.");

@@ -49,8 +49,8 @@ void add_scopes(nb::module_& m) {
         },
         "attach"_a, "check_in_line"_a, "cannot_enter"_a, "cannot_leave"_a, "judge"_a,
         "Set the functions that entering and leaving call before they change anything or after they are done: "
-        "attach(image), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), "
-        "which return exceptions, and judge(context, failed).");
+        "attach(image), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, "
+        "text), which return exceptions, and judge(context, failed).");
     m.attr("R") = nb::type_var("R");
     m.def("inside", &blocks::inside,
           nb::sig("def inside(manager: contextlib.AbstractContextManager[object], "
@@ -92,8 +92,7 @@ void add_scopes(nb::module_& m) {
         "begin_compilation", [](unsigned image) { scoping::begin_compilation(view::checked_image(image)); }, "image"_a,
         "Show the running task's scope to LLVM until `end_compilation`, for calls without llvmlite's lock. Waits while "
         "options are changed process-wide, and counts this thread among those inside LLVM.");
-    m.def(
-        "end_compilation", [](unsigned image) { scoping::end_compilation(view::checked_image(image)); }, "image"_a);
+    m.def("end_compilation", [](unsigned image) { scoping::end_compilation(view::checked_image(image)); }, "image"_a);
     m.def(
         "watch_context_switches",
         [] {

@@ -36,15 +36,13 @@ struct Scope {
 
 Scope& parts_of(nb::handle self) { return *reinterpret_cast<Scope*>(self.ptr()); }
 
-// A mark is the tuple (OptionContext, its native Context), new for each entry. A third item is the mark of the innermost
-// scope around it that is of another image, if there is one.
+// A mark is the tuple (OptionContext, its native Context), new for each entry. A third item is the mark of the
+// innermost scope around it that is of another image, if there is one.
 SharedContext context_of(nb::handle mark) {
     return nb::cast<SharedContext>(nb::handle(PyTuple_GetItem(mark.ptr(), 1)));
 }
 
-unsigned image_of(nb::handle mark) {
-    return parts_of(PyTuple_GetItem(mark.ptr(), 0)).image;
-}
+unsigned image_of(nb::handle mark) { return parts_of(PyTuple_GetItem(mark.ptr(), 0)).image; }
 
 PyObject* owner_of(nb::handle mark) { return mark.is_valid() ? PyTuple_GetItem(mark.ptr(), 0) : nullptr; }
 

@@ -112,7 +112,8 @@ void add(nb::module_& m, void (*listen)(bool)) {
     watchers->listen = listen;
     blocks::add_methods<block>(blocks::make_type(m, "WatcherBase", {}));
     m.def("add_watcher", &add_watcher, "image"_a, "watcher"_a, "tables"_a,
-          "Add a watcher of an image. The first one commits `tables`, which lead to the result of `observe_occurrences`.");
+          "Add a watcher of an image. The first one commits `tables`, which lead to the result of "
+          "`observe_occurrences`.");
     m.def("remove_watcher", &remove_watcher, "watcher"_a,
           "Remove a watcher. Returns whether it was present. Removing the last one of an image restores its tables.");
     m.def("watchers", &all, "image"_a, nb::sig("def watchers(image: int) -> tuple[WatcherBase, ...]"),

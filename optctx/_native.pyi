@@ -825,7 +825,7 @@ class Place:
 class LookupTable:
     """Every option by name, for lookups from C++."""
 
-    def __init__(self, image: int, library: str) -> None: ...
+    def __init__(self, index: int, image: Image) -> None: ...
 
     def add(self, names: Sequence[str], type: str, kinds: tuple[Kind, Kind], sizes: tuple[int, int], value: Place, object: Place, choices: Sequence[tuple[str, int]]) -> None:
         """
@@ -834,6 +834,11 @@ class LookupTable:
 
     def publish(self) -> None:
         """Make lookups from C++ find these options. Empties this table."""
+
+def begin_lookups_with(image: int) -> None:
+    """
+    Make this the image of lookups from C++ that name none. Its table has been published.
+    """
 
 class UnwatchedError(RuntimeError):
     pass

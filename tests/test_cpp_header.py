@@ -68,7 +68,7 @@ def test_another_version_of_the_interface_is_refused(tmp_path: pathlib.Path, fla
     other = compile_cpp(SOURCES / "other_version.cpp", tmp_path / "other.so", *SHARED, *flags)
     said = _output(program, str(other)).splitlines()
     assert len(said) == 2
-    assert all("does not have version 1 of its C++ interface" in line for line in said)
+    assert all("does not have version 2 of its C++ interface" in line for line in said)
 
 
 @pytest.mark.parametrize(

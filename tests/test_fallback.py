@@ -117,7 +117,7 @@ def test_a_change_that_fails_half_way_is_a_reason_to_take_turns(step: int) -> No
         from optctx.engine import redirecting
 
         redirect = redirecting.redirect
-        redirecting.redirect = lambda code, tables: redirect(code, tables, {step})
+        redirecting.redirect = lambda *given: redirect(*given, {step})
         use_it("asked to fail")
         """)
     )

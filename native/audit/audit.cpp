@@ -34,6 +34,7 @@ struct Session {
     std::atomic<bool> failed{false};
 };
 
+// A process has one audit at a time, of one image: it has one handler for each signal.
 auto& mutex = *new os::ForkSafeMutex(os::Rank::audit);  // serialises start and stop
 std::optional<os::FirstHandler> fault_handler;
 std::optional<os::FirstHandler> trap_handler;

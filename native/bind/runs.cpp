@@ -82,8 +82,7 @@ bool add_attribute(Run& run, std::string_view text, const char* triple) {
     if (text.empty() || run.attributes.contains(text.data())) return true;
     if (run.attributes.size() > most_attributes) return true;  // ignored; the judge has reported the one before
     const Judge& judge = images[run.image].judge;
-    Resolved resolved =
-        judge.resolve(run.image, text, view::current_owner(run.image), run.attributes.size(), triple);
+    Resolved resolved = judge.resolve(run.image, text, view::current_owner(run.image), run.attributes.size(), triple);
     if (resolved.answer == Resolved::Answer::refused) return false;
     run.attributes.emplace(text.data(), std::move(resolved));
     return true;
@@ -191,8 +190,8 @@ std::uint64_t refuse(State& now, Skip skip, std::uint64_t* arguments) {
 }
 
 void bind_next(std::vector<Expected>& expected, unsigned image, const void* llvm_context) {
-    const auto next = std::find_if(expected.rbegin(), expected.rend(),
-                                   [image](const Expected& each) { return each.image == image; });
+    const auto next =
+        std::find_if(expected.rbegin(), expected.rend(), [image](const Expected& each) { return each.image == image; });
     if (next == expected.rend()) return;
     std::shared_ptr<const Binding> binding = std::move(next->binding);
     expected.erase(std::next(next).base());

@@ -100,8 +100,8 @@ void configure(unsigned image, const LlvmCalls& calls, const Judge& judge);
 
 // Returns the binding of a module's LLVMContext, or null.
 std::shared_ptr<const Binding> bound_to_module(unsigned image, const void* module) noexcept;
-// Binds the LLVMContexts that the image constructs on this thread from now on, in this order, if their construction is intercepted;
-// null leaves one unbound. Replaces earlier expectations.
+// Binds the LLVMContexts that the image constructs on this thread from now on, in this order, if their construction is
+// intercepted; null leaves one unbound. Replaces earlier expectations.
 void expect_llvm_contexts(unsigned image, std::vector<std::shared_ptr<const Binding>> bindings);
 // Returns the bindings whose LLVMContexts have not been constructed yet.
 std::vector<std::shared_ptr<const Binding>> expected_llvm_contexts(unsigned image);

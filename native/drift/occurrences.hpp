@@ -16,8 +16,8 @@ struct Observer {
     void (*end)(unsigned image, std::uintptr_t option, image::RawStringRef value, bool refused);
 };
 
-// `add_occurrence` is the image's own bool Option::addOccurrence(unsigned, StringRef, StringRef, bool), which still does
-// the work. Call before `watched_add_occurrence` is put into any virtual function table.
+// `add_occurrence` is the image's own bool Option::addOccurrence(unsigned, StringRef, StringRef, bool), which still
+// does the work. Call before `watched_add_occurrence` is put into any virtual function table.
 void observe(unsigned image, std::uintptr_t add_occurrence, Observer observer);
 // Returns the replacement for the image's virtual function tables.
 std::uintptr_t watched_add_occurrence(unsigned image);

@@ -41,11 +41,15 @@ int32_t guarded(optctx_error* error, Work&& work) noexcept {
     }
 }
 
-int32_t not_attached(optctx_error* error) noexcept {
+int32_t not_attached(const void* address, optctx_error* error) noexcept {
     return fail(error, OPTCTX_NOT_ATTACHED,
-                "optctx is loaded but has not attached to LLVM yet: call optctx.attach() from Python "
-                "before");
+                address == nullptr
+                    ? "optctx is loaded but has not attached to LLVM yet: call optctx.attach() from Python before"
+                    : "optctx is loaded but has not attached to the library with code at this address: expected the "
+                      "address of a function of an LLVM that Python code has attached optctx to before");
 }
+
+const Table& table_of(const optctx_image* image) noexcept { return static_cast<const Table&>(*image); }
 
 const Entry& entry_of(const optctx_option* option) noexcept { return static_cast<const Entry&>(*option); }
 
@@ -53,22 +57,27 @@ const view::Context* context_of(const optctx_context* handle) noexcept {
     return handle == nullptr ? nullptr : handle->context.get();
 }
 
-int32_t current(const optctx_context** out, optctx_error* error) noexcept {
-    const Table* table = published();
-    if (table == nullptr) return not_attached(error);
+int32_t find_image(const void* address, const optctx_image** out, optctx_error* error) noexcept {
+    const Table* table =
+        address == nullptr ? published_by_default() : published_at(reinterpret_cast<std::uintptr_t>(address));
+    if (table == nullptr) return not_attached(address, error);
+    *out = table;
+    return OPTCTX_OK;
+}
+
+int32_t current(const optctx_image* image, const optctx_context** out, optctx_error* error) noexcept {
     return guarded(error, [&] {
-        const view::Context* context = view::current_context(table->image());
+        const view::Context* context = view::current_context(table_of(image).index());
         *out = context == nullptr ? nullptr : new optctx_context{context->shared_from_this()};
         return OPTCTX_OK;
     });
 }
 
-int32_t bound(const void* llvm_context, const optctx_context** out, optctx_error* error) noexcept {
-    const Table* table = published();
-    if (table == nullptr) return not_attached(error);
+int32_t bound(const optctx_image* image, const void* llvm_context, const optctx_context** out,
+              optctx_error* error) noexcept {
     return guarded(error, [&]() -> int32_t {
         const FindBound find = find_bound.load(std::memory_order_acquire);
-        auto context = find == nullptr ? nullptr : find(table->image(), llvm_context);
+        auto context = find == nullptr ? nullptr : find(table_of(image).index(), llvm_context);
         if (context == nullptr) return fail(error, OPTCTX_NOT_BOUND, "no OptionContext is bound to this LLVMContext");
         *out = new optctx_context{std::move(context)};
         return OPTCTX_OK;
@@ -83,16 +92,26 @@ void release(const optctx_context* handle) noexcept {
     if (handle != nullptr && handle->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete handle;
 }
 
-int32_t find(const char* name, std::size_t length, const optctx_option** out, optctx_error* error) noexcept {
-    const Table* table = published();
-    if (table == nullptr) return not_attached(error);
+int32_t find(const optctx_image* image, const char* name, std::size_t length, const optctx_option** out,
+             optctx_error* error) noexcept {
+    const Table& table = table_of(image);
     const std::string_view wanted(name, length);
-    if (const Entry* entry = table->find(wanted)) {
+    if (const Entry* entry = table.find(wanted)) {
         *out = entry;
         return OPTCTX_OK;
     }
     if (error == nullptr) return OPTCTX_UNKNOWN_OPTION;  // no caller reads the message, which takes long to build
-    return guarded(error, [&] { return fail(error, OPTCTX_UNKNOWN_OPTION, table->unknown(wanted)); });
+    return guarded(error, [&] { return fail(error, OPTCTX_UNKNOWN_OPTION, table.unknown(wanted)); });
+}
+
+bool is_of(const Entry& entry, const view::Context* context) noexcept {
+    return context == nullptr || context->space().image() == table_of(entry.image).index();
+}
+
+int32_t other_image(const Entry& entry, optctx_error* error) {
+    return fail(error, OPTCTX_OTHER_IMAGE,
+                "cannot look up '" + std::string(entry.name) + "': the option is of the LLVM in " + entry.image->path +
+                    ", and the context is of another one; find the option in the context's image");
 }
 
 int32_t read(const optctx_context* handle, const optctx_option* option, optctx_value* out,
@@ -103,6 +122,7 @@ int32_t read(const optctx_context* handle, const optctx_option* option, optctx_v
             return fail(error, OPTCTX_UNREADABLE,
                         "cannot look up '" + std::string(option->name) + "': the option is of type " + option->type +
                             ", whose value has no readable form");
+        if (!is_of(entry, context_of(handle))) return other_image(entry, error);
         read_value(context_of(handle), entry, *out);
         return OPTCTX_OK;
     });
@@ -110,12 +130,19 @@ int32_t read(const optctx_context* handle, const optctx_option* option, optctx_v
 
 void release_value(optctx_value* value) noexcept { free_value(*value); }
 
-std::uint32_t occurrences(const optctx_context* handle, const optctx_option* option) noexcept {
-    return occurrences_of(context_of(handle), entry_of(option));
+int32_t occurrences(const optctx_context* handle, const optctx_option* option, std::uint32_t* out,
+                    optctx_error* error) noexcept {
+    const Entry& entry = entry_of(option);
+    return guarded(error, [&]() -> int32_t {
+        if (!is_of(entry, context_of(handle))) return other_image(entry, error);
+        *out = occurrences_of(context_of(handle), entry);
+        return OPTCTX_OK;
+    });
 }
 
 constexpr optctx_interface functions{OPTCTX_INTERFACE_VERSION,
                                      sizeof(optctx_interface),
+                                     find_image,
                                      current,
                                      bound,
                                      retain,

@@ -1,6 +1,7 @@
 #include "interface/table.hpp"
 
 #include "interface/nearest.hpp"
+#include "view/slots.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +10,8 @@
 namespace optctx::interface {
 namespace {
 
-std::atomic<const Table*> current_table{nullptr};
+view::PerImage<std::atomic<const Table*>> tables{};
+std::atomic<const Table*> default_table{nullptr};  // of llvmlite's image, which is the process's default
 
 constexpr bool same(view::Kind kind, optctx_kind number) {
     return static_cast<unsigned>(kind) == static_cast<unsigned>(number);
@@ -45,18 +47,30 @@ bool has_elements(view::Kind kind) {
 
 }  // namespace
 
-Entry::Entry(std::string own_name, std::string type_name, view::Kind of_value, view::Kind of_elements,
-             unsigned enum_size)
+Entry::Entry(const optctx_image& of_image, std::string own_name, std::string type_name, view::Kind of_value,
+             view::Kind of_elements, unsigned enum_size)
     : optctx_option{},
       name_(std::move(own_name)),
       type_(std::move(type_name)),
       value_kind(of_value),
       element_kind(has_elements(of_value) ? of_elements : of_value) {
+    image = &of_image;
     name = name_.c_str();
     type = type_.c_str();
     kind = static_cast<std::uint32_t>(value_kind);
     element = static_cast<std::uint32_t>(element_kind);
     size = element_kind == view::Kind::enumeration ? enum_size : stored_size(element_kind);
+}
+
+Table::Table(unsigned index, std::string library, std::string its_build_id, std::uintptr_t begin, std::uintptr_t end)
+    : optctx_image{},
+      index_(view::checked_image(index)),
+      path_(std::move(library)),
+      build_id_(std::move(its_build_id)),
+      begin_(begin),
+      end_(end) {
+    path = path_.c_str();
+    build_id = build_id_.c_str();
 }
 
 void Table::add(std::unique_ptr<Entry> entry, const std::vector<std::string>& names) {
@@ -76,14 +90,26 @@ std::string Table::unknown(std::string_view name) const {
     for (const auto& [known_name, entry] : names_) known.push_back(known_name);
     const std::string_view near = nearest(bare, known);
     return "no LLVM option is called '" + std::string(name) + "' among the " + std::to_string(names_.size()) + " of " +
-           library_ + (near.empty() ? "; `optctx list` shows every name" : "; did you mean " + std::string(near) + "?");
+           path_.substr(path_.rfind('/') + 1) +
+           (near.empty() ? "; `optctx list` shows every name" : "; did you mean " + std::string(near) + "?");
 }
 
 void publish(std::unique_ptr<const Table> table) {
     const Table* none = nullptr;
-    if (current_table.compare_exchange_strong(none, table.get(), std::memory_order_release)) table.release();
+    if (tables[table->index()].compare_exchange_strong(none, table.get(), std::memory_order_release)) table.release();
 }
 
-const Table* published() noexcept { return current_table.load(std::memory_order_acquire); }
+const Table* published_at(std::uintptr_t address) noexcept {
+    for (const auto& each : tables)
+        if (const Table* table = each.load(std::memory_order_acquire); table != nullptr && table->contains(address))
+            return table;
+    return nullptr;
+}
+
+void begin_with(unsigned image) noexcept {
+    default_table.store(tables[image].load(std::memory_order_acquire), std::memory_order_release);
+}
+
+const Table* published_by_default() noexcept { return default_table.load(std::memory_order_acquire); }
 
 }  // namespace optctx::interface

@@ -1,4 +1,5 @@
-// Every option by name, with its type and the place of its value. Python fills the table once, when optctx attaches.
+// Every option of an image by name, with its type and the place of its value. Python fills the table once, when optctx
+// attaches to the image.
 #pragma once
 
 #include "optctx/interface.h"
@@ -36,7 +37,8 @@ class Entry : public optctx_option {
 public:
     // `of_elements` matters for lists, bits and sets. `enum_size`, the bytes in which LLVM stores one enum, matters for
     // enums and sets of enums.
-    Entry(std::string own_name, std::string type_name, view::Kind of_value, view::Kind of_elements, unsigned enum_size);
+    Entry(const optctx_image& of_image, std::string own_name, std::string type_name, view::Kind of_value,
+          view::Kind of_elements, unsigned enum_size);
     Entry(const Entry&) = delete;  // `name` and `type` point into it
     Entry& operator=(const Entry&) = delete;
 
@@ -48,10 +50,15 @@ public:
     std::vector<Choice> choices;
 };
 
-class Table {
+// The table of an image is the object by which the interface knows that image.
+class Table : public optctx_image {
 public:
-    Table(unsigned image, std::string library) : image_(image), library_(std::move(library)) {}
-    unsigned image() const noexcept { return image_; }
+    // `begin` to `end`: the addresses of the library's code.
+    Table(unsigned index, std::string library, std::string its_build_id, std::uintptr_t begin, std::uintptr_t end);
+    Table(const Table&) = delete;  // `path` and `build_id` point into it
+    Table& operator=(const Table&) = delete;
+    unsigned index() const noexcept { return index_; }
+    bool contains(std::uintptr_t address) const noexcept { return address - begin_ < end_ - begin_; }
     // Finds the entry under each of these names.
     void add(std::unique_ptr<Entry> entry, const std::vector<std::string>& names);
     const Entry* find(std::string_view name) const;
@@ -63,15 +70,21 @@ private:
         using is_transparent = void;
     };
 
-    unsigned image_;
-    std::string library_;
+    unsigned index_;
+    std::string path_;
+    std::string build_id_;
+    std::uintptr_t begin_;
+    std::uintptr_t end_;
     std::vector<std::unique_ptr<Entry>> entries_;
     std::unordered_map<std::string, const Entry*, Hash, std::equal_to<>> names_;
 };
 
-// Makes lookups find the table. It lives until the process ends. Only the first call has an effect.
+// Makes lookups find the table. It lives until the process ends. Only the first call for an image has an effect.
 void publish(std::unique_ptr<const Table> table);
-// Null before `publish`.
-const Table* published() noexcept;
+// Returns the table of the image with code at this address. Null before `publish`.
+const Table* published_at(std::uintptr_t address) noexcept;
+// The image of lookups that name none. `begin_with` takes a published one.
+void begin_with(unsigned image) noexcept;
+const Table* published_by_default() noexcept;
 
 }  // namespace optctx::interface

@@ -11,7 +11,7 @@ namespace {
 // Maximum number of idle activations in the process, about 115 KB each.
 constexpr std::size_t kept_activations = 128;
 
-// These outlive every thread.
+// Shared by the contexts of all images. These outlive every thread.
 auto& pool = *new ActivationPool(kept_activations);
 auto& watch_mutex = *new os::ForkSafeMutex(os::Rank::contexts);
 // Contexts with threads inside that mark reads; guarded by watch_mutex.

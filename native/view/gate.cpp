@@ -30,7 +30,7 @@ struct State {
 
 State& s = *new State;  // outlives every thread
 
-thread_local std::size_t depth = 0;   // how deep this thread is inside contexts and compilations
+thread_local std::size_t depth = 0;   // how deep this thread is inside contexts and compilations of all images
 thread_local std::size_t closes = 0;  // how many times this thread has closed the gate
 
 [[noreturn]] void refuse(const Key& wanted, const char* why) {

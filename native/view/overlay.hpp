@@ -27,8 +27,8 @@ public:
     // `unload_and_keep`.
     void load(const std::vector<void*>& values);
     void load(const Kept& kept);
-    // Restores LLVM's storage from before `load`, byte for byte. What LLVM wrote since is lost. `still_kept`: the values
-    // were loaded from a Kept that still owns what they own.
+    // Restores LLVM's storage from before `load`, byte for byte. What LLVM wrote since is lost. `still_kept`: the
+    // values were loaded from a Kept that still owns what they own.
     void unload(bool still_kept = false) noexcept;
     // Like `unload`, but keeps the values and what LLVM wrote.
     Kept unload_and_keep();

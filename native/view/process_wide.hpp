@@ -43,8 +43,8 @@ struct Covered {
 };
 
 // A set of changes to one image, in force or not. `text` is equal for equal changes of that image, and only for those,
-// also in other processes. `key` is equal for equal changes in this process, and only for those. Owned by a C++ shared_ptr,
-// as Context is.
+// also in other processes. `key` is equal for equal changes in this process, and only for those. Owned by a C++
+// shared_ptr, as Context is.
 class ProcessWide : public std::enable_shared_from_this<ProcessWide> {
 public:
     ProcessWide(Space& space, std::vector<Change> changes, std::string text, std::uintptr_t set_debug_types);

@@ -25,8 +25,8 @@ public:
     // Starts recording on this thread; call once. Throws UnwatchedError, with nothing changed, if this thread's faults
     // cannot be handled.
     void start(Ticket ticket);
-    // Stops recording and adds the reads to the enclosing recorder of the same image, if any. Throws ScopeError unless this is the
-    // innermost recorder of this thread. `seen` does not change afterwards.
+    // Stops recording and adds the reads to the enclosing recorder of the same image, if any. Throws ScopeError unless
+    // this is the innermost recorder of this thread. `seen` does not change afterwards.
     void stop();
     const std::vector<std::unique_ptr<SeenReads>>& seen() const noexcept { return seen_; }
     // Adds what the recorders nested in this one have seen so far. Call on the recording thread, before `stop`.

@@ -40,6 +40,7 @@ PerImage<std::atomic<Way*>> chosen_way{};
 PerImage<std::atomic<std::size_t>> active{};  // levels of all threads
 std::atomic<bool> ending{false};              // of the process
 std::atomic<bool> follows{false};             // the interpreter reports switches
+std::atomic<bool> any_in_turns{false};        // threads take turns in at least one image
 
 bool near(unsigned image, unsigned other) noexcept {
     if (image == other) return true;
@@ -59,8 +60,8 @@ struct Stack {
     Levels carried;
     Mark shown = nullptr;
     std::uint32_t images = 0;  // a bit for each image that this thread had a frame of
-    std::size_t calls = 0;    // into LLVM, in progress
-    std::size_t bridged = 0;  // the number of these calls with a level of their own
+    std::size_t calls = 0;     // into LLVM, in progress
+    std::size_t bridged = 0;   // the number of these calls with a level of their own
     std::size_t abandoned = 0;
 
     // A thread that ends inside scopes leaves them, innermost first. It does not if the process is ending: LLVM's own
@@ -90,14 +91,14 @@ struct Stack {
     const Frame* below(Levels::iterator at) const noexcept {
         const unsigned image = at->frame.image;
         while (at != levels.begin())
-            if ((--at)->frame.image == image || near(image, at->frame.image)) return &at->frame;
+            if (near(image, (--at)->frame.image)) return &at->frame;
         return nullptr;
     }
 
     Frame* above(Levels::iterator at) noexcept {
         const unsigned image = at->frame.image;
         while (++at != levels.end())
-            if (at->frame.image == image || near(image, at->frame.image)) return &at->frame;
+            if (near(image, at->frame.image)) return &at->frame;
         return nullptr;
     }
 
@@ -221,7 +222,8 @@ struct Stack {
 
     // Makes every image see what the shown mark stands for.
     void show_again() noexcept {
-        bool any = std::any_of(carried.begin(), carried.end(), [this](const Level& each) { return each.shown == shown; });
+        bool any =
+            std::any_of(carried.begin(), carried.end(), [this](const Level& each) { return each.shown == shown; });
         for (unsigned image = 0; images >> image != 0; ++image) {
             if ((images >> image & 1) == 0) continue;
             const Level* level = seen(image);
@@ -320,6 +322,15 @@ void count_again() noexcept {
 
 [[maybe_unused]] const bool watches_forks = os::repair_after_fork(count_again);
 
+// A thread with a turn could wait at the gate for a thread that has closed it or is inside, and that one for the turn.
+void check_no_cycle(const Frame& frame) {
+    const ProcessWide* changes = frame.context == nullptr ? nullptr : frame.context->process_wide().get();
+    if (changes != nullptr && any_in_turns.load() && !way(frame.image).spans_images())
+        throw gate::GateError("cannot apply " + changes->text() +
+                              " process-wide: threads take turns in another LLVM of this process, and could wait for "
+                              "each other");
+}
+
 }  // namespace
 
 Way& way(unsigned image) noexcept {
@@ -327,7 +338,10 @@ Way& way(unsigned image) noexcept {
     return chosen != nullptr ? *chosen : per_thread();
 }
 
-void use(unsigned image, Way& chosen) noexcept { chosen_way[image].store(&chosen, std::memory_order_release); }
+void use(unsigned image, Way& chosen) noexcept {
+    if (chosen.spans_images()) any_in_turns = true;
+    chosen_way[image].store(&chosen, std::memory_order_release);
+}
 
 void process_ends() noexcept { ending = true; }
 
@@ -349,7 +363,10 @@ std::optional<Frame> frame_here(unsigned image, Mark mark) {
 }
 
 bool admit_at_once(Frame& frame) { return way(frame.image).admit_at_once(frame, stack.innermost(frame.image)); }
-void admit(Frame& frame) { way(frame.image).admit(frame, stack.innermost(frame.image)); }
+void admit(Frame& frame) {
+    check_no_cycle(frame);
+    way(frame.image).admit(frame, stack.innermost(frame.image));
+}
 Carried carry(Frame& frame) { return way(frame.image).carry(frame, stack.innermost(frame.image)); }
 
 bool in_line(Mark task) noexcept { return stack.shown == task; }

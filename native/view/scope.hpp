@@ -70,8 +70,8 @@ bool any_abandoned() noexcept;
 // can be left.
 Entry next_abandoned() noexcept;
 
-// During a call into an image, this thread shows the scope of the running task. Calls nest. `begin_call` returns true if
-// that scope is shown already. Otherwise the caller admits a frame and calls `enter_for_call`, or makes the call
+// During a call into an image, this thread shows the scope of the running task. Calls nest. `begin_call` returns true
+// if that scope is shown already. Otherwise the caller admits a frame and calls `enter_for_call`, or makes the call
 // without the scope.
 bool begin_call(unsigned image, Mark task) noexcept;
 // The number of calls in progress on this thread.

@@ -28,9 +28,10 @@ struct Held {
 
 // Threads that share LLVM's storage. An image without a context has the process-wide values.
 struct Group {
-    std::string key;                          // equal for equal values, and only for those
-    std::vector<std::shared_ptr<Held>> held;  // one for each image, at most; a nested group shares those of other images
-    std::shared_ptr<ProcessWide> changes;     // of options that contexts have no storage for
+    std::string key;  // equal for equal values, and only for those
+    // One for each image, at most. A nested group shares those of other images.
+    std::vector<std::shared_ptr<Held>> held;
+    std::shared_ptr<ProcessWide> changes;  // of options that contexts have no storage for
 
     void lend() const noexcept {
         for (const auto& each : held) ++each->lending;
@@ -66,8 +67,8 @@ struct State {
     std::uint64_t serving = 0;
 };
 
-// This thread's compilations, and whether they hold a turn for the process-wide values. Such a turn lies below any
-// scope.
+// This thread's compilations in all images, and whether they hold a turn for the process-wide values. Such a turn lies
+// below any scope.
 thread_local std::size_t compilations = 0;
 thread_local bool in_process = false;
 
@@ -192,7 +193,6 @@ private:
         frame.group = std::make_shared<Group>(Group{key_of(held) + key_of(changes), std::move(held), changes});
         frame.nested = from != nullptr;
     }
-
 
     // If this thread already has the same values, it stays in its group.
     static bool stay(Frame& frame, const Frame* outer, const std::shared_ptr<Group>& from) {

@@ -11,7 +11,8 @@ namespace optctx::view {
 // threads never wait for each other in a cycle. When it leaves the inner contexts, it immediately regains the outer
 // values, with what LLVM wrote to them. Nested contexts are not shared, so leaving never waits.
 //
-// All such images of a process share the turn: with a turn for each, threads could wait for each other in a cycle.
+// All such images of a process share the turn: with a turn for each, threads could wait for each other in a cycle. For
+// the same reason, options of the other images cannot be changed process-wide while an image uses this engine.
 Way& turns() noexcept;
 
 }  // namespace optctx::view

@@ -1,5 +1,5 @@
-// The engine: how the values of contexts reach LLVM. An image uses one of two. Either every thread reads its own storage
-// (per_thread.hpp), or threads with different values take turns at LLVM's storage (turns.hpp).
+// The engine: how the values of contexts reach LLVM. An image uses one of two. Either every thread reads its own
+// storage (per_thread.hpp), or threads with different values take turns at LLVM's storage (turns.hpp).
 #pragma once
 
 #include "view/activation.hpp"
@@ -43,8 +43,8 @@ public:
     // Like `admit`, for callers that must not wait: goes ahead of waiting threads. If it returns `not_at_all`, there is
     // nothing to leave.
     virtual Carried carry(Frame& frame, const Frame* outer) = 0;
-    // `above` is the next near frame admitted after this one that is still present, or null. If it is null, LLVM sees again what
-    // it saw before this frame.
+    // `above` is the next near frame admitted after this one that is still present, or null. If it is null, LLVM sees
+    // again what it saw before this frame.
     virtual void leave(Frame& frame, const Frame* outer, Frame* above) noexcept = 0;
     // Whether this thread's frames may be shown in any order. `show` makes LLVM see the frame's values, or
     // LLVM's own if the frame is null.

@@ -337,8 +337,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     def __reduce__(self) -> tuple[Any, ...]:
         if not is_llvmlites(self._engine):
             raise OptionTypeError(
-                f"cannot pickle {self!r}: it is for the LLVM of {self._engine.image.path}, and only a context for "
-                "llvmlite's LLVM means the same in another process; make it again there"
+                f"cannot pickle {self!r}: it is for the LLVM of {self._engine.image.path}, and only a "
+                "context for llvmlite's LLVM means the same in another process; make it again there"
             )
         inherited, own = self._contents.portable(self._engine)
         return _restore, (inherited, own, self._unread)

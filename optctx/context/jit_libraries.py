@@ -28,12 +28,9 @@ def _binding(module: object) -> _native.Binding | None:
     from llvmlite import binding
 
     engine = made()
-    if (
-        not isinstance(module, binding.ModuleRef)
-        or module.closed
-        or engine is None
-        or not _native.bound_count()
-    ):
+    if engine is None or not _native.bound_count():
+        return None
+    if not isinstance(module, binding.ModuleRef) or module.closed:
         return None
     found = _native.binding_of_module(engine.index, module_address(module))
     if found is not None and not engine.way.follows_lljit:

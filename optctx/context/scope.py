@@ -32,7 +32,7 @@ __all__ = [
     "library_calls",
 ]
 
-# A new one for each entry. A third item is the mark of the innermost scope around it that is of another image.
+# A new one for each entry. A third item is the mark of the innermost scope of another image around it.
 Mark: TypeAlias = "tuple[OptionContext, _native.Context] | tuple[OptionContext, _native.Context, Mark]"
 LibraryCalls: TypeAlias = "tuple[Callable[[], None], Callable[[], None]]"
 Token: TypeAlias = "contextvars.Token[Mark | None]"
@@ -101,10 +101,11 @@ def begin_outside() -> None:
 
 
 def follow_tasks(engine: Engine) -> None:
-    """Has every call that llvmlite makes see what its task is inside of, from now on, if the image is its own.
+    """Has every call that llvmlite makes see what its task is inside of, from now on.
 
     So do all calls where the interpreter reports switches of tasks and no thread waits for its turn. Called
-    with the first context of an image; an exception that interrupts it leaves the rest to the next call.
+    with the first context of an image. If an exception interrupts it, the next call does the rest. For an
+    image that is not llvmlite's, only switches are followed.
     """
     if engine.index not in _following:
         _native.inside(_lock, _follow, engine)
@@ -126,7 +127,7 @@ def _follow(engine: Engine) -> None:
 
 
 def library_calls(engine: Engine) -> LibraryCalls:
-    """What is called at the beginning and at the end of each call that llvmlite makes: always the same pair."""
+    """What is called where a call of llvmlite's begins and where it ends: always the same pair."""
     return _library_calls.setdefault(engine.index, _native.library_calls(engine.index))
 
 

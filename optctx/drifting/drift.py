@@ -115,10 +115,9 @@ def _outside_contexts(engine: Engine) -> dict[int, State]:
         epoch = process_wide_epoch(engine.index)
         ours = CoveredStorage()
         states = {each.record.address: outside_contexts(engine, each, ours) for each in refused(engine)}
-        if (
-            process_wide_epoch(engine.index) == epoch
-        ):  # else a context changed them, or put them back, on the way
+        if process_wide_epoch(engine.index) == epoch:
             return states
+        # A context changed them, or put them back, in between.
 
 
 def _drift(name: str, registered: State, now: State) -> Drift:

@@ -32,8 +32,9 @@ __all__ = ["Interception", "Listeners"]
 class Listeners:
     """What is called while there is a watcher, on any thread; nothing in it may raise.
 
-    `begins(image, option)` and `ends(image, option, text, refused)` around LLVM's parse of one value, in the middle of its
-    work; `call_begins` and `call_ends` around every call that llvmlite makes, with its lock held.
+    `begins(image, option)` and `ends(image, option, text, refused)` around LLVM's parse of one value, in the
+    middle of its work; `call_begins` and `call_ends` around every call that llvmlite makes, with its lock
+    held.
     """
 
     def __init__(

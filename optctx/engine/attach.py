@@ -11,6 +11,7 @@ from optctx._native import (
     Image,
     Setting,
     Space,
+    begin_lookups_with,
     inside,
     process_ends,
 )
@@ -20,7 +21,7 @@ from optctx.engine.plan import Plan, PlannedOption
 from optctx.engine.storage import Storage, drifted_storage
 from optctx.engine.way import CannotRedirectError, Clock, Users, Way
 from optctx.errors import ScopeError, UnsupportedImageError
-from optctx.image.loaded import llvmlite_image
+from optctx.image.loaded import is_llvmlites_image, llvmlite_image
 from optctx.image.releases import unproven
 from optctx.image.survey import Survey, survey
 from optctx.locks import Rank, is_held, lock_held_by_fork
@@ -112,17 +113,18 @@ _listeners: list[Callable[[], None]] = []
 
 
 def attach(image: Image | None = None) -> Engine:
-    """The attached engine of an image, by default llvmlite's; the first call redirects that LLVM's option reads
-    for the whole process.
+    """The attached engine of an image, by default llvmlite's.
 
-    Every thread keeps reading LLVM's globals until it enters a context. Takes about half a second once. Where
-    the code cannot be changed, threads take turns instead; OPTCTX_ENGINE, read at the first call, decides
-    otherwise. Raises UnsupportedImageError, with nothing changed, where the library does not check out. If an
-    exception interrupts it, nothing is attached and the next call begins where this one ended.
+    The first call redirects that LLVM's option reads for the whole process. Every thread keeps reading LLVM's
+    globals until it enters a context. Takes about half a second once. Where the code cannot be changed,
+    threads take turns instead; OPTCTX_ENGINE, read at the first call, decides otherwise. Raises
+    UnsupportedImageError, with nothing changed, where the library does not check out. If an exception
+    interrupts it, nothing is attached and the next call begins where this one ended.
     """
     engine = attached(image)
     if engine is not None:
         return engine
+    image = _unless_llvmlites(image)
     found = _find(image)
     if is_held(_lock) and (found is None or not found.used):  # later ones only repeat one native step
         raise UnsupportedImageError(
@@ -174,6 +176,8 @@ def _attachment(image: Image | None) -> _Attachment:
 def _begin_with_llvmlite(found: _Attachment) -> None:
     """What this process does with llvmlite concerns this image from now on."""
     global _llvmlite
+    assert found.engine is not None  # the caller has made it
+    begin_lookups_with(found.engine.index)
     if _llvmlite is not found or attached() is None:
         for listener in _listeners:
             listener()
@@ -209,10 +213,16 @@ def _attach_first(found: _Attachment) -> Engine:
 
 
 def when_attached(listener: Callable[[], None]) -> None:
-    """Has the listener called before this process attaches to llvmlite's LLVM. It may be called again and does
-    nothing then.
+    """Has the listener called before this process attaches to llvmlite's LLVM.
+
+    It may be called again and does nothing then.
     """
     _listeners.append(listener)
+
+
+def _unless_llvmlites(image: Image | None) -> Image | None:
+    """None for llvmlite's image: however it is asked for, what is done with llvmlite begins with it."""
+    return None if image is None or is_llvmlites_image(image) else image
 
 
 def _find(image: Image | None) -> _Attachment | None:
@@ -220,7 +230,7 @@ def _find(image: Image | None) -> _Attachment | None:
 
 
 def attached(image: Image | None = None) -> Engine | None:
-    """The engine of an image, by default llvmlite's, if some call has attached it, else None; never attaches."""
+    """The engine of an image, by default llvmlite's, if it is attached, else None; never attaches."""
     found = _find(image)
     engine = None if found is None else found.engine
     return engine if engine is not None and engine.way.attached else None
@@ -289,6 +299,6 @@ def _make(image: Image, surveyed: Survey, choice: Choice, clock: Clock) -> Engin
     for option in engine.plan.options.values():
         for name in option.record.names:
             engine.options[name] = option
-    publish_options(engine.plan, engine.index, image.path, surveyed.value_offset)
+    publish_options(engine.plan, engine.index, image, surveyed.value_offset)
     clock.lap("lookups")
     return engine

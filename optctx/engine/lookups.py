@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from optctx._native import NO_SLOT, LookupTable, Place
+from optctx._native import NO_SLOT, Image, LookupTable, Place
 from optctx.engine.plan import Plan, PlannedOption
 from optctx.image.typenames import element_size, type_name
 
 __all__ = ["publish_options"]
 
 
-def publish_options(plan: Plan, image: int, library: str, value_offset: int) -> None:
-    """`image`: index of its thread-local views; `library`: what messages call it. The first call counts."""
-    table = LookupTable(image, library.rsplit("/", 1)[-1])
+def publish_options(plan: Plan, index: int, image: Image, value_offset: int) -> None:
+    """For an image with this index. The first call for it counts."""
+    table = LookupTable(index, image)
     aliases: dict[int, list[str]] = {}
     for option in plan.options.values():
         if option.record.alias_of:

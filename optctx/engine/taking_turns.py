@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from optctx._native import Context, Image, Space, set_attached, set_detached, take_turns
+from optctx._native import Context, GateError, Image, Space, set_attached, set_detached, take_turns
 from optctx.engine.plan import plan_in_place
 from optctx.engine.way import Clock, Users, Way, add_occurrence_of
-from optctx.errors import UnsupportedImageError
+from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import image_index
 from optctx.image.reporting import find_reporting, find_stream_table
 from optctx.image.survey import Survey
@@ -25,6 +25,7 @@ class TakingTurns(Way):
         stream, handler, data = find_reporting(image)
         table = find_stream_table(image, stream)
         self.index = image_index(image)
+        self._path = image.path
         self.plan = plan_in_place(image, survey)
         try:
             self.space = Space.in_place(
@@ -41,7 +42,12 @@ class TakingTurns(Way):
         clock.lap("storage")
 
     def attach(self) -> None:
-        take_turns(self.index)
+        try:
+            take_turns(self.index)
+        except GateError as error:  # this thread is inside a context of another image
+            raise ScopeError(
+                f"cannot attach to the LLVM of {self._path}: {error}; leave that first"
+            ) from error
         set_attached(self.index)
 
     def detach(self) -> Users:

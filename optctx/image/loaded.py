@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 
 from optctx._native import MAX_IMAGES, Image, inside, loaded_libraries
 from optctx.errors import UnsupportedImageError
 from optctx.image.releases import INSTALL, check_release
 from optctx.locks import Rank, lock_held_by_fork
 
-__all__ = ["image_index", "llvmlite_image"]
+__all__ = ["image_index", "is_llvmlites_image", "llvmlite_image"]
 
 _lock = lock_held_by_fork(Rank.IMAGES)
 _indexes: dict[int, int] = {}  # by the image's base
@@ -52,6 +53,16 @@ def _open(path: str, base: int) -> Image:
         raise UnsupportedImageError(f"cannot use this LLVM: {error}") from error
 
 
+def is_llvmlites_image(image: Image) -> bool:
+    """Whether the image is the library that llvmlite has loaded. Does not load llvmlite."""
+    if "llvmlite.binding.ffi" not in sys.modules:
+        return False
+    try:
+        return image.base == llvmlite_image().base
+    except UnsupportedImageError:
+        return False
+
+
 def image_index(image: Image) -> int:
     """The index of an image: the first one asked for has 0. It stays the same until the process ends.
 
@@ -64,7 +75,7 @@ def image_index(image: Image) -> int:
 def _number(image: Image) -> int:
     if image.base not in _indexes and len(_indexes) == MAX_IMAGES:
         raise UnsupportedImageError(
-            f"cannot use the LLVM of {image.path}: expected at most {MAX_IMAGES} LLVMs in a process, and optctx "
-            "uses as many already; use this one in another process"
+            f"cannot use the LLVM of {image.path}: expected at most {MAX_IMAGES} LLVMs in a process, and "
+            "optctx uses as many already; use this one in another process"
         )
     return _indexes.setdefault(image.base, len(_indexes))

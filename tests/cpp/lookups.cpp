@@ -103,6 +103,40 @@ bool contains(const char* name) { return optctx::current().contains(name); }
 bool is_process_wide() { return optctx::current().process_wide(); }
 unsigned occurrences(const char* name) { return optctx::current().occurrences(name); }
 
+// The same in the image with code at an address, by name and by an option that may be of another image.
+const char* look_up_at(const void* address, const char* name) {
+    static const optctx::Option<unsigned> resolved{"unroll-count"};
+    return told([&] {
+        const optctx::OptionContext context = optctx::current(optctx::Image::at(address));
+        const unsigned value = context.get<unsigned>(name);
+        if (std::string(name) == "unroll-count" && resolved.get(context) != value) return std::string("differs");
+        return text_of(value);
+    });
+}
+const char* path_at(const void* address) {
+    return told([&] { return std::string(optctx::Image::at(address).path()); });
+}
+// An option of one image in a context of the other, through the C interface.
+const char* mixed(const void* address, const void* other) {
+    return told([&]() -> std::string {
+        const optctx_interface& interface = optctx::detail::interface();
+        const optctx_image *image = nullptr, *another = nullptr;
+        const optctx_option* option = nullptr;
+        const optctx_context* context = nullptr;
+        optctx_error error{};
+        optctx_value value{};
+        std::uint32_t count = 0;
+        interface.image(address, &image, &error);
+        interface.image(other, &another, &error);
+        interface.find(image, "unroll-count", 12, &option, &error);
+        interface.current(another, &context, &error);
+        const bool refused = interface.read(context, option, &value, &error) == OPTCTX_OTHER_IMAGE &&
+                             interface.occurrences(context, option, &count, &error) == OPTCTX_OTHER_IMAGE;
+        interface.release(context);
+        return refused ? error.message : "not refused";
+    });
+}
+
 // Takes what this thread is in as the context that all threads may look at.
 void keep() {
     const optctx::OptionContext context = optctx::current();

@@ -7,7 +7,7 @@
 #include <string>
 
 namespace optctx {
-inline namespace v1 {
+inline namespace v2 {
 
 // The base class of all lookup errors. With -fno-exceptions, a failing lookup prints the message to standard error and
 // aborts the process.
@@ -44,5 +44,5 @@ template <class Exception>
 }
 
 }  // namespace detail
-}  // namespace v1
+}  // namespace v2
 }  // namespace optctx

@@ -1,4 +1,4 @@
-/* The C interface of optctx's extension module, version 1, for C and for languages that can call C.
+/* The C interface of optctx's extension module, version 2, for C and for languages that can call C.
  * <optctx/option_context.hpp> is built on it. No function throws, prints, needs the GIL or changes an option.
  *
  *   const optctx_interface *optctx_find_interface(uint32_t version)
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OPTCTX_INTERFACE_VERSION 1u
+#define OPTCTX_INTERFACE_VERSION 2u
 #define OPTCTX_INTERFACE_SYMBOL "optctx_find_interface"
 
 #ifdef __cplusplus
@@ -21,11 +21,12 @@ extern "C" {
 /* The status codes that the functions return. */
 enum optctx_status {
     OPTCTX_OK = 0,
-    OPTCTX_NOT_ATTACHED = 1,   /* optctx has not attached to LLVM in this process yet */
+    OPTCTX_NOT_ATTACHED = 1,   /* optctx has not attached to that LLVM in this process yet */
     OPTCTX_UNKNOWN_OPTION = 2, /* no option with that name is registered */
     OPTCTX_UNREADABLE = 3,     /* the option has type "other", whose value cannot be represented */
     OPTCTX_NOT_BOUND = 4,      /* the LLVMContext is not bound to a context */
-    OPTCTX_FAILED = 5          /* any other failure, such as running out of memory */
+    OPTCTX_FAILED = 5,         /* any other failure, such as running out of memory */
+    OPTCTX_OTHER_IMAGE = 6     /* the context and the option belong to different images */
 };
 
 enum optctx_kind {
@@ -46,8 +47,16 @@ enum optctx_kind {
     OPTCTX_SET = 14 /* std::set of an enum */
 };
 
-/* A registered option. Immutable; valid until the process ends. */
+/* An image: a library with an LLVM in it that optctx has attached to. A process can have several, and each has options
+ * and contexts of its own. One image is one object, immutable and valid until the process ends. */
+typedef struct optctx_image {
+    const char* path;     /* of the library's file */
+    const char* build_id; /* in hexadecimal digits; empty if the library has none */
+} optctx_image;
+
+/* A registered option of an image. Immutable; valid until the process ends. */
 typedef struct optctx_option {
+    const optctx_image* image;
     const char* name; /* the option's own name, even if it was looked up by an alias */
     const char* type; /* the type as registry() names it: "bool", "uint", "enum", ... */
     uint32_t kind;    /* enum optctx_kind */
@@ -55,8 +64,8 @@ typedef struct optctx_option {
     uint32_t size;    /* bytes in which LLVM stores the value or one element; 1, 4 or 8 for an enum */
 } optctx_option;
 
-/* A full, immutable set of option values. Reference-counted, so it may outlive the Python object. NULL stands for
- * the process-wide values at the time of each read. */
+/* A full, immutable set of option values of an image. Reference-counted, so it may outlive the Python object. NULL
+ * stands for the process-wide values at the time of each read. */
 typedef struct optctx_context optctx_context;
 
 typedef struct optctx_item {
@@ -85,21 +94,27 @@ typedef struct optctx_interface {
     uint32_t version; /* OPTCTX_INTERFACE_VERSION */
     uint32_t size;    /* size of this struct in bytes; later releases may append functions */
 
-    /* Gives the context of the calling thread's innermost scope, or NULL outside any scope. The caller must release
-     * it. */
-    int32_t (*current)(const optctx_context** out, optctx_error* error);
-    /* Gives the context that is bound to an llvm::LLVMContext. The caller must release it. */
-    int32_t (*bound)(const void* llvm_context, const optctx_context** out, optctx_error* error);
+    /* Gives the image whose library holds this address, such as that of an LLVM function that the caller uses. NULL
+     * stands for llvmlite's LLVM. */
+    int32_t (*image)(const void* address, const optctx_image** out, optctx_error* error);
+    /* Gives the context of the image in the calling thread's innermost scope of that image, or NULL outside its scopes.
+     * The caller must release it. */
+    int32_t (*current)(const optctx_image* image, const optctx_context** out, optctx_error* error);
+    /* Gives the context that is bound to an llvm::LLVMContext of the image. The caller must release it. */
+    int32_t (*bound)(const optctx_image* image, const void* llvm_context, const optctx_context** out,
+                     optctx_error* error);
     /* Adds and removes one reference. Both accept NULL. */
     void (*retain)(const optctx_context* context);
     void (*release)(const optctx_context* context);
 
-    /* Finds an option by its name or an alias, without leading dashes. */
-    int32_t (*find)(const char* name, size_t length, const optctx_option** out, optctx_error* error);
+    /* Finds an option of the image by its name or an alias, without leading dashes. */
+    int32_t (*find)(const optctx_image* image, const char* name, size_t length, const optctx_option** out,
+                    optctx_error* error);
     int32_t (*read)(const optctx_context* context, const optctx_option* option, optctx_value* out, optctx_error* error);
     void (*release_value)(optctx_value* value);
-    /* Returns how many times the option was given in `context`. */
-    uint32_t (*occurrences)(const optctx_context* context, const optctx_option* option);
+    /* Gives how many times the option was given in `context`. */
+    int32_t (*occurrences)(const optctx_context* context, const optctx_option* option, uint32_t* out,
+                           optctx_error* error);
 } optctx_interface;
 
 #ifdef __cplusplus

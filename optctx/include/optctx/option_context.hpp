@@ -7,6 +7,8 @@
 // Self-contained: needs C++17, no LLVM headers, and no library (except -ldl before glibc 2.34). The first lookup finds
 // the extension module among the libraries of the process. Python code must have attached optctx by then; any use of
 // optctx attaches it. All functions may be called from any thread at any time, with or without the GIL.
+//
+// A process can have several LLVMs. Functions without an Image are about llvmlite's.
 #pragma once
 
 #include <atomic>
@@ -20,7 +22,7 @@
 #include "optctx/interface.h"
 
 namespace optctx {
-inline namespace v1 {
+inline namespace v2 {
 
 namespace detail {
 
@@ -29,20 +31,29 @@ namespace detail {
     if (status == OPTCTX_UNKNOWN_OPTION) fail<UnknownOption>(error.message);
     if (status == OPTCTX_UNREADABLE) fail<TypeMismatch>(error.message);
     if (status == OPTCTX_NOT_BOUND) fail<NotBound>(error.message);
+    if (status == OPTCTX_OTHER_IMAGE) fail<TypeMismatch>(error.message);
     fail<Error>(error.message);
 }
 
-inline const optctx_option& find_option(std::string_view name) {
+inline const optctx_image& find_image(const void* address) {
+    const optctx_image* image = nullptr;
+    optctx_error error;
+    const std::int32_t status = interface().image(address, &image, &error);
+    if (status != OPTCTX_OK) fail_with(status, error);
+    return *image;
+}
+
+inline const optctx_option& find_option(const optctx_image& image, std::string_view name) {
     const optctx_option* option = nullptr;
     optctx_error error;
-    const std::int32_t status = interface().find(name.data(), name.size(), &option, &error);
+    const std::int32_t status = interface().find(&image, name.data(), name.size(), &option, &error);
     if (status != OPTCTX_OK) fail_with(status, error);
     return *option;
 }
 
 template <class T>
-const optctx_option& find_option_as(std::string_view name) {
-    const optctx_option& option = find_option(name);
+const optctx_option& find_option_as(const optctx_image& image, std::string_view name) {
+    const optctx_option& option = find_option(image, name);
     check_type<T>(option);
     return option;
 }
@@ -68,8 +79,35 @@ private:
 
 template <class T>
 class Option;
+class OptionContext;
 
-// A full set of option values. Copies share it. It may outlive its scope and the Python object.
+// A library with an LLVM in it, to which Python code has attached optctx. Valid until the process ends.
+class Image {
+public:
+    // Returns llvmlite's LLVM. Throws Unavailable.
+    static Image of_llvmlite() { return Image(detail::find_image(nullptr)); }
+    // Returns the image with code at this address, such as that of an LLVM function that the caller uses. Throws
+    // Unavailable.
+    static Image at(const void* address) { return Image(detail::find_image(address)); }
+
+    const char* path() const noexcept { return image_->path; }
+    // Returns hexadecimal digits; nothing if the library has no build id.
+    const char* build_id() const noexcept { return image_->build_id; }
+
+    friend bool operator==(Image a, Image b) noexcept { return a.image_ == b.image_; }
+    friend bool operator!=(Image a, Image b) noexcept { return a.image_ != b.image_; }
+
+private:
+    explicit Image(const optctx_image& image) noexcept : image_(&image) {}
+
+    friend class OptionContext;
+    friend OptionContext current(Image image);
+    friend std::optional<OptionContext> bound(Image image, const void* llvm_context);
+
+    const optctx_image* image_;
+};
+
+// A full set of option values of an image. Copies share it. It may outlive its scope and the Python object.
 //
 // Look an option up by its name or an alias, without leading dashes, as one of these types:
 //   bool                       bool
@@ -84,32 +122,40 @@ class Option;
 // value in every context.
 class OptionContext {
 public:
-    OptionContext(const OptionContext& other) noexcept : context_(other.context_) {
+    OptionContext(const OptionContext& other) noexcept : image_(other.image_), context_(other.context_) {
         detail::interface().retain(context_);
     }
     OptionContext& operator=(const OptionContext& other) noexcept {
         detail::interface().retain(other.context_);
         detail::interface().release(context_);
+        image_ = other.image_;
         context_ = other.context_;
         return *this;
     }
     ~OptionContext() { detail::interface().release(context_); }
 
+    Image image() const noexcept { return Image(*image_); }
+
     // Throws UnknownOption and TypeMismatch.
     template <class T>
     T get(std::string_view name) const {
-        return read<T>(detail::find_option_as<T>(name));
+        return read<T>(detail::find_option_as<T>(*image_, name));
     }
 
-    // Returns whether an option with that name exists. The answer is the same in every context.
+    // Returns whether an option with that name exists. The answer is the same in every context of the image.
     bool contains(std::string_view name) const noexcept {
         const optctx_option* option = nullptr;
-        return detail::interface().find(name.data(), name.size(), &option, nullptr) == OPTCTX_OK;
+        return detail::interface().find(image_, name.data(), name.size(), &option, nullptr) == OPTCTX_OK;
     }
 
     // Returns how many times the option was given in this context; 0 if it has its default. Throws UnknownOption.
     unsigned occurrences(std::string_view name) const {
-        return detail::interface().occurrences(context_, &detail::find_option(name));
+        std::uint32_t count = 0;
+        optctx_error error;
+        const optctx_option& option = detail::find_option(*image_, name);
+        const std::int32_t status = detail::interface().occurrences(context_, &option, &count, &error);
+        if (status != OPTCTX_OK) detail::fail_with(status, error);
+        return count;
     }
 
     // True outside any scope: every lookup then reads LLVM's own storage. As in LLVM itself, such a read is not
@@ -117,7 +163,8 @@ public:
     bool process_wide() const noexcept { return context_ == nullptr; }
 
 private:
-    explicit OptionContext(const optctx_context* context) noexcept : context_(context) {}
+    OptionContext(const optctx_image* image, const optctx_context* context) noexcept
+        : image_(image), context_(context) {}
 
     template <class T>
     T read(const optctx_option& option) const {
@@ -126,40 +173,48 @@ private:
 
     template <class T>
     friend class Option;
-    friend OptionContext current();
-    friend std::optional<OptionContext> bound(const void* llvm_context);
+    friend OptionContext current(Image image);
+    friend std::optional<OptionContext> bound(Image image, const void* llvm_context);
 
+    const optctx_image* image_;
     const optctx_context* context_;
 };
 
-// Returns the context of this thread's innermost scope, or the process-wide values outside any scope. Throws
-// Unavailable.
-inline OptionContext current() {
+// Returns the context of this thread's innermost scope of the image, or its process-wide values outside such scopes.
+// Throws Unavailable.
+inline OptionContext current(Image image) {
     const optctx_context* context = nullptr;
     optctx_error error;
-    const std::int32_t status = detail::interface().current(&context, &error);
+    const std::int32_t status = detail::interface().current(image.image_, &context, &error);
     if (status != OPTCTX_OK) detail::fail_with(status, error);
-    return OptionContext(context);
+    return OptionContext(image.image_, context);
 }
+inline OptionContext current() { return current(Image::of_llvmlite()); }
 
-// Returns the context that is bound to the llvm::LLVMContext at this address, or nullopt. Throws Unavailable.
-inline std::optional<OptionContext> bound(const void* llvm_context) {
+// Returns the context that is bound to the image's llvm::LLVMContext at this address, or nullopt. Throws Unavailable.
+inline std::optional<OptionContext> bound(Image image, const void* llvm_context) {
     const optctx_context* context = nullptr;
     optctx_error error;
-    const std::int32_t status = detail::interface().bound(llvm_context, &context, &error);
+    const std::int32_t status = detail::interface().bound(image.image_, llvm_context, &context, &error);
     if (status == OPTCTX_NOT_BOUND) return std::nullopt;
     if (status != OPTCTX_OK) detail::fail_with(status, error);
-    return OptionContext(context);
+    return OptionContext(image.image_, context);
+}
+inline std::optional<OptionContext> bound(const void* llvm_context) {
+    return bound(Image::of_llvmlite(), llvm_context);
 }
 
 // Like `bound`, but throws NotBound if the LLVMContext is not bound. The equivalent of Python's lookup(name,
 // llvm_context=...) is bound(llvm_context).value_or(current()).
-inline OptionContext of(const void* llvm_context) {
-    if (std::optional<OptionContext> found = bound(llvm_context)) return *found;
+inline OptionContext of(Image image, const void* llvm_context) {
+    if (std::optional<OptionContext> found = bound(image, llvm_context)) return *found;
     detail::fail<NotBound>("no OptionContext is bound to this LLVMContext");
 }
 
-// An option for frequent lookups. The first `get` resolves the name and checks the type.
+inline OptionContext of(const void* llvm_context) { return of(Image::of_llvmlite(), llvm_context); }
+
+// An option for frequent lookups. The first `get` resolves the name and checks the type. In contexts of other images
+// than that of the first `get`, every `get` does.
 //
 //   static const optctx::Option<unsigned> unroll_count{"unroll-count"};
 //   unroll_count.get(context);
@@ -175,12 +230,13 @@ public:
     T get(const OptionContext& context) const {
         const optctx_option* option = option_.load(std::memory_order_acquire);
         if (option == nullptr) {
-            option = &detail::find_option_as<T>(name_);
+            option = &detail::find_option_as<T>(*context.image_, name_);
             option_.store(option, std::memory_order_release);
         }
+        if (option->image != context.image_) return context.get<T>(name_);
         return context.read<T>(*option);
     }
-    // Reads the value that this thread sees.
+    // Reads the value that this thread sees in llvmlite's LLVM.
     T get() const { return get(current()); }
 
 private:
@@ -188,5 +244,5 @@ private:
     mutable std::atomic<const optctx_option*> option_{nullptr};
 };
 
-}  // namespace v1
+}  // namespace v2
 }  // namespace optctx

@@ -13,7 +13,7 @@
 #include "optctx/interface.h"
 
 namespace optctx {
-inline namespace v1 {
+inline namespace v2 {
 namespace detail {
 
 // How LLVM stores an option, or one element of it.
@@ -182,5 +182,5 @@ T convert(const optctx_option& option, const optctx_value& value) {
 }
 
 }  // namespace detail
-}  // namespace v1
+}  // namespace v2
 }  // namespace optctx

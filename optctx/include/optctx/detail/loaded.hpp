@@ -12,7 +12,7 @@
 #include "optctx/interface.h"
 
 namespace optctx {
-inline namespace v1 {
+inline namespace v2 {
 namespace detail {
 
 inline std::vector<std::string> loaded_libraries() {
@@ -43,7 +43,7 @@ inline const optctx_interface* find_interface() {
     }
     if (another_version)
         fail<Unavailable>(
-            "the optctx of this process does not have version 1 of its C++ interface as this code was compiled for it: "
+            "the optctx of this process does not have version 2 of its C++ interface as this code was compiled for it: "
             "compile against the header that the installed optctx brings (optctx.get_include())");
     fail<Unavailable>("optctx is not loaded in this process: import it in Python and use it once before");
 }
@@ -55,5 +55,5 @@ inline const optctx_interface& interface() {
 }
 
 }  // namespace detail
-}  // namespace v1
+}  // namespace v2
 }  // namespace optctx

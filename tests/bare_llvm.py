@@ -1,0 +1,143 @@
+"""A library of llvmlite's, called without llvmlite. A copy of its file is a second LLVM with own globals.
+
+python -m bare_llvm LIBRARY ARGUMENT...    what a fresh process compiles with these options, as digests
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import pathlib
+import sys
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
+
+from ir_texts import COUNTED, SCALE, X86
+
+__all__ = ["JOBS", "BareLlvm", "compiled_by_fresh_process"]
+
+JOBS = {"count": COUNTED, "scale": SCALE}
+_SPEED = 3  # -O3
+_PROTOTYPES: dict[str, tuple[type | None, tuple[type, ...]]] = {
+    "LLVMPY_ContextCreate": (c_void_p, ()),
+    "LLVMPY_ContextDispose": (None, (c_void_p,)),
+    "LLVMPY_ParseAssembly": (c_void_p, (c_void_p, c_char_p, POINTER(c_char_p))),
+    "LLVMPY_DisposeModule": (None, (c_void_p,)),
+    "LLVMPY_PrintModuleToString": (None, (c_void_p, POINTER(c_void_p))),
+    "LLVMPY_DisposeString": (None, (c_void_p,)),
+    "LLVMPY_GetTargetFromTriple": (c_void_p, (c_char_p, POINTER(c_char_p))),
+    "LLVMPY_CreateTargetMachine": (
+        c_void_p,
+        (c_void_p, c_char_p, c_char_p, c_char_p, c_int, c_char_p, c_char_p, c_int, c_int, c_char_p),
+    ),
+    "LLVMPY_DisposeTargetMachine": (None, (c_void_p,)),
+    "LLVMPY_CreatePipelineTuningOptions": (c_void_p, ()),
+    "LLVMPY_DisposePipelineTuningOptions": (None, (c_void_p,)),
+    "LLVMPY_CreatePassBuilder": (c_void_p, (c_void_p, c_void_p)),
+    "LLVMPY_DisposePassBuilder": (None, (c_void_p,)),
+    "LLVMPY_buildPerModuleDefaultPipeline": (c_void_p, (c_void_p, c_int)),
+    "LLVMPY_RunNewModulePassManager": (None, (c_void_p, c_void_p, c_void_p)),
+    "LLVMPY_DisposeNewModulePassManger": (None, (c_void_p,)),  # the library's own spelling
+    "LLVMPY_TargetMachineEmitToMemory": (c_void_p, (c_void_p, c_void_p, c_int, POINTER(c_char_p))),
+    "LLVMPY_GetBufferStart": (c_void_p, (c_void_p,)),
+    "LLVMPY_GetBufferSize": (c_size_t, (c_void_p,)),
+    "LLVMPY_DisposeMemoryBuffer": (None, (c_void_p,)),
+    "LLVMPY_SetCommandLine": (None, (c_char_p, c_char_p)),
+}
+_INITIALISERS = ("TargetInfos", "Targets", "TargetMCs", "AsmPrinters")
+
+
+class BareLlvm:
+    """Every call releases the GIL and takes no lock: use one LLVMContext on one thread, as `compile` does."""
+
+    def __init__(self, path: str | pathlib.Path) -> None:
+        self.path = str(path)
+        self.library = ctypes.CDLL(self.path)  # with local symbols
+        for name, (result, arguments) in _PROTOTYPES.items():
+            function = getattr(self.library, name)
+            function.restype, function.argtypes = result, arguments
+        for each in _INITIALISERS:
+            getattr(self.library, f"LLVMPY_InitializeAll{each}")()
+
+    def set_option(self, argument: str) -> None:
+        """For the whole process, as a command line does."""
+        self.library.LLVMPY_SetCommandLine(b"bare", argument.encode())
+
+    def compile(self, ir: str) -> tuple[str, bytes]:
+        """The IR after -O3, and the object."""
+        library = self.library
+        context = library.LLVMPY_ContextCreate()
+        module = library.LLVMPY_ParseAssembly(context, ir.encode(), byref(c_char_p()))
+        assert module
+        machine = self._machine()
+        tuning = library.LLVMPY_CreatePipelineTuningOptions()
+        builder = library.LLVMPY_CreatePassBuilder(machine, tuning)
+        manager = library.LLVMPY_buildPerModuleDefaultPipeline(builder, _SPEED)
+        library.LLVMPY_RunNewModulePassManager(manager, module, builder)
+        text = self._text(module)
+        code = self._emit(machine, module)
+        library.LLVMPY_DisposeNewModulePassManger(manager)
+        library.LLVMPY_DisposePassBuilder(builder)
+        library.LLVMPY_DisposePipelineTuningOptions(tuning)
+        library.LLVMPY_DisposeTargetMachine(machine)
+        library.LLVMPY_DisposeModule(module)
+        library.LLVMPY_ContextDispose(context)
+        return text, code
+
+    def digests(self) -> dict[str, str]:
+        """Of everything that the jobs give, by the name of the job."""
+        found = {}
+        for name, ir in JOBS.items():
+            text, code = self.compile(ir)
+            found[name] = hashlib.sha256(text.encode() + b"\0" + code).hexdigest()
+        return found
+
+    def _machine(self) -> int:
+        target = self.library.LLVMPY_GetTargetFromTriple(X86.encode(), byref(c_char_p()))
+        machine = self.library.LLVMPY_CreateTargetMachine(
+            target, X86.encode(), b"", b"+avx2", 3, b"default", b"default", 0, 0, b""
+        )
+        assert machine
+        return int(machine)
+
+    def _text(self, module: int) -> str:
+        text = c_void_p()
+        self.library.LLVMPY_PrintModuleToString(module, byref(text))
+        assert text.value is not None
+        copy = ctypes.string_at(text.value).decode()
+        self.library.LLVMPY_DisposeString(text)
+        return copy
+
+    def _emit(self, machine: int, module: int) -> bytes:
+        buffer = self.library.LLVMPY_TargetMachineEmitToMemory(machine, module, 1, byref(c_char_p()))
+        assert buffer
+        start, size = self.library.LLVMPY_GetBufferStart(buffer), self.library.LLVMPY_GetBufferSize(buffer)
+        code = ctypes.string_at(start, size)
+        self.library.LLVMPY_DisposeMemoryBuffer(buffer)
+        return code
+
+
+def compiled_by_fresh_process(path: str | pathlib.Path, *arguments: str) -> dict[str, str]:
+    """The digests of a process that loads nothing but this library, with the options set process-wide."""
+    import subprocess
+
+    done = subprocess.run(
+        [sys.executable, "-m", "bare_llvm", str(path), *arguments],
+        cwd=pathlib.Path(__file__).parent,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+if __name__ == "__main__":
+    llvm = BareLlvm(sys.argv[1])
+    for argument in sys.argv[2:]:
+        llvm.set_option(argument)
+    assert "optctx" not in sys.modules
+    print(json.dumps(llvm.digests()))
