@@ -275,6 +275,14 @@ void free_scope(PyObject* self) {
     Py_DECREF(type);
 }
 
+// Whether another scope was entered inside an abandoned one, in its contextvars.Context, and is not left yet. Resetting
+// the ContextVar would hide that scope, and its own reset would bring the abandoned one back.
+bool must_wait(const view::Entry& entry) {
+    if (!view::follows_switches()) return false;  // only the innermost scope of the thread is offered
+    const nb::object token = nb::borrow(static_cast<PyObject*>(entry.token));
+    return !task_scope::is_innermost(token, static_cast<PyObject*>(entry.mark));
+}
+
 }  // namespace
 
 const blocks::Kind scope{&enter, &leave, &abandon};
@@ -286,12 +294,19 @@ void leave_abandoned() noexcept {
             view::Recorder::abandon(ticket);
             llvmlite_lock::abandon(ticket);
         }
+    std::size_t passed = 0;  // scopes that wait for one inside them
     while (view::any_abandoned()) {
-        const view::Entry entry = view::next_abandoned();
+        const view::Entry entry = view::next_abandoned(passed);
         if (entry.mark == nullptr) return;
         const nb::error_scope pending;
         try {
-            leave_entry(entry);
+            const nb::object mark = nb::borrow(static_cast<PyObject*>(entry.mark));
+            if (must_wait(entry)) {
+                ++passed;
+                continue;
+            }
+            if (view::has_entered(mark.ptr())) leave_entry(entry);  // no finaliser did
+            passed = 0;
         } catch (nb::python_error&) {
             return;  // retried later
         }

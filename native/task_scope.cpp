@@ -40,6 +40,13 @@ Function need(const char* name) {
     return found;
 }
 
+// The contextvars.Context in which a token was made.
+nb::object made_in(nb::handle token) {
+    for (nb::handle each : nb::handle(get_referents)(token))
+        if (PyObject_IsInstance(each.ptr(), context_type) == 1) return nb::borrow(each);
+    return {};
+}
+
 int on_event(int event, PyObject*) {
     if (event != switched) return 0;
     const nb::error_scope pending;  // an exception may be pending, and must be preserved
@@ -87,13 +94,16 @@ bool reset(nb::handle token) {
     return false;
 }
 
+bool is_innermost(nb::handle token, nb::handle mark) {
+    const nb::object context = made_in(token);
+    return context.is_valid() && context.attr("get")(nb::handle(variable)).is(mark);
+}
+
 bool reset_elsewhere(nb::handle token, nb::handle mark) {
     try {
-        nb::object made_in;
-        for (nb::handle each : nb::handle(get_referents)(token))
-            if (PyObject_IsInstance(each.ptr(), context_type) == 1) made_in = nb::borrow(each);
-        if (!made_in.is_valid()) return false;
-        made_in.attr("run")(nb::handle(variable).attr("reset"), token);
+        const nb::object context = made_in(token);
+        if (!context.is_valid()) return false;
+        context.attr("run")(nb::handle(variable).attr("reset"), token);
         if (get().is(mark)) {
             const nb::object outer = token.attr("old_value");
             set(outer.is(nb::handle(missing)) ? nb::none() : outer);

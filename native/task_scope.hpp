@@ -16,9 +16,11 @@ nanobind::object set(nanobind::handle mark);
 // Restores the mark from before `set`. Returns false, with nothing done, if another contextvars.Context is current than
 // at `set`, or if the token was already used.
 bool reset(nanobind::handle token);
-// Does the same if another contextvars.Context is current, inside the one where the token was made. Returns false, with
-// nothing done, if that one runs further out on this thread. If the current one is a copy that has `mark`, restores the
-// mark there too.
+// Whether the contextvars.Context in which the token was made still has this mark, and none that was set after it.
+bool is_innermost(nanobind::handle token, nanobind::handle mark);
+// Does the same as `reset` if another contextvars.Context is current, inside the one where the token was made. Returns
+// false, with nothing done, if that one runs further out on this thread. If the current one is a copy that has `mark`,
+// restores the mark there too.
 bool reset_elsewhere(nanobind::handle token, nanobind::handle mark);
 // Calls `on_switch` on every thread of this interpreter whenever its current contextvars.Context changes. Returns false
 // if the interpreter does not report such switches.

@@ -433,9 +433,9 @@ void abandon(Ticket ticket) noexcept {
 
 bool any_abandoned() noexcept { return stack.abandoned != 0; }
 
-Entry next_abandoned() noexcept {
+Entry next_abandoned(std::size_t passed) noexcept {
     for (auto at = stack.levels.end(); at != stack.levels.begin();)
-        if ((--at)->abandoned && stack.is_free(at)) return at->entry;
+        if ((--at)->abandoned && stack.is_free(at) && passed-- == 0) return at->entry;
     return {};
 }
 

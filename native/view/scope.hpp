@@ -66,9 +66,9 @@ void leave_all() noexcept;
 // The block of this thread that held the scope is gone without leaving it.
 void abandon(Ticket ticket) noexcept;
 bool any_abandoned() noexcept;
-// Returns an abandoned scope that can be left now, or one with a null mark. Before Python 3.14 only the innermost scope
-// can be left.
-Entry next_abandoned() noexcept;
+// Returns the abandoned scope after `passed` others, from the innermost on, or one with a null mark. Before Python 3.14
+// only the innermost scope of the thread can be left, and is returned.
+Entry next_abandoned(std::size_t passed) noexcept;
 
 // During a call into an image, this thread shows the scope of the running task. Calls nest. `begin_call` returns true
 // if that scope is shown already. Otherwise the caller admits a frame and calls `enter_for_call`, or makes the call
