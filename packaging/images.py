@@ -1,4 +1,4 @@
-"""Try optctx beside every llvmlite that it takes, and print the matrix of docs/llvmlites.md.
+"""Try optctx beside every llvmlite that it takes, and print the matrix of design/facts.md.
 
 `make images` builds one wheel. For each release it makes an environment with that wheel, the llvmlite and the
 Numba that needs it. There it runs the tests that state no figures of one release, and a sample of LLVM's own
@@ -34,9 +34,8 @@ TOOLS = ["pytest>=8", "pytest-xdist>=3.6", "hypothesis>=6.100"]
 TESTS = [
     f"tests/test_{name}.py"
     for name in (
-        *("asyncio_scopes", "at_once", "binding", "binding_checks", "binding_lifetimes", "context"),
-        *("exclusive_engine", "fresh", "freeing", "function_attributes", "numba", "parallel", "passes"),
-        *("scopes", "shared_machines", "state_machine", "tasks", "trust"),
+        *("at_once", "binding", "binding_lifetimes", "binding_lljit", "containment", "fresh"),
+        *("function_attributes", "links", "numba", "parallel", "scopes", "trust"),
     )
 ]
 # LLVM 15 reads `ptr` only where llvmlite is told so.
