@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml $(wildcard metadata/*.py)
 
-.PHONY: demo test lint docs docs-test wheels bench conformance fuzz probe soak sanitize stub clean
+.PHONY: demo test lint docs docs-test wheels images bench conformance fuzz probe soak sanitize stub clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -82,6 +82,11 @@ docs: $(VENV)/.docs
 PYTHONS ?= $(PYTHON)
 wheels:
 	$(PYTHON) packaging/wheels.py $(PYTHONS)
+
+# Every llvmlite that optctx takes, each in an environment of its own under build/images, with the Numba that needs it;
+# prints the matrix of design/facts.md: make images IMAGES='--limit 300 0.44.0 0.47.0'
+images: $(VENV)/.built
+	$(BIN)/python packaging/images.py $(IMAGES)
 
 # In a real browser: needs Debian's chromium.
 docs-test: docs

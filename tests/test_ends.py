@@ -20,7 +20,7 @@ def test_an_address_that_may_be_the_end_of_another_object_is_refused(tmp_path: p
         import ctypes, sys
         from optctx._native import Image, loaded_libraries
         from optctx.arch import processor
-        from optctx.image.before import objects_before
+        from optctx.engine.ends import settle_ends
 
         path = sys.argv[1]
         library = ctypes.CDLL(path)
@@ -28,27 +28,27 @@ def test_an_address_that_may_be_the_end_of_another_object_is_refused(tmp_path: p
         image = Image(path, base)
         option, behind, table = map(image.symbol, ("option", "behind_option", "table"))
         spans = [(option, 32), (behind, 32), (table, 32)]
-        before = objects_before(image, spans, single={option})
-        assert before == {option: (option - 32, 32), table: (table - 32, 32)}
 
-        def found(**others):
-            sites, refusals = processor().find_sites(image, spans, before, **others)
-            assert [site.address for site in sites] == sorted(site.address for site in sites)
+        def settled(tables=frozenset()):
+            sites, refusals = processor().find_sites(image, spans)
+            assert not refusals
+            sites, refusals = settle_ends(image, sites, dict(spans), tables)
             for refusal in refusals:
-                assert "the end of the object before" in refusal.reason
+                assert "the end of an array beside" in refusal.reason
             return {(s.function, s.region) for s in sites}, {(r.function, r.region) for r in refusals}
 
-        sites, refusals = found()
+        sites, refusals = settled()
         assert sites == {
             ("takes_the_option", option),  # refers to nothing else
             ("reads_both", option),  # a load is no end
             ("takes_the_next_one", option),
             ("takes_the_next_one", behind),  # nothing goes over an option
         }, sites
-        assert refusals == {("goes_over_the_array", option), ("takes_the_table", table)}, refusals
+        ends = {("goes_over_the_array", option), ("goes_over_members", option), ("goes_down", behind)}
+        assert refusals == {*ends, ("takes_the_table", table)}, refusals
         # A constant that one instruction alone may refer to is what that refers to.
         sites.add(("takes_the_table", table))
-        assert found(tables={table}) == (sites, {("goes_over_the_array", option)})
+        assert settled({table}) == (sites, ends)
         """,
         str(library),
     )

@@ -39,20 +39,17 @@ class Processor(Protocol):
         """The package that decodes in this process."""
 
     def find_sites(
-        self,
-        image: Image,
-        spans: Sequence[tuple[int, int]],
-        before: Mapping[int, tuple[int, int]] = ...,
-        tables: AbstractSet[int] = ...,
+        self, image: Image, spans: Sequence[tuple[int, int]]
     ) -> tuple[list[Site], list[SiteRefusal]]:
-        """Every run-time reference into the spans.
-
-        `before`: start of a span -> the object that ends there, which a loop may go over. `tables`: addresses
-        of constants, which are in the library only because some instruction refers to them.
-        """
+        """Every run-time reference into the spans."""
 
     def find_accesses(self, image: Image, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """(address, bytes) of what run-time instructions refer to at or in the spans, redirectable or not."""
+
+    def find_targets(
+        self, image: Image, spans: Sequence[tuple[int, int]], functions: AbstractSet[str]
+    ) -> list[tuple[str, int]]:
+        """(function, address in the spans that it refers to) for functions of these names."""
 
     def find_branches(self, image: Image, targets: Mapping[int, str]) -> Iterable[Branch]:
         """Every branch to one of the targets: address -> how the names start of the functions whose branches

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-__all__ = ["Site", "SiteRefusal", "settle"]
+__all__ = ["Site", "SiteRefusal"]
 
 
 @dataclass(frozen=True, slots=True)  # thousands of them live as long as the process
@@ -34,19 +33,3 @@ class SiteRefusal:
     function: str
     code: bytes
     reason: str
-
-
-def settle(
-    ambiguous: dict[int, list[Site]], tables: AbstractSet[int], sites: list[Site], refusals: list[SiteRefusal]
-) -> None:
-    """Decide about sites whose address may mean the end of the object before: that of an array, in a loop.
-
-    The only reference to a table is its own. Every other one, by region, is refused.
-    """
-    referred = {site.region for site in sites}
-    reason = "it may mean the end of the object before, which that function refers to as well"
-    for region, found in ambiguous.items():
-        if region in tables and region not in referred and len(found) == 1:
-            sites += found
-        else:
-            refusals += [SiteRefusal(s.address, s.region, s.function, s.code, reason) for s in found]

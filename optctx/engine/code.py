@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from optctx._native import Image
 from optctx.arch import processor
 from optctx.arch.site import Site, SiteRefusal
+from optctx.engine.ends import settle_ends
 from optctx.errors import UnsupportedImageError
-from optctx.image.before import objects_before
 from optctx.image.pointers import PointerTable, find_pointers
 from optctx.image.printing import Printing
 from optctx.image.reporting import ReportingObject
@@ -55,12 +55,9 @@ def read_code(
     others += [(table.address, table.size) for table in tables]
     if printing is not None:
         others.append((printing.types.address, printing.types.size))
-    single = {address for record in records for address in (record.address, record.variable)}
-    single.update(part.address for part in state)
-    single.update(part.address for part in reporting)
-    wanted = sorted([*spans, *others])
-    before = objects_before(image, wanted, single)
-    sites, refusals = processor().find_sites(image, wanted, before, {table.address for table in tables})
+    sites, refusals = processor().find_sites(image, sorted([*spans, *others]))
+    sites, unsure = settle_ends(image, sites, dict([*spans, *others]), {table.address for table in tables})
+    refusals += unsure
     _check_reporting(image, reporting, refusals)
     if printing is not None:  # other functions that refer to the list change it, process-wide
         sites = [site for site in sites if site.region != printing.types.address or _decides(site, printing)]

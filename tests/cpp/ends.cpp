@@ -35,6 +35,24 @@ int goes_over_the_array() {
     return sum;
 }
 
+// The same with a pointer to the third of every four elements.
+int goes_over_members() {
+    volatile int* end = option + 2;
+    asm("" : "+r"(end));
+    int sum = 0;
+    for (volatile int* at = before_option + 2; at != end; at += 4) sum += *at;
+    return sum;
+}
+
+// And downwards, to before the array's start.
+int goes_down() {
+    volatile int* end = behind_option + 7;
+    asm("" : "+r"(end));
+    int sum = 0;
+    for (volatile int* at = before_table + 7; at != end; --at) sum += *at;
+    return sum;
+}
+
 volatile int* takes_the_option() { return option; }
 
 int reads_both() { return before_option[0] + option[0]; }

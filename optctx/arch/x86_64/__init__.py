@@ -2,7 +2,7 @@
 
 from optctx.arch.x86_64.branches import find_branches
 from optctx.arch.x86_64.decoding import decoder
-from optctx.arch.x86_64.sites import find_accesses, find_sites
+from optctx.arch.x86_64.sites import find_accesses, find_sites, find_targets
 from optctx.arch.x86_64.thunks import branch_to, passing_thunk, thunk
 from optctx.arch.x86_64.trampolines import access_at, trampoline
 
@@ -13,6 +13,7 @@ __all__ = [
     "find_accesses",
     "find_branches",
     "find_sites",
+    "find_targets",
     "name",
     "passing_thunk",
     "thunk",

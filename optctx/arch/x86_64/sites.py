@@ -6,15 +6,14 @@ A native scan proposes places; each function is decoded up to them: only real in
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from types import MappingProxyType
 
 from optctx._native import FunctionReferences, Image, Span, find_references
-from optctx.arch.site import Site, SiteRefusal, settle
+from optctx.arch.site import Site, SiteRefusal
 from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference, decoder
 
-__all__ = ["Tactic", "find_accesses", "find_sites", "judge", "references_at"]
+__all__ = ["Tactic", "find_accesses", "find_sites", "find_targets", "judge", "references_at"]
 
 _JUMP_SIZE = 5  # bytes of jmp rel32
 # rsp (4) and r12 (12) as a base need a SIB byte, which would make the instruction longer.
@@ -42,38 +41,23 @@ class _Regions:
         return None
 
 
-def find_sites(
-    image: Image,
-    spans: Sequence[tuple[int, int]],
-    before: Mapping[int, tuple[int, int]] = MappingProxyType({}),
-    tables: AbstractSet[int] = frozenset(),
-) -> tuple[list[Site], list[SiteRefusal]]:
-    """Every run-time reference into the (address, size) spans, which are sorted and disjoint.
-
-    `before`: start of a span -> the object that ends there, which a loop may go over. `tables`: addresses of
-    constants, which are in the library only because some instruction refers to them.
-    """
-    watched = sorted({*spans, *before.values()})
-    regions, wanted = _Regions(watched), {begin for begin, _ in spans}
+def find_sites(image: Image, spans: Sequence[tuple[int, int]]) -> tuple[list[Site], list[SiteRefusal]]:
+    """Every run-time reference into the (address, size) spans, which are sorted and disjoint."""
+    regions = _Regions(spans)
     sites: list[Site] = []
     refusals: list[SiteRefusal] = []
-    ambiguous: dict[int, list[Site]] = {}
-    for references in find_references(image, [Span(begin, size) for begin, size in watched]):
-        near = ((each, regions.find(each.target)) for each in _references(image, references))
-        found = [(reference, region) for reference, region in near if region is not None]
-        touched = {region for _, region in found}
-        for reference, region in found:
-            if region[0] not in wanted:
+    for references in find_references(image, [Span(begin, size) for begin, size in spans]):
+        name = references.function.name
+        for reference in _references(image, references):
+            region = regions.find(reference.target)
+            if region is None:
                 continue
-            outcome = judge(reference, region, references.function.name)
-            if isinstance(outcome, SiteRefusal):
-                refusals.append(outcome)
-            elif outcome.takes_address and outcome.offset == 0 and before.get(region[0]) in touched:
-                ambiguous.setdefault(region[0], []).append(outcome)
-            else:
+            outcome = judge(reference, region, name)
+            if isinstance(outcome, Site):
                 sites.append(outcome)
-    settle(ambiguous, tables, sites, refusals)
-    return sorted(sites, key=lambda site: site.address), refusals
+            else:
+                refusals.append(outcome)
+    return sites, refusals
 
 
 def find_accesses(image: Image, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -81,6 +65,18 @@ def find_accesses(image: Image, spans: Sequence[tuple[int, int]]) -> list[tuple[
     return [
         (reference.target, reference.memory_bytes)
         for references in find_references(image, [Span(begin, size) for begin, size in spans])
+        for reference in _references(image, references)
+    ]
+
+
+def find_targets(
+    image: Image, spans: Sequence[tuple[int, int]], functions: AbstractSet[str]
+) -> list[tuple[str, int]]:
+    """(function, address in the spans that it refers to) for functions of these names."""
+    return [
+        (references.function.name, reference.target)
+        for references in find_references(image, [Span(begin, size) for begin, size in spans])
+        if references.function.name in functions
         for reference in _references(image, references)
     ]
 

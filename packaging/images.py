@@ -1,0 +1,139 @@
+"""Try optctx beside every llvmlite that it takes, and print the matrix of design/facts.md.
+
+`make images` builds one wheel. For each release it makes an environment with that wheel, the llvmlite and the
+Numba that needs it. There it runs the tests that state no figures of one release, and a sample of LLVM's own
+tests (`python -m tests.conformance`), each job judged against a fresh process of the same library. The exit
+status is 1 if anything differs or fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+ENVIRONMENTS = ROOT / "build" / "images"
+NUMBAS = {  # release of llvmlite -> the Numba that needs it
+    "0.44.0": "0.61",
+    "0.45.1": "0.62",
+    "0.46.0": "0.63",
+    "0.47.0": "0.65",
+    "0.48.0": "0.66",
+    "0.49.0": "0.67",
+    "0.50.0": "0.68",
+}
+TOOLS = ["pytest>=8", "pytest-xdist>=3.6", "hypothesis>=6.100"]
+TESTS = [
+    f"tests/test_{name}.py"
+    for name in (
+        *("at_once", "binding", "binding_lifetimes", "binding_lljit", "containment", "fresh"),
+        *("function_attributes", "links", "numba", "parallel", "scopes", "trust"),
+    )
+]
+# LLVM 15 reads `ptr` only where llvmlite is told so.
+SETTINGS = {**os.environ, "LLVMLITE_ENABLE_OPAQUE_POINTERS": "1"}
+_COUNTS = re.compile(r"(\d+) (passed|failed|error|skipped)")
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was found beside one llvmlite."""
+
+    release: str
+    info: dict[str, Any]
+    totals: dict[str, int]
+    tests: dict[str, int]
+
+    def cells(self) -> list[str]:
+        image = self.info["images"][0]
+        judged, refused = self.totals.get("judged", 0), self.totals.get("refused", 0)
+        wrong = self.totals.get("differing", 0) + self.totals.get("crashed", 0)
+        return [
+            self.release.rpartition(".")[0],
+            NUMBAS[self.release],
+            image["registry"]["layout"],
+            f"{image['registry']['names']:,}",
+            str(image["scopes"]["process"]),
+            f"{judged:,}",
+            str(wrong),
+            f"{100 * refused / max(judged, 1):.1f} %",
+            f"{self.tests.get('passed', 0):,}",
+            str(self.tests.get("failed", 0) + self.tests.get("error", 0)),
+        ]
+
+    @property
+    def green(self) -> bool:
+        *_, judged, wrong, _, passed, failed = self.cells()
+        return (wrong, failed) == ("0", "0") and judged != "0" and passed != "0"
+
+
+HEAD = [
+    *("llvmlite", "Numba", "registry", "option names", "refused"),
+    *("jobs", "differing", "refused jobs", "tests", "failed"),
+]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("releases", nargs="*", default=[*NUMBAS], help="of llvmlite; all")
+    parser.add_argument("--limit", type=int, default=1000, help="jobs of LLVM's tests for each")
+    parser.add_argument("--seed", type=int, default=7, help="of their choice")
+    options = parser.parse_args()
+    ENVIRONMENTS.mkdir(parents=True, exist_ok=True)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, str(ROOT)]
+        subprocess.run(pip, check=True)
+        [wheel] = Path(folder).glob("*.whl")
+        for release in options.releases:
+            rows.append(try_release(release, wheel, options.limit, options.seed))
+            print(*table(rows), sep="\n", flush=True)
+    return int(not all(row.green for row in rows))
+
+
+def table(rows: list[Row]) -> list[str]:
+    """The matrix in Markdown."""
+    lines = [HEAD, ["---"] * len(HEAD), *(row.cells() for row in rows)]
+    return [f"| {' | '.join(cells)} |" for cells in lines]
+
+
+def try_release(release: str, wheel: Path, limit: int, seed: int) -> Row:
+    python = environment(release, wheel)
+    said = subprocess.run(
+        [python, "-m", "optctx", "info"], env=SETTINGS, cwd=ENVIRONMENTS, stdout=subprocess.PIPE
+    )
+    report = ENVIRONMENTS / f"{release}.json"
+    report.unlink(missing_ok=True)
+    judge = [python, "-m", "tests.conformance", "--limit", str(limit), "--seed", str(seed)]
+    subprocess.run([*judge, "--json", str(report)], env=SETTINGS, cwd=ROOT)
+    totals = json.loads(report.read_text())["totals"] if report.exists() else {}
+    command = [python, "-m", "pytest", "-q", "-n", "auto", *TESTS]
+    tested = subprocess.run(command, env=SETTINGS, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    last = tested.stdout.splitlines()[-1:]
+    counts = {what: int(number) for number, what in _COUNTS.findall(" ".join(last))}
+    return Row(release, json.loads(said.stdout), totals, counts)
+
+
+def environment(release: str, wheel: Path) -> str:
+    """The interpreter of a virtual environment with that llvmlite, its Numba and the wheel."""
+    folder = ENVIRONMENTS / release
+    python = str(folder / "bin" / "python")
+    if not folder.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    numba = f"numba=={NUMBAS[release]}.*"
+    subprocess.run([*install, f"llvmlite=={release}", numba, *TOOLS, str(wheel)], check=True)
+    subprocess.run([*install, "--force-reinstall", "--no-deps", str(wheel)], check=True)
+    return python
+
+
+if __name__ == "__main__":
+    sys.exit(main())
