@@ -1,0 +1,94 @@
+"""From the keys of a target to a target machine of llvmlite's."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from optctx.errors import OptctxError, TargetError, shown
+from optctx.fresh import Job
+from optctx.fresh.targets import Names, check_target
+from optctx.tvm.options import UnknownMode, warn
+
+if TYPE_CHECKING:
+    from llvmlite.binding import Target as BackEnd
+    from llvmlite.binding import TargetMachine
+
+__all__ = [
+    "GENERIC",
+    "accepted_cpu",
+    "architecture",
+    "back_end",
+    "make_machine",
+    "process_triple",
+]
+
+GENERIC = "generic"
+
+_NAMES = Names("mtriple", "mcpu", "mattr")
+# Back ends, as LLVM calls them, that have a processor called "generic".
+_HAVE_GENERIC = ("x86", "x86-64", "aarch64", "arm64", "arm", "thumb")
+
+
+def process_triple() -> str:
+    """The triple of this process."""
+    from llvmlite import binding  # importing optctx works without llvmlite, here and below
+
+    return str(binding.get_process_triple())
+
+
+def back_end(triple: str) -> BackEnd:
+    """LLVM's back end for a triple. Raises TargetError if there is none."""
+    from llvmlite import binding
+
+    try:
+        return binding.Target.from_triple(triple)
+    except RuntimeError:
+        pass
+    try:
+        check_target(Job("", triple=triple), _NAMES)
+    except OptctxError as error:
+        raise TargetError(str(error)) from None
+    raise TargetError(f"cannot use mtriple {shown(triple)}: LLVM has no back end for it")
+
+
+def architecture(triple: str) -> str:
+    """What a triple begins with."""
+    return triple.partition("-")[0]
+
+
+def accepted_cpu(triple: str, cpu: str, features: str, unknown: UnknownMode) -> str:
+    """The processor to compile for: `cpu`, or "generic" with a warning for one that LLVM does not know.
+
+    A fresh process tries a target that says more than a well-known triple, once, because LLVM prints about
+    what it does not know, or ends the process. Raises TargetError.
+    """
+    if cpu == GENERIC and not features and back_end(triple).name in _HAVE_GENERIC:
+        return cpu
+    try:
+        _try(triple, cpu, features)
+    except OptctxError as error:
+        if unknown == "error" or cpu == GENERIC:
+            raise TargetError(str(error)) from None
+        said = str(error)
+    else:
+        return cpu
+    accepted = accepted_cpu(triple, GENERIC, features, unknown)
+    warn(f"{said}; the target uses mcpu {GENERIC!r}")
+    return accepted
+
+
+@cache  # what is refused is tried again
+def _try(triple: str, cpu: str, features: str) -> None:
+    check_target(Job("", triple=triple, cpu=cpu, features=features), _NAMES)
+
+
+def make_machine(triple: str, cpu: str, features: str, level: int, abi: str) -> TargetMachine:
+    """A target machine with TVM's relocation and code models. Raises TargetError."""
+    model = "medium" if architecture(triple).startswith("riscv") else "small"
+    try:
+        return back_end(triple).create_target_machine(
+            cpu, features, opt=level, reloc="pic", codemodel=model, abiname=abi
+        )
+    except RuntimeError as error:
+        raise TargetError(f"no target machine for {shown(triple)}: {error}") from None
