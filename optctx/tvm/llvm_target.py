@@ -15,7 +15,7 @@ from optctx.errors import TargetError, shown
 from optctx.passes import emit_assembly, emit_object, run_passes
 from optctx.tvm.instance import LLVMInstance
 from optctx.tvm.jit import LoadedObject, defined_functions, load_object, undefined_functions
-from optctx.tvm.machine import back_end, process_triple
+from optctx.tvm.machine import back_end, names_architecture, process_triple
 from optctx.tvm.metadata import read_target_metadata, write_target_metadata
 from optctx.tvm.options import UnknownMode, check_unknown, read_options
 from optctx.tvm.target import Target, TargetLike
@@ -153,7 +153,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
     def _adopt(self, module: ModuleRef) -> None:
         """Gives a module the triple and the data layout of the target."""
         name = back_end(self.target_triple).name
-        if module.triple and back_end(module.triple).name != name:
+        if names_architecture(module.triple) and back_end(module.triple).name != name:
             raise TargetError(
                 f"cannot compile a module for {shown(module.triple)} with a target for "
                 f"{shown(self.target_triple)}; give the target that mtriple"

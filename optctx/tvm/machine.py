@@ -20,6 +20,7 @@ __all__ = [
     "architecture",
     "back_end",
     "make_machine",
+    "names_architecture",
     "process_triple",
 ]
 
@@ -55,6 +56,11 @@ def back_end(triple: str) -> BackEnd:
 def architecture(triple: str) -> str:
     """What a triple begins with."""
     return triple.partition("-")[0]
+
+
+def names_architecture(triple: str) -> bool:
+    """False for the triple of a module that has none, as llvmlite writes it, too."""
+    return architecture(triple) not in ("", "unknown")
 
 
 def accepted_cpu(triple: str, cpu: str, features: str, unknown: UnknownMode) -> str:

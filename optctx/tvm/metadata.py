@@ -16,6 +16,7 @@ from optctx.errors import TargetError, shown
 from optctx.image.handles import module_address
 from optctx.image.metadata import Room, TooLargeError, read_named, write_flag
 from optctx.trust import trusting
+from optctx.tvm.machine import names_architecture
 from optctx.tvm.options import read_options
 from optctx.tvm.target import Target
 
@@ -49,7 +50,8 @@ def read_target_metadata(engine: Engine, module: ModuleRef, trust: Iterable[str]
     found = [flag[2] for flag in flags if len(flag) == 3 and flag[1] == _KEY.encode()]
     text = _text(where, found[0]) if found else ""
     if not text.startswith(_TARGETS):
-        return json.dumps({"kind": "llvm", "mtriple": module.triple})
+        triple = module.triple if names_architecture(module.triple) else ""
+        return json.dumps({"kind": "llvm", "mtriple": triple})
     read_options(engine, _target(where, text), "exclusive", "skip", trust=accepted, whose=whose)
     return text
 
