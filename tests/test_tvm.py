@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import json
 import pathlib
 import pickle
@@ -447,7 +448,7 @@ def test_threads_compile_for_targets_of_their_own_at_once(fresh: FreshProcess) -
             found[name] = str(module), target.emit_assembly(module)
             inside.wait(SECONDS)
 
-    in_threads([lambda n=name, c=config: compile_scale(n, c) for name, config in TARGETS.items()])
+    in_threads([functools.partial(compile_scale, *each) for each in TARGETS.items()])
     for name, config in TARGETS.items():
         assert found[name][0] == reference(fresh, "scale", config)[0]
     assert len({assembly for _, assembly in found.values()}) >= 4
@@ -494,6 +495,7 @@ def test_an_abi_reaches_the_machine(instance: LLVMInstance) -> None:
     [
         ("llvm -mtriple=x86_46-linux", "LLVM has no target called 'x86_46'; did you mean x86_64?"),
         ("llvm -mcpu=skylak", "cannot use mcpu 'skylak': 'skylak' is not a recognized processor"),
+        ("llvm -mtriple=arm-apple-darwin-elf", "cannot use mtriple 'arm-apple-darwin-elf'"),
         ("llvm -mattr=avx2", "cannot use mattr 'avx2': write +avx2 to turn avx2 on"),
         ("llvm -mattr=+avx22", "cannot use mattr '+avx22': '+avx22' is not a recognized feature"),
         ("llvm -mfloat-abi=firm", 'mfloat-abi: expected "hard" or "soft", found \'firm\''),

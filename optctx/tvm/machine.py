@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,8 @@ __all__ = [
 GENERIC = "generic"
 
 _NAMES = Names("mtriple", "mcpu", "mattr")
-# Back ends, as LLVM calls them, that have a processor called "generic".
-_HAVE_GENERIC = ("x86", "x86-64", "aarch64", "arm64", "arm", "thumb")
+# Triples that LLVM compiles for with the processor "generic", without a word.
+_WELL_KNOWN = re.compile(r"(x86_64|i[36]86|aarch64|armv\w+)(-\w+)?-linux(-(gnu|musl)(eabi(hf)?)?)?")
 
 
 def process_triple() -> str:
@@ -66,10 +67,10 @@ def names_architecture(triple: str) -> bool:
 def accepted_cpu(triple: str, cpu: str, features: str, unknown: UnknownMode) -> str:
     """The processor to compile for: `cpu`, or "generic" with a warning for one that LLVM does not know.
 
-    A fresh process tries a target that says more than a well-known triple, once, because LLVM prints about
-    what it does not know, or ends the process. Raises TargetError.
+    A target that says more than a well-known triple is tried in a fresh process, once: LLVM prints about what
+    it does not know, or ends the process. Raises TargetError.
     """
-    if cpu == GENERIC and not features and back_end(triple).name in _HAVE_GENERIC:
+    if cpu == GENERIC and not features and _WELL_KNOWN.fullmatch(triple):
         return cpu
     try:
         _try(triple, cpu, features)
