@@ -9,7 +9,6 @@ import pathlib
 import pickle
 import re
 import threading
-import warnings
 from typing import Any
 
 import pytest
@@ -29,7 +28,6 @@ from optctx import (
     UntrustedOptionError,
     current,
     lookup,
-    registry,
     run_passes,
 )
 from optctx.engine.attach import attach
@@ -210,8 +208,10 @@ def test_a_target_has_a_host() -> None:
         ({"kind": "llvm", "libs": {"a": "b"}}, "libs: expected a list of strings, found {'a': 'b'}"),
         ({"kind": "llvm", "mattr": "+avx2"}, "mattr: expected a list of strings, found '+avx2'"),
         ({"kind": "llvm", "cl-opt": ["-x", 1]}, "cl-opt[1]: expected a string, found 1"),
-        ({"kind": "llvm", "opt-level": True}, "opt-level: expected an int, found True"),
-        ({"kind": "llvm", "fast-math": 1}, "fast-math: expected true or false, found 1"),
+        ({"kind": "llvm", "opt-level": 1.5}, "opt-level: expected an int, found 1.5"),
+        ({"kind": "llvm", "num-cores": "4"}, "num-cores: expected an int, found '4'"),
+        ({"kind": "llvm", "fast-math": 2}, "fast-math: expected true or false, found 2"),
+        ({"kind": "llvm", "mcpu": 3}, "mcpu: expected a string, found 3"),
         ({"kind": "llvm", 1: 2}, "expected strings as keys, found 1"),
         ({"kind": "llvm", "from_device": 0}, "cannot use the key 'from_device' here: "),
         ({"kind": "llvm", "features": {}}, "cannot use the key 'features' here: "),
@@ -681,26 +681,51 @@ def test_a_module_may_set_what_its_reader_trusts(instance: LLVMInstance) -> None
         LLVMTarget.get_target_metadata("module")
 
 
-def test_the_text_of_a_target_is_tvms(instance: LLVMInstance) -> None:
-    target = (
-        "llvm -mtriple=x86_64-linux -mcpu=skylake -mattr=+avx2 -fast-math-nnan -fast-math-contract "
-        "-opt-level=1 -cl-opt=-enable-gvn-hoist,-unroll-count:uint=2,--unroll-count:int=3 -jit=mcjit"
+# What TVM 0.27 writes into the metadata of a module for a target.
+WRITTEN: list[tuple[dict[str, Any], str]] = [
+    (
+        {
+            "mcpu": "skylake",
+            "mattr": ["+avx2"],
+            "cl-opt": ["-unroll-count:uint=4", "-enable-gvn-hoist"],
+            "opt-level": 2,
+        },
+        '"mcpu":"skylake","mattr":["+avx2"],"opt-level":2,'
+        '"cl-opt":["-unroll-count:uint=4","-enable-gvn-hoist:bool=true"]',
+    ),
+    (
+        {"cl-opt": ["--unroll-count:int=4"], "jit": "mcjit", "num-cores": 4},
+        '"cl-opt":["-unroll-count:int=4"],"jit":"mcjit"',
+    ),
+    (
+        {"fast-math": True, "cl-opt": ["-unroll-count:uint=4", "-unroll-count:uint=8"]},
+        '"fast-math":true,"cl-opt":["-unroll-count:uint=4","-unroll-count:uint=8"]',
+    ),
+    (
+        {"fast-math-nnan": 1, "fast-math-contract": True, "opt-level": 9},
+        '"fast-math-nnan":true,"fast-math-contract":true',
+    ),
+    ({"opt-level": False}, '"opt-level":0'),
+]
+
+
+@pytest.mark.parametrize(("config", "text"), WRITTEN)
+def test_the_text_of_a_target_is_tvms(instance: LLVMInstance, config: dict[str, Any], text: str) -> None:
+    info = LLVMTargetInfo(instance, {"kind": "llvm", "mtriple": "x86_64-linux-gnu", **config})
+    assert str(info) == f'{{"kind":"llvm","mtriple":"x86_64-linux-gnu",{text}}}'
+    again = LLVMTarget(instance, str(info))
+    assert str(again) == str(info)
+    assert again.matches_global_state() is (not info.command_line_options)
+    with again:
+        assert info.matches_global_state()
+
+
+def test_what_tvm_prints_of_a_target_is_read() -> None:
+    text = (
+        '{"kind":"llvm","tag":"","keys":["arm_cpu","cpu"],"feature.has_sme":false,"feature.is_aarch64":true,'
+        '"mtriple":"aarch64-linux-gnu","mattr":["+neon"],"libs":["cblas"],"device":"arm_cpu",'
+        '"cl-opt":["-unroll-count:uint=4"]}'
     )
-    assert json.loads(str(LLVMTargetInfo(instance, target))) == {
-        "kind": "llvm",
-        "mtriple": "x86_64-linux",
-        "mcpu": "skylake",
-        "mattr": ["+avx2"],
-        "fast-math-nnan": True,
-        "fast-math-contract": True,
-        "opt-level": 1,
-        "cl-opt": ["-enable-gvn-hoist:bool=true", "-unroll-count:int=3"],
-        "jit": "mcjit",
-    }
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        again = LLVMTarget(instance, str(LLVMTargetInfo(instance, target)))
-    assert str(again) == str(LLVMTargetInfo(instance, target))
-    hoist, count = again.command_line_options
-    assert (hoist, count) == (Option("enable-gvn-hoist", "bool", True), Option("unroll-count", "int", 3))
-    assert registry()["unroll-count"].value == 0  # nothing process-wide has changed
+    assert from_target(text).overrides == {"unroll-count": 4}
+    assert Target(text).keys == ("arm_cpu", "cpu")
+    assert Target(Target(text).export()) == Target(text)

@@ -39,7 +39,7 @@ _PACKAGE = __name__.partition(".")[0] + "."
 
 @dataclass(frozen=True)
 class LlvmOptions:
-    """The options of a target that this LLVM has, and what LLVM's parsers made of them."""
+    """The options of a target that this LLVM has, as they are given, and what LLVM's parsers made of them."""
 
     options: tuple[Option, ...]
     overrides: tuple[Override, ...]
@@ -92,7 +92,8 @@ def read_options(
 
     `trust`: what the target may set, None for everything; raises UntrustedOptionError, too.
     """
-    found: dict[str, tuple[Option, Override]] = {}
+    options: list[Option] = []
+    overrides: dict[str, Override] = {}
     for index, text in enumerate(target.attrs.get("cl-opt", ())):
         try:
             option = read_option(text)
@@ -103,11 +104,10 @@ def read_options(
             override = _override(engine, option, mode, trust)
         except OptctxError as error:
             raise _placed(f"cannot use cl-opt[{index}] {shown(text)} of {whose}", error) from None
-        found.pop(override.option.record.name, None)
-        found[override.option.record.name] = option, override
-    return LlvmOptions(
-        tuple(option for option, _ in found.values()), tuple(override for _, override in found.values())
-    )
+        options.append(option)
+        overrides.pop(override.option.record.name, None)  # the last of several counts
+        overrides[override.option.record.name] = override
+    return LlvmOptions(tuple(options), tuple(overrides.values()))
 
 
 def check_unknown(unknown: object) -> None:

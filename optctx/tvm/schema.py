@@ -27,6 +27,7 @@ _REFUSED = {
     "from_device": "it asks a device of TVM's for values; write the values themselves",
     "features": "TVM derives features from the other keys; leave it out",
 }
+_DERIVED = "feature."  # what TVM writes beside a target's keys, of what it derived from them
 _WORDS = {list: "a list of strings", str: "a string", int: "an int", bool: "true or false"}
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
@@ -35,22 +36,29 @@ def check_key(key: str) -> None:
     """Raises TargetError for a key that a target of kind "llvm" does not have."""
     if key in _REFUSED:
         raise TargetError(f"cannot use the key {key!r} here: {_REFUSED[key]}")
-    if key not in _TYPES:
+    if key not in _TYPES and not key.startswith(_DERIVED):
         hint = did_you_mean(map(repr, nearest(key, _TYPES))) or f"the keys are {', '.join(sorted(_TYPES))}"
         raise TargetError(f'a target of kind "llvm" has no key {shown(key)}; {hint}')
 
 
 def from_text(key: str, text: str) -> object:
     """The value of a key as it is written in one line. Raises TargetError for a text of another type."""
-    return _READERS[_TYPES[key]](key, text)
+    return _READERS[_TYPES.get(key, bool)](key, text)
 
 
 def checked(key: str, value: object) -> object:
-    """The value of a key, in JSON's types. Raises TargetError for another type."""
-    expected = _TYPES[key]
+    """The value of a key, in JSON's types. Raises TargetError for another type.
+
+    As TVM does, takes 0 and 1 for false and true, and the other way round.
+    """
+    expected = _TYPES.get(key, bool)
     if expected is list:
         return _checked_list(key, value)
-    if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
+    if expected is bool and isinstance(value, int) and value in (0, 1):
+        return bool(value)
+    if expected is int and isinstance(value, int):
+        return int(value)
+    if not isinstance(value, expected):
         raise TargetError(f"{key}: expected {_WORDS[expected]}, found {shown(value)}")
     if isinstance(value, str):
         check_text(value)

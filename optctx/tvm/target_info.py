@@ -40,8 +40,8 @@ _OTHER_WIDTH = 128
 class LLVMTargetInfo:
     """What LLVM needs to know of a target: triple, processor, features, level, fast-math flags, options.
 
-    Setting nothing, it reads and checks everything. `str(info)` is the target as JSON, with the keys that
-    matter to LLVM; it goes into a module's metadata.
+    Checks everything and sets nothing. `str(info)` is the text that TVM writes into the metadata of a module:
+    JSON with the keys that matter to LLVM.
 
     Args:
         instance: The entry point to LLVM.
@@ -147,7 +147,8 @@ class LLVMTargetInfo:
 
     def matches_global_state(self) -> bool:
         """Return whether this thread sees the options of the target with the values that it asks for."""
-        return all(lookup(option.name) == option.value for option in self._options.options)
+        wanted = {option.name: option.value for option in self._options.options}
+        return all(lookup(name) == value for name, value in wanted.items())
 
     def get_or_create_target_machine(self) -> TargetMachine:
         """Make the target machine; later calls give the same one.
@@ -166,7 +167,7 @@ class LLVMTargetInfo:
         return make_machine(self._triple, self._cpu, self.target_feature_string, self.opt_level, abi)
 
     def __str__(self) -> str:
-        return json.dumps(self._export())
+        return json.dumps(self._export(), separators=(",", ":"))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
