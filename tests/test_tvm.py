@@ -25,6 +25,7 @@ from optctx import (
     ProcessWideOptionError,
     ScopeError,
     UnknownOptionError,
+    UnreadOptionError,
     UntrustedOptionError,
     current,
     lookup,
@@ -376,6 +377,18 @@ def test_a_target_is_a_context(instance: LLVMInstance) -> None:
     assert copy == target
     with OptionContext(unroll_count=2), target, OptionContext(unroll_threshold=9):
         assert lookup("unroll-count") == 4
+
+
+@pytest.mark.redirected
+def test_a_target_can_be_bound_and_judged(instance: LLVMInstance) -> None:
+    LLVMTarget(instance, FOUR).bind(instance.llvm_context)
+    module = instance.parse_ir(COUNTED)
+    run_passes(module, "function(loop-unroll)")
+    assert str(module).count("store volatile") == 4
+    unread = "llvm -cl-opt=-hexagon-initial-cfg-cleanup=false"
+    target = LLVMTarget(instance, unread, unread="error")
+    with pytest.raises(UnreadOptionError, match="LLVM did not read 1 of the options that LLVMTarget"), target:
+        target.optimize(instance.parse_ir(COUNTED))
 
 
 KERNELS = {"counted": COUNTED, "scale": SCALE, "calls": CALLS}
