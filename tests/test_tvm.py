@@ -507,10 +507,10 @@ def test_an_abi_reaches_the_machine(instance: LLVMInstance) -> None:
     ("target", "said"),
     [
         ("llvm -mtriple=x86_46-linux", "LLVM has no target called 'x86_46'; did you mean x86_64?"),
-        ("llvm -mcpu=skylak", "cannot use mcpu 'skylak': 'skylak' is not a recognized processor"),
-        ("llvm -mtriple=arm-apple-darwin-elf", "cannot use mtriple 'arm-apple-darwin-elf'"),
-        ("llvm -mattr=avx2", "cannot use mattr 'avx2': write +avx2 to turn avx2 on"),
-        ("llvm -mattr=+avx22", "cannot use mattr '+avx22': '+avx22' is not a recognized feature"),
+        ("llvm -mcpu=skylak", "cannot compile for the processor 'skylak': it is no processor of x86_64"),
+        ("llvm -mtriple=arm-apple-darwin-elf", "processor 'generic' of arm-apple-darwin-elf: LLVM says"),
+        ("llvm -mattr=avx2", "mattr: expected +avx2 to turn avx2 on, or -avx2 to turn it off, found 'avx2'"),
+        ("llvm -mattr=+avx22", "cannot compile for the feature '+avx22': it is no feature of x86_64"),
         ("llvm -mfloat-abi=firm", 'mfloat-abi: expected "hard" or "soft", found \'firm\''),
         (
             "llvm -mtriple=x86_64-linux -mfloat-abi=hard",
@@ -537,7 +537,7 @@ def test_a_float_abi_may_repeat_what_the_triple_says(instance: LLVMInstance) -> 
 
 
 def test_an_unknown_processor_becomes_the_generic_one_where_that_is_asked_for(instance: LLVMInstance) -> None:
-    with pytest.warns(TargetWarning, match="cannot use mcpu 'skylak': .*; the target uses mcpu 'generic'"):
+    with pytest.warns(TargetWarning, match="processor 'skylak': .*; the target uses mcpu 'generic'"):
         info = LLVMTargetInfo(instance, "llvm -mcpu=skylak", unknown="warn")
     assert info.cpu == "generic"
     assert LLVMTarget(instance, info).cpu == "generic"
@@ -690,8 +690,21 @@ def test_a_module_may_set_what_its_reader_trusts(instance: LLVMInstance) -> None
     text = LLVMTarget.get_target_metadata(module, trust=("output",))
     with LLVMTarget(instance, text):
         assert lookup("print-after-all") is True
-    with pytest.raises(TypeError, match="expected a module"):
-        LLVMTarget.get_target_metadata("module")
+
+
+def test_what_is_no_module_is_a_type_error(instance: LLVMInstance) -> None:
+    target = LLVMTarget(instance, "llvm")
+    of_a_module = (
+        LLVMTarget.get_target_metadata,
+        target.set_target_metadata,
+        target.optimize,
+        target.emit_object,
+        target.emit_assembly,
+        target.load,
+    )
+    for work in of_a_module:
+        with pytest.raises(TypeError, match="expected a module"):
+            work("module")  # type: ignore[operator]
 
 
 # What TVM 0.27 writes into the metadata of a module for a target.

@@ -12,6 +12,7 @@ from optctx.context.scopable import ProcessWideMode
 from optctx.context.unread import UnreadMode
 from optctx.engine.attach import attach
 from optctx.errors import TargetError, shown
+from optctx.image.handles import module_address
 from optctx.passes import emit_assembly, emit_object, run_passes
 from optctx.tvm.instance import LLVMInstance
 from optctx.tvm.jit import LoadedObject, defined_functions, load_object, undefined_functions
@@ -62,7 +63,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
         engine = attach()
         self._options = read_options(engine, described, process_wide, unknown)
         self._describe(instance, described, unknown)
-        parent = _parent(base)
+        parent = _parent(engine, base)
         self._set(engine, resolve_base(engine, base, parent), self._options.overrides, parent, unread)
 
     @classmethod
@@ -111,6 +112,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
         The module gets the triple and the data layout of the target. Raises TargetError for a module of
         another architecture, and what `optctx.run_passes` raises.
         """
+        module_address(module)  # raises if it is no open module
         machine = self._machine
         self._adopt(module)
         self.run(run_passes, module, f"default<O{self.opt_level}>", target_machine=machine)
@@ -120,13 +122,13 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
 
         Raises as `optimize` and `optctx.emit_object` do.
         """
-        with module.clone() as copy:
+        with _copy(module) as copy:
             self._adopt(copy)
             return self.run(emit_object, copy, self._machine)
 
     def emit_assembly(self, module: ModuleRef) -> str:
         """Emit assembly text. Otherwise the same as `emit_object`."""
-        with module.clone() as copy:
+        with _copy(module) as copy:
             self._adopt(copy)
             return self.run(emit_assembly, copy, self._machine)
 
@@ -142,6 +144,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
                 f"cannot run code for {self.target_triple} in this process, which is of {own.name}; leave "
                 "mtriple out of the target"
             )
+        module_address(module)
         if missing := undefined_functions(module):
             raise TargetError(
                 f"cannot load the module: this process has no function {', '.join(map(repr, missing))}; "
@@ -160,3 +163,9 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
             )
         module.triple = self.target_triple
         module.data_layout = str(self._machine.target_data)
+
+
+def _copy(module: ModuleRef) -> ModuleRef:
+    """A clone. Raises TypeError and OptctxError for no open module."""
+    module_address(module)
+    return module.clone()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import TYPE_CHECKING
 
 from optctx.errors import OptctxError, TargetError, shown
-from optctx.fresh import Job
-from optctx.fresh.targets import Names, check_target
+from optctx.fresh.compiling import check_target
+from optctx.fresh.triples import target_of
 from optctx.tvm.options import UnknownMode, warn
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ __all__ = [
 
 GENERIC = "generic"
 
-_NAMES = Names("mtriple", "mcpu", "mattr")
 # Triples that LLVM compiles for with the processor "generic", without a word.
 _WELL_KNOWN = re.compile(r"(x86_64|i[36]86|aarch64|armv\w+)(-\w+)?-linux(-(gnu|musl)(eabi(hf)?)?)?")
 
@@ -41,17 +39,10 @@ def process_triple() -> str:
 
 def back_end(triple: str) -> BackEnd:
     """LLVM's back end for a triple. Raises TargetError if there is none."""
-    from llvmlite import binding
-
     try:
-        return binding.Target.from_triple(triple)
-    except RuntimeError:
-        pass
-    try:
-        check_target(Job("", triple=triple), _NAMES)
+        return target_of(triple)
     except OptctxError as error:
-        raise TargetError(str(error)) from None
-    raise TargetError(f"cannot use mtriple {shown(triple)}: LLVM has no back end for it")
+        raise TargetError(f"cannot use mtriple {shown(triple)}: {error}") from None
 
 
 def architecture(triple: str) -> str:
@@ -72,11 +63,12 @@ def accepted_cpu(triple: str, cpu: str, features: str, unknown: UnknownMode) -> 
     """
     if cpu == GENERIC and not features and _WELL_KNOWN.fullmatch(triple):
         return cpu
+    _check_signs(features)
     try:
-        _try(triple, cpu, features)
+        check_target(triple, cpu, features)
     except OptctxError as error:
         if unknown == "error" or cpu == GENERIC:
-            raise TargetError(str(error)) from None
+            raise TargetError(f"cannot use the target: {error}") from None
         said = str(error)
     else:
         return cpu
@@ -85,9 +77,13 @@ def accepted_cpu(triple: str, cpu: str, features: str, unknown: UnknownMode) -> 
     return accepted
 
 
-@cache  # what is refused is tried again
-def _try(triple: str, cpu: str, features: str) -> None:
-    check_target(Job("", triple=triple, cpu=cpu, features=features), _NAMES)
+def _check_signs(features: str) -> None:
+    for feature in filter(None, features.split(",")):
+        if feature[0] not in "+-":  # LLVM would abort
+            raise TargetError(
+                f"mattr: expected +{feature} to turn {feature} on, or -{feature} to turn it off, found "
+                f"{shown(feature)}"
+            )
 
 
 def make_machine(triple: str, cpu: str, features: str, level: int, abi: str) -> TargetMachine:
