@@ -68,7 +68,7 @@ def accepted_cpu(triple: str, cpu: str, features: str, unknown: UnknownMode) -> 
         check_target(triple, cpu, features)
     except OptctxError as error:
         if unknown == "error" or cpu == GENERIC:
-            raise TargetError(f"cannot use the target: {error}") from None
+            raise TargetError(f"cannot make a target machine for {shown(triple)}: {error}") from None
         said = str(error)
     else:
         return cpu
