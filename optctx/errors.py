@@ -19,6 +19,8 @@ __all__ = [
     "PassPipelineError",
     "ProcessWideOptionError",
     "ScopeError",
+    "TargetError",
+    "TargetWarning",
     "UnknownOptionError",
     "UnreadOptionError",
     "UnreadOptionWarning",
@@ -91,6 +93,14 @@ class ProcessWideOptionError(OptctxError):
 
 class PassPipelineError(OptctxError, ValueError):
     """LLVM could not parse a textual pass pipeline; the message carries its words."""
+
+
+class TargetError(OptctxError, ValueError):
+    """A target in TVM's notation that cannot be read, or that asks for what llvmlite cannot make."""
+
+
+class TargetWarning(UserWarning):
+    """A target in TVM's notation names something that this LLVM does not have; it was left out."""
 
 
 class UnsupportedImageError(OptctxError):

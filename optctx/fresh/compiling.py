@@ -7,7 +7,7 @@ from optctx.fresh.job import Job, Result, compile_unchecked
 from optctx.fresh.process import FreshProcess
 from optctx.fresh.targets import trial_of
 
-__all__ = ["compile_job"]
+__all__ = ["check_target", "compile_job"]
 
 _taken: set[tuple[str, str, str]] = set()  # triple, processor and features that LLVM knows
 
@@ -19,10 +19,10 @@ def compile_job(job: Job) -> Result:
     is raised for them. The first job with a `cpu` or `features` takes about half a second longer: a fresh
     process tries them, because LLVM may end a process over a name that it does not know.
     """
-    return compile_unchecked(job, _check_target)
+    return compile_unchecked(job, check_target)
 
 
-def _check_target(triple: str, cpu: str, features: str) -> None:
+def check_target(triple: str, cpu: str, features: str) -> None:
     """Raises OptctxError for a processor or features that LLVM does not take."""
     target = (triple, cpu, features)
     if target in _taken:

@@ -1,4 +1,4 @@
-"""Named metadata of a module, as strings and tuples.
+"""Named metadata and flags of a module, as strings and tuples.
 
 llvmlite reads and writes none. The functions of LLVM's C API that do are in its library, which does not
 export them: they are called at the addresses that its symbol table gives. llvmlite's lock is held around
@@ -20,12 +20,24 @@ from optctx.image.facts.c_api import METADATA
 from optctx.image.facts.fact import need
 from optctx.image.loaded import llvmlite_image
 
-__all__ = ["OTHER", "Node", "Room", "TooLargeError", "module_names", "read_named", "write_named"]
+__all__ = [
+    "OTHER",
+    "Node",
+    "Room",
+    "TooLargeError",
+    "module_names",
+    "read_named",
+    "write_flag",
+    "write_named",
+]
 
 # An operand is text, null or another node; what is read may also hold OTHER.
 Node: TypeAlias = tuple[Union[bytes, "Node", None], ...]
 OTHER: Final = object()  # an operand that is none of these, or is nested too deep to be looked at
 
+_FLAGS = b"llvm.module.flags"
+_WARNING = 1  # LLVMModuleFlagBehaviorWarning
+_MANY = 1 << 30  # operands and bytes: all that a flag may have
 Function = Callable[..., Any]
 
 
@@ -45,6 +57,10 @@ class _Api:
         self.named = self._function("LLVMGetNamedMetadataOperands", None, c_void_p, c_char_p, c_void_p)
         self.clear = self._function("clear", None, c_void_p)
         self.append = self._function("LLVMAddNamedMetadataOperand", None, c_void_p, c_char_p, c_void_p)
+        # (module, behaviour, key, length, metadata)
+        self.add_flag = self._function(
+            "LLVMAddModuleFlag", None, c_void_p, c_uint, c_char_p, c_size_t, c_void_p
+        )
 
         # Of a value: itself, or NULL if it is no such thing
         self.as_node = self._function("LLVMIsAMDNode", c_void_p, c_void_p)
@@ -152,6 +168,30 @@ def _write_named(module: int, name: bytes, nodes: Sequence[Node]) -> None:
         api.clear(existing)
     for value in values:
         api.append(module, name, value)
+
+
+def write_flag(module: int, key: str, text: str) -> None:
+    """Makes `text` the module flag of a key. Where LLVM links modules that differ in it, it warns."""
+    inside(_lock(), _write_flag, module, key.encode(), text.encode())
+
+
+def _write_flag(module: int, key: bytes, text: bytes) -> None:
+    api = _api()
+    flag = api.make_string(api.llvm_context(module), text, len(text))
+    flags = api.find(module, _FLAGS, len(_FLAGS))
+    if flags:
+        found = (c_void_p * api.count_named(module, _FLAGS))()
+        api.named(module, _FLAGS, found)
+        kept = [node for node in found if not _is_flag(api, node, key)]
+        if len(kept) < len(found):
+            api.clear(flags)
+            for node in kept:
+                api.append(module, _FLAGS, node)
+    api.add_flag(module, _WARNING, key, len(key), flag)
+
+
+def _is_flag(api: _Api, node: int, key: bytes) -> bool:
+    return _operands(api, node, 1, Room(_MANY, _MANY))[1:2] == (key,)
 
 
 def _operands(api: _Api, node: int, depth: int, room: Room) -> tuple[object, ...]:

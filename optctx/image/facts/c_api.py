@@ -40,6 +40,7 @@ METADATA: Final = {
         "LLVMGetNamedMetadataNumOperands",
         "LLVMGetNamedMetadataOperands",
         "LLVMAddNamedMetadataOperand",
+        "LLVMAddModuleFlag",
         "LLVMIsAMDNode",
         "LLVMIsAMDString",
         "LLVMGetMDNodeNumOperands",

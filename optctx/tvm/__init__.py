@@ -1,0 +1,29 @@
+"""TVM's notation of targets: LLVM options in a target, and objects of the shape of TVM's.
+
+    from optctx.tvm import LLVMInstance, LLVMTarget
+    instance = LLVMInstance()
+    with LLVMTarget(instance, "llvm -cl-opt=-unroll-count:uint=4") as target:
+        ...  # LLVM code that this thread runs reads 4; the values from before are back at the end
+
+Needs no TVM. Imported on its own; `import optctx` does not import it.
+"""
+
+from optctx.tvm.instance import LLVMInstance, LLVMScope
+from optctx.tvm.jit import LoadedObject
+from optctx.tvm.llvm_target import LLVMTarget
+from optctx.tvm.option import Option, parse_option_string
+from optctx.tvm.options import from_target
+from optctx.tvm.target import Target
+from optctx.tvm.target_info import LLVMTargetInfo
+
+__all__ = [
+    "LLVMInstance",
+    "LLVMScope",
+    "LLVMTarget",
+    "LLVMTargetInfo",
+    "LoadedObject",
+    "Option",
+    "Target",
+    "from_target",
+    "parse_option_string",
+]

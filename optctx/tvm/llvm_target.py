@@ -1,0 +1,171 @@
+"""`LLVMTarget`: a target whose options are in force where it is entered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from optctx.context import OptionContext
+from optctx.context.contents import Base, resolve_base
+from optctx.context.context import _parent
+from optctx.context.scopable import ProcessWideMode
+from optctx.context.unread import UnreadMode
+from optctx.engine.attach import attach
+from optctx.errors import TargetError, shown
+from optctx.image.handles import module_address
+from optctx.passes import emit_assembly, emit_object, run_passes
+from optctx.tvm.instance import LLVMInstance
+from optctx.tvm.jit import LoadedObject, defined_functions, load_object, undefined_functions
+from optctx.tvm.machine import back_end, names_architecture, process_triple
+from optctx.tvm.metadata import read_target_metadata, write_target_metadata
+from optctx.tvm.options import UnknownMode, check_unknown, read_options
+from optctx.tvm.target import Target, TargetLike
+from optctx.tvm.target_info import LLVMTargetInfo
+
+if TYPE_CHECKING:
+    from llvmlite.binding import ModuleRef
+    from llvmlite.binding.context import ContextRef
+
+__all__ = ["LLVMTarget"]
+
+
+class LLVMTarget(LLVMTargetInfo, OptionContext):
+    """A target, and a context of its LLVM options: `with LLVMTarget(instance, "llvm ...") as target:`.
+
+    An OptionContext in every other respect. Inside, the options of the target are in force for this thread;
+    at the end of the block the values from before are back. Targets nest, with any options, and threads enter
+    targets of their own at once. Two targets are equal, as contexts are, if their option values are.
+    `optimize`, `emit_object`, `emit_assembly` and `load` compile under the options of the target, inside its
+    block or not. Pickled, it becomes a plain OptionContext.
+
+    Args:
+        instance: The entry point to LLVM.
+        target: One line, JSON as text or as a mapping, a Target or an LLVMTargetInfo.
+        base, process_wide, unread: As for `OptionContext`.
+        unknown: As for `LLVMTargetInfo`.
+
+    Raises:
+        What `LLVMTargetInfo` raises. Nothing was changed.
+    """
+
+    def __init__(
+        self,
+        instance: LLVMInstance,
+        target: TargetLike | LLVMTargetInfo,
+        *,
+        base: Base = "inherit",
+        process_wide: ProcessWideMode = "refuse",
+        unread: UnreadMode = "ignore",
+        unknown: UnknownMode = "error",
+    ) -> None:
+        described = Target(str(target) if isinstance(target, LLVMTargetInfo) else target)
+        check_unknown(unknown)
+        engine = attach()
+        self._options = read_options(engine, described, process_wide, unknown)
+        self._describe(instance, described, unknown)
+        parent = _parent(engine, base)
+        self._set(engine, resolve_base(engine, base, parent), self._options.overrides, parent, unread)
+
+    @classmethod
+    def _from(cls, *arguments: Any, **keywords: Any) -> OptionContext:
+        """What is derived from a target is a plain context."""
+        return OptionContext._from(*arguments, **keywords)
+
+    @property
+    def instance(self) -> LLVMInstance:
+        """The entry point to LLVM that the target was made with."""
+        return self._instance
+
+    @property
+    def llvm_context(self) -> ContextRef:
+        """The LLVMContext of the instance. Raises ScopeError if the instance is closed."""
+        return self._instance.llvm_context
+
+    @staticmethod
+    def get_target_metadata(module: ModuleRef, *, trust: Iterable[str] = ("tuning",)) -> str:
+        """Read the target that a module carries, or one with nothing but the triple of the module.
+
+        Args:
+            module: A module of llvmlite's.
+            trust: What the target may set, as for `OptionContext.from_module`: the module may come from an
+                untrusted source.
+
+        Raises:
+            TargetError: The module flag "tvm_target" is no target.
+            UntrustedOptionError: The target sets an option that is not trusted.
+            OptionTypeError, UnknownOptionError, OptionValueError: As for `from_target`.
+            TypeError, OptctxError: `module` is not a module, or closed.
+        """
+        return read_target_metadata(attach(), module, trust)
+
+    def set_target_metadata(self, module: ModuleRef) -> None:
+        """Write the target into a module, as the module flag "tvm_target", in place of an earlier one.
+
+        Bitcode, text and passes preserve it. Where LLVM's linker meets modules with different targets, it
+        warns and keeps the first.
+        """
+        write_target_metadata(module, str(self))
+
+    def optimize(self, module: ModuleRef) -> None:
+        """Run LLVM's pipeline for the level of the target ("default<O3>") on a module, in place.
+
+        The module gets the triple and the data layout of the target. Raises TargetError for a module of
+        another architecture, and what `optctx.run_passes` raises.
+        """
+        module_address(module)  # raises if it is no open module
+        machine = self._machine
+        self._adopt(module)
+        self.run(run_passes, module, f"default<O{self.opt_level}>", target_machine=machine)
+
+    def emit_object(self, module: ModuleRef) -> bytes:
+        """Emit an object file. The module stays as it is.
+
+        Raises as `optimize` and `optctx.emit_object` do.
+        """
+        with _copy(module) as copy:
+            self._adopt(copy)
+            return self.run(emit_object, copy, self._machine)
+
+    def emit_assembly(self, module: ModuleRef) -> str:
+        """Emit assembly text. Otherwise the same as `emit_object`."""
+        with _copy(module) as copy:
+            self._adopt(copy)
+            return self.run(emit_assembly, copy, self._machine)
+
+    def load(self, module: ModuleRef) -> LoadedObject:
+        """Compile a module and load it into this process, with the JIT engine of the target.
+
+        The result maps the names of the functions that the module defines to their addresses. Raises as
+        `emit_object` does, and TargetError if the target is not of this machine's architecture.
+        """
+        own = back_end(process_triple())
+        if back_end(self.target_triple).name != own.name:
+            raise TargetError(
+                f"cannot run code for {self.target_triple} in this process, which is of {own.name}; leave "
+                "mtriple out of the target"
+            )
+        module_address(module)
+        if missing := undefined_functions(module):
+            raise TargetError(
+                f"cannot load the module: this process has no function {', '.join(map(repr, missing))}; "
+                "load the library that defines it first: llvmlite.binding.load_library_permanently(path)"
+            )
+        code = self.emit_object(module)
+        return load_object(self.jit_engine, code, defined_functions(module), self._make_machine())
+
+    def _adopt(self, module: ModuleRef) -> None:
+        """Gives a module the triple and the data layout of the target."""
+        name = back_end(self.target_triple).name
+        if names_architecture(module.triple) and back_end(module.triple).name != name:
+            raise TargetError(
+                f"cannot compile a module for {shown(module.triple)} with a target for "
+                f"{shown(self.target_triple)}; give the target that mtriple"
+            )
+        module.triple = self.target_triple
+        module.data_layout = str(self._machine.target_data)
+
+
+def _copy(module: ModuleRef) -> ModuleRef:
+    """A clone. Raises TypeError and OptctxError for no open module."""
+    module_address(module)
+    return module.clone()

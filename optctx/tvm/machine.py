@@ -1,0 +1,97 @@
+"""From the keys of a target to a target machine of llvmlite's."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from optctx.errors import OptctxError, TargetError, shown
+from optctx.fresh.compiling import check_target
+from optctx.fresh.triples import target_of
+from optctx.tvm.options import UnknownMode, warn
+
+if TYPE_CHECKING:
+    from llvmlite.binding import Target as BackEnd
+    from llvmlite.binding import TargetMachine
+
+__all__ = [
+    "GENERIC",
+    "accepted_cpu",
+    "architecture",
+    "back_end",
+    "make_machine",
+    "names_architecture",
+    "process_triple",
+]
+
+GENERIC = "generic"
+
+# Triples that LLVM compiles for with the processor "generic", without a word.
+_WELL_KNOWN = re.compile(r"(x86_64|i[36]86|aarch64|armv\w+)(-\w+)?-linux(-(gnu|musl)(eabi(hf)?)?)?")
+
+
+def process_triple() -> str:
+    """The triple of this process."""
+    from llvmlite import binding  # importing optctx works without llvmlite, here and below
+
+    return str(binding.get_process_triple())
+
+
+def back_end(triple: str) -> BackEnd:
+    """LLVM's back end for a triple. Raises TargetError if there is none."""
+    try:
+        return target_of(triple)
+    except OptctxError as error:
+        raise TargetError(f"cannot use mtriple {shown(triple)}: {error}") from None
+
+
+def architecture(triple: str) -> str:
+    """What a triple begins with."""
+    return triple.partition("-")[0]
+
+
+def names_architecture(triple: str) -> bool:
+    """False for the triple of a module that has none, as llvmlite writes it, too."""
+    return architecture(triple) not in ("", "unknown")
+
+
+def accepted_cpu(triple: str, cpu: str, features: str, unknown: UnknownMode) -> str:
+    """The processor to compile for: `cpu`, or "generic" with a warning for one that LLVM does not know.
+
+    A target that says more than a well-known triple is tried in a fresh process, once: LLVM prints about what
+    it does not know, or ends the process. Raises TargetError.
+    """
+    if cpu == GENERIC and not features and _WELL_KNOWN.fullmatch(triple):
+        return cpu
+    _check_signs(features)
+    try:
+        check_target(triple, cpu, features)
+    except OptctxError as error:
+        if unknown == "error" or cpu == GENERIC:
+            raise TargetError(f"cannot make a target machine for {shown(triple)}: {error}") from None
+        said = str(error)
+    else:
+        return cpu
+    accepted = accepted_cpu(triple, GENERIC, features, unknown)
+    warn(f"{said}; the target uses mcpu {GENERIC!r}")
+    return accepted
+
+
+def _check_signs(features: str) -> None:
+    for feature in filter(None, features.split(",")):
+        if feature[0] not in "+-":  # LLVM would abort
+            raise TargetError(
+                f"mattr: expected +{feature} to turn {feature} on, or -{feature} to turn it off, found "
+                f"{shown(feature)}"
+            )
+
+
+def make_machine(triple: str, cpu: str, features: str, level: int, abi: str) -> TargetMachine:
+    """A target machine with TVM's relocation and code models. Raises TargetError."""
+    model = "medium" if architecture(triple).startswith("riscv") else "small"
+    try:
+        return back_end(triple).create_target_machine(
+            cpu, features, opt=level, reloc="pic", codemodel=model, abiname=abi
+        )
+    except RuntimeError as error:
+        raise TargetError(f"no target machine for {shown(triple)}: {error}") from None

@@ -1,0 +1,153 @@
+"""From a target's `cl-opt` to the overrides of a context, with the place in every error."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from types import FrameType
+from typing import Literal
+
+from optctx.context import OptionContext
+from optctx.context.contents import Base
+from optctx.context.override import Override, make_override
+from optctx.context.scopable import ProcessWideMode, scopable
+from optctx.context.unread import UnreadMode
+from optctx.engine.attach import Engine, attach
+from optctx.errors import (
+    OptctxError,
+    OptionTypeError,
+    OptionValueError,
+    ProcessWideOptionError,
+    TargetError,
+    TargetWarning,
+    UnknownOptionError,
+    UntrustedOptionError,
+    shown,
+)
+from optctx.registry.registry import find
+from optctx.trust import Trust
+from optctx.tvm.option import Option, read_option, texts_of_option
+from optctx.tvm.target import Target, TargetLike
+
+__all__ = ["LlvmOptions", "UnknownMode", "check_unknown", "from_target", "read_options", "warn"]
+
+UnknownMode = Literal["error", "warn"]
+
+_PACKAGE = __name__.partition(".")[0] + "."
+
+
+@dataclass(frozen=True)
+class LlvmOptions:
+    """The options of a target that this LLVM has, as they are given, and what LLVM's parsers made of them."""
+
+    options: tuple[Option, ...]
+    overrides: tuple[Override, ...]
+
+
+def from_target(
+    target: TargetLike,
+    *,
+    base: Base = "inherit",
+    process_wide: ProcessWideMode = "refuse",
+    unread: UnreadMode = "ignore",
+    unknown: UnknownMode = "error",
+) -> OptionContext:
+    """Make a context from the LLVM options (`cl-opt`) of a target in TVM's notation.
+
+    `from_target("llvm -cl-opt=-unroll-count:uint=4")` gives what `OptionContext(unroll_count=4)` gives. The
+    other keys of the target are checked; `LLVMTarget` makes a target machine of them. If an option is given
+    twice, the last one counts. Changes nothing.
+
+    Args:
+        target: One line, JSON as text or as a mapping, or a Target.
+        base, process_wide, unread: As for `OptionContext`.
+        unknown: What to do about an option that this LLVM does not have. "warn" leaves it out with a
+            TargetWarning, as TVM does.
+
+    Raises:
+        TargetError: The target cannot be read, or an option in it has another form than
+            `-name[[:type]=value]`.
+        OptionTypeError: The type of an option is not the one that LLVM registered. For TVM this is undefined
+            behaviour.
+        UnknownOptionError, OptionValueError, ProcessWideOptionError: As for `OptionContext`.
+        UnsupportedImageError: The process has no LLVM that optctx can use.
+    """
+    check_unknown(unknown)
+    engine = attach()
+    read = read_options(engine, Target(target), process_wide, unknown)
+    return OptionContext._on_top(engine, base, read.overrides, unread)
+
+
+def read_options(
+    engine: Engine,
+    target: Target,
+    mode: ProcessWideMode = "refuse",
+    unknown: UnknownMode | Literal["skip"] = "error",
+    *,
+    trust: Trust | None = None,
+    whose: str = "the target",
+) -> LlvmOptions:
+    """The options of a target. Raises as `from_target` does, with `whose` option it is.
+
+    `trust`: what the target may set, None for everything; raises UntrustedOptionError, too.
+    """
+    options: list[Option] = []
+    overrides: dict[str, Override] = {}
+    for index, text in enumerate(target.attrs.get("cl-opt", ())):
+        try:
+            option = read_option(text)
+            if unknown != "error" and option.name not in engine.options:
+                if unknown == "warn":
+                    warn(f"cl-opt[{index}] {shown(text)} of {whose} is left out: LLVM has no such option")
+                continue
+            override = _override(engine, option, mode, trust)
+        except OptctxError as error:
+            raise _placed(f"cannot use cl-opt[{index}] {shown(text)} of {whose}", error) from None
+        options.append(option)
+        overrides.pop(override.option.record.name, None)  # the last of several counts
+        overrides[override.option.record.name] = override
+    return LlvmOptions(tuple(options), tuple(overrides.values()))
+
+
+def check_unknown(unknown: object) -> None:
+    """Raises OptionTypeError for what is no UnknownMode."""
+    if unknown not in ("error", "warn"):
+        raise OptionTypeError(f'unknown is "error" or "warn", found {shown(unknown)}')
+
+
+def warn(text: str) -> None:
+    """A TargetWarning at the line outside this package that asked."""
+    level = 1
+    frame: FrameType | None = sys._getframe(0)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(text, TargetWarning, stacklevel=level)
+
+
+def _override(engine: Engine, option: Option, mode: ProcessWideMode, trust: Trust | None) -> Override:
+    registered = engine.resolve(find(engine, option.name))
+    if trust is not None:
+        trust.check(registered, option.name)
+        trust.check_text(registered, option.name, (option.text,))
+    texts = texts_of_option(option, scopable(engine, option.name, mode))
+    override = make_override(engine, option.name, texts, mode)
+    if trust is not None:
+        trust.check_value(registered, option.name, override.value(engine))
+    return override
+
+
+def _placed(where: str, error: OptctxError) -> OptctxError:
+    """The same error with the place in front."""
+    text = f"{where}: {error}"
+    if isinstance(error, UnknownOptionError):
+        return UnknownOptionError(text, error.name, error.suggestions)
+    if isinstance(error, ProcessWideOptionError):
+        return ProcessWideOptionError(text, error.name, error.reason)
+    if isinstance(error, UntrustedOptionError):
+        return UntrustedOptionError(text, error.name, error.trust)
+    for kind in (OptionTypeError, OptionValueError, TargetError):
+        if isinstance(error, kind):
+            return kind(text)
+    return error
