@@ -87,7 +87,7 @@ def test_trusted_values_stay_in_their_bounds(data: st.DataObject) -> None:
         (options(), lambda option: option.alias_of is None and option.scope != "process"),
         (options(type="uint"), lambda option: option.type == "uint"),
         (options("unroll-*"), lambda option: option.name.startswith("unroll-")),
-        (options(category="Color Options"), lambda option: "Color Options" in option.categories),
+        (options(category="IR2Vec Options"), lambda option: "IR2Vec Options" in option.categories),
         (options(trust=["input"]), lambda option: option.trust == "input"),
         (options(reader="LoopUnroll"), lambda option: "LoopUnroll" in " ".join(option.read_by)),
         (options(target="X86"), lambda option: "X86" in " ".join([option.name.upper(), *option.read_by])),

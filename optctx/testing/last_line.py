@@ -7,6 +7,7 @@ holds that file as well, waits for the end of the first, and prints the line.
 from __future__ import annotations
 
 import os
+import select
 import stat
 import subprocess
 import sys
@@ -16,11 +17,10 @@ from optctx.fresh.helper import last_words, printed_to
 
 __all__ = ["Witness", "main"]
 
-# It imports nothing but the standard library until the process has ended.
+# Ctrl-C is for the process that runs the tests.
 _START = (
-    "import select, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
-    "ended, running, terminal = map(int, sys.argv[1:]); select.select([ended], [], []); "
-    "sys.path[:] = {path!r}; from {module} import main; main(running, terminal)"
+    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "sys.path[:] = {path!r}; from {module} import main; main(*map(int, sys.argv[1:]))"
 )
 _LONGEST = 4096  # bytes of a test's name
 
@@ -66,8 +66,9 @@ class Witness:
         )
 
 
-def main(running: int, terminal: int) -> None:
-    """After the end: print what the captured standard error, which is this process's own, ends with."""
+def main(ended: int, running: int, terminal: int) -> None:
+    """Wait for the end, then print what the captured standard error, which is this process's own, ends with."""
+    select.select([ended], [], [])
     printed = printed_to(2)
     test = os.pread(running, _LONGEST, 0).decode(errors="replace")
     lines = printed.split("\n")
