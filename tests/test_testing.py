@@ -36,11 +36,20 @@ HARMLESS = [
     "-disable-branch-fold", "-disable-lsr", "-dse-optimize-memoryssa=false", "-enable-gvn-hoist",
     "-inline-threshold=100", "-licm-max-num-uses-traversed=4", "-machine-sink-bfi=false",
     "-max-nested-scalar-reduction-interleave=1", "-memdep-block-scan-limit=50", "-misched-cluster=false",
-    "-no-x86-call-frame-opt", "-sink-insts-to-avoid-spills", "-unroll-allow-partial", "-unroll-allow-peeling=false",
-    "-unroll-max-iteration-count-to-analyze=20", "-unroll-threshold=100", "-vectorize-scev-check-threshold=10",
-    "-vectorizer-maximize-bandwidth", "-x86-and-imm-shrink=false",
+    "-no-x86-call-frame-opt", "-sink-insts-to-avoid-spills", "-unroll-allow-partial",
+    "-unroll-allow-peeling=false", "-unroll-max-iteration-count-to-analyze=20", "-unroll-threshold=100",
+    "-vectorize-scev-check-threshold=10", "-vectorizer-maximize-bandwidth", "-x86-and-imm-shrink=false",
 ]  # fmt: skip
 DRAWN = settings(max_examples=20)
+# LLVM survives every set of them.
+TUNING = overrides(
+    {
+        "unroll-count": st.integers(0, 8),
+        "force-vector-width": st.sampled_from([0, 1, 2, 4]),
+        "inline-threshold": st.integers(-1, 500),
+        "enable-gvn-hoist": st.booleans(),
+    }
+)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +66,7 @@ def simplest(name: str) -> object:
     "name",
     [
         "unroll-count", "inline-threshold", "vectorize-loops", "enable-gvn-hoist", "chr-bias-threshold",
-        "x86-asm-syntax", "print-after", "asan-memory-access-callback-prefix", "aarch64-authenticated-lr-check-method",
+        "x86-asm-syntax", "print-after", "asan-memory-access-callback-prefix",
     ],
 )  # fmt: skip
 def test_the_simplest_value_is_the_registered_one(name: str) -> None:
@@ -119,7 +128,7 @@ def test_no_option_left_says_what_was_asked_for() -> None:
 
 
 def test_overrides_shrink_to_the_smallest_set_and_the_smallest_value() -> None:
-    drawn = overrides(options("unroll-*"))
+    drawn = overrides(options("unroll-*"), max_size=3)
     assert find(drawn, lambda _: True) == {}
     assert find(drawn, lambda found: found.get("unroll-count", 0) > 6) == {"unroll-count": 7}  # type: ignore[operator]
     named = overrides({"unroll-count": st.integers(1, 8), "inline-threshold": st.just(3)}, min_size=1)
@@ -133,14 +142,13 @@ def test_contexts_hold_what_was_drawn(context: OptionContext) -> None:
 
 
 @settings(max_examples=15)
-@given(modules(), contexts(overrides(options(trust=["tuning"], reader="Loop"), trusted=True)), st.data())
+@given(modules(), contexts(TUNING), st.integers(-9, 99), st.integers(-9, 99))
 def test_modules_give_the_same_result_however_they_are_compiled(
-    attached: None, ir: str, context: OptionContext, data: st.DataObject
+    attached: None, ir: str, context: OptionContext, a: int, b: int
 ) -> None:
-    arguments = data.draw(st.tuples(st.integers(-9, 99), st.integers(-9, 99)))
-    plain = result_of(ir, "verify", *arguments)
+    plain = result_of(ir, "verify", a, b)
     with context:
-        assert result_of(ir, "default<O2>", *arguments) == plain
+        assert result_of(ir, "default<O2>", a, b) == plain
 
 
 def result_of(ir: str, passes: str, a: int, b: int) -> tuple[int, list[int]]:
@@ -209,10 +217,19 @@ def test_twenty_overrides_are_reduced_to_the_one_that_crashes() -> None:
 
 
 def test_a_hang_is_reduced() -> None:
-    hanging = Job(SCALE, options=(HARMLESS[0], HANG, HARMLESS[1]), triple=X86)
-    with Compiler(timeout=1.0) as compiler, pytest.raises(HangError, match="took longer than 1 s with"):
-        compiler.compile(hanging)
-    assert smallest(hanging, timeout=1.0).options == (HANG,)
+    hanging = Job(SCALE, options=(HARMLESS[0], HANG), triple=X86)
+    with Compiler(timeout=2.0) as compiler:
+
+        def hangs(job: Job) -> bool:
+            try:
+                compiler.compile(job)
+            except HangError:
+                return True
+            return False
+
+        assert smallest(hanging, hangs).options == (HANG,)
+        with pytest.raises(HangError, match=f"took longer than 2 s with {HARMLESS[0]} {HANG}"):
+            compiler.compile(hanging)
 
 
 def test_failures_of_any_kind_are_reduced() -> None:
@@ -225,5 +242,7 @@ def test_failures_of_any_kind_are_reduced() -> None:
 
 
 def test_a_compilation_that_does_not_fail_is_not_reduced() -> None:
-    with pytest.raises(OptctxError, match=r"nothing to reduce: the compilation with -unroll-count=2 does not"):
+    with pytest.raises(
+        OptctxError, match=r"nothing to reduce: the compilation with -unroll-count=2 does not"
+    ):
         smallest(Job(SCALE, options=("-unroll-count=2",)))

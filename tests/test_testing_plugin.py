@@ -10,8 +10,7 @@ from ir_texts import COUNTED, SCALE, UNROLL
 from support import SECONDS
 
 # Runs inside this process forget the modules that they import first.
-import optctx.testing.compiler
-import optctx.testing.plugin
+import optctx.testing.compiler  # noqa: F401
 from optctx import current
 from optctx.testing.unread import RunUnread
 
@@ -111,12 +110,14 @@ def test_half():
 def test_all():
     stores()
 """,
-        "--llvm-options=-licm-max-num-uses-traversed=9 -unroll-threshold=9",
+        "--llvm-options=-dse-memoryssa-scanlimit=9 -unroll-threshold=9",
     )
     result.assert_outcomes(passed=2)
     lines = result.outlines
-    listed = lines[next(at for at, line in enumerate(lines) if "LLVM options that nothing read" in line) + 1 :]
-    assert listed[0] == "the whole run: -licm-max-num-uses-traversed=9"
+    listed = lines[
+        next(at for at, line in enumerate(lines) if "LLVM options that nothing read" in line) + 1 :
+    ]
+    assert listed[0] == "the whole run: -dse-memoryssa-scanlimit=9"
     assert "test_half: -vectorize-scev-check-threshold=7: " in listed[1]
     assert listed[2].startswith("=")
 
@@ -153,7 +154,9 @@ def test_marked(number):
     assert "Traceback" not in result.stdout.str()
 
 
-@pytest.mark.parametrize("marker", ['unroll_count=4', "4", '"unroll-count=4"', '"-unroll-count=x"', '"-debug-pass=x"'])
+@pytest.mark.parametrize(
+    "marker", ["unroll_count=4", "4", '"unroll-count=4"', '"-unroll-count=x"', '"-debug-pass=x"']
+)
 def test_every_bad_marker_is_an_error_at_collection(pytester: pytest.Pytester, marker: str) -> None:
     result = run(pytester, f"\n@pytest.mark.llvm_options({marker})\ndef test_marked(): pass\n")
     result.assert_outcomes(errors=1)
@@ -233,9 +236,11 @@ def test_does_not():
     pass
 """
     )
-    result = pytester.runpytest_subprocess("-n1", "--llvm-options=-unroll-count=4 -licm-max-num-uses-traversed=9")
+    result = pytester.runpytest_subprocess("-n1", "--llvm-options=-unroll-count=4 -dse-memoryssa-scanlimit=9")
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*LLVM options that nothing read*", "the whole run: -licm-max-num-uses-traversed=9", "=*"])
+    result.stdout.fnmatch_lines(
+        ["*LLVM options that nothing read*", "the whole run: -dse-memoryssa-scanlimit=9", "=*"]
+    )
 
 
 def test_what_one_of_several_processes_reads_is_read() -> None:

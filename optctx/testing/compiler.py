@@ -106,8 +106,8 @@ def _last_line(result: Result) -> str:
 def reads_of(job: Job) -> frozenset[str]:
     """The names of the options that LLVM reads for a job, under the options of the job.
 
-    Raises OptctxError for a job that LLVM refuses, DiedError for one that it does not survive: a fresh process
-    compiles it first.
+    A fresh process compiles it first. Raises OptctxError for a job that LLVM refuses, DiedError for one that
+    ends that process.
     """
     job = replace(job, emit="both")
     with Compiler(timeout=120.0) as compiler, OptionContext.from_args(job.options, base="defaults"):

@@ -1,6 +1,6 @@
 """LLVM's last line where it ends the process that runs the tests.
 
-pytest keeps what a test prints in a file without a name, so LLVM's words die with the process. A second process
+pytest keeps what a test prints in a file without a name, which is gone with the process. A second process
 holds that file as well, waits for the end of the first, and prints the line.
 """
 
@@ -26,7 +26,7 @@ _LONGEST = 4096  # bytes of a test's name
 
 
 class Witness:
-    """Start it where pytest captures nothing; `sees` says which test runs. Its process starts with the first."""
+    """Enter it where pytest captures nothing. The second process starts with the first test that it sees."""
 
     def __enter__(self) -> Witness:
         self._ended = os.pidfd_open(os.getpid())
@@ -67,10 +67,12 @@ class Witness:
 
 
 def main(ended: int, running: int, terminal: int) -> None:
-    """Wait for the end, then print what the captured standard error, which is this process's own, ends with."""
+    """Wait for the end, then print what the captured file, standard error here, has as its last line."""
     select.select([ended], [], [])
     printed = printed_to(2)
     test = os.pread(running, _LONGEST, 0).decode(errors="replace")
     lines = printed.split("\n")
-    line = last_words(printed) or next((line for line in reversed(lines) if line.strip()), "it printed nothing")
+    line = last_words(printed) or next(
+        (line for line in reversed(lines) if line.strip()), "it printed nothing"
+    )
     os.write(terminal, f"\noptctx: the process ended in {test}: {line}\n".encode())

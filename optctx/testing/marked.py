@@ -32,7 +32,7 @@ def check_marks(definition: pytest.Item) -> None:
     for mark in definition.iter_markers(MARK):
         try:
             if mark.kwargs:
-                raise OptctxError(f"expected arguments such as \"-unroll-count=4\", found {mark.kwargs!r}")
+                raise OptctxError(f'expected arguments such as "-unroll-count=4", found {mark.kwargs!r}')
             OptionContext.from_args(mark.args, base="defaults")
         except OptctxError as error:
             path, line, name = definition.reportinfo()

@@ -23,9 +23,7 @@ _OPERATIONS = ("add", "sub", "and", "or", "xor", "mul", "shl", "lshr", "ashr", "
 _NEAR = 7  # how far back an operand may look among the values so far
 
 
-def modules(
-    *, max_functions: int = 2, max_statements: int = 6, max_depth: int = 2
-) -> SearchStrategy[str]:
+def modules(*, max_functions: int = 2, max_statements: int = 6, max_depth: int = 2) -> SearchStrategy[str]:
     """Draw modules of integer arithmetic, loads, stores, branches, loops and calls.
 
     The last function is `i64 @kernel(i64, i64, ptr)`; its pointer is to 64 i64. Nothing in it is undefined
@@ -53,9 +51,8 @@ def _statements(depth: int, most: int) -> SearchStrategy[Statement]:
         return st.one_of(simple)
     inside = max(1, most // 2)  # the same on every level would make large programs the usual ones
     inner = st.lists(_statements(depth - 1, inside), max_size=inside).map(tuple)
-    return st.one_of(
-        *simple, st.builds(Branch, operand, operand, inner, inner), st.builds(Loop, st.integers(1, CELLS), inner)
-    )
+    branch = st.builds(Branch, operand, operand, inner, inner)
+    return st.one_of(*simple, branch, st.builds(Loop, st.integers(1, CELLS), inner))
 
 
 def modules_in(folder: str | os.PathLike[str], pattern: str = "**/*.ll") -> SearchStrategy[str | bytes]:
@@ -68,7 +65,9 @@ def modules_in(folder: str | os.PathLike[str], pattern: str = "**/*.ll") -> Sear
     """
     found = [path for path in Path(folder).glob(pattern) if path.is_file()]
     if not found:
-        raise OptctxError(f"no file in {os.fspath(folder)!r} matches {pattern!r}; expected modules of LLVM IR")
+        raise OptctxError(
+            f"no file in {os.fspath(folder)!r} matches {pattern!r}; expected modules of LLVM IR"
+        )
     paths = sorted(found, key=lambda path: (path.stat().st_size, path))
     return st.sampled_from(paths).map(_read)
 

@@ -43,7 +43,7 @@ def options(
         name: A name, or a glob such as "unroll-*".
         type: One type (`Option.type`).
         category: The name of a category under which LLVM lists the option, such as "Analysis Options".
-        target: A target as LLVM's classes call it, such as "X86" or "AArch64": the options that its code reads.
+        target: A target as LLVM's classes call it, such as "X86" or "AArch64": what its code reads.
         reader: Part of the name of a function that reads the option, such as "LoopUnrollPass".
         read_by: A compilation: only options that LLVM reads for it. It is compiled in a fresh process first,
             and on this thread if it survives.
@@ -55,8 +55,13 @@ def options(
     """
     classes = None if trust is None else tuple(trust)
     conditions: dict[str, object] = {
-        "type": type, "category": category, "target": target, "reader": reader, "read_by": read_by, "trust": classes,
-    }  # fmt: skip
+        "type": type,
+        "category": category,
+        "target": target,
+        "reader": reader,
+        "read_by": read_by,
+        "trust": classes,
+    }
 
     def matches(option: Option) -> bool:
         return (

@@ -49,8 +49,12 @@ def overrides(
         pairs = (any_options().filter(can_draw) if options is None else options).flatmap(
             lambda option: st.tuples(st.just(option.name), values(option, trusted=trusted))
         )
-    drawn = st.lists(pairs, min_size=min_size, max_size=max_size, unique_by=lambda pair: own_name(registry()[pair[0]]))
+    drawn = st.lists(pairs, min_size=min_size, max_size=max_size, unique_by=_own_name)
     return drawn.map(lambda found: dict(sorted(found)))
+
+
+def _own_name(pair: tuple[str, object]) -> str:
+    return own_name(registry()[pair[0]])
 
 
 def contexts(

@@ -40,8 +40,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--llvm-unread",
         choices=MODES,
         default="report",
-        help="what to do about options of a test that LLVM did not read: list them at the end (default), fail "
-        "the test, or nothing",
+        help="what to do about options of a test that LLVM did not read: list them at the end (default), "
+        "fail the test, or nothing",
     )
     parser.addini(_LINE, "LLVM options for every test, as on a command line", type="args", default=[])
 

@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-__all__ = ["CELLS", "Branch", "Expression", "Function", "Load", "Loop", "Operand", "Statement", "Store", "render"]
+__all__ = [
+    "CELLS",
+    "Branch",
+    "Expression",
+    "Function",
+    "Load",
+    "Loop",
+    "Operand",
+    "Statement",
+    "Store",
+    "render",
+]
 
 CELLS = 64  # i64 behind the pointer that every function gets; also the most rounds of a loop
 _SHIFTS = ("shl", "lshr", "ashr")
@@ -48,7 +59,7 @@ class Store:
 
 @dataclass(frozen=True)
 class Branch:
-    """One of two bodies, by whether `left` is less than `right`; its value is the last of the body that ran."""
+    """`then` if `left` is less than `right`, else `other`; its value is the last of the body that ran."""
 
     left: Operand
     right: Operand
@@ -161,7 +172,9 @@ class _Writer:
         more = self._line(f"icmp ult i64 {follows}, {loop.rounds}")
         self.lines.append(f"  br i1 {more}, label %loop{number}, label %done{number}\n")
         self.lines.insert(at, f"  {index} = phi i64 [ 0, %{before} ], [ {follows}, %{self.block} ]\n")
-        self.lines.insert(at, f"  {last} = phi i64 [ {values[-1]}, %{before} ], [ {own[-1]}, %{self.block} ]\n")
+        self.lines.insert(
+            at, f"  {last} = phi i64 [ {values[-1]}, %{before} ], [ {own[-1]}, %{self.block} ]\n"
+        )
         self._begin(f"done{number}")
         return own[-1]
 

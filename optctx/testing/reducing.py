@@ -23,7 +23,7 @@ Options = tuple[str, ...]
 
 
 def smallest(job: Job, fails: Callable[[Job], bool] | None = None, *, timeout: float = 10.0) -> Job:
-    """Reduce the options of a failing job to those that its failure needs, and integers to the smallest value.
+    """Reduce the options of a failing job to those that its failure needs, and their integers.
 
     Without any one of the remaining options the job does not fail, nor with an integer one nearer to its
     registered value. The same job gives the same result. Two compilations run at once.
@@ -113,7 +113,10 @@ class _Search:
     def _first(self, tries: Sequence[Options]) -> Options | None:
         """The first of them that fails."""
         jobs = [replace(self._job, options=each) for each in tries]
-        return next((each for each, failed in zip(tries, self._pool.map(self._fails, jobs), strict=True) if failed), None)
+        return next(
+            (each for each, failed in zip(tries, self._pool.map(self._fails, jobs), strict=True) if failed),
+            None,
+        )
 
 
 def _with_value(options: Options, place: int, name: str, default: int, distance: int) -> Options:

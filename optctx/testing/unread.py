@@ -19,7 +19,7 @@ PROPERTY = "llvm_unread"  # of a test's report: it reaches the process that repo
 
 @dataclass
 class Unread:
-    """What LLVM did not read inside a context: the arguments, and the words that say why. Empty if nothing."""
+    """What LLVM did not read inside a context: the arguments, and the words that say why."""
 
     arguments: tuple[str, ...] = ()
     words: str = ""

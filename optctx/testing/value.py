@@ -54,7 +54,9 @@ def values(option: Option, *, trusted: bool = False) -> SearchStrategy[object]:
     if trusted and "|" in option.trusted_values:
         return _alternatives(option)
     if option.type == "enum":
-        return st.just(option.name) if is_literal(option) else st.sampled_from(_first(option.default, choices))
+        return (
+            st.just(option.name) if is_literal(option) else st.sampled_from(_first(option.default, choices))
+        )
     if option.type in ("bits", "set"):
         return st.sets(st.sampled_from(choices)).map(lambda drawn: sorted(drawn, key=choices.index))
     if option.type == "list":
