@@ -7,7 +7,7 @@ import time
 
 import pytest
 from ir_texts import COUNTED, SCALE, UNROLL
-from support import SECONDS
+from support import SECONDS, run_python
 
 # Runs inside this process forget the modules that they import first.
 import optctx.testing.compiler  # noqa: F401
@@ -225,6 +225,7 @@ def test_dies():
     assert line.startswith("optctx: the process ended in test_llvms_last_line")
 
 
+@pytest.mark.redirected
 def test_a_process_of_xdist_tells_what_it_did_not_read(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         HEAD
@@ -261,3 +262,7 @@ def test_nothing(pytestconfig):
 """
     )
     pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
+
+
+def test_optctx_loads_neither_pytest_nor_hypothesis() -> None:
+    run_python("import sys, optctx; assert not {'pytest', 'hypothesis'} & set(sys.modules)")
