@@ -22,12 +22,16 @@ _LONGEST = 300  # characters of what LLVM printed at its end
 
 
 class DiedError(OptctxError, AssertionError):
-    """A compilation ended its fresh process; `job` is the compilation, `result` what is left of it."""
+    """A compilation ended its fresh process.
+
+    `job` is the compilation, `result` what is left of it, `last_line` LLVM's last words, which may be empty.
+    """
 
     def __init__(self, message: str, job: Job, result: Result) -> None:
         super().__init__(message)
         self.job = job
         self.result = result
+        self.last_line = last_words(result.stderr)
 
 
 class CrashError(DiedError):
@@ -84,7 +88,7 @@ class Compiler:
         if result.died == "timeout":
             raise HangError(f"LLVM took longer than {self._timeout:g} s{_under(job)}", job, result)
         if result.died is not None:
-            raise CrashError(f"LLVM died{_under(job)}: {_last_line(result)}", job, result)
+            raise CrashError(f"LLVM died{_under(job)}: {_reason(result)}", job, result)
         return result
 
     def _compiled(self, job: Job) -> Result:
@@ -97,7 +101,7 @@ def _under(job: Job) -> str:
     return f" with {shlex.join(job.options)}" if job.options else " without options"
 
 
-def _last_line(result: Result) -> str:
+def _reason(result: Result) -> str:
     """The line that says why; where LLVM said nothing, how the process ended."""
     return last_words(result.stderr) or " ".join((result.error or "").split())[:_LONGEST]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -25,13 +26,13 @@ Options = tuple[str, ...]
 def smallest(job: Job, fails: Callable[[Job], bool] | None = None, *, timeout: float = 10.0) -> Job:
     """Reduce the options of a failing job to those that its failure needs, and their integers.
 
-    Without any one of the remaining options the job does not fail, nor with an integer one nearer to its
-    registered value. The same job gives the same result. Two compilations run at once.
+    Without any one of the remaining options the job does not fail. Each integer is as near to its registered
+    value as bisection finds. The same job gives the same result. Two compilations run at once.
 
     Args:
         job: A compilation that fails.
         fails: Whether a job fails; called on two threads. By default, whether the job dies in a fresh process
-            as this one does: by a crash, or by taking too long.
+            as this one does: by a crash with the same last line, or by taking too long.
         timeout: Seconds for each compilation of the default.
 
     Raises:
@@ -46,14 +47,15 @@ def smallest(job: Job, fails: Callable[[Job], bool] | None = None, *, timeout: f
 def _dies_like(compiler: Compiler, job: Job) -> Callable[[Job], bool]:
     """Whether a job dies as this one does."""
     wanted = _death(compiler, job)
-    return lambda tried: wanted is not None and _death(compiler, tried) is wanted
+    return lambda tried: wanted is not None and _death(compiler, tried) == wanted
 
 
-def _death(compiler: Compiler, job: Job) -> type[DiedError] | None:
+def _death(compiler: Compiler, job: Job) -> tuple[type[DiedError], str] | None:
+    """What sets one death apart from another: LLVM's words, which may name values."""
     try:
         compiler.compile(job)
     except DiedError as error:
-        return type(error)
+        return type(error), re.sub(r"\d+", "", error.last_line)
     return None
 
 
