@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from optctx.context import OptionContext
-from optctx.engine.report import info
+from optctx.engine.attach import attach
 from optctx.errors import UnreadOptionError
 
 __all__ = ["MODES", "PROPERTY", "RunUnread", "Unread", "entered", "lines_of"]
@@ -32,7 +32,7 @@ def entered(context: OptionContext, mode: str) -> Iterator[Unread]:
     A block that fails says nothing of it. Nor does an engine that cannot know.
     """
     found = Unread()
-    if mode == "ignore" or info()["engine"] != "thread":
+    if mode == "ignore" or not attach().way.tells_reads:
         with context:
             yield found
         return
