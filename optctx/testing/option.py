@@ -40,7 +40,7 @@ def options(
     alphabetical order.
 
     Args:
-        name: A name, or a glob such as "unroll-*".
+        name: A name, or a glob such as `unroll-*`.
         type: One type (`Option.type`).
         category: The name of a category under which LLVM lists the option, such as "Analysis Options".
         target: A target as LLVM's classes call it, such as "X86" or "AArch64": what its code reads.
