@@ -108,11 +108,15 @@ class UnsupportedImageError(OptctxError):
 
 
 class UnreadOptionError(OptctxError):
-    """LLVM read nothing of an override while its scope was entered; `names` holds the options."""
+    """LLVM read nothing of an override while its scope was entered.
 
-    def __init__(self, message: str, names: tuple[str, ...] = ()) -> None:
+    `names` holds the options, `causes` a sentence for each of them.
+    """
+
+    def __init__(self, message: str, names: tuple[str, ...] = (), causes: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.names = names
+        self.causes = causes
 
 
 class UnreadOptionWarning(UserWarning):

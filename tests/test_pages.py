@@ -12,7 +12,10 @@ from pages import ROOT, Program, output_alone, outputs, programs
 README = ROOT / "README.md"
 PAGES = sorted((ROOT / "docs").glob("guide/*.md"))
 # Of reads, bindings, or threads that wait inside a scope for others.
-REDIRECTED = {ROOT / f"docs/guide/{name}.md" for name in ("binding", "cache", "threads", "tuning", "unread")}
+REDIRECTED = {
+    ROOT / f"docs/guide/{name}.md"
+    for name in ("binding", "cache", "property-tests", "threads", "tuning", "unread")
+}
 
 
 def marks(text: str, redirected: bool) -> list[pytest.MarkDecorator]:

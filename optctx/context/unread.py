@@ -79,12 +79,10 @@ def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
     if not unread:
         return
     idle = "" if ran else _IDLE
-    said = "; ".join(
-        f"{' '.join(override.args())}: {cause(override.option, ran, idle)}" for override in unread
-    )
-    text = f"LLVM did not read {len(unread)} of the options that {shown(context)} sets: {said}"
+    said = tuple(f"{' '.join(override.args())}: {cause(override.option, ran, idle)}" for override in unread)
+    text = f"LLVM did not read {len(unread)} of the options that {shown(context)} sets: {'; '.join(said)}"
     if mode == "error" and not failed:
-        raise UnreadOptionError(text, tuple(override.name for override in unread))
+        raise UnreadOptionError(text, tuple(override.name for override in unread), said)
     with suppress(UnreadOptionWarning) if failed else nullcontext():  # where warnings are errors
         warnings.warn(text, UnreadOptionWarning, stacklevel=_callers_level())
 

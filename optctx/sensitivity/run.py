@@ -19,7 +19,7 @@ from optctx.registry.values import Value
 from optctx.sensitivity.choose import Candidate, Planned, choose, targets_of
 from optctx.sensitivity.report import By, Effect, Report, Trial, Verdict, ranked_effects, ranked_trials
 
-__all__ = ["Limits", "sensitivity"]
+__all__ = ["Limits", "reads_of", "sensitivity"]
 
 _BASE = 120.0  # seconds that the base may take, or as long as is given for the trials
 _LEAST = 10.0  # seconds that any trial may take
@@ -82,7 +82,7 @@ def sensitivity(
         _cancelled_on_error(pool),
     ):
         base = fresh.compile(job, timeout=max(_BASE, limits.timeout or 0))
-        reads = _reads(job, base)
+        reads = reads_of(job, base)
         chosen = choose(
             reads, context, options=options, exclude=exclude, values=given, max_trials=limits.trials
         )
@@ -118,7 +118,7 @@ def _cancelled_on_error(pool: ThreadPoolExecutor) -> Iterator[None]:
         raise
 
 
-def _reads(job: Job, base: Result) -> Mapping[str, Read]:
+def reads_of(job: Job, base: Result) -> Mapping[str, Read]:
     """What LLVM reads for the base, which a fresh process has compiled: it does not end this process."""
     if base.error is not None:
         raise OptctxError(base.error)

@@ -1,0 +1,118 @@
+"""Compile jobs where a death of LLVM is an error of the test, and never the end of the tests."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import lru_cache
+from types import TracebackType
+
+from optctx.context import OptionContext
+from optctx.errors import OptctxError
+from optctx.fresh import FreshProcess, Job, Result
+from optctx.fresh.helper import last_words
+from optctx.sensitivity.run import reads_of as _reads_of
+
+__all__ = ["Compiler", "CrashError", "DiedError", "HangError", "reads_of"]
+
+_KEPT = 256  # results that are remembered
+_LONGEST = 300  # characters of what LLVM printed at its end
+
+
+class DiedError(OptctxError, AssertionError):
+    """A compilation ended its fresh process.
+
+    `job` is the compilation, `result` what is left of it, `last_line` LLVM's last words, which may be empty.
+    """
+
+    def __init__(self, message: str, job: Job, result: Result) -> None:
+        super().__init__(message)
+        self.job = job
+        self.result = result
+        self.last_line = last_words(result.stderr)
+
+
+class CrashError(DiedError):
+    """LLVM crashed, failed an assertion or exited."""
+
+
+class HangError(DiedError):
+    """LLVM took longer than the compiler allows."""
+
+
+class Compiler:
+    """A context manager that compiles jobs, each in a fresh process with the job's options set process-wide.
+
+    Any number of threads may compile at once. Recent results are remembered, because Hypothesis runs an
+    example several times while it shrinks: a crash or a hang costs its time once. Jobs run in an empty
+    folder that is removed at the end.
+    """
+
+    def __init__(self, *, timeout: float = 10.0, memory: int = 4 << 30) -> None:
+        """`timeout`: seconds that one job may take. `memory`: bytes of address space beyond LLVM's own."""
+        self._timeout = timeout
+        self._memory = memory
+        self._closing = ExitStack()
+        self._fresh: FreshProcess | None = None
+        self._remembered = lru_cache(_KEPT)(self._compiled)
+
+    def __enter__(self) -> Compiler:
+        folder = self._closing.enter_context(
+            tempfile.TemporaryDirectory(prefix="optctx-", ignore_cleanup_errors=True)
+        )
+        fresh = FreshProcess(timeout=self._timeout, memory=self._memory, directory=folder)
+        self._fresh = self._closing.enter_context(fresh)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._fresh = None
+        self._remembered.cache_clear()
+        self._closing.close()
+
+    def compile(self, job: Job) -> Result:
+        """Compile a job. What LLVM refuses without dying, such as IR that does not parse, is `Result.error`.
+
+        Raises:
+            CrashError: LLVM crashed or exited; the message ends with LLVM's last line.
+            HangError: LLVM took longer than `timeout`.
+            OptctxError: This compiler is not entered.
+        """
+        result = self._remembered(job)
+        if result.died == "timeout":
+            raise HangError(f"LLVM took longer than {self._timeout:g} s{_under(job)}", job, result)
+        if result.died is not None:
+            raise CrashError(f"LLVM died{_under(job)}: {_reason(result)}", job, result)
+        return result
+
+    def _compiled(self, job: Job) -> Result:
+        if self._fresh is None:
+            raise OptctxError("this Compiler is not running; use it inside its `with` block")
+        return self._fresh.compile(job)
+
+
+def _under(job: Job) -> str:
+    return f" with {shlex.join(job.options)}" if job.options else " without options"
+
+
+def _reason(result: Result) -> str:
+    """The line that says why; where LLVM said nothing, how the process ended."""
+    return last_words(result.stderr) or " ".join((result.error or "").split())[:_LONGEST]
+
+
+@lru_cache
+def reads_of(job: Job) -> frozenset[str]:
+    """The names of the options that LLVM reads for a job, under the options of the job.
+
+    A fresh process compiles it first. Raises OptctxError for a job that LLVM refuses, DiedError for one that
+    ends that process.
+    """
+    job = replace(job, emit="both")
+    with Compiler(timeout=120.0) as compiler, OptionContext.from_args(job.options, base="defaults"):
+        return frozenset(_reads_of(job, compiler.compile(job)))

@@ -1,0 +1,78 @@
+"""LLVM's last line where it ends the process that runs the tests.
+
+pytest keeps what a test prints in a file without a name, which is gone with the process. A second process
+holds that file as well, waits for the end of the first, and prints the line.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import subprocess
+import sys
+from types import TracebackType
+
+from optctx.fresh.helper import last_words, printed_to
+
+__all__ = ["Witness", "main"]
+
+# Ctrl-C is for the process that runs the tests.
+_START = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "sys.path[:] = {path!r}; from {module} import main; main(*map(int, sys.argv[1:]))"
+)
+_LONGEST = 4096  # bytes of a test's name
+
+
+class Witness:
+    """Enter it where pytest captures nothing. The second process starts with the first test that it sees."""
+
+    def __enter__(self) -> Witness:
+        self._ended = os.pidfd_open(os.getpid())
+        self._terminal = os.dup(2)
+        self._running = os.memfd_create("running")
+        self._process: subprocess.Popen[bytes] | None = None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        for descriptor in (self._ended, self._terminal, self._running):
+            os.close(descriptor)
+
+    def sees(self, test: str) -> None:
+        """The test that runs from now on, and standard error as it is captured now."""
+        os.ftruncate(self._running, 0)
+        os.pwrite(self._running, test.encode()[:_LONGEST], 0)
+        # Not captured with -s: LLVM's words are to be seen where they are printed.
+        if self._process is None and stat.S_ISREG(os.fstat(2).st_mode):
+            self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        path = [os.path.abspath(entry) for entry in sys.path]
+        descriptors = (self._ended, self._running, self._terminal)
+        return subprocess.Popen(
+            [sys.executable, "-c", _START.format(path=path, module=__name__), *map(str, descriptors)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=descriptors,
+        )
+
+
+def main(ended: int, running: int, terminal: int) -> None:
+    """Wait for the end, then print what the captured file, standard error here, has as its last line."""
+    select.select([ended], [], [])
+    printed = printed_to(2)
+    test = os.pread(running, _LONGEST, 0).decode(errors="replace")
+    lines = printed.split("\n")
+    line = last_words(printed) or next(
+        (line for line in reversed(lines) if line.strip()), "it printed nothing"
+    )
+    os.write(terminal, f"\noptctx: the process ended in {test}: {line}\n".encode())

@@ -1,0 +1,117 @@
+"""Options, drawn by what they are or by what reads them."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from optctx.errors import OptctxError, shown
+from optctx.registry import Option, registry
+from optctx.testing.compiler import reads_of
+from optctx.testing.value import is_literal
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+    from optctx.fresh import Job
+
+__all__ = ["options", "own_name"]
+
+
+def options(
+    name: str = "*",
+    *,
+    type: str | None = None,
+    category: str | None = None,
+    target: str | None = None,
+    reader: str | None = None,
+    read_by: Job | None = None,
+    trust: Iterable[str] | None = None,
+    aliases: bool = False,
+) -> SearchStrategy[Option]:
+    """Draw options that a context can set, every type as often as any other.
+
+    Attaches when the first value is drawn, not before. Shrinks towards the first type and name in
+    alphabetical order.
+
+    Args:
+        name: A name, or a glob such as `unroll-*`.
+        type: One type (`Option.type`).
+        category: The name of a category under which LLVM lists the option, such as "Analysis Options".
+        target: A target as LLVM's classes call it, such as "X86" or "AArch64": what its code reads.
+        reader: Part of the name of a function that reads the option, such as "LoopUnrollPass".
+        read_by: A compilation: only options that LLVM reads for it. It is compiled in a fresh process first,
+            and on this thread if it survives.
+        trust: Classes (`Option.trust`), such as `("tuning",)`.
+        aliases: Whether to draw other names of the same options as well.
+
+    Raises:
+        OptctxError: When the first value is drawn: no option is left, or LLVM refuses the compilation.
+    """
+    classes = None if trust is None else tuple(trust)
+    conditions: dict[str, object] = {
+        "type": type,
+        "category": category,
+        "target": target,
+        "reader": reader,
+        "read_by": read_by,
+        "trust": classes,
+    }
+
+    def matches(option: Option) -> bool:
+        return (
+            fnmatch.fnmatchcase(option.name, name)
+            and (aliases or option.alias_of is None)
+            and type in (None, option.type)
+            and (classes is None or option.trust in classes)
+            and (category is None or category in option.categories)
+            and (target is None or _is_of(target, option))
+            and (reader is None or any(reader in function for function in option.read_by))
+        )
+
+    def chosen() -> SearchStrategy[Option]:
+        found = [option for option in _settable() if matches(option)]
+        if read_by is not None:
+            read = reads_of(read_by)
+            found = [option for option in found if own_name(option) in read]
+        if not found:
+            raise OptctxError(_none_matches(name, conditions))
+        kinds = sorted({option.type for option in found})
+        return st.one_of([st.sampled_from([each for each in found if each.type == kind]) for kind in kinds])
+
+    return st.deferred(chosen)
+
+
+def own_name(option: Option) -> str:
+    """The name under which contexts file an option: its own, not an alias; the first where it has several."""
+    names = [option.alias_of or option.name]
+    if is_literal(option):
+        names += option.aliases
+    return min(names)
+
+
+@cache
+def _settable() -> list[Option]:
+    """In order of name."""
+    return [option for option in registry().values() if option.scope != "process"]
+
+
+def _is_of(target: str, option: Option) -> bool:
+    """Whether code of the target reads it: `llvm::X86Subtarget::...`, `(anonymous namespace)::X86...`."""
+    own = re.compile(rf"\b{re.escape(target)}(?=[A-Z_:(]|$)")
+    return option.name.startswith(f"{target.lower()}-") or any(
+        own.search(function) for function in option.read_by
+    )
+
+
+def _none_matches(name: str, conditions: dict[str, object]) -> str:
+    given = [f"{word}={shown(value)}" for word, value in conditions.items() if value is not None]
+    return (
+        f"no option that a context can set matches options({', '.join([shown(name), *given])}); "
+        "`optctx list` shows every option"
+    )

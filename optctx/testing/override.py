@@ -1,0 +1,107 @@
+"""Sets of overrides, contexts and whole compilations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from optctx.context import OptionContext
+from optctx.fresh import Emit, Job
+from optctx.registry import registry
+from optctx.testing.module import modules
+from optctx.testing.option import options as any_options
+from optctx.testing.option import own_name
+from optctx.testing.value import can_draw, values
+
+if TYPE_CHECKING:
+    from optctx.registry import Option
+
+__all__ = ["arguments", "contexts", "jobs", "overrides"]
+
+Overrides = dict[str, object]
+
+
+def overrides(
+    options: SearchStrategy[Option] | Mapping[str, SearchStrategy[object]] | None = None,
+    *,
+    min_size: int = 0,
+    max_size: int = 8,
+    trusted: bool = False,
+) -> SearchStrategy[Overrides]:
+    """Draw what OptionContext takes: option name -> value, in order of name, no option twice.
+
+    Shrinks towards the empty set, then towards the registered values.
+
+    Args:
+        options: The options to draw from, by default every one that a context can set. Or names with
+            strategies for their values, where those of the types (`values`) would not do.
+        min_size, max_size: How many overrides.
+        trusted: As in `values`.
+    """
+    if isinstance(options, Mapping):
+        if not options:
+            return st.just({})
+        pairs = st.sampled_from(sorted(options)).flatmap(lambda name: st.tuples(st.just(name), options[name]))
+    else:
+        pairs = (any_options().filter(can_draw) if options is None else options).flatmap(
+            lambda option: st.tuples(st.just(option.name), values(option, trusted=trusted))
+        )
+    drawn = st.lists(pairs, min_size=min_size, max_size=max_size, unique_by=_own_name)
+    return drawn.map(lambda found: dict(sorted(found)))
+
+
+def _own_name(pair: tuple[str, object]) -> str:
+    return own_name(registry()[pair[0]])
+
+
+def contexts(
+    overrides: SearchStrategy[Overrides] | None = None,
+    *,
+    base: OptionContext | Literal["inherit", "defaults"] = "defaults",
+) -> SearchStrategy[OptionContext]:
+    """Draw contexts with these overrides; they shrink as the overrides do."""
+    return _or_any(overrides).map(lambda drawn: OptionContext(drawn, base=base))
+
+
+def arguments(overrides: Mapping[str, object]) -> tuple[str, ...]:
+    """Give overrides as command-line arguments, as `Job.options` has them."""
+    return tuple(OptionContext(overrides, base="defaults").args())
+
+
+def jobs(
+    ir: SearchStrategy[str] | SearchStrategy[str | bytes] | str | bytes | None = None,
+    overrides: SearchStrategy[Overrides] | None = None,
+    *,
+    passes: SearchStrategy[str] | str = "default<O3>",
+    triple: SearchStrategy[str] | str = "",
+    cpu: SearchStrategy[str] | str = "",
+    features: SearchStrategy[str] | str = "",
+    opt_level: SearchStrategy[int] | int = 2,
+    emit: Emit = "object",
+) -> SearchStrategy[Job]:
+    """Draw compilations: a module (by default from `modules()`), options (`overrides()`), and a target.
+
+    A strategy or a value for each part; a value is the same in every job. A job shrinks as its parts do.
+    """
+    return st.builds(
+        Job,
+        ir=modules() if ir is None else _drawn(ir),
+        passes=_drawn(passes),
+        options=_or_any(overrides).map(arguments),
+        triple=_drawn(triple),
+        cpu=_drawn(cpu),
+        features=_drawn(features),
+        opt_level=_drawn(opt_level),
+        emit=st.just(emit),
+    )
+
+
+def _or_any(given: SearchStrategy[Overrides] | None) -> SearchStrategy[Overrides]:
+    return overrides() if given is None else given
+
+
+def _drawn(part: object) -> SearchStrategy[object]:
+    return part if isinstance(part, SearchStrategy) else st.just(part)

@@ -1,0 +1,144 @@
+"""Values of one option, drawn by its type; the simplest is the registered one."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from optctx.errors import OptctxError
+from optctx.image.typenames import INTEGER_RANGES
+from optctx.registry.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hypothesis.strategies import SearchStrategy
+
+    from optctx.registry import Option
+
+__all__ = ["can_draw", "is_literal", "values"]
+
+# Texts for the types that have parsers of their own.
+_OTHER = {
+    "pass-remarks": ["", "a.*", "inline|loop-vectorize"],
+    "pass-remarks-analysis": ["", "[a-z]+"],
+    "pass-remarks-missed": ["", "licm"],
+    "sve-tail-folding": ["all", "simple", "disabled", "default+reductions", "all+noreverse"],
+    "x86-align-branch": ["", "jcc", "jcc+fused+jmp", "call+ret+indirect"],
+}
+_ELEMENTS = {
+    "print-after-pass-number": (0, 2**32 - 1),
+    "print-before-pass-number": (0, 2**32 - 1),
+    "thinlto-move-symbols": (0, 2**64 - 1),
+}
+_OF_A_BYTE = "-new-hint-value"  # the parser of such an option takes 0 to 255
+_FLOATS = {"float": 32, "double": 64}
+_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
+# No comma: on a command line it separates the elements of most lists.
+_WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0,"), max_size=20)
+
+
+def values(option: Option, *, trusted: bool = False) -> SearchStrategy[object]:
+    """Draw values that LLVM's parser takes for an option, as its context then holds them.
+
+    Shrinks towards the registered value: the other value of a bool before the same one, numbers by their
+    distance, lists by their length. With `trusted`, values stay within `Option.trusted_values`, which LLVM
+    has survived in trials; otherwise numbers take the whole range of their type, and LLVM may crash on them.
+
+    Raises:
+        OptctxError: No text is known for a type that has a parser of its own.
+    """
+    choices = list(option.choices)
+    if trusted and "|" in option.trusted_values:
+        return _alternatives(option)
+    if option.type == "enum":
+        return (
+            st.just(option.name) if is_literal(option) else st.sampled_from(_first(option.default, choices))
+        )
+    if option.type in ("bits", "set"):
+        return st.sets(st.sampled_from(choices)).map(lambda drawn: sorted(drawn, key=choices.index))
+    if option.type == "list":
+        return st.lists(_elements(option, choices), max_size=4)
+    if option.type == "bool":
+        return st.sampled_from(_first(option.default, [False, True]))
+    if option.type == "boolOrDefault":
+        return st.sampled_from(_first(option.default, [True, False]))
+    if option.type in INTEGER_RANGES:
+        return _integers(option, trusted)
+    if option.type in _FLOATS:
+        return _floats(option, trusted)
+    if option.type == "string":
+        return _TEXT if option.default == "" else st.just(option.default) | _TEXT
+    if not can_draw(option):
+        raise OptctxError(
+            f"cannot draw values of {option.name!r}: its type, {option.type}, has a parser of its own; "
+            "give a strategy of texts for it"
+        )
+    return st.sampled_from(_OTHER[option.name])
+
+
+def can_draw(option: Option) -> bool:
+    """Whether `values` knows values of the option."""
+    return option.type not in ("other", "char") or option.name in _OTHER
+
+
+def is_literal(option: Option) -> bool:
+    """Whether the choices of an enum are options themselves, which take no value."""
+    return option.name in option.choices
+
+
+def _alternatives(option: Option) -> SearchStrategy[object]:
+    """Of "1|2|4": the values themselves."""
+    known = option.trusted_values.split("|")
+    found = [int(value) for value in known] if option.type in INTEGER_RANGES else known
+    return st.sampled_from(_first(option.default, found))
+
+
+def _first(default: Value, others: Sequence[object]) -> list[object]:
+    """The registered value before the others, if it is one of them."""
+    return sorted(others, key=lambda value: value != default)
+
+
+def _elements(option: Option, choices: list[str]) -> SearchStrategy[object]:
+    if choices:
+        return st.sampled_from(choices)
+    if option.name in _ELEMENTS:
+        return st.integers(*_ELEMENTS[option.name])
+    return _WORDS
+
+
+def _integers(option: Option, trusted: bool) -> SearchStrategy[object]:
+    """By the distance from the registered value, so that small changes are drawn most and shrunk to."""
+    least, most = INTEGER_RANGES[option.type]
+    if option.name.endswith(_OF_A_BYTE):
+        least, most = 0, 255
+    if trusted:
+        low, high = _trusted_range(option)
+        least, most = max(least, math.ceil(low)), min(most, math.floor(high))
+    middle = min(max(_number(option.default), least), most)
+    above = st.integers(0, most - middle).map(lambda distance: middle + distance)
+    if middle == least:
+        return above
+    return above | st.integers(1, middle - least).map(lambda distance: middle - distance)
+
+
+def _number(default: Value) -> int:
+    return default if isinstance(default, int) else 0
+
+
+def _floats(option: Option, trusted: bool) -> SearchStrategy[object]:
+    width = _FLOATS[option.type]
+    low, high = _trusted_range(option) if trusted else (-math.inf, math.inf)
+    bounds = {} if not trusted else {"min_value": low, "max_value": high}
+    drawn = st.floats(width=width, allow_nan=False, **bounds)  # type: ignore[arg-type]
+    return st.just(option.default) | drawn if isinstance(option.default, float) else drawn
+
+
+def _trusted_range(option: Option) -> tuple[float, float]:
+    """The bounds of "0..1000"; none where every value is trusted."""
+    least, between, most = option.trusted_values.partition("..")
+    if between:
+        return float(least), float(most)
+    return -math.inf, math.inf

@@ -1,0 +1,257 @@
+"""Strategies for options and modules, and compilations that may die."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable, Iterator
+from ctypes import CFUNCTYPE, POINTER, c_int64
+
+import pytest
+from hypothesis import find, given, settings
+from hypothesis import strategies as st
+from ir_texts import SCALE, X86
+from llvmlite import binding
+
+from optctx import Option, OptionContext, registry, run_passes
+from optctx.errors import OptctxError
+from optctx.fresh import Job
+from optctx.testing import (
+    Compiler,
+    CrashError,
+    HangError,
+    arguments,
+    contexts,
+    jobs,
+    modules,
+    modules_in,
+    options,
+    overrides,
+    smallest,
+    values,
+)
+
+CRASH = "-force-vector-width=3"  # LLVM asserts that it is a power of two
+HANG = "-misched-limit=0"
+HARMLESS = [
+    "-disable-branch-fold", "-disable-lsr", "-dse-optimize-memoryssa=false", "-enable-gvn-hoist",
+    "-inline-threshold=100", "-licm-max-num-uses-traversed=4", "-machine-sink-bfi=false",
+    "-max-nested-scalar-reduction-interleave=1", "-memdep-block-scan-limit=50", "-misched-cluster=false",
+    "-no-x86-call-frame-opt", "-sink-insts-to-avoid-spills", "-unroll-allow-partial",
+    "-unroll-allow-peeling=false", "-unroll-max-iteration-count-to-analyze=20", "-unroll-threshold=100",
+    "-vectorize-scev-check-threshold=10", "-vectorizer-maximize-bandwidth", "-x86-and-imm-shrink=false",
+]  # fmt: skip
+DRAWN = settings(max_examples=20)
+# LLVM survives every set of them.
+TUNING = overrides(
+    {
+        "unroll-count": st.integers(0, 8),
+        "force-vector-width": st.sampled_from([0, 1, 2, 4]),
+        "inline-threshold": st.integers(-1, 500),
+        "enable-gvn-hoist": st.booleans(),
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def compiler() -> Iterator[Compiler]:
+    with Compiler(timeout=60.0) as compiler:
+        yield compiler
+
+
+def simplest(name: str) -> object:
+    return find(values(registry()[name]), lambda _: True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "unroll-count", "inline-threshold", "vectorize-loops", "enable-gvn-hoist", "chr-bias-threshold",
+        "x86-asm-syntax", "print-after", "asan-memory-access-callback-prefix",
+    ],
+)  # fmt: skip
+def test_the_simplest_value_is_the_registered_one(name: str) -> None:
+    assert simplest(name) == registry()[name].default
+
+
+def test_values_of_an_unknown_parser_are_not_guessed() -> None:
+    with pytest.raises(
+        OptctxError, match="cannot draw values of 'debug-counter': its type, other, has a parser"
+    ):
+        values(registry()["debug-counter"])
+
+
+def test_values_shrink_towards_the_registered_one() -> None:
+    option = registry()["inline-threshold"]
+    assert option.default == 225
+    assert find(values(option), lambda value: value != 225) == 226
+    assert find(values(option), lambda value: value < 0) == -1
+    assert find(values(option), lambda value: value > 1000) == 1001
+
+
+@DRAWN
+@given(st.data())
+def test_trusted_values_stay_in_their_bounds(data: st.DataObject) -> None:
+    for name in ("aarch64-b-offset-bits", "chr-bias-threshold"):
+        option = registry()[name]
+        least, most = option.trusted_values.split("..")
+        assert float(least) <= data.draw(values(option, trusted=True)) <= float(most)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "expected"),
+    [
+        (options(), lambda option: option.alias_of is None and option.scope != "process"),
+        (options(type="uint"), lambda option: option.type == "uint"),
+        (options("unroll-*"), lambda option: option.name.startswith("unroll-")),
+        (options(category="IR2Vec Options"), lambda option: "IR2Vec Options" in option.categories),
+        (options(trust=["input"]), lambda option: option.trust == "input"),
+        (options(target="X86"), lambda option: "X86" in " ".join([option.name.upper(), *option.read_by])),
+    ],
+    ids=["any", "type", "name", "category", "trust", "target"],
+)
+def test_options_are_drawn_by_what_they_are(
+    drawn: st.SearchStrategy[Option], expected: Callable[[Option], bool]
+) -> None:
+    @settings(max_examples=5)
+    @given(drawn)
+    def fits(option: Option) -> None:
+        assert expected(option)
+
+    fits()
+
+
+@pytest.mark.redirected
+def test_options_are_drawn_by_what_reads_them() -> None:
+    option = find(options(reader="LoopUnroll"), lambda option: option.type == "uint")
+    assert "LoopUnroll" in " ".join(option.read_by)
+
+
+@pytest.mark.redirected
+def test_options_that_a_compilation_reads() -> None:
+    unrolling = Job(SCALE, "function(loop-unroll)", triple=X86, emit="ir")
+    read = options("unroll-*", read_by=unrolling)
+    assert find(read, lambda option: option.name == "unroll-count").name == "unroll-count"
+    with pytest.raises(OptctxError, match=r"no option .* matches options\('unroll-\*', read_by=Job"):
+        find(options("unroll-*", read_by=Job(SCALE, "verify", emit="ir")), lambda _: True)
+
+
+def test_no_option_left_says_what_was_asked_for() -> None:
+    with pytest.raises(OptctxError, match=r"options\('unroll-\*', type='string'\); `optctx list`"):
+        find(options("unroll-*", type="string"), lambda _: True)
+
+
+def test_overrides_shrink_to_the_smallest_set_and_the_smallest_value() -> None:
+    drawn = overrides(options("unroll-*"), max_size=3)
+    assert find(drawn, lambda _: True) == {}
+    assert find(drawn, lambda found: found.get("unroll-count", 0) > 6) == {"unroll-count": 7}  # type: ignore[operator]
+    named = overrides({"unroll-count": st.integers(1, 8), "inline-threshold": st.just(3)}, min_size=1)
+    assert find(named, lambda found: "unroll-count" in found) == {"unroll-count": 1}
+
+
+@DRAWN
+@given(contexts())
+def test_contexts_hold_what_was_drawn(context: OptionContext) -> None:
+    assert context == OptionContext.from_args(context.args(), base="defaults")
+
+
+@settings(max_examples=15)
+@given(modules(), contexts(TUNING), st.integers(-9, 99), st.integers(-9, 99))
+def test_modules_give_the_same_result_however_they_are_compiled(
+    attached: None, ir: str, context: OptionContext, a: int, b: int
+) -> None:
+    plain = result_of(ir, "verify", a, b)
+    with context:
+        assert result_of(ir, "default<O2>", a, b) == plain
+
+
+def result_of(ir: str, passes: str, a: int, b: int) -> tuple[int, list[int]]:
+    """What the kernel returns, and the memory that it leaves."""
+    machine = binding.Target.from_default_triple().create_target_machine()
+    with binding.create_context() as context:
+        module = binding.parse_assembly(ir, context)
+        run_passes(module, passes)
+        with binding.create_mcjit_compiler(module, machine) as engine:
+            engine.finalize_object()
+            address = engine.get_function_address("kernel")
+            kernel = CFUNCTYPE(c_int64, c_int64, c_int64, POINTER(c_int64))(address)
+            memory = (c_int64 * 64)(*range(64))
+            return kernel(a, b, memory), list(memory)
+
+
+def test_modules_shrink() -> None:
+    found = find(modules(max_functions=1, max_statements=1), lambda ir: "loop" in ir).splitlines()
+    assert [line for line in found if "icmp" in line] == ["  %v3 = icmp ult i64 %v2, 1"]
+    assert found[-2:] == ["  ret i64 %i1", "}"]
+
+
+def test_modules_of_a_folder(tmp_path: pathlib.Path) -> None:
+    with binding.create_context() as context, binding.parse_assembly(SCALE, context) as module:
+        (tmp_path / "large.bc").write_bytes(module.as_bitcode())
+    (tmp_path / "small.ll").write_text("; nothing")
+    drawn = modules_in(tmp_path, "*.*")
+    assert find(drawn, lambda _: True) == "; nothing"
+    assert find(drawn, lambda ir: isinstance(ir, bytes)).startswith(b"BC")  # type: ignore[arg-type]
+    with pytest.raises(OptctxError, match=r"no file in .* matches '\*.txt'"):
+        modules_in(tmp_path, "*.txt")
+
+
+def test_a_crash_of_llvm_shrinks_to_the_option_and_the_value_that_it_takes(compiler: Compiler) -> None:
+    drawn = overrides(options("force-vector-width") | options("unroll-*", type="bool"))
+
+    @settings(report_multiple_bugs=False)
+    @given(jobs(SCALE, drawn, triple=X86))
+    def compiles(job: Job) -> None:
+        compiler.compile(job)
+
+    with pytest.raises(CrashError, match="VF needs to be a power of two") as caught:
+        compiles()
+    assert caught.value.job.options == (CRASH,)
+    assert caught.value.result.died == "signal"
+
+
+def test_what_llvm_refuses_is_a_result(compiler: Compiler) -> None:
+    assert "cannot read the module" in (compiler.compile(Job("no IR")).error or "")
+    assert compiler.compile(Job(SCALE, options=arguments({"unroll-count": 2}))).error is None
+
+
+def test_a_compiler_answers_only_inside_its_with_block() -> None:
+    with pytest.raises(OptctxError, match="not running; use it inside its `with` block"):
+        Compiler().compile(Job(SCALE))
+
+
+def test_twenty_overrides_are_reduced_to_the_one_that_crashes() -> None:
+    given = [*HARMLESS[:9], "-force-vector-width=999999", *HARMLESS[9:]]
+    assert len(given) == 20
+    assert smallest(Job(SCALE, options=tuple(given), triple=X86)).options == (CRASH,)
+
+
+def test_a_hang_is_reduced() -> None:
+    hanging = Job(SCALE, options=(HARMLESS[0], HANG), triple=X86)
+    with Compiler(timeout=2.0) as compiler:
+
+        def hangs(job: Job) -> bool:
+            try:
+                compiler.compile(job)
+            except HangError:
+                return True
+            return False
+
+        assert smallest(hanging, hangs).options == (HANG,)
+        with pytest.raises(HangError, match=f"took longer than 2 s with {HARMLESS[0]} {HANG}"):
+            compiler.compile(hanging)
+
+
+def test_failures_of_any_kind_are_reduced() -> None:
+    def fails(job: Job) -> bool:
+        context = OptionContext.from_args(job.options, base="defaults")
+        return context["unroll-count"] > 40 and context["inline-threshold"] < 200  # type: ignore[operator]
+
+    given = ("-unroll-count=1000000", *HARMLESS)
+    assert smallest(Job(SCALE, options=given), fails).options == ("-unroll-count=41", "-inline-threshold=199")
+
+
+def test_a_compilation_that_does_not_fail_is_not_reduced() -> None:
+    with pytest.raises(
+        OptctxError, match=r"nothing to reduce: the compilation with -unroll-count=2 does not"
+    ):
+        smallest(Job(SCALE, options=("-unroll-count=2",)))

@@ -1,0 +1,267 @@
+"""The pytest plugin: options for tests and runs, what nothing read, and LLVM's last line."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pytest
+from ir_texts import COUNTED, SCALE, UNROLL
+from support import SECONDS, run_python
+
+# Runs inside this process forget the modules that they import first.
+import optctx.testing.compiler  # noqa: F401
+from optctx import current
+from optctx.testing.unread import RunUnread
+
+pytest_plugins = ["pytester"]
+
+HEAD = f"""
+import pytest
+from optctx import current
+from optctx.fresh import Job, compile_job
+
+SCALE = {SCALE!r}
+
+def stores():
+    return compile_job(Job({COUNTED!r}, {UNROLL!r}, emit="ir")).ir.count("store volatile")
+"""
+pytestmark = pytest.mark.usefixtures("attached")
+
+
+def run(pytester: pytest.Pytester, tests: str, *arguments: str) -> pytest.RunResult:
+    """Tests in a file of their own, run inside this process."""
+    pytester.makepyfile(HEAD + tests)
+    return pytester.runpytest_inprocess("-p", "no:randomly", *arguments)
+
+
+def test_markers_set_options_for_the_test_and_the_innermost_counts(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+@pytest.mark.llvm_options("-unroll-count=4", "-inline-threshold=7")
+class TestMarked:
+    def test_outer(self):
+        assert stores() == 4
+
+    @pytest.mark.llvm_options("-unroll-count=8")
+    def test_inner(self, llvm_options):
+        assert stores() == 8
+        assert current()["inline-threshold"] == 7
+        assert llvm_options == current()
+
+def test_unmarked():
+    assert stores() == 1
+""",
+    )
+    result.assert_outcomes(passed=3)
+    assert current()["unroll-count"] == 0
+
+
+def test_each_parameter_is_a_command_line_on_top_of_the_markers(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+@pytest.mark.llvm_options("-inline-threshold=7")
+@pytest.mark.parametrize("llvm_options", ["-unroll-count=2", "-unroll-count=4"], indirect=True)
+def test_each(llvm_options, request):
+    assert f"-unroll-count={stores()}" == request.node.callspec.params["llvm_options"]
+    assert current()["inline-threshold"] == 7
+""",
+    )
+    result.assert_outcomes(passed=2)
+
+
+def test_options_for_every_test_come_from_the_configuration_and_the_command_line(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeini("[pytest]\nllvm_options = -unroll-count=8 -inline-threshold=7\n")
+    result = run(
+        pytester,
+        """
+@pytest.fixture(scope="session")
+def unrolled():
+    return stores()
+
+def test_every(unrolled):
+    assert unrolled == stores() == 4
+    assert current()["inline-threshold"] == 7
+
+@pytest.mark.llvm_options("-unroll-count=2")
+def test_marked():
+    assert stores() == 2
+    assert current()["inline-threshold"] == 7
+""",
+        "--llvm-options=-unroll-count=4",
+    )
+    result.assert_outcomes(passed=2)
+
+
+@pytest.mark.redirected
+def test_what_nothing_read_is_listed_at_the_end(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+@pytest.mark.llvm_options("-unroll-count=4", "-vectorize-scev-check-threshold=7")
+def test_half():
+    stores()
+
+@pytest.mark.llvm_options("-unroll-count=4")
+def test_all():
+    stores()
+""",
+        "--llvm-options=-dse-memoryssa-scanlimit=9 -unroll-threshold=9",
+    )
+    result.assert_outcomes(passed=2)
+    lines = result.outlines
+    listed = lines[
+        next(at for at, line in enumerate(lines) if "LLVM options that nothing read" in line) + 1 :
+    ]
+    assert listed[0] == "the whole run: -dse-memoryssa-scanlimit=9"
+    assert "test_half: -vectorize-scev-check-threshold=7: " in listed[1]
+    assert listed[2].startswith("=")
+
+
+@pytest.mark.redirected
+def test_what_nothing_read_can_fail_the_test(pytester: pytest.Pytester) -> None:
+    tests = """
+@pytest.mark.llvm_options("-vectorize-scev-check-threshold=7")
+def test_marked():
+    stores()
+"""
+    result = run(pytester, tests, "--llvm-unread=error")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines("*UnreadOptionError: LLVM did not read 1 of the options*")
+    result = run(pytester, tests, "--llvm-unread=ignore")
+    result.assert_outcomes(passed=1)
+    assert "nothing read" not in result.stdout.str()
+
+
+def test_a_marker_with_a_bad_option_is_one_error_at_collection(pytester: pytest.Pytester) -> None:
+    tests = """
+@pytest.mark.llvm_options("-unroll-cuont=4")
+@pytest.mark.parametrize("number", range(3))
+def test_marked(number):
+    pass
+"""
+    result = run(pytester, tests)
+    result.assert_outcomes(errors=1)
+    [at] = [at for at, line in enumerate((HEAD + tests).strip().splitlines(), 1) if "cuont" in line]
+    result.stdout.fnmatch_lines(
+        f"*.py:{at}: test_marked: @pytest.mark.llvm_options('-unroll-cuont=4'): no LLVM option is called "
+        "'unroll-cuont' *; did you mean unroll-count?"
+    )
+    assert "Traceback" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    "marker", ["unroll_count=4", "4", '"unroll-count=4"', '"-unroll-count=x"', '"-debug-pass=x"']
+)
+def test_every_bad_marker_is_an_error_at_collection(pytester: pytest.Pytester, marker: str) -> None:
+    result = run(pytester, f"\n@pytest.mark.llvm_options({marker})\ndef test_marked(): pass\n")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines("*test_marked: @pytest.mark.llvm_options(*): *")
+
+
+@pytest.mark.parametrize("where", ["command line", "configuration"])
+def test_a_bad_option_of_the_run_is_one_error_before_any_test(pytester: pytest.Pytester, where: str) -> None:
+    if where == "configuration":
+        pytester.makeini("[pytest]\nllvm_options = -unroll-count=x\n")
+        result = run(pytester, "def test_one(): pass")
+        result.stderr.fnmatch_lines("ERROR: llvm_options in *tox.ini: cannot set 'unroll-count' to 'x': *")
+    else:
+        result = run(pytester, "def test_one(): pass", "--llvm-options=-unroll-count=x")
+        result.stderr.fnmatch_lines("ERROR: --llvm-options: cannot set 'unroll-count' to 'x': *")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_a_test_that_fails_leaves_its_options(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+@pytest.mark.llvm_options("-unroll-count=4")
+def test_fails():
+    assert stores() == 1
+
+def test_after():
+    assert stores() == 1
+""",
+    )
+    result.assert_outcomes(failed=1, passed=1)
+    assert "nothing read" not in result.stdout.str()
+
+
+def test_jobs_compile_in_fresh_processes(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+def test_dies(llvm_compiler):
+    llvm_compiler.compile(Job("", "trigger-crash-module"))
+
+def test_after(llvm_compiler):
+    assert llvm_compiler.compile(Job("")).error is None
+""",
+    )
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines("*CrashError: LLVM died without options: *")
+
+
+def test_llvms_last_line_is_shown_when_the_process_dies(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        HEAD
+        + """
+@pytest.mark.llvm_options("-force-vector-width=3")
+def test_dies():
+    compile_job(Job(SCALE))
+"""
+    )
+    assert pytester.runpytest_subprocess("-p", "no:faulthandler").ret == -signal.SIGABRT
+    words = "::test_dies -force-vector-width=3: Assertion `isPowerOf2_32"
+    printed = pytester.path / "stderr"  # the line comes when the process has ended
+    deadline = time.monotonic() + SECONDS
+    while words not in printed.read_text() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    [line] = [line for line in printed.read_text().splitlines() if words in line]
+    assert line.startswith("optctx: the process ended in test_llvms_last_line")
+
+
+@pytest.mark.redirected
+def test_a_process_of_xdist_tells_what_it_did_not_read(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        HEAD
+        + """
+def test_reads():
+    assert stores() == 4
+"""
+    )
+    result = pytester.runpytest_subprocess(
+        "-n1", "-p", "no:hypothesispytest", "--llvm-options=-unroll-count=4 -dse-memoryssa-scanlimit=9"
+    )
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        ["*LLVM options that nothing read*", "the whole run: -dse-memoryssa-scanlimit=9", "=*"]
+    )
+
+
+def test_what_one_of_several_processes_reads_is_read() -> None:
+    unread = RunUnread()
+    assert unread.arguments is None
+    unread.add(["-a=1", "-b"])
+    unread.add(["-b", "-c"])
+    assert unread.arguments == ["-b"]
+
+
+def test_a_run_that_asks_for_no_options_loads_no_llvm(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+def test_nothing(pytestconfig):
+    import sys
+    assert pytestconfig.pluginmanager.hasplugin("optctx")
+    assert not {"llvmlite", "hypothesis", "iced_x86"} & set(sys.modules)
+"""
+    )
+    pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
+
+
+def test_optctx_loads_neither_pytest_nor_hypothesis() -> None:
+    run_python("import sys, optctx; assert not {'pytest', 'hypothesis'} & set(sys.modules)")
