@@ -169,7 +169,7 @@ void add_bind(nb::module_& m) {
         .value("warn", bind::OnMismatch::warn)
         .value("error", bind::OnMismatch::error);
     m.def(
-        "pack_entry",
+        "pack_interception",
         [](unsigned image, bind::Subject subject, std::uint8_t argument, bind::Skip skip) {
             return bind::pack({static_cast<std::uint8_t>(view::checked_image(image)), subject, argument, skip});
         },

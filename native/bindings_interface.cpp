@@ -23,8 +23,8 @@ struct TableBuilder {
 void add(TableBuilder& builder, const std::vector<std::string>& names, const std::string& type,
          std::pair<view::Kind, view::Kind> kinds, std::pair<std::size_t, unsigned> sizes, const interface::Place& value,
          const interface::Place& object, const std::vector<std::pair<std::string, std::uint64_t>>& choices) {
-    auto entry =
-        std::make_unique<interface::Entry>(*builder.table, names.at(0), type, kinds.first, kinds.second, sizes.second);
+    auto entry = std::make_unique<interface::OptionEntry>(*builder.table, names.at(0), type, kinds.first, kinds.second,
+                                                          sizes.second);
     entry->element_size = sizes.first;
     entry->value = value;
     entry->object = object;

@@ -70,7 +70,7 @@ void add_scopes(nb::module_& m) {
     m.def(
         "innermost",
         [] {
-            const view::Entry entry = view::innermost();
+            const view::ScopeEntry entry = view::innermost();
             if (entry.mark == nullptr) return nb::object(nb::none());
             return nb::object(nb::make_tuple(nb::handle(static_cast<PyObject*>(entry.mark)),
                                              nb::handle(static_cast<PyObject*>(entry.token))));

@@ -99,7 +99,7 @@ void let_in(view::Frame& frame) {
     wait_without_gil([&frame] { view::admit(frame); });
 }
 
-void finish_leaving(view::Entry entry) {
+void finish_leaving(view::ScopeEntry entry) {
     view::leave(entry.mark);
     if (view::follows_switches()) follow_task();
     drop(entry.token);
@@ -108,7 +108,7 @@ void finish_leaving(view::Entry entry) {
 
 // Leaves a scope that was entered on this thread. Throws, with nothing changed, if it was entered in another
 // contextvars.Context that is still running further out on this thread.
-void leave_entry(view::Entry entry) {
+void leave_entry(view::ScopeEntry entry) {
     const nb::handle token = static_cast<PyObject*>(entry.token);
     if (!task_scope::reset(token) && !task_scope::reset_elsewhere(token, static_cast<PyObject*>(entry.mark)))
         blocks::raise(blocks::call_with(helpers->cannot_leave, nb::handle(static_cast<PyObject*>(entry.owner)),
@@ -178,7 +178,7 @@ void leave(nb::handle self, bool failed) {
     const nb::handle native = given_native(self);
     leave_abandoned();
     const nb::object task = view::follows_switches() ? task_scope::get() : nb::object();
-    view::Entry entry;
+    view::ScopeEntry entry;
     try {
         entry = view::to_leave(*nb::cast<SharedContext>(native), task.ptr());
     } catch (const view::ScopeError& error) {
@@ -277,7 +277,7 @@ void free_scope(PyObject* self) {
 
 // Whether another scope was entered inside an abandoned one, in its contextvars.Context, and is not left yet. Resetting
 // the ContextVar would hide that scope, and its own reset would bring the abandoned one back.
-bool must_wait(const view::Entry& entry) {
+bool must_wait(const view::ScopeEntry& entry) {
     if (!view::follows_switches()) return false;  // only the innermost scope of the thread is offered
     const nb::object token = nb::borrow(static_cast<PyObject*>(entry.token));
     return !task_scope::is_innermost(token, static_cast<PyObject*>(entry.mark));
@@ -296,7 +296,7 @@ void leave_abandoned() noexcept {
         }
     std::size_t passed = 0;  // scopes that wait for one inside them
     while (view::any_abandoned()) {
-        const view::Entry entry = view::next_abandoned(passed);
+        const view::ScopeEntry entry = view::next_abandoned(passed);
         if (entry.mark == nullptr) return;
         const nb::error_scope pending;
         try {

@@ -635,7 +635,7 @@ class OnMismatch(enum.Enum):
 
     error = 2
 
-def pack_entry(image: int, subject: Subject, argument: int, skip: Skip) -> int:
+def pack_interception(image: int, subject: Subject, argument: int, skip: Skip) -> int:
     """Pack the argument that a thunk passes to `interceptors()[0]`."""
 
 def interceptors() -> tuple[int, int, int]:

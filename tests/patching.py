@@ -10,7 +10,7 @@ __all__ = ["script"]
 PREPARE = """
 from optctx._native import Transaction, identity_view, read_bytes, read_words, thread_offset
 from optctx.engine.redirecting import Redirecting, _trampolines
-from optctx.engine.way import Clock
+from optctx.engine.mechanism import Clock
 from optctx.image.loaded import image_index, llvmlite_image
 from optctx.image.survey import survey
 from support import changed_code, unrolled

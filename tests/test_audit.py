@@ -40,9 +40,9 @@ def attach_without(choose):
     missed = choose(engine)
     left_alone = {site.address for site in missed}
     code = [part for part in _trampolines(engine.plan, engine.index) if part[0] not in left_alone]
-    engine.way.transaction.undo()
-    engine.way.transaction = Transaction(code, engine.image.text_begin, engine.image.text_end)
-    engine.way.transaction.commit()
+    engine.mechanism.transaction.undo()
+    engine.mechanism.transaction = Transaction(code, engine.image.text_begin, engine.image.text_end)
+    engine.mechanism.transaction.commit()
     return engine, missed
 
 def handlers():
@@ -123,7 +123,7 @@ def test_one_site_that_was_missed_is_reported_with_function_option_and_address(k
         def choose(engine):
             address = engine.options["{option}"].record.address
             return [next(
-                site for site in engine.plan.code.sites
+                site for site in engine.plan.references.sites
                 if site.region == address and site.offset == engine.survey.value_offset
                 and site.writes == {kind == "write"} and demangle(site.function).startswith("{function}")
             )]
@@ -143,7 +143,7 @@ def test_one_site_that_was_missed_is_reported_with_function_option_and_address(k
 def test_with_nothing_redirected_every_read_is_reported() -> None:
     run_python(
         script("""
-        engine, missed = attach_without(lambda engine: engine.plan.code.sites[1:])
+        engine, missed = attach_without(lambda engine: engine.plan.references.sites[1:])
         sites = {site.address: site for site in missed}
         owners = {}
         for option in engine.options.values():

@@ -156,8 +156,8 @@ def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back
     machines, _ = find_machine_functions(engine.image)
     targets = callers(find_runs(engine.image)) | dict.fromkeys(machines, "")
     tables = [way for way in find_entrances(engine.image, targets) if not way.code]
-    assert len(tables) > 300 and len(tables) == len(engine.way.hooks.tables)
-    assert all(read_words(way.address, 1) != [way.target] for way in tables)
+    assert len(tables) > 300 and len(tables) == len(engine.mechanism.hooks.tables)
+    assert all(read_words(mechanism.address, 1) != [mechanism.target] for way in tables)
     own = binding.create_context()
     optctx.OptionContext({"unroll-count": 5}).bind(own)
     try:
@@ -166,13 +166,13 @@ def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back
         assert "bound to 1 LLVMContext" in str(error)
     else:
         raise AssertionError("detached")
-    assert engine.way.transaction.committed
+    assert engine.mechanism.transaction.committed
     optctx.unbind(own)
     optctx.detach()
-    assert all(read_words(way.address, 1) == [way.target] for way in tables)
+    assert all(read_words(mechanism.address, 1) == [mechanism.target] for way in tables)
     assert not changed_code()
     optctx.OptionContext({"unroll-count": 5}).bind(own)
-    assert engine.way.transaction.committed and engine.way.hooks.tables.committed
+    assert engine.mechanism.transaction.committed and engine.mechanism.hooks.tables.committed
     """)
 
 

@@ -64,7 +64,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
             return {
                 "sites": sites.find_sites(image, options),
                 "accesses": sites.find_accesses(image, options),
-                "code": plan.code,
+                "code": plan.references,
                 "trampolines": list(_trampolines(plan, image_index(image))),
                 "entrances": entries.find_entrances(image, targets),
             }

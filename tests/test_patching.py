@@ -300,7 +300,7 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
 
         saved = addresses = 0
         identity = identity_view(index)
-        for site in plan.code.sites:
+        for site in plan.references.sites:
             old = Decoder(64, site.code, ip=site.address).decode()
             *code, back = decode(transaction.trampoline_of(site.address))
             assert back.near_branch_target == site.address + len(site.code)

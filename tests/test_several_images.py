@@ -179,7 +179,7 @@ def test_each_image_has_either_engine(
     """Threads never wait for each other in a cycle, in whatever order they enter the images."""
     monkeypatch.setenv("TEST_ENGINES", engines)
     run("""
-    assert [own.way.name, other.way.name] == engines_wanted
+    assert [own.mechanism.name, other.mechanism.name] == engines_wanted
     counts = [argument for argument in expected]
 
     contexts = {(engine.index, argument): context_of(engine, *([argument] if argument else []))
@@ -202,9 +202,9 @@ def test_each_image_has_either_engine(
     exclusive = context_of(own, "-rng-seed=7", process_wide="exclusive")
     try:
         with exclusive:
-            assert own.way.name == "exclusive"
+            assert own.mechanism.name == "exclusive"
     except optctx.ScopeError as error:
-        assert own.way.name == "thread" and "take turns in another LLVM" in str(error), error
+        assert own.mechanism.name == "thread" and "take turns in another LLVM" in str(error), error
     assert not any(held().values()), held()
     """)
 

@@ -24,7 +24,7 @@ from optctx import DriftEvent, OptionContext, drift, watch
 from optctx._native import Span, find_data_pointers, read_words
 from optctx.drifting.watch import _watchings
 from optctx.engine.attach import attach
-from optctx.engine.way import add_occurrence_of
+from optctx.engine.mechanism import add_occurrence_of
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -68,7 +68,7 @@ def test_contexts_are_not_heard_of() -> None:
                 with OptionContext(stats=True, rng_seed=4, process_wide="exclusive"):
                     parse_module()
                     set_option("stats", "true")  # given already, and put back on leaving
-                if attach().way.intercepts:
+                if attach().mechanism.intercepts:
                     OptionContext(unroll_count=8).bind(llvm_context)
                 parse_module()
             optctx.current()
@@ -105,11 +105,13 @@ def test_what_others_set_while_a_thread_is_inside_is_heard_of() -> None:
         with watch(ignore) as watcher:
             with OptionContext({"unroll-count": 4}):
                 set_option("unroll-count", "8")
-                assert unrolled_by_llvmlite() == (4 if attach().way.intercepts else 8)
+                assert unrolled_by_llvmlite() == (4 if attach().mechanism.intercepts else 8)
             parse_module()
         [event] = watcher.events
         assert (event.after, event.exact) == (8, True)
-        assert ("unroll-count" in drift()) == attach().way.intercepts  # else it is undone with the scope
+        assert (
+            "unroll-count" in drift()
+        ) == attach().mechanism.intercepts  # else it is undone with the scope
 
     in_child(child)
 

@@ -54,7 +54,7 @@ struct Expected {
 };
 
 // Of a thread. A run of one image can be inside a run of another one, so both are in the same lists.
-struct State {
+struct RunState {
     view::PerImage<std::uint64_t> begun{};
     std::vector<Run> runs;
     std::vector<Step> steps;
@@ -63,8 +63,8 @@ struct State {
     std::vector<Expected> expected;      // the next one of an image is its last
 };
 
-State& state() {
-    thread_local State instance;
+RunState& state() {
+    thread_local RunState instance;
     return instance;
 }
 
@@ -124,7 +124,7 @@ std::uint64_t machine_in_force(unsigned image, std::uint64_t address) noexcept {
 }
 
 // Returns false, with nothing changed, if the run is not allowed.
-bool begin_run(State& now, unsigned image, const void* llvm_context, Subject kind, void* subject, void* machine) {
+bool begin_run(RunState& now, unsigned image, const void* llvm_context, Subject kind, void* subject, void* machine) {
     Run run{image, llvm_context, nullptr, {}};
     if (std::shared_ptr<const Binding> binding = bound(image, llvm_context);
         binding != nullptr && view::current_context(image) != binding->context.get()) {
@@ -148,7 +148,7 @@ bool begin_run(State& now, unsigned image, const void* llvm_context, Subject kin
     return true;
 }
 
-bool begin_function(State& now, void* function) {
+bool begin_function(RunState& now, void* function) {
     const Run& run = now.runs.back();
     if (run.attributes.empty()) return false;
     if (!now.functions.empty() && now.functions.back() == function) return false;  // a nested pass manager
@@ -160,13 +160,13 @@ bool begin_function(State& now, void* function) {
     return true;
 }
 
-void begin_machine(State& now, unsigned image, std::uint64_t& argument) {
+void begin_machine(RunState& now, unsigned image, std::uint64_t& argument) {
     now.steps.push_back({Step::Kind::machine, static_cast<std::uint8_t>(image)});
     machine::begin_run(image);
     argument = machine_in_force(image, argument);
 }
 
-std::uint64_t refuse(State& now, Skip skip, std::uint64_t* arguments) {
+std::uint64_t refuse(RunState& now, Skip skip, std::uint64_t* arguments) {
     // A pass manager is a vector of passes: three null pointers. LLVM only reads it.
     static std::array<std::uint64_t, 8> empty_manager{};
     switch (skip) {
@@ -236,7 +236,7 @@ std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
         unbind(image, subject);
         return 0;
     }
-    State& now = state();
+    RunState& now = state();
     if (kind == Subject::llvm_context_that_begins) {
         bind_next(now.expected, image, subject);
         return 0;
@@ -266,7 +266,7 @@ std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
 }
 
 void optctx_after(std::uint64_t steps) {
-    State& now = state();
+    RunState& now = state();
     for (; steps > 0; --steps) {
         const Step step = now.steps.back();
         now.steps.pop_back();

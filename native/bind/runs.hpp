@@ -34,17 +34,17 @@ enum class Skip : std::uint8_t {
 };
 
 // An intercepted function of an image, packed into the number that its thunk passes.
-struct Entry {
+struct Interception {
     std::uint8_t image;
     Subject subject;
     std::uint8_t argument;  // index of the subject among the integer arguments
     Skip skip;
 };
-constexpr std::uint32_t pack(Entry entry) {
+constexpr std::uint32_t pack(Interception entry) {
     return static_cast<std::uint32_t>(entry.subject) | static_cast<std::uint32_t>(entry.argument) << 8 |
            static_cast<std::uint32_t>(entry.skip) << 16 | static_cast<std::uint32_t>(entry.image) << 24;
 }
-constexpr Entry unpack(std::uint32_t packed) {
+constexpr Interception unpack(std::uint32_t packed) {
     return {static_cast<std::uint8_t>(packed >> 24), static_cast<Subject>(packed & 0xFF),
             static_cast<std::uint8_t>(packed >> 8 & 0xFF), static_cast<Skip>(packed >> 16 & 0xFF)};
 }

@@ -51,7 +51,7 @@ int32_t not_attached(const void* address, optctx_error* error) noexcept {
 
 const Table& table_of(const optctx_image* image) noexcept { return static_cast<const Table&>(*image); }
 
-const Entry& entry_of(const optctx_option* option) noexcept { return static_cast<const Entry&>(*option); }
+const OptionEntry& entry_of(const optctx_option* option) noexcept { return static_cast<const OptionEntry&>(*option); }
 
 const view::Context* context_of(const optctx_context* handle) noexcept {
     return handle == nullptr ? nullptr : handle->context.get();
@@ -96,7 +96,7 @@ int32_t find(const optctx_image* image, const char* name, std::size_t length, co
              optctx_error* error) noexcept {
     const Table& table = table_of(image);
     const std::string_view wanted(name, length);
-    if (const Entry* entry = table.find(wanted)) {
+    if (const OptionEntry* entry = table.find(wanted)) {
         *out = entry;
         return OPTCTX_OK;
     }
@@ -104,11 +104,11 @@ int32_t find(const optctx_image* image, const char* name, std::size_t length, co
     return guarded(error, [&] { return fail(error, OPTCTX_UNKNOWN_OPTION, table.unknown(wanted)); });
 }
 
-bool is_of(const Entry& entry, const view::Context* context) noexcept {
+bool is_of(const OptionEntry& entry, const view::Context* context) noexcept {
     return context == nullptr || context->space().image() == table_of(entry.image).index();
 }
 
-int32_t other_image(const Entry& entry, optctx_error* error) {
+int32_t other_image(const OptionEntry& entry, optctx_error* error) {
     return fail(error, OPTCTX_OTHER_IMAGE,
                 "cannot look up '" + std::string(entry.name) + "': the option is of the LLVM in " + entry.image->path +
                     ", and the context is of another one; find the option in the context's image");
@@ -116,7 +116,7 @@ int32_t other_image(const Entry& entry, optctx_error* error) {
 
 int32_t read(const optctx_context* handle, const optctx_option* option, optctx_value* out,
              optctx_error* error) noexcept {
-    const Entry& entry = entry_of(option);
+    const OptionEntry& entry = entry_of(option);
     return guarded(error, [&]() -> int32_t {
         if (entry.element_kind == view::Kind::other)
             return fail(error, OPTCTX_UNREADABLE,
@@ -132,7 +132,7 @@ void release_value(optctx_value* value) noexcept { free_value(*value); }
 
 int32_t occurrences(const optctx_context* handle, const optctx_option* option, std::uint32_t* out,
                     optctx_error* error) noexcept {
-    const Entry& entry = entry_of(option);
+    const OptionEntry& entry = entry_of(option);
     return guarded(error, [&]() -> int32_t {
         if (!is_of(entry, context_of(handle))) return other_image(entry, error);
         *out = occurrences_of(context_of(handle), entry);

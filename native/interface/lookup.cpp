@@ -27,14 +27,14 @@ optctx_item named(const Choice& choice, std::uint64_t bits) {
     return {bits, 0.0, choice.name.c_str(), choice.name.size()};
 }
 
-optctx_item enumerator(const Entry& entry, std::uint64_t stored) {
+optctx_item enumerator(const OptionEntry& entry, std::uint64_t stored) {
     const auto found = std::find_if(entry.choices.begin(), entry.choices.end(),
                                     [stored](const Choice& choice) { return choice.stored == stored; });
     return found == entry.choices.end() ? optctx_item{stored, 0.0, nullptr, 0} : named(*found, stored);
 }
 
 // The item's text still belongs to the scalar.
-optctx_item item(const Entry& entry, const view::Scalar& scalar) {
+optctx_item item(const OptionEntry& entry, const view::Scalar& scalar) {
     if (entry.element_kind == view::Kind::enumeration) return enumerator(entry, std::get<std::uint64_t>(scalar));
     if (const auto* text = std::get_if<std::string>(&scalar)) {
         if (entry.element_kind == view::Kind::character)
@@ -54,14 +54,14 @@ void hand_over(std::unique_ptr<Owned> owned, optctx_value& out) {
     out.owned = owned.release();
 }
 
-void read_several(const Entry& entry, std::vector<view::Scalar> scalars, optctx_value& out) {
+void read_several(const OptionEntry& entry, std::vector<view::Scalar> scalars, optctx_value& out) {
     auto owned = std::make_unique<Owned>();
     owned->scalars = std::move(scalars);
     for (const view::Scalar& scalar : owned->scalars) owned->items.push_back(item(entry, scalar));
     hand_over(std::move(owned), out);
 }
 
-void read_bits(const Entry& entry, std::uintptr_t address, optctx_value& out) {
+void read_bits(const OptionEntry& entry, std::uintptr_t address, optctx_value& out) {
     const auto mask = std::get<std::uint64_t>(view::read_scalar(view::Kind::bits, address));
     auto owned = std::make_unique<Owned>();
     for (const Choice& choice : entry.choices)
@@ -78,7 +78,7 @@ void read_single(const optctx_item& single, optctx_value& out) {
 
 }  // namespace
 
-void read_value(const view::Context* context, const Entry& entry, optctx_value& out) {
+void read_value(const view::Context* context, const OptionEntry& entry, optctx_value& out) {
     const std::uintptr_t address = address_of(context, entry.value);
     switch (entry.value_kind) {
         case view::Kind::list:
@@ -98,7 +98,7 @@ void read_value(const view::Context* context, const Entry& entry, optctx_value& 
 
 void free_value(optctx_value& value) noexcept { delete static_cast<Owned*>(std::exchange(value.owned, nullptr)); }
 
-std::uint32_t occurrences_of(const view::Context* context, const Entry& entry) {
+std::uint32_t occurrences_of(const view::Context* context, const OptionEntry& entry) {
     return reinterpret_cast<const image::RawOption*>(address_of(context, entry.object))->occurrences;
 }
 

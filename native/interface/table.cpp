@@ -47,8 +47,8 @@ bool has_elements(view::Kind kind) {
 
 }  // namespace
 
-Entry::Entry(const optctx_image& of_image, std::string own_name, std::string type_name, view::Kind of_value,
-             view::Kind of_elements, unsigned enum_size)
+OptionEntry::OptionEntry(const optctx_image& of_image, std::string own_name, std::string type_name, view::Kind of_value,
+                         view::Kind of_elements, unsigned enum_size)
     : optctx_option{},
       name_(std::move(own_name)),
       type_(std::move(type_name)),
@@ -73,12 +73,12 @@ Table::Table(unsigned index, std::string library, std::string its_build_id, std:
     build_id = build_id_.c_str();
 }
 
-void Table::add(std::unique_ptr<Entry> entry, const std::vector<std::string>& names) {
+void Table::add(std::unique_ptr<OptionEntry> entry, const std::vector<std::string>& names) {
     for (const std::string& name : names) names_.emplace(name, entry.get());
     entries_.push_back(std::move(entry));
 }
 
-const Entry* Table::find(std::string_view name) const {
+const OptionEntry* Table::find(std::string_view name) const {
     const auto found = names_.find(name);
     return found == names_.end() ? nullptr : found->second;
 }

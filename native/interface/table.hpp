@@ -30,17 +30,17 @@ struct Choice {
 };
 
 // An option as the interface returns it, and how to read it.
-class Entry : public optctx_option {
+class OptionEntry : public optctx_option {
     std::string name_;
     std::string type_;
 
 public:
     // `of_elements` matters for lists, bits and sets. `enum_size`, the bytes in which LLVM stores one enum, matters for
     // enums and sets of enums.
-    Entry(const optctx_image& of_image, std::string own_name, std::string type_name, view::Kind of_value,
-          view::Kind of_elements, unsigned enum_size);
-    Entry(const Entry&) = delete;  // `name` and `type` point into it
-    Entry& operator=(const Entry&) = delete;
+    OptionEntry(const optctx_image& of_image, std::string own_name, std::string type_name, view::Kind of_value,
+                view::Kind of_elements, unsigned enum_size);
+    OptionEntry(const OptionEntry&) = delete;  // `name` and `type` point into it
+    OptionEntry& operator=(const OptionEntry&) = delete;
 
     const view::Kind value_kind;
     const view::Kind element_kind;
@@ -60,8 +60,8 @@ public:
     unsigned index() const noexcept { return index_; }
     bool contains(std::uintptr_t address) const noexcept { return address - begin_ < end_ - begin_; }
     // Finds the entry under each of these names.
-    void add(std::unique_ptr<Entry> entry, const std::vector<std::string>& names);
-    const Entry* find(std::string_view name) const;
+    void add(std::unique_ptr<OptionEntry> entry, const std::vector<std::string>& names);
+    const OptionEntry* find(std::string_view name) const;
     // Returns the message for an unknown name: how many options there are, and the nearest name.
     std::string unknown(std::string_view name) const;
 
@@ -75,8 +75,8 @@ private:
     std::string build_id_;
     std::uintptr_t begin_;
     std::uintptr_t end_;
-    std::vector<std::unique_ptr<Entry>> entries_;
-    std::unordered_map<std::string, const Entry*, Hash, std::equal_to<>> names_;
+    std::vector<std::unique_ptr<OptionEntry>> entries_;
+    std::unordered_map<std::string, const OptionEntry*, Hash, std::equal_to<>> names_;
 };
 
 // Makes lookups find the table. It lives until the process ends. Only the first call for an image has an effect.

@@ -10,7 +10,7 @@ namespace {
 
 enum class Phase { open, changing, in_force, undoing };
 
-struct State {
+struct GateState {
     std::atomic<std::size_t> inside{0};  // threads
     std::atomic<bool> closed{false};     // a thread waits, or the phase is not `open`
     os::ForkSafeMutex mutex{os::Rank::gate};
@@ -28,7 +28,7 @@ struct State {
     }
 };
 
-State& s = *new State;  // outlives every thread
+GateState& s = *new GateState;  // outlives every thread
 
 thread_local std::size_t depth = 0;   // how deep this thread is inside contexts and compilations of all images
 thread_local std::size_t closes = 0;  // how many times this thread has closed the gate

@@ -9,7 +9,7 @@
 namespace optctx::view {
 namespace {
 
-class PerThread final : public Way {
+class PerThread final : public Mechanism {
 public:
     bool admit_at_once(Frame& frame, const Frame*) override {
         if (frame.view != nullptr) return show_again(frame);
@@ -117,10 +117,10 @@ void activate(Frame& frame) {
     set_current_view(frame.image, frame.view);
 }
 
-Way& per_thread() noexcept { return instance; }
+Mechanism& per_thread() noexcept { return instance; }
 
-void hand_over(unsigned image, Way& next) {
-    if (&way(image) == &next) return;
+void hand_over(unsigned image, Mechanism& next) {
+    if (&mechanism(image) == &next) return;
     gate::close({image, "the exclusive engine"});
     use(image, next);
     gate::changed(true);

@@ -23,7 +23,7 @@ enum class Reason { scope, call, borrowed };
 struct Level {
     Frame frame;
     Reason reason;
-    Entry entry;
+    ScopeEntry entry;
     Mark shown;            // the mark shown while this level is last
     Mark previous;         // the mark shown before
     std::size_t call = 0;  // number of the call that this level belongs to
@@ -36,7 +36,7 @@ struct Level {
 
 using Levels = std::vector<Level>;
 
-PerImage<std::atomic<Way*>> chosen_way{};
+PerImage<std::atomic<Mechanism*>> chosen_mechanism{};
 PerImage<std::atomic<std::size_t>> active{};  // levels of all threads
 std::atomic<bool> ending{false};              // of the process
 std::atomic<bool> follows{false};             // the interpreter reports switches
@@ -44,12 +44,12 @@ std::atomic<bool> any_in_turns{false};        // threads take turns in at least 
 
 bool near(unsigned image, unsigned other) noexcept {
     if (image == other) return true;
-    const Way& own = way(image);
-    return &own == &way(other) && own.spans_images();
+    const Mechanism& own = mechanism(image);
+    return &own == &mechanism(other) && own.spans_images();
 }
 
 // Whether this thread can show its frames of the image in any order.
-bool follows_in(unsigned image) noexcept { return follows_switches() && way(image).shows_any(); }
+bool follows_in(unsigned image) noexcept { return follows_switches() && mechanism(image).shows_any(); }
 
 struct Stack {
     Levels levels;  // of all images
@@ -76,7 +76,7 @@ struct Stack {
         abandon({.mark = drop_carried()});
     }
 
-    static void abandon(Entry entry) {
+    static void abandon(ScopeEntry entry) {
         for (void* reference : {entry.mark, entry.token})
             if (reference != nullptr) add_orphan(reference);
     }
@@ -103,11 +103,11 @@ struct Stack {
     }
 
     // The frame has been admitted. If `push` throws, it has left the frame again.
-    void push(Frame&& frame, Reason reason, Entry entry, Mark shows) {
+    void push(Frame&& frame, Reason reason, ScopeEntry entry, Mark shows) {
         try {
             if (levels.size() == levels.capacity()) levels.reserve(2 * levels.size() + 4);
         } catch (...) {
-            way(frame.image).leave(frame, innermost(frame.image), nullptr);
+            mechanism(frame.image).leave(frame, innermost(frame.image), nullptr);
             throw;
         }
         const unsigned image = frame.image;
@@ -118,13 +118,13 @@ struct Stack {
     }
 
     // Removes a level; what it showed is no longer shown.
-    Entry take(Levels::iterator at) noexcept {
+    ScopeEntry take(Levels::iterator at) noexcept {
         const unsigned image = at->frame.image;
         if (at->counts()) active[image].fetch_sub(1, std::memory_order_relaxed);
         if (at->abandoned) --abandoned;
-        way(image).leave(at->frame, below(at), above(at));
+        mechanism(image).leave(at->frame, below(at), above(at));
         const auto [mark, previous, reason] = std::tuple(at->shown, at->previous, at->reason);
-        const Entry entry = at->entry;
+        const ScopeEntry entry = at->entry;
         const bool is_last = std::next(at) == levels.end();
         if (is_last)
             levels.pop_back();
@@ -228,7 +228,7 @@ struct Stack {
             if ((images >> image & 1) == 0) continue;
             const Level* level = seen(image);
             any = any || level != nullptr;
-            way(image).show(image, level == nullptr ? nullptr : &level->frame);
+            mechanism(image).show(image, level == nullptr ? nullptr : &level->frame);
         }
         if (!any) shown = nullptr;
     }
@@ -245,7 +245,7 @@ struct Stack {
 
     static void drop(Level& level) noexcept {
         if (level.frame.view == nullptr) return;
-        Way& own = way(level.frame.image);
+        Mechanism& own = mechanism(level.frame.image);
         own.leave(level.frame, nullptr, nullptr);
         own.show(level.frame.image, nullptr);  // the frame shown before may be gone
     }
@@ -260,16 +260,16 @@ struct Compilations {
 };
 thread_local PerImage<Compilations> compilations{};
 
-Way& way_of_compilations(unsigned image) noexcept {
+Mechanism& mechanism_of_compilations(unsigned image) noexcept {
     const auto [count, in_turns] = compilations[image];
-    if (count == 0) return way(image);
+    if (count == 0) return mechanism(image);
     return in_turns ? turns() : per_thread();
 }
 
 // False if the engine changed during the wait.
-bool began(unsigned image, Way& begun) noexcept {
+bool began(unsigned image, Mechanism& begun) noexcept {
     Compilations& own = compilations[image];
-    if (own.count == 0 && &begun != &way(image)) {
+    if (own.count == 0 && &begun != &mechanism(image)) {
         begun.end_compilation(stack.innermost(image));
         return false;
     }
@@ -300,10 +300,10 @@ std::size_t activations_of(const Context& context) noexcept {
     return static_cast<std::size_t>(count(stack.levels) + count(stack.carried));
 }
 
-void after_fork_in_child(Way& engine) noexcept {
+void after_fork_in_child(Mechanism& engine) noexcept {
     const auto& levels = stack.levels;
     const auto at = std::find_if(levels.rbegin(), levels.rend(),
-                                 [&](const Level& level) { return &way(level.frame.image) == &engine; });
+                                 [&](const Level& level) { return &mechanism(level.frame.image) == &engine; });
     engine.after_fork_in_child(at == levels.rend() ? nullptr : &at->frame);
 }
 
@@ -325,7 +325,7 @@ void count_again() noexcept {
 // A thread with a turn could wait at the gate for a thread that has closed it or is inside, and that one for the turn.
 void check_no_cycle(const Frame& frame) {
     const ProcessWide* changes = frame.context == nullptr ? nullptr : frame.context->process_wide().get();
-    if (changes != nullptr && any_in_turns.load() && !way(frame.image).spans_images())
+    if (changes != nullptr && any_in_turns.load() && !mechanism(frame.image).spans_images())
         throw gate::GateError("cannot apply " + changes->text() +
                               " process-wide: threads take turns in another LLVM of this process, and could wait for "
                               "each other");
@@ -333,14 +333,14 @@ void check_no_cycle(const Frame& frame) {
 
 }  // namespace
 
-Way& way(unsigned image) noexcept {
-    Way* chosen = chosen_way[image].load(std::memory_order_acquire);
+Mechanism& mechanism(unsigned image) noexcept {
+    Mechanism* chosen = chosen_mechanism[image].load(std::memory_order_acquire);
     return chosen != nullptr ? *chosen : per_thread();
 }
 
-void use(unsigned image, Way& chosen) noexcept {
+void use(unsigned image, Mechanism& chosen) noexcept {
     if (chosen.spans_images()) any_in_turns = true;
-    chosen_way[image].store(&chosen, std::memory_order_release);
+    chosen_mechanism[image].store(&chosen, std::memory_order_release);
 }
 
 void process_ends() noexcept { ending = true; }
@@ -362,19 +362,19 @@ std::optional<Frame> frame_here(unsigned image, Mark mark) {
     return frame_outside(image);
 }
 
-bool admit_at_once(Frame& frame) { return way(frame.image).admit_at_once(frame, stack.innermost(frame.image)); }
+bool admit_at_once(Frame& frame) { return mechanism(frame.image).admit_at_once(frame, stack.innermost(frame.image)); }
 void admit(Frame& frame) {
     check_no_cycle(frame);
-    way(frame.image).admit(frame, stack.innermost(frame.image));
+    mechanism(frame.image).admit(frame, stack.innermost(frame.image));
 }
-Carried carry(Frame& frame) { return way(frame.image).carry(frame, stack.innermost(frame.image)); }
+Carried carry(Frame& frame) { return mechanism(frame.image).carry(frame, stack.innermost(frame.image)); }
 
 bool in_line(Mark task) noexcept { return stack.shown == task; }
 
-Entry innermost() noexcept {
+ScopeEntry innermost() noexcept {
     const auto last = std::find_if(stack.levels.rbegin(), stack.levels.rend(),
                                    [](const Level& level) { return level.reason != Reason::borrowed; });
-    return last != stack.levels.rend() && last->is_scope(stack.shown) ? last->entry : Entry{};
+    return last != stack.levels.rend() && last->is_scope(stack.shown) ? last->entry : ScopeEntry{};
 }
 
 const Context* current_context(unsigned image) noexcept {
@@ -398,9 +398,9 @@ bool wrote(unsigned image) noexcept {
     return true;
 }
 
-void enter(Frame&& frame, Entry entry) { stack.push(std::move(frame), Reason::scope, entry, entry.mark); }
+void enter(Frame&& frame, ScopeEntry entry) { stack.push(std::move(frame), Reason::scope, entry, entry.mark); }
 
-Entry to_leave(const Context& context, Mark task) {
+ScopeEntry to_leave(const Context& context, Mark task) {
     const auto& levels = stack.levels;
     if (const auto at = stack.find_to_leave(context, task); at != levels.end()) return at->entry;
     const bool outer = std::any_of(levels.begin(), levels.end(), [&](const Level& level) {
@@ -433,7 +433,7 @@ void abandon(Ticket ticket) noexcept {
 
 bool any_abandoned() noexcept { return stack.abandoned != 0; }
 
-Entry next_abandoned(std::size_t passed) noexcept {
+ScopeEntry next_abandoned(std::size_t passed) noexcept {
     for (auto at = stack.levels.end(); at != stack.levels.begin();)
         if ((--at)->abandoned && stack.is_free(at) && passed-- == 0) return at->entry;
     return {};
@@ -447,7 +447,7 @@ bool begin_call(unsigned image, Mark task) noexcept {
 
 std::size_t calls() noexcept { return stack.calls; }
 
-void enter_for_call(Frame&& frame, Entry entry) {
+void enter_for_call(Frame&& frame, ScopeEntry entry) {
     stack.push(std::move(frame), Reason::call, entry, entry.mark);
     ++stack.bridged;
 }
@@ -507,20 +507,20 @@ Shown show(Mark mark, const std::vector<Values>& values) {
 }
 
 bool begin_compilation_at_once(unsigned image) {
-    Way& begun = way_of_compilations(image);
+    Mechanism& begun = mechanism_of_compilations(image);
     return begun.begin_compilation_at_once(stack.innermost(image)) && began(image, begun);
 }
 
 void begin_compilation(unsigned image) {
-    Way* begun;
+    Mechanism* begun;
     do {
-        begun = &way_of_compilations(image);
+        begun = &mechanism_of_compilations(image);
         begun->begin_compilation(stack.innermost(image));
     } while (!began(image, *begun));
 }
 
 void end_compilation(unsigned image) noexcept {
-    Way& begun = way_of_compilations(image);
+    Mechanism& begun = mechanism_of_compilations(image);
     --compilations[image].count;
     begun.end_compilation(stack.innermost(image));
 }

@@ -3,7 +3,7 @@
 
 #include "view/abandoned.hpp"
 #include "view/context.hpp"
-#include "view/way.hpp"
+#include "view/mechanism.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -20,7 +20,7 @@ using Mark = void*;
 
 // What the caller supplies for a scope. `mark` and `token` are references that the caller takes back; `owner` lives as
 // long as the mark.
-struct Entry {
+struct ScopeEntry {
     Mark mark = nullptr;
     void* owner = nullptr;  // the caller's object for the context
     void* token = nullptr;
@@ -35,7 +35,7 @@ Frame frame_outside(unsigned image);
 // that encloses the scope of the mark, or LLVM's own. Returns nullopt if one of these scopes was not entered on this
 // thread.
 std::optional<Frame> frame_here(unsigned image, Mark mark);
-// Admit this thread to the frame; see Way.
+// Admit this thread to the frame; see Mechanism.
 bool admit_at_once(Frame& frame);
 void admit(Frame& frame);
 Carried carry(Frame& frame);
@@ -44,7 +44,7 @@ Carried carry(Frame& frame);
 bool in_line(Mark task) noexcept;
 // Returns the innermost scope that this thread shows to LLVM. Empty outside any scope, and during a call on behalf of
 // another task.
-Entry innermost() noexcept;
+ScopeEntry innermost() noexcept;
 // Return what LLVM sees on this thread, for whatever reason: the context and its owner, or null.
 const Context* current_context(unsigned image) noexcept;
 void* current_owner(unsigned image) noexcept;
@@ -52,10 +52,10 @@ void* current_owner(unsigned image) noexcept;
 bool wrote(unsigned image) noexcept;
 
 // Enters a scope after an admission. Takes over the references in `entry`, unless it throws.
-void enter(Frame&& frame, Entry entry);
+void enter(Frame&& frame, ScopeEntry entry);
 // Returns the scope that leaving `context` would leave: the innermost one or, while switches are followed, the one with
 // the mark of the running task, at any depth. Throws ScopeError if that scope is not of `context`.
-Entry to_leave(const Context& context, Mark task);
+ScopeEntry to_leave(const Context& context, Mark task);
 // Sets the token of a scope that was entered without it.
 void give_token(Mark mark, void* token) noexcept;
 // Leaves the scope; its references belong to the caller again.
@@ -68,7 +68,7 @@ void abandon(Ticket ticket) noexcept;
 bool any_abandoned() noexcept;
 // Returns the abandoned scope after `passed` others, from the innermost on, or one with a null mark. Before Python 3.14
 // only the innermost scope of the thread can be left, and is returned.
-Entry next_abandoned(std::size_t passed) noexcept;
+ScopeEntry next_abandoned(std::size_t passed) noexcept;
 
 // During a call into an image, this thread shows the scope of the running task. Calls nest. `begin_call` returns true
 // if that scope is shown already. Otherwise the caller admits a frame and calls `enter_for_call`, or makes the call
@@ -77,7 +77,7 @@ bool begin_call(unsigned image, Mark task) noexcept;
 // The number of calls in progress on this thread.
 std::size_t calls() noexcept;
 // Takes over `mark`, unless it throws.
-void enter_for_call(Frame&& frame, Entry entry);
+void enter_for_call(Frame&& frame, ScopeEntry entry);
 // Returns the mark that `enter_for_call` took over, or null.
 Mark end_call() noexcept;
 
@@ -88,7 +88,7 @@ void enter_borrowed(const std::shared_ptr<Context>& context, void* owner);
 void leave_borrowed() noexcept;
 
 // Where the interpreter reports task switches, scopes of many tasks may be entered on one thread at once, in images
-// whose engine can show any of them (Way::shows_any).
+// whose engine can show any of them (Mechanism::shows_any).
 void follow_switches(bool follow) noexcept;
 bool follows_switches() noexcept;
 bool has_entered(Mark mark) noexcept;
@@ -105,7 +105,7 @@ struct Shown {
 // scopes entered on this thread are not needed.
 Shown show(Mark mark, const std::vector<Values>& values);
 
-// A compilation of this thread in an image, inside a scope or outside; see Way.
+// A compilation of this thread in an image, inside a scope or outside; see Mechanism.
 bool begin_compilation_at_once(unsigned image);
 void begin_compilation(unsigned image);
 void end_compilation(unsigned image) noexcept;

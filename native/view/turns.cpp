@@ -56,7 +56,7 @@ std::string key_of(const std::shared_ptr<ProcessWide>& changes) {
     return changes == nullptr ? "" : "changes of image " + std::to_string(changes->image()) + ":" + changes->text();
 }
 
-struct State {
+struct TurnState {
     os::ForkSafeMutex mutex{os::Rank::turns};
     os::ForkSafeCondition moved;
     std::shared_ptr<Group> current;  // the group whose values are in LLVM's storage
@@ -72,9 +72,9 @@ struct State {
 thread_local std::size_t compilations = 0;
 thread_local bool in_process = false;
 
-class Turns final : public Way {
+class Turns final : public Mechanism {
 public:
-    Turns() : process_(std::make_shared<Group>()), state_(new State) { state_->current = process_; }
+    Turns() : process_(std::make_shared<Group>()), state_(new TurnState) { state_->current = process_; }
 
     bool spans_images() const noexcept override { return true; }
 
@@ -219,7 +219,7 @@ private:
 
     template <class Ready>
     void wait(os::ForkSafeLock& lock, const Ready& ready) {
-        State& state = *state_;
+        TurnState& state = *state_;
         const std::uint64_t ticket = state.next_ticket++;
         state.moved.wait(lock, [&] { return state.serving == ticket && ready(); });
         ++state.serving;
@@ -260,7 +260,7 @@ private:
 
     // Puts the group's values into LLVM's storage. If that throws, the storage holds the process-wide values.
     void change_to(const std::shared_ptr<Group>& group) {
-        State& state = *state_;
+        TurnState& state = *state_;
         if (state.current == group) return;
         put_away(*state.current);
         state.current = process_;
@@ -309,13 +309,13 @@ private:
     }
 
     const std::shared_ptr<Group> process_;
-    State* const state_;
+    TurnState* const state_;
 };
 
 auto& instance = *new Turns;  // outlives every thread
 
 }  // namespace
 
-Way& turns() noexcept { return instance; }
+Mechanism& turns() noexcept { return instance; }
 
 }  // namespace optctx::view

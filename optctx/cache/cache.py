@@ -181,7 +181,7 @@ def _compile_and_tell(engine: Engine, job: Job) -> tuple[Result, list[str]]:
     """The result, and the names of the options that can have mattered."""
     from optctx.fresh import compile_job
 
-    if not engine.way.tells_reads:
+    if not engine.mechanism.tells_reads:
         return compile_job(job), sorted(engine.options)
     recording = record()
     result = inside(recording, compile_job, job)

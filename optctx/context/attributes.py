@@ -83,7 +83,7 @@ def attach(*, attributes: Attributes | None = None, trust: Iterable[str] | None 
         wanted = replace(wanted, trust=trusting(engine, trust))
     if attributes is not None:
         wanted = replace(wanted, attributes=attributes)
-    if wanted.attributes != "ignore" and not engine.way.intercepts:
+    if wanted.attributes != "ignore" and not engine.mechanism.intercepts:
         raise UnsupportedImageError(
             f"attributes of functions cannot count: {engine.why_not_intercepted}; enter scopes instead"
         )

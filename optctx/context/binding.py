@@ -39,7 +39,7 @@ _SHOWN = 5  # options that a message lists
 
 def bind(engine: Engine, context: OptionContext, llvm_context: ContextRef, on_mismatch: OnMismatch) -> None:
     """See OptionContext.bind."""
-    if not engine.way.intercepts:
+    if not engine.mechanism.intercepts:
         raise UnsupportedImageError(
             f"cannot bind {context!r} to an LLVMContext: {engine.why_not_intercepted}; "
             "enter the context as a scope"

@@ -113,7 +113,7 @@ def follow_tasks(engine: Engine) -> None:
 
 def _follow(engine: Engine) -> None:
     """Each step is whole, and made once."""
-    if engine.way.follows_tasks:
+    if engine.mechanism.follows_tasks:
         _native.watch_context_switches()
     if is_llvmlites(engine):
         from llvmlite.binding import ffi  # importing optctx works without llvmlite

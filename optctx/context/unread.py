@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 from optctx._native import Reads
 from optctx.engine.attach import Engine
-from optctx.engine.causes import cause
-from optctx.engine.reading import reading
+from optctx.engine.reader_index import reader_index
+from optctx.engine.why_unread import why_unread
 from optctx.errors import OptionTypeError, UnreadOptionError, UnreadOptionWarning, shown
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def marks(
     inherited = parent._native.reads if parent is not None else None
     if inherited is None and mode == "ignore":
         return None
-    reading(engine)  # from now on reads can be told
+    reader_index(engine)  # from now on reads can be told
     if inherited is None:
         return Reads.make(engine.space)
     options = [override.option for override in own]
@@ -71,7 +71,7 @@ def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
     if readers is None:
         return
     engine = context._engine
-    read = reading(engine).functions(readers)
+    read = reader_index(engine).functions(readers)
     ran = {function for functions in read.values() for function in functions}
     # What cannot be scoped cannot be judged, because its reads are not seen. Nor `debug`.
     judged = {name: o for name, o in context._contents.own.items() if o.setting is not None}
@@ -79,7 +79,9 @@ def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
     if not unread:
         return
     idle = "" if ran else _IDLE
-    said = tuple(f"{' '.join(override.args())}: {cause(override.option, ran, idle)}" for override in unread)
+    said = tuple(
+        f"{' '.join(override.args())}: {why_unread(override.option, ran, idle)}" for override in unread
+    )
     text = f"LLVM did not read {len(unread)} of the options that {shown(context)} sets: {'; '.join(said)}"
     if mode == "error" and not failed:
         raise UnreadOptionError(text, tuple(override.name for override in unread), said)

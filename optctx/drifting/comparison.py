@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 from optctx._native import CoveredStorage, Kind, Spans, inside_if_free, process_wide_epoch
 from optctx.drifting.drift import refused
-from optctx.drifting.state import State, drifted_states, live_state, outside_contexts, registered_state
+from optctx.drifting.option_state import (
+    OptionState,
+    drifted_states,
+    live_state,
+    outside_contexts,
+    registered_state,
+)
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
 from optctx.locks import Rank, lock_held_by_fork
@@ -26,8 +32,8 @@ _WORD = 8
 @dataclass(frozen=True)
 class Difference:
     option: PlannedOption
-    before: State
-    after: State
+    before: OptionState
+    after: OptionState
 
 
 class Comparison:
@@ -52,7 +58,7 @@ class Comparison:
         self._drifted = drifted_states(self._engine, self._drift)
         self._bytes, self._states = self._refused_now()
 
-    def _refused_now(self) -> tuple[bytes | None, dict[int, State]]:
+    def _refused_now(self) -> tuple[bytes | None, dict[int, OptionState]]:
         """(what tells of a change, states) without what contexts have changed; no bytes while they have."""
         while True:
             epoch = process_wide_epoch(self._engine.index)
@@ -64,7 +70,7 @@ class Comparison:
             if process_wide_epoch(self._engine.index) == epoch:
                 return read, states
 
-    def explain(self, option: PlannedOption, state: State) -> None:
+    def explain(self, option: PlannedOption, state: OptionState) -> None:
         """This state of the option was told of: `differences` leaves it out."""
         self._explained[option.record.address] = state.key
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from optctx._native import CoveredStorage, process_wide_epoch
-from optctx.drifting.state import State, drifted_states, outside_contexts, registered_state
+from optctx.drifting.option_state import OptionState, drifted_states, outside_contexts, registered_state
 from optctx.engine.attach import Engine, attach
 from optctx.engine.plan import PlannedOption
 from optctx.registry.values import Value
@@ -109,7 +109,7 @@ def times(count: int) -> str:
     return "given once" if count == 1 else f"given {count} times"
 
 
-def _outside_contexts(engine: Engine) -> dict[int, State]:
+def _outside_contexts(engine: Engine) -> dict[int, OptionState]:
     """Address of the option -> state, where no context has storage of its own."""
     while True:
         epoch = process_wide_epoch(engine.index)
@@ -120,5 +120,5 @@ def _outside_contexts(engine: Engine) -> dict[int, State]:
         # A context changed them, or put them back, in between.
 
 
-def _drift(name: str, registered: State, now: State) -> Drift:
+def _drift(name: str, registered: OptionState, now: OptionState) -> Drift:
     return Drift(name, registered.value, now.value, now.occurrences, now.readable)

@@ -23,7 +23,7 @@ from optctx._native import (
 from optctx.context.enclosing import when_returning
 from optctx.context.scope import follow_tasks
 from optctx.engine.attach import Engine
-from optctx.engine.way import add_occurrence_of
+from optctx.engine.mechanism import add_occurrence_of
 from optctx.errors import UnsupportedImageError
 
 __all__ = ["Interception", "Listeners"]

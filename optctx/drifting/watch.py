@@ -20,7 +20,7 @@ from optctx._native import (
 from optctx.drifting.comparison import Comparison, Difference
 from optctx.drifting.event import DriftEvent, Moment, here
 from optctx.drifting.interception import Interception, Listeners
-from optctx.drifting.state import State, live_state
+from optctx.drifting.option_state import OptionState, live_state
 from optctx.engine.attach import Engine, attach
 from optctx.errors import DriftWarning, OptionTypeError, shown
 from optctx.locks import Rank, lock_held_by_fork
@@ -125,7 +125,7 @@ class _Report:
 class _Parse:
     """An option that LLVM is giving a value to on a thread, and what it was before."""
 
-    def __init__(self, address: int, before: State) -> None:
+    def __init__(self, address: int, before: OptionState) -> None:
         self.address = address
         self.before = before
         self.thread = threading.get_ident()
@@ -243,7 +243,7 @@ class _Watching:
             self._report(found, here(self._engine.image), _Act(given, refused))
         self.look()
 
-    def _take_begun(self, address: int) -> State | None:
+    def _take_begun(self, address: int) -> OptionState | None:
         """What the option was when this thread's innermost parse of it began."""
         me = threading.get_ident()
         for each in reversed(self._parsing.copy()):

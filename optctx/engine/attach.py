@@ -16,10 +16,10 @@ from optctx._native import (
     process_ends,
 )
 from optctx.engine.choice import Choice, cannot_redirect, choose, fall_back, warn_of_fallback
-from optctx.engine.lookups import publish_options
+from optctx.engine.interface_table import publish_options
+from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism, Users
 from optctx.engine.plan import Plan, PlannedOption
 from optctx.engine.storage import Storage, drifted_storage
-from optctx.engine.way import CannotRedirectError, Clock, Users, Way
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import is_llvmlites_image, llvmlite_image
 from optctx.image.releases import unproven
@@ -43,35 +43,35 @@ __all__ = [
 
 @dataclass
 class Engine:
-    """One image: its options, and the way in which contexts reach them. Lives with the process."""
+    """The engine of one image: its options, and the mechanism by which contexts reach them. Lives with the process."""
 
     image: Image
     survey: Survey
     choice: Choice
-    way: Way = field(init=False)  # of the choice; every `with` asks it
+    mechanism: Mechanism = field(init=False)  # of the choice; every `with` asks it
     options: dict[str, PlannedOption] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.way = self.choice.way
+        self.mechanism = self.choice.mechanism
 
     @property
     def index(self) -> int:
         """By which native code knows the image."""
-        return self.way.index
+        return self.mechanism.index
 
     @property
     def plan(self) -> Plan:
-        return self.way.plan
+        return self.mechanism.plan
 
     @property
     def space(self) -> Space:
-        return self.way.space
+        return self.mechanism.space
 
     @property
     def why_not_intercepted(self) -> str:
         """Why contexts cannot follow an LLVMContext or a function."""
-        return self.way.why_not_intercepted or (
+        return self.mechanism.why_not_intercepted or (
             "threads take turns in this process, and nothing tells when LLVM starts to work "
             f"({self.choice.reason})"
         )
@@ -85,7 +85,7 @@ class Engine:
     def process_wide(self, option: PlannedOption) -> Storage:
         """Where the process-wide value of an option is now, while any threads are inside contexts."""
         record, offset = option.record, self.survey.value_offset
-        context = self.way.process_wide() if option.scope != "process" else None
+        context = self.mechanism.process_wide() if option.scope != "process" else None
         if context is None or option.slot is None:
             return Storage(record.address, record.variable or record.address + offset, None)
         own = context.address(option.slot)
@@ -103,7 +103,7 @@ class _Attachment:
 
     image: Image
     engine: Engine | None = None  # complete, attached or not
-    used: bool = False  # whether the engine was ever attached; until then another way may take its place
+    used: bool = False  # whether the engine was ever attached; until then another may take its place
 
 
 _lock = lock_held_by_fork(Rank.ENGINE)  # of all images: attaching changes code of the process
@@ -141,7 +141,7 @@ def attach_again(index: int) -> None:
 
 
 def _attach(image: Image | None) -> Engine:
-    """Changes nothing before its native step, `Way.attach`, but to prepare that once and for all."""
+    """Changes nothing before its native step, `Mechanism.attach`, but to prepare that once and for all."""
     clock = Clock()
     found = _attachment(image)
     clock.lap("image")
@@ -154,14 +154,14 @@ def _attach(image: Image | None) -> Engine:
             found.image.release_pages()
     if image is None:
         _begin_with_llvmlite(found)
-    if found.engine.way.attached:
+    if found.engine.mechanism.attached:
         return found.engine
     if not found.used:
         return _attach_first(found)
     start = time.perf_counter()
     try:
-        found.engine.way.attach()
-    except CannotRedirectError as error:  # contexts were made for this way
+        found.engine.mechanism.attach()
+    except CannotRedirectError as error:  # contexts were made for this mechanism
         raise cannot_redirect(error) from error
     found.engine.seconds["commit"] = time.perf_counter() - start
     return found.engine
@@ -196,11 +196,11 @@ def _attach_first(found: _Attachment) -> Engine:
     engine = found.engine
     assert engine is not None  # the caller has made it
     try:
-        engine.way.attach()
+        engine.mechanism.attach()
     except CannotRedirectError as error:
         choice = fall_back(error, engine.image, engine.survey, clock)
         engine = found.engine = _make(engine.image, engine.survey, choice, clock)
-        engine.way.attach()
+        engine.mechanism.attach()
     except UnsupportedImageError:
         found.engine = None  # the next call chooses again
         raise
@@ -233,7 +233,7 @@ def attached(image: Image | None = None) -> Engine | None:
     """The engine of an image, by default llvmlite's, if it is attached, else None; never attaches."""
     found = _find(image)
     engine = None if found is None else found.engine
-    return engine if engine is not None and engine.way.attached else None
+    return engine if engine is not None and engine.mechanism.attached else None
 
 
 def made() -> Engine | None:
@@ -267,7 +267,7 @@ def _detach(image: Image | None) -> None:
     if engine is None:
         return
     try:
-        users = engine.way.detach()
+        users = engine.mechanism.detach()
     except RuntimeError as error:
         raise UnsupportedImageError(f"could not detach from LLVM, nothing was changed: {error}") from error
     _refuse(users)

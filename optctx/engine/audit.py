@@ -66,7 +66,7 @@ class AuditBlock(AuditBase):
         if self._engine is not None:
             raise AuditError("cannot enter this audit again: it was entered before; call audit() again")
         engine = attach()
-        if not engine.way.tells_reads:
+        if not engine.mechanism.tells_reads:
             raise AuditError(
                 f"cannot start an audit: threads take turns at LLVM's own storage in this process "
                 f"({engine.choice.reason}), so every access goes there"

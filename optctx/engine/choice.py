@@ -1,4 +1,4 @@
-"""Which way this process runs: OPTCTX_ENGINE says so by hand."""
+"""Which mechanism carries values to LLVM in this process: OPTCTX_ENGINE says so by hand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import warnings
 from dataclasses import dataclass
 
 from optctx._native import Image
+from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism
 from optctx.engine.redirecting import Redirecting
 from optctx.engine.taking_turns import TakingTurns
-from optctx.engine.way import CannotRedirectError, Clock, Way
 from optctx.errors import EngineWarning, OptctxError, UnsupportedImageError
 from optctx.image.memory import checking
 from optctx.image.survey import Survey
@@ -31,15 +31,15 @@ _AUTOMATIC = ""
 
 @dataclass(frozen=True)
 class Choice:
-    """A way that can be attached, and why this one. `fell_back`: the user did not ask for it."""
+    """A mechanism that can be attached, and why this one. `fell_back`: the user did not ask for it."""
 
-    way: Way
+    mechanism: Mechanism
     reason: str
     fell_back: bool = False
 
 
 def choose(image: Image, survey: Survey, clock: Clock) -> Choice:
-    """The way "thread" where nothing stands against it, else "exclusive". Attaches nothing yet.
+    """The mechanism "thread" where nothing stands against it, else "exclusive". Attaches nothing yet.
 
     Raises OptctxError for another value of the variable, and UnsupportedImageError.
     """
@@ -48,21 +48,21 @@ def choose(image: Image, survey: Survey, clock: Clock) -> Choice:
         return Choice(_taking_turns(image, survey, clock), f"{VARIABLE}={wanted}")
     try:
         with checking(image.path):
-            way = Redirecting(image, survey, clock)
+            mechanism = Redirecting(image, survey, clock)
     except CannotRedirectError as error:
         return fall_back(error, image, survey, clock)
-    return Choice(way, f"{VARIABLE}={wanted}" if wanted else "LLVM's code could be changed")
+    return Choice(mechanism, f"{VARIABLE}={wanted}" if wanted else "LLVM's code could be changed")
 
 
 def fall_back(error: CannotRedirectError, image: Image, survey: Survey, clock: Clock) -> Choice:
-    """The way "exclusive", in place of one that could not be had.
+    """The mechanism "exclusive", in place of one that could not be had.
 
     Raises UnsupportedImageError if the variable asks for that one.
     """
     if _wanted() == Redirecting.name:
         raise cannot_redirect(error) from error
-    way = _taking_turns(image, survey, clock)
-    return Choice(way, f"LLVM's code cannot be changed: {error}", fell_back=True)
+    mechanism = _taking_turns(image, survey, clock)
+    return Choice(mechanism, f"LLVM's code cannot be changed: {error}", fell_back=True)
 
 
 def _taking_turns(image: Image, survey: Survey, clock: Clock) -> TakingTurns:
@@ -71,7 +71,7 @@ def _taking_turns(image: Image, survey: Survey, clock: Clock) -> TakingTurns:
 
 
 def cannot_redirect(error: CannotRedirectError) -> UnsupportedImageError:
-    """For a process that must have the way "thread"."""
+    """For a process that must have the mechanism "thread"."""
     return UnsupportedImageError(
         f"could not redirect LLVM's option reads, nothing was changed: {error}; "
         f"{VARIABLE}={TakingTurns.name} works without"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from optctx._native import Image, PointerTransaction, Subject, interceptors, pack_entry, place_code
+from optctx._native import Image, PointerTransaction, Subject, interceptors, pack_interception, place_code
 from optctx.arch import processor
 from optctx.engine.machines import Machines
 from optctx.image.entries import Entrance, callers, find_entrances, find_runs
@@ -65,7 +65,7 @@ def prepare_hooks(image: Image, index: int, machines: Machines) -> Hooks:
 def _thunks(runs: dict[int, Run], index: int) -> Iterable[tuple[int, bytes]]:
     before, after, skip_answer = interceptors()
     for address, run in runs.items():
-        entry = pack_entry(index, run.subject, run.argument, run.skip)
+        entry = pack_interception(index, run.subject, run.argument, run.skip)
         yield address, processor().thunk(address, entry, before, after, skip_answer)
 
 

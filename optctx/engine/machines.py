@@ -12,7 +12,7 @@ from optctx._native import (
     configure_machines,
     interceptors,
     machine_interceptor,
-    pack_entry,
+    pack_interception,
     pack_machine_use,
 )
 from optctx.arch import processor
@@ -54,7 +54,7 @@ class Machines:
         passing = machine_interceptor()
         for address, function in self.intercepted.items():
             if function.use == MachineUse.layout:
-                entry = pack_entry(self._index, Subject.machine, function.argument, Skip.never)
+                entry = pack_interception(self._index, Subject.machine, function.argument, Skip.never)
                 yield address, processor().thunk(address, entry, *interceptors())
                 continue
             entry = pack_machine_use(self._index, function.use, function.argument)

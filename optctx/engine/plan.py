@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 from optctx._native import NO_SLOT, Image, Kind, Ownership, Region, Role
 from optctx.arch.site import Site
-from optctx.engine.code import Code, read_code
 from optctx.engine.readers import Readers
+from optctx.engine.references import References, read_references
 from optctx.engine.refusals import PlannedOption, refuse
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.features import DEBUG_OUTPUT
 from optctx.image.printing import Printing, find_printing
 from optctx.image.reporting import ReportingObject
-from optctx.image.state import State, find_state
+from optctx.image.state_beside import StateBeside, find_state_beside
 from optctx.image.survey import OptionRecord, Survey
 from optctx.lazy import lazy
 
@@ -31,7 +31,7 @@ class Plan:
     what else contexts cannot have, and why."""
 
     options: dict[int, PlannedOption]
-    code: Code
+    references: References
     regions: list[Region] = field(default_factory=list)
     set_default: list[int] = field(default_factory=list)
     slots: dict[int, int] = field(default_factory=dict)
@@ -74,20 +74,20 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
 
     Raises UnsupportedImageError if an instruction that LLVM reports through cannot be redirected.
     """
-    state, missing = find_state(image)
+    state, missing = find_state_beside(image)
     printing, no_printing = _printing(image, survey)
-    code = read_code(image, survey.records, state, reporting, printing)
-    if printing is not None and _is_stuck(code, printing.types.address):
+    references = read_references(image, survey.records, state, reporting, printing)
+    if printing is not None and _is_stuck(references, printing.types.address):
         no_printing = f"{image.path}: {printing.asked} cannot be redirected"
         printing = None
-    plan = Plan(_decide(survey, code, state, missing, printing), code, printing=printing)
+    plan = Plan(_decide(survey, references, state, missing, printing), references, printing=printing)
     if no_printing:
         plan.unavailable[DEBUG_OUTPUT] = no_printing
     for option in plan.options.values():
         places = (option.record.address, option.record.variable)
-        own = [site for place in places for site in code.by_region.get(place, ())]
+        own = [site for place in places for site in references.by_region.get(place, ())]
         if printing is not None and option.record is printing.option:
-            own = code.by_region[printing.types.address]
+            own = references.by_region[printing.types.address]
         option.readers = tuple(dict.fromkeys(site.function for site in own))
         if not own and option.scope == "thread" and not option.record.alias_of:
             option.scope = "unread"
@@ -98,10 +98,10 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
     _add_tables(plan)
     if printing is not None:
         _add_printing(plan, printing)
-    code.by_region.clear()
-    code.sites = [site for site in code.sites if site.region in plan.slots]
+    references.by_region.clear()
+    references.sites = [site for site in references.sites if site.region in plan.slots]
     plan.readers = Readers(
-        (site for site in code.sites if plan.regions[plan.slots[site.region]].role not in _NO_READS),
+        (site for site in references.sites if plan.regions[plan.slots[site.region]].role not in _NO_READS),
         plan.slots,
     )
     return plan
@@ -115,24 +115,28 @@ def _printing(image: Image, survey: Survey) -> tuple[Printing | None, str]:
         return None, str(error)
 
 
-def _is_stuck(code: Code, region: int) -> bool:
-    return region in code.stuck or not code.by_region.get(region)
+def _is_stuck(references: References, region: int) -> bool:
+    return region in references.stuck or not references.by_region.get(region)
 
 
 def plan_in_place(image: Image, survey: Survey) -> Plan:
     """A plan for code that is left as it is, made without decoding it."""
-    state, missing = find_state(image)
-    plan = Plan(_decide(survey, Code(), state, missing), Code())
+    state, missing = find_state_beside(image)
+    plan = Plan(_decide(survey, References(), state, missing), References())
     _give_slots(plan, survey.value_offset)
     _add_state(plan, state)
     return plan
 
 
 def _decide(
-    survey: Survey, code: Code, state: list[State], missing: set[str], printing: Printing | None = None
+    survey: Survey,
+    references: References,
+    state: list[StateBeside],
+    missing: set[str],
+    printing: Printing | None = None,
 ) -> dict[int, PlannedOption]:
     options = {record.address: PlannedOption(record) for record in survey.records}
-    refuse(options, code, state, missing, () if printing is None else [printing.option.address])
+    refuse(options, references, state, missing, () if printing is None else [printing.option.address])
     return options
 
 
@@ -145,10 +149,10 @@ def _add_printing(plan: Plan, printing: Printing) -> None:
     plan.add(Region(printing.types.address, printing.types.size, Role.decision))
 
 
-def _add_state(plan: Plan, state: list[State]) -> None:
+def _add_state(plan: Plan, state: list[StateBeside]) -> None:
     """Slots for what option values pass through; every entry into a context starts with fresh copies."""
     for part in state:
-        if part.address not in plan.code.stuck:
+        if part.address not in plan.references.stuck:
             region = _state_region(part.address, part.size)
             region.set_initial(part.initial_at, part.initial)
             slot = plan.add(region)
@@ -160,8 +164,8 @@ def _add_state(plan: Plan, state: list[State]) -> None:
 
 def _add_tables(plan: Plan) -> None:
     """Slots for constant tables of pointers to options."""
-    for table in plan.code.tables:
-        if table.address in plan.code.stuck:
+    for table in plan.references.tables:
+        if table.address in plan.references.stuck:
             continue
         region = _state_region(table.address, table.size)
         served = []
@@ -189,13 +193,13 @@ def _give_slots(plan: Plan, value_offset: int) -> None:
         size = record.heap_size if record.size is None else record.size
         if option.scope == "process" or size is None:
             continue
-        region = _region(plan.code, record, record.address, size, Role.option)
+        region = _region(plan.references, record, record.address, size, Role.option)
         region.value_offset = value_offset
         region.has_defaults = record.has_defaults
         # Of a class LLVM's setDefault gives the empty value: what every set was registered with.
         region.has_default = record.type.kind != Kind.other
         if record.type.external and record.variable_size is not None:
-            variable = _region(plan.code, record, record.variable, record.variable_size, Role.variable)
+            variable = _region(plan.references, record, record.variable, record.variable_size, Role.variable)
             variable.written = True  # a few bytes each, and LLVM may write them through pointers
             region.variable = option.variable_slot = plan.add(variable)
             region.escapes = variable.escapes = region.escapes or variable.escapes
@@ -203,8 +207,8 @@ def _give_slots(plan: Plan, value_offset: int) -> None:
         option.slot = plan.add(region, record.set_default_index)
 
 
-def _region(code: Code, record: OptionRecord, address: int, size: int, role: Role) -> Region:
-    sites = code.by_region.get(address, ())
+def _region(references: References, record: OptionRecord, address: int, size: int, role: Role) -> Region:
+    sites = references.by_region.get(address, ())
     region = Region(address, size, role)
     region.kind = record.type.kind
     region.ownership = _ownership(record)

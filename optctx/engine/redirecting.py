@@ -1,4 +1,4 @@
-"""The way "thread": LLVM's option reads are redirected, and every thread reads storage of its own."""
+"""The mechanism "thread": LLVM's option reads are redirected, and every thread reads storage of its own."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from optctx._native import (
 from optctx.arch import CannotDecodeError, processor
 from optctx.engine.hooks import prepare_hooks
 from optctx.engine.machines import Machines
+from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism, Users, add_occurrence_of
 from optctx.engine.plan import Plan, plan_redirected
-from optctx.engine.way import CannotRedirectError, Clock, Users, Way, add_occurrence_of
 from optctx.errors import UnsupportedImageError
 from optctx.image.loaded import image_index
 from optctx.image.reporting import find_reporting
@@ -31,7 +31,7 @@ from optctx.image.survey import Survey
 __all__ = ["Redirecting"]
 
 
-class Redirecting(Way):
+class Redirecting(Mechanism):
     """`transaction`: the instructions to redirect, or that are; `hooks`: where LLVM starts to work."""
 
     name = "thread"
@@ -106,7 +106,7 @@ class Redirecting(Way):
                 site.scratch,
                 reader,
             )
-            for site in self.plan.code.sites
+            for site in self.plan.references.sites
             if site.reads and (reader := self.plan.readers.of(site)) is not None
         ]
 
@@ -114,7 +114,7 @@ class Redirecting(Way):
         return None
 
     def report(self) -> dict[str, Any]:
-        code = self.plan.code
+        code = self.plan.references
         return {
             "decoder": self.decoder,
             "sites": {
@@ -149,5 +149,5 @@ def _trampolines(plan: Plan, index: int) -> Iterator[tuple[int, bytes, bytes]]:
     """(address, bytes, what is to run instead) for every site of the image with this index."""
     offset = thread_offset(index)
     code_for = processor().trampoline
-    for site in plan.code.sites:
+    for site in plan.references.sites:
         yield site.address, site.code, code_for(site, *plan.word(site), offset)

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from optctx._native import NO_SLOT, Kind
-from optctx.engine.code import Code
-from optctx.image.state import State
+from optctx.engine.references import References
+from optctx.image.state_beside import StateBeside
 from optctx.image.survey import OptionRecord
 
 __all__ = ["COPIED_FOR_GOOD", "PlannedOption", "refuse"]
@@ -61,8 +61,8 @@ class PlannedOption:
 
 def refuse(
     options: dict[int, PlannedOption],
-    code: Code,
-    state: list[State],
+    code: References,
+    state: list[StateBeside],
     missing: set[str],
     on_heap: Collection[int] = (),
 ) -> None:
@@ -99,7 +99,7 @@ def _reason_without_code(record: OptionRecord) -> str:
     return ""
 
 
-def _refuse_by_code(options: dict[int, PlannedOption], code: Code) -> None:
+def _refuse_by_code(options: dict[int, PlannedOption], code: References) -> None:
     owners = {option.record.variable: option for option in options.values() if option.record.variable}
     owners.update(options)
     for refusal in code.refusals:
@@ -119,7 +119,7 @@ def _refuse_by_code(options: dict[int, PlannedOption], code: Code) -> None:
 
 
 def _refuse_by_state(
-    options: dict[int, PlannedOption], code: Code, state: list[State], missing: set[str]
+    options: dict[int, PlannedOption], code: References, state: list[StateBeside], missing: set[str]
 ) -> None:
     """Options whose values pass through storage that cannot be redirected."""
     lacking = missing.union(*(part.serves for part in state if part.address in code.stuck))

@@ -34,7 +34,7 @@ def info() -> dict[str, Any]:
     }
     try:
         engine = attach()
-        report["engine"], report["engine_reason"] = engine.way.name, engine.choice.reason
+        report["engine"], report["engine_reason"] = engine.mechanism.name, engine.choice.reason
         report["images"] = [_image(each) for each in engines()]
     except UnsupportedImageError as error:
         report["error"] = str(error)
@@ -47,7 +47,7 @@ def _image(engine: Engine) -> dict[str, Any]:
     return {
         "path": engine.image.path,
         "build_id": engine.image.build_id,
-        "attached": engine.way.attached,
+        "attached": engine.mechanism.attached,
         "registry": {
             "layout": engine.survey.layout,
             "value_offset": engine.survey.value_offset,
@@ -58,7 +58,7 @@ def _image(engine: Engine) -> dict[str, Any]:
         "refused_options": {
             name: options[name].reason for name in sorted(options) if options[name].scope == "process"
         },
-        **engine.way.report(),
+        **engine.mechanism.report(),
         "unavailable": {**missing_features(engine.image), **engine.plan.unavailable},
         "seconds": {name: round(seconds, 4) for name, seconds in engine.seconds.items()},
     }

@@ -1,12 +1,12 @@
-"""The way "exclusive": no code is changed; threads with different values take turns at LLVM's own storage."""
+"""The mechanism "exclusive": no code is changed; threads take turns at LLVM's own storage."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from optctx._native import Context, GateError, Image, Space, set_attached, set_detached, take_turns
+from optctx.engine.mechanism import Clock, Mechanism, Users, add_occurrence_of
 from optctx.engine.plan import plan_in_place
-from optctx.engine.way import Clock, Users, Way, add_occurrence_of
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import image_index
 from optctx.image.reporting import find_reporting, find_stream_table
@@ -15,7 +15,7 @@ from optctx.image.survey import Survey
 __all__ = ["TakingTurns"]
 
 
-class TakingTurns(Way):
+class TakingTurns(Mechanism):
     """Works wherever the library's layout checks out."""
 
     name = "exclusive"

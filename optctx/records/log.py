@@ -10,12 +10,12 @@ from types import MappingProxyType
 from optctx._native import Context, Kind, Recorder, demangle, run_counts
 from optctx.context.contents import drift_of
 from optctx.engine.attach import Engine
-from optctx.engine.causes import cause
 from optctx.engine.plan import PlannedOption
-from optctx.engine.reading import reading
+from optctx.engine.reader_index import reader_index
+from optctx.engine.why_unread import why_unread
 from optctx.errors import OptctxError, ScopeError
 from optctx.records.fingerprint import fingerprint_of
-from optctx.records.states import process_states, state_under, value_under
+from optctx.records.option_state import process_states, state_under, value_under
 from optctx.records.text import log_summary, log_text
 from optctx.registry.values import Value
 
@@ -121,7 +121,7 @@ class Log:
                     known = option.record.type.kind != Kind.other
                     equal = known and value == value_under(self._engine, outside, option)
                     same[name] = equal and same.get(name, True)
-        functions = reading(self._engine).functions(sorted(readers))
+        functions = reader_index(self._engine).functions(sorted(readers))
         return MappingProxyType(
             {
                 name: Read(
@@ -145,7 +145,7 @@ class Log:
         ran: set[str] = set()
         given: dict[tuple[str, str], tuple[Context, PlannedOption]] = {}
         for context, own in self._scopes():
-            for functions in reading(self._engine).functions(own).values():
+            for functions in reader_index(self._engine).functions(own).values():
                 ran.update(functions)
             states = {option.record.name: option for option in self._options(own)}
             read.update((name, state_under(self._engine, context, option)) for name, option in states.items())
@@ -153,7 +153,7 @@ class Log:
                 given[option.record.name, state_under(self._engine, context, option)] = context, option
         idle = self._idle(ran)
         return [
-            Unread(name, value_under(self._engine, context, option), cause(option, ran, idle))
+            Unread(name, value_under(self._engine, context, option), why_unread(option, ran, idle))
             for (name, state), (context, option) in sorted(given.items(), key=lambda item: item[0])
             if (name, state) not in read
         ]
@@ -203,7 +203,7 @@ class Log:
         return "" if ran else _NOWHERE
 
     def _options(self, readers: list[int]) -> list[PlannedOption]:
-        by_reader = reading(self._engine).options
+        by_reader = reader_index(self._engine).options
         options = {id(option): option for reader in readers for option in by_reader[reader]}
         return [option for option in options.values() if option.slot is not None]
 

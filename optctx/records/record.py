@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from optctx._native import Recorder, RecordingBase
 from optctx.context.scope import follow_tasks
 from optctx.engine.attach import attach
-from optctx.engine.reading import reading
+from optctx.engine.reader_index import reader_index
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.records.log import Log
 
@@ -35,7 +35,7 @@ class Recording(RecordingBase):
         if self._log is not None:
             raise ScopeError("cannot enter this recording again: it was entered before; call record() again")
         engine = attach()
-        reading(engine)
+        reader_index(engine)
         follow_tasks(engine)
         self._log = Log(engine, Recorder.make(engine.space))
         return self._log

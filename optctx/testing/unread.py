@@ -32,7 +32,7 @@ def entered(context: OptionContext, mode: str) -> Iterator[Unread]:
     A block that fails says nothing of it. Nor does an engine that cannot know.
     """
     found = Unread()
-    if mode == "ignore" or not attach().way.tells_reads:
+    if mode == "ignore" or not attach().mechanism.tells_reads:
         with context:
             yield found
         return

@@ -30,9 +30,9 @@ enum class Carried { fully, without_process_wide, not_at_all };
 
 // Frames are near each other if they are of the same image or, where an engine `spans_images`, if the images use that
 // engine. `outer` is this thread's innermost frame near `frame` other than `frame` itself, or null.
-class Way {
+class Mechanism {
 public:
-    virtual ~Way() = default;
+    virtual ~Mechanism() = default;
     // Whether one frame decides what LLVM sees in all images that use this engine.
     virtual bool spans_images() const noexcept { return false; }
     // Admit this thread: LLVM sees the frame's values from then on. `admit_at_once` never waits, and returns false if
@@ -59,7 +59,7 @@ public:
 };
 
 // The engine of an image: `per_thread()` unless `use` chose another.
-Way& way(unsigned image) noexcept;
-void use(unsigned image, Way& chosen) noexcept;
+Mechanism& mechanism(unsigned image) noexcept;
+void use(unsigned image, Mechanism& chosen) noexcept;
 
 }  // namespace optctx::view

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from optctx._native import Image
-from optctx.image.facts.state import DEFAULTS, ONCE, PLAIN
+from optctx.image.facts.state_beside import DEFAULTS, ONCE, PLAIN
 
-__all__ = ["State", "find_state"]
+__all__ = ["StateBeside", "find_state_beside"]
 
 _POINTER = 8  # bytes
 
 
 @dataclass(frozen=True)
-class State:
+class StateBeside:
     """A variable of LLVM's into which compilations copy what options say.
 
     From byte `initial_at` on, `initial` is what it holds before anything has run. `serves`: options that
@@ -27,9 +27,9 @@ class State:
     serves: tuple[str, ...]
 
 
-def find_state(image: Image) -> tuple[list[State], set[str]]:
+def find_state_beside(image: Image) -> tuple[list[StateBeside], set[str]]:
     """(the variables found, names of options that lack one of theirs)."""
-    found: list[State] = []
+    found: list[StateBeside] = []
     missing: set[str] = set()
     whole: list[tuple[str, tuple[str, ...]]] = [*ONCE.items(), *((name, ()) for name in PLAIN)]
     parts = [(name, serves, _POINTER, _POINTER) for name, serves in DEFAULTS.items()]
@@ -40,5 +40,5 @@ def find_state(image: Image) -> tuple[list[State], set[str]]:
             missing.update(serves)
             continue
         initial = image.initial_bytes(symbol.address + at, size or symbol.size)
-        found.append(State(symbol.address, symbol.size, at, initial, serves))
+        found.append(StateBeside(symbol.address, symbol.size, at, initial, serves))
     return found, missing

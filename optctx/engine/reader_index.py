@@ -12,15 +12,15 @@ from optctx.engine.redirecting import Redirecting
 from optctx.errors import UnsupportedImageError
 from optctx.lazy import lazy
 
-__all__ = ["Reading", "reading"]
+__all__ = ["ReaderIndex", "reader_index"]
 
 
-class Reading:
-    """The readers of an image by their index. One for each engine: see `reading`."""
+class ReaderIndex:
+    """The readers of an image by their index. One for each engine: see `reader_index`."""
 
-    def __init__(self, engine: Engine, way: Redirecting) -> None:
+    def __init__(self, engine: Engine, mechanism: Redirecting) -> None:
         self._engine = engine
-        prepare_recording(engine.space, way.reading_instructions())
+        prepare_recording(engine.space, mechanism.reading_instructions())
 
     @lazy
     def options(self) -> list[list[PlannedOption]]:
@@ -42,17 +42,17 @@ class Reading:
         return {name: list(functions) for name, functions in found.items()}
 
 
-_readings: dict[int, Reading] = {}  # by the engine's id; engines live as long as the process
+_readings: dict[int, ReaderIndex] = {}  # by the engine's id; engines live as long as the process
 
 
-def reading(engine: Engine) -> Reading:
+def reader_index(engine: Engine) -> ReaderIndex:
     """The readers of an engine's image. Raises UnsupportedImageError where no read is redirected."""
     found = _readings.get(id(engine))
     if found is not None:
         return found
-    if not isinstance(engine.way, Redirecting):
+    if not isinstance(engine.mechanism, Redirecting):
         raise UnsupportedImageError(
             "cannot tell what LLVM reads: threads take turns at LLVM's own storage in this process "
             f"({engine.choice.reason}), and no read is redirected"
         )
-    return _readings.setdefault(id(engine), Reading(engine, engine.way))
+    return _readings.setdefault(id(engine), ReaderIndex(engine, engine.mechanism))

@@ -12,14 +12,14 @@ from optctx.errors import UnsupportedImageError
 from optctx.image.pointers import PointerTable, find_pointers
 from optctx.image.printing import Printing
 from optctx.image.reporting import ReportingObject
-from optctx.image.state import State
+from optctx.image.state_beside import StateBeside
 from optctx.image.survey import OptionRecord
 
-__all__ = ["Code", "read_code"]
+__all__ = ["References", "read_references"]
 
 
 @dataclass
-class Code:
+class References:
     """`by_region`: sites by the address of the region that they refer to, while a plan is made.
     `known`: whether the code was decoded."""
 
@@ -36,13 +36,13 @@ class Code:
         return {refusal.region for refusal in self.refusals}
 
 
-def read_code(
+def read_references(
     image: Image,
     records: list[OptionRecord],
-    state: list[State],
+    state: list[StateBeside],
     reporting: list[ReportingObject],
     printing: Printing | None,
-) -> Code:
+) -> References:
     """Decodes every function that refers to an option, to what its value passes through, to the reporting, or
     to what decides about debug output.
 
@@ -66,7 +66,7 @@ def read_code(
             for each in refusals
             if each.region != printing.types.address or each.function == printing.asked
         ]
-    code = Code(True, sites, refusals, tables, loose)
+    code = References(True, sites, refusals, tables, loose)
     for site in sites:
         code.by_region.setdefault(site.region, []).append(site)
     return code

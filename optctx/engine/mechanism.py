@@ -11,7 +11,7 @@ from optctx.engine.plan import Plan
 from optctx.image.facts.fact import need
 from optctx.image.facts.names import ADD_OCCURRENCE
 
-__all__ = ["CannotRedirectError", "Clock", "Users", "Way", "add_occurrence_of"]
+__all__ = ["CannotRedirectError", "Clock", "Mechanism", "Users", "add_occurrence_of"]
 
 
 class CannotRedirectError(Exception):
@@ -26,8 +26,8 @@ class Users(NamedTuple):
     recorders: int
 
 
-class Way(ABC):
-    """`attached`: contexts reach the image now. A way is made with the plan and the space that go with it.
+class Mechanism(ABC):
+    """`attached`: contexts reach the image now. A mechanism is made with the plan and the space that go with it.
 
     `index`: of the image, by which native code knows it.
     `intercepts`: contexts can follow an LLVMContext or a function, as LLVM starts to work on it.

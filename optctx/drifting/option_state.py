@@ -9,14 +9,14 @@ from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
 from optctx.registry.values import Value, read_default, read_value
 
-__all__ = ["State", "drifted_states", "live_state", "outside_contexts", "registered_state"]
+__all__ = ["OptionState", "drifted_states", "live_state", "outside_contexts", "registered_state"]
 
 _OCCURRENCES = (8, 2)  # (bytes from the start of an Option, size)
 _LIST_DEFAULTS = 24  # bytes from a cl::list's values to the vector of what cl::list_init gave
 
 
 @dataclass(frozen=True)
-class State:
+class OptionState:
     """`value` is None for types without a readable form: there only `occurrences` tells of a change."""
 
     value: Value
@@ -29,14 +29,14 @@ class State:
         return repr(self.value), self.occurrences != 0 if self.readable else self.occurrences
 
 
-def live_state(engine: Engine, option: PlannedOption) -> State:
+def live_state(engine: Engine, option: PlannedOption) -> OptionState:
     """As LLVM's own storage has it at this moment."""
     record = option.record
     address = record.variable or record.address + engine.survey.value_offset
     return _state(option, address, option_at(record.address).occurrences)
 
 
-def outside_contexts(engine: Engine, option: PlannedOption, ours: CoveredStorage) -> State:
+def outside_contexts(engine: Engine, option: PlannedOption, ours: CoveredStorage) -> OptionState:
     """The same without what contexts with `process_wide="exclusive"` have changed at this moment, `ours`."""
     record = option.record
     address = record.variable or record.address + engine.survey.value_offset
@@ -45,7 +45,7 @@ def outside_contexts(engine: Engine, option: PlannedOption, ours: CoveredStorage
     return _state(option, ours.place(address), int.from_bytes(occurrences, "little"))
 
 
-def registered_state(engine: Engine, option: PlannedOption) -> State:
+def registered_state(engine: Engine, option: PlannedOption) -> OptionState:
     """What cl::init said, independent of later changes.
 
     A list of an option that contexts refuse is read from LLVM's own copy, where cl::list_init gave nothing;
@@ -60,13 +60,13 @@ def registered_state(engine: Engine, option: PlannedOption) -> State:
         return _state(option, space.default_address(option.slot) + offset, 0)
     if record.type.kind == Kind.list:
         begin, end = read_words(record.address + offset + _LIST_DEFAULTS, 2)
-        return State([], 0) if begin == end else State(None, 0, False)
+        return OptionState([], 0) if begin == end else OptionState(None, 0, False)
     if record.type.kind in (Kind.bits, Kind.set):
-        return State([], 0)
-    return State(read_default(option, offset), 0, _is_readable(option))
+        return OptionState([], 0)
+    return OptionState(read_default(option, offset), 0, _is_readable(option))
 
 
-def drifted_states(engine: Engine, drift: Setting) -> dict[int, State]:
+def drifted_states(engine: Engine, drift: Setting) -> dict[int, OptionState]:
     """Address of the option -> state, for all that a drift of the space holds."""
     return {
         option.record.address: _state(option, storage.value, option_at(storage.option).occurrences)
@@ -78,9 +78,9 @@ def _has_storage(option: PlannedOption) -> bool:
     return option.scope != "process" and option.slot is not None
 
 
-def _state(option: PlannedOption, address: int, occurrences: int) -> State:
+def _state(option: PlannedOption, address: int, occurrences: int) -> OptionState:
     readable = _is_readable(option)
-    return State(read_value(option, address) if readable else None, occurrences, readable)
+    return OptionState(read_value(option, address) if readable else None, occurrences, readable)
 
 
 def _is_readable(option: PlannedOption) -> bool:

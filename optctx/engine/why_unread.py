@@ -9,7 +9,7 @@ from functools import cache
 from optctx._native import demangle
 from optctx.engine.plan import PlannedOption
 
-__all__ = ["cause"]
+__all__ = ["why_unread"]
 
 # How the names of a target's functions and classes begin.
 _TARGETS = {
@@ -43,7 +43,7 @@ _CONSTRUCTOR = re.compile(r"(\w+)(<[^()]*>)?::\1\(")
 _SHOWN = 3  # functions that a cause names
 
 
-def cause(option: PlannedOption, ran: Set[str], idle: str = "") -> str:
+def why_unread(option: PlannedOption, ran: Set[str], idle: str = "") -> str:
     """In words. `ran`: mangled names of the functions that did read options at that time. `idle`: why LLVM
     could not read any option there, if that is so.
     """
