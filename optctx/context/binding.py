@@ -39,17 +39,17 @@ _SHOWN = 5  # options that a message lists
 
 def bind(engine: Engine, context: OptionContext, llvm_context: ContextRef, on_mismatch: OnMismatch) -> None:
     """See OptionContext.bind."""
+    if not is_llvmlites(engine):
+        raise UnsupportedImageError(
+            f"cannot bind {context!r} to an LLVMContext of llvmlite's: the context is for the LLVM of "
+            f"{engine.image.path}; make a context for llvmlite's LLVM"
+        )
     if not engine.mechanism.intercepts:
         raise UnsupportedImageError(
             f"cannot bind {context!r} to an LLVMContext: {engine.why_not_intercepted}; "
             "enter the context as a scope"
         )
     address = llvm_context_address(llvm_context)
-    if not is_llvmlites(engine):
-        raise UnsupportedImageError(
-            f"cannot bind {context!r} to an LLVMContext of llvmlite's: the context is for the LLVM of "
-            f"{engine.image.path}; make a context for llvmlite's LLVM"
-        )
     if on_mismatch not in _MODES:
         raise OptionTypeError(f'on_mismatch is "switch", "warn" or "error", found {on_mismatch!r}')
     exclusive = context._contents.exclusive()
