@@ -148,8 +148,8 @@ def test_marked(number):
     result.assert_outcomes(errors=1)
     [at] = [at for at, line in enumerate((HEAD + tests).strip().splitlines(), 1) if "cuont" in line]
     result.stdout.fnmatch_lines(
-        f"*.py:{at}: test_marked: @pytest.mark.llvm_options('-unroll-cuont=4'): no LLVM option is called "
-        "'unroll-cuont' *; did you mean unroll-count?"
+        f"*.py:{at}: test_marked[[]0]: @pytest.mark.llvm_options('-unroll-cuont=4'): no LLVM option is "
+        "called 'unroll-cuont' *; did you mean unroll-count?"
     )
     assert "Traceback" not in result.stdout.str()
 
@@ -161,6 +161,43 @@ def test_every_bad_marker_is_an_error_at_collection(pytester: pytest.Pytester, m
     result = run(pytester, f"\n@pytest.mark.llvm_options({marker})\ndef test_marked(): pass\n")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines("*test_marked: @pytest.mark.llvm_options(*): *")
+
+
+def test_other_bad_options_of_a_test_are_one_line_each(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        """
+import unittest
+
+class TestCase(unittest.TestCase):
+    @pytest.mark.llvm_options("-unroll-count=x")
+    def test_method(self): pass
+
+@pytest.mark.parametrize("llvm_options", ["-unroll-cuont=4"], indirect=True)
+def test_parameter(llvm_options): pass
+""",
+    )
+    result.assert_outcomes(failed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        "*TestCase.test_method: @pytest.mark.llvm_options('-unroll-count=x'): cannot set *"
+    )
+    result.stdout.fnmatch_lines(
+        "*::test_parameter*: the parameter of llvm_options: no LLVM option is called *"
+    )
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_bad_option_among_parameters_is_an_error_at_collection(pytester: pytest.Pytester) -> None:
+    marks = 'pytest.mark.llvm_options("-unroll-cuont=4")'
+    result = run(
+        pytester,
+        f"""
+@pytest.mark.parametrize("number", [1, pytest.param(2, marks={marks})])
+def test_marked(number): pass
+""",
+    )
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines("*test_marked[[]2]: @pytest.mark.llvm_options*")
 
 
 @pytest.mark.parametrize("where", ["command line", "configuration"])

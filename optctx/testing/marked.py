@@ -27,15 +27,15 @@ def asks_for_options(item: pytest.Item) -> bool:
     return not _FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
 
 
-def check_marks(definition: pytest.Item) -> None:
+def check_marks(item: pytest.Item) -> None:
     """Raises Collector.CollectError, which names the test, for a marker that LLVM would refuse."""
-    for mark in definition.iter_markers(MARK):
+    for mark in item.iter_markers(MARK):
         try:
             if mark.kwargs:
                 raise OptctxError(f'expected arguments such as "-unroll-count=4", found {mark.kwargs!r}')
             OptionContext.from_args(mark.args, base="defaults")
         except OptctxError as error:
-            path, line, name = definition.reportinfo()
+            path, line, name = item.reportinfo()
             given = ", ".join(map(repr, mark.args))
             raise pytest.Collector.CollectError(
                 f"{path}:{(line or 0) + 1}: {name}: @pytest.mark.{MARK}({given}): {error}"

@@ -70,9 +70,14 @@ def _whole_run(config: pytest.Config) -> OptionContext | None:
     return OptionContext.from_args(words) if words else None
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_pycollect_makeitem() -> Generator[None, object, object]:
     """A marker with a bad option is an error of the collection of its file."""
-    check_marks(metafunc.definition)
+    made = yield
+    for item in made if isinstance(made, list) else [made]:
+        if isinstance(item, pytest.Item):
+            check_marks(item)
+    return made
 
 
 @pytest.hookimpl(wrapper=True)
@@ -111,6 +116,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 def _marked(item: pytest.Item) -> OptionContext | None:
+    try:
+        check_marks(item)  # methods of unittest.TestCase are collected without a hook
+    except pytest.Collector.CollectError as error:
+        pytest.fail(str(error), pytrace=False)
     words = words_of(item)
     return OptionContext.from_args(words) if words else None
 
@@ -126,7 +135,7 @@ def llvm_options(request: pytest.FixtureRequest) -> OptionContext:
     try:
         own = OptionContext.from_args(parameter, base="defaults").args() if parameter else []
     except OptctxError as error:
-        raise pytest.UsageError(f"{request.node.nodeid}: parameter of llvm_options: {error}") from None
+        pytest.fail(f"{request.node.nodeid}: the parameter of llvm_options: {error}", pytrace=False)
     context = OptionContext.from_args([*below, *own])
     if own:
         request.node.stash[GIVEN] = context
