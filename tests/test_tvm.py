@@ -510,6 +510,8 @@ def test_an_abi_reaches_the_machine(instance: LLVMInstance) -> None:
         ("llvm -mcpu=skylak", "cannot compile for the processor 'skylak': it is no processor of x86_64"),
         ("llvm -mtriple=arm-apple-darwin-elf", "'arm-apple-darwin-elf': the fresh process was killed"),
         ("llvm -mattr=avx2", "mattr: expected +avx2 to turn avx2 on, or -avx2 to turn it off, found 'avx2'"),
+        ("llvm -mcpu=help", "cannot compile for 'help'"),
+        ("llvm -mattr=+cpuhelp", "cannot compile for 'help'"),
         ("llvm -mattr=+avx22", "cannot compile for the feature '+avx22': it is no feature of x86_64"),
         ("llvm -mfloat-abi=firm", 'mfloat-abi: expected "hard" or "soft", found \'firm\''),
         (

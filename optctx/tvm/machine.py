@@ -63,7 +63,7 @@ def accepted_cpu(triple: str, cpu: str, features: str, unknown: UnknownMode) -> 
     """
     if cpu == GENERIC and not features and _WELL_KNOWN.fullmatch(triple):
         return cpu
-    _check_signs(features)
+    _check_names(cpu, features)
     try:
         check_target(triple, cpu, features)
     except OptctxError as error:
@@ -77,9 +77,14 @@ def accepted_cpu(triple: str, cpu: str, features: str, unknown: UnknownMode) -> 
     return accepted
 
 
-def _check_signs(features: str) -> None:
+def _check_names(cpu: str, features: str) -> None:
+    """Raises TargetError for what LLVM would abort over, or print lists for."""
+    if cpu == "help" or {"help", "cpuhelp"} & {feature.lstrip("+-") for feature in features.split(",")}:
+        raise TargetError(
+            "cannot compile for 'help': LLVM prints lists for it; name a processor or a feature"
+        )
     for feature in filter(None, features.split(",")):
-        if feature[0] not in "+-":  # LLVM would abort
+        if feature[0] not in "+-":
             raise TargetError(
                 f"mattr: expected +{feature} to turn {feature} on, or -{feature} to turn it off, found "
                 f"{shown(feature)}"
