@@ -52,6 +52,15 @@ def from_text(text: str, **more: Any) -> OptionContext:
         return OptionContext.from_module(module, **more)
 
 
+def test_options_that_end_the_process_together_are_not_both_trusted(llvm_context: Any) -> None:
+    """LLVM says "Cannot specify both explicit peel count and explicit unroll count", and exits."""
+    optctx.attach(attributes="error")
+    with pytest.raises(UntrustedOptionError, match="unroll-peel-count"):
+        unrolled_with("-unroll-count=1 -unroll-peel-count=1", llvm_context)
+    with pytest.raises(UntrustedOptionError, match="unroll-peel-count"):
+        from_text(stamped('!"-unroll-count=1"', '!"-unroll-peel-count=1"'))
+
+
 def test_attributes_count_only_after_the_program_asked_for_them(llvm_context: Any) -> None:
     assert unrolled_with("-unroll-count=3", llvm_context) == 1
     assert unrolled_with("-no such option", llvm_context) == 1

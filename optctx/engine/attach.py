@@ -43,7 +43,7 @@ __all__ = [
 
 @dataclass
 class Engine:
-    """The engine of one image: its options, and the mechanism by which contexts reach them. Lives with the process."""
+    """The engine of one image: its options, and how contexts reach them. Lives with the process."""
 
     image: Image
     survey: Survey

@@ -1,4 +1,4 @@
-"""The two ways in which the values of contexts reach LLVM, as the rest of the engine sees them."""
+"""The two mechanisms by which the values of contexts reach LLVM, as the rest of the engine sees them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Users(NamedTuple):
 
 
 class Mechanism(ABC):
-    """`attached`: contexts reach the image now. A mechanism is made with the plan and the space that go with it.
+    """`attached`: contexts reach the image now. It is made with the plan and the space that go with it.
 
     `index`: of the image, by which native code knows it.
     `intercepts`: contexts can follow an LLVMContext or a function, as LLVM starts to work on it.
