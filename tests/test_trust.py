@@ -58,7 +58,7 @@ def test_options_that_end_the_process_together_are_not_both_trusted(llvm_context
     with pytest.raises(UntrustedOptionError, match="unroll-peel-count"):
         unrolled_with("-unroll-count=1 -unroll-peel-count=1", llvm_context)
     with pytest.raises(UntrustedOptionError, match="unroll-peel-count"):
-        from_text(stamped('!"-unroll-count=1"', '!"-unroll-peel-count=1"'))
+        from_text(stamped('!"unroll-count", !"1"', '!"unroll-peel-count", !"1"'))
 
 
 def test_attributes_count_only_after_the_program_asked_for_them(llvm_context: Any) -> None:
