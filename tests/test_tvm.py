@@ -36,10 +36,10 @@ from optctx.errors import TargetError, TargetWarning
 from optctx.fresh import FreshProcess, Job
 from optctx.image.typenames import type_name
 from optctx.tvm import (
+    ClOption,
     LLVMInstance,
     LLVMTarget,
     LLVMTargetInfo,
-    Option,
     Target,
     from_target,
     parse_option_string,
@@ -66,17 +66,17 @@ def test_importing_optctx_does_not_import_the_notation() -> None:
 @pytest.mark.parametrize(
     ("text", "option"),
     [
-        ("-x", Option("x", "bool", True)),
-        ("--x=0", Option("x", "bool", False)),
-        ("-x=TRUE", Option("x", "bool", True)),
-        ("-x:bool=false", Option("x", "bool", False)),
-        ("-x-y:int=-4", Option("x-y", "int", -4)),
-        ("-x:uint=+4294967295", Option("x", "uint", 4294967295)),
-        ("-x:string=a:b=c, d", Option("x", "string", "a:b=c, d")),
-        ("-x:string=", Option("x", "string", "")),
+        ("-x", ClOption("x", "bool", True)),
+        ("--x=0", ClOption("x", "bool", False)),
+        ("-x=TRUE", ClOption("x", "bool", True)),
+        ("-x:bool=false", ClOption("x", "bool", False)),
+        ("-x-y:int=-4", ClOption("x-y", "int", -4)),
+        ("-x:uint=+4294967295", ClOption("x", "uint", 4294967295)),
+        ("-x:string=a:b=c, d", ClOption("x", "string", "a:b=c, d")),
+        ("-x:string=", ClOption("x", "string", "")),
     ],
 )
-def test_an_option_is_read(text: str, option: Option) -> None:
+def test_an_option_is_read(text: str, option: ClOption) -> None:
     assert parse_option_string(text) == option
     assert parse_option_string(str(option)) == option
 
@@ -125,7 +125,7 @@ def test_the_type_must_be_the_one_that_llvm_registered() -> None:
         registered = engine.resolve(planned)
         kind = type_name(registered.record.type.kind)
         for (given, kinds), value in zip(allowed.items(), values, strict=True):
-            option = Option(name, given, value)  # type: ignore[arg-type]  # the keys are the types
+            option = ClOption(name, given, value)  # type: ignore[arg-type]  # the keys are the types
             if kind in kinds:
                 assert texts_of_option(option, registered) == (str(value).lower(),)
                 matched += 1

@@ -11,18 +11,18 @@ Needs no TVM. Imported on its own; `import optctx` does not import it.
 from optctx.tvm.instance import LLVMInstance, LLVMScope
 from optctx.tvm.jit import LoadedObject
 from optctx.tvm.llvm_target import LLVMTarget
-from optctx.tvm.option import Option, parse_option_string
+from optctx.tvm.option import ClOption, parse_option_string
 from optctx.tvm.options import from_target
 from optctx.tvm.target import Target
 from optctx.tvm.target_info import LLVMTargetInfo
 
 __all__ = [
+    "ClOption",
     "LLVMInstance",
     "LLVMScope",
     "LLVMTarget",
     "LLVMTargetInfo",
     "LoadedObject",
-    "Option",
     "Target",
     "from_target",
     "parse_option_string",

@@ -11,7 +11,7 @@ from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, TargetError, shown
 from optctx.image.typenames import type_name
 
-__all__ = ["Option", "OptionType", "parse_option_string", "read_option", "texts_of_option"]
+__all__ = ["ClOption", "OptionType", "parse_option_string", "read_option", "texts_of_option"]
 
 OptionType: TypeAlias = Literal["bool", "int", "uint", "string"]
 
@@ -33,7 +33,7 @@ _MATCHES: Final[dict[OptionType, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True)
-class Option:
+class ClOption:
     """An LLVM option with its type and value, as TVM writes it; `str(option)` is that form."""
 
     name: str
@@ -49,7 +49,7 @@ class Option:
         return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
 
 
-def parse_option_string(text: str) -> Option:
+def parse_option_string(text: str) -> ClOption:
     """Read `-name[[:type]=value]`. The type is bool, int, uint or string; without one it is bool.
 
     Raises TargetError for another form, and for a value that is not of the type. Does not ask LLVM.
@@ -62,7 +62,7 @@ def parse_option_string(text: str) -> Option:
         raise TargetError(f"cannot read the option {shown(text)}: {error}") from None
 
 
-def read_option(text: str) -> Option:
+def read_option(text: str) -> ClOption:
     """The same; the message leaves the option to the caller."""
     parts = _PARTS.fullmatch(text)
     assert parts is not None  # every part may be empty
@@ -78,13 +78,13 @@ def read_option(text: str) -> Option:
         raise TargetError(f"expected '=' and a value after the type; {_FORM}")
     value = "true" if parts["value"] is None else parts["value"]
     if kind == "bool":
-        return Option(parts["name"], "bool", _boolean(value, typed))
+        return ClOption(parts["name"], "bool", _boolean(value, typed))
     if kind == "string":
-        return Option(parts["name"], "string", value)
-    return Option(parts["name"], cast("OptionType", kind), _integer(kind, value))
+        return ClOption(parts["name"], "string", value)
+    return ClOption(parts["name"], cast("OptionType", kind), _integer(kind, value))
 
 
-def texts_of_option(option: Option, registered: PlannedOption) -> Texts:
+def texts_of_option(option: ClOption, registered: PlannedOption) -> Texts:
     """What LLVM parses for it. Raises OptionTypeError if LLVM registered the option as another type."""
     found = type_name(registered.record.type.kind)
     if found in _MATCHES[option.type]:

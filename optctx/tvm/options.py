@@ -27,7 +27,7 @@ from optctx.errors import (
 )
 from optctx.registry.registry import find
 from optctx.trust import Trust
-from optctx.tvm.option import Option, read_option, texts_of_option
+from optctx.tvm.option import ClOption, read_option, texts_of_option
 from optctx.tvm.target import Target, TargetLike
 
 __all__ = ["LlvmOptions", "UnknownMode", "check_unknown", "from_target", "read_options", "warn"]
@@ -41,7 +41,7 @@ _PACKAGE = __name__.partition(".")[0] + "."
 class LlvmOptions:
     """The options of a target that this LLVM has, as they are given, and what LLVM's parsers made of them."""
 
-    options: tuple[Option, ...]
+    options: tuple[ClOption, ...]
     overrides: tuple[Override, ...]
 
 
@@ -92,7 +92,7 @@ def read_options(
 
     `trust`: what the target may set, None for everything; raises UntrustedOptionError, too.
     """
-    options: list[Option] = []
+    options: list[ClOption] = []
     overrides: dict[str, Override] = {}
     for index, text in enumerate(target.attrs.get("cl-opt", ())):
         try:
@@ -126,7 +126,7 @@ def warn(text: str) -> None:
     warnings.warn(text, TargetWarning, stacklevel=level)
 
 
-def _override(engine: Engine, option: Option, mode: ProcessWideMode, trust: Trust | None) -> Override:
+def _override(engine: Engine, option: ClOption, mode: ProcessWideMode, trust: Trust | None) -> Override:
     registered = engine.resolve(find(engine, option.name))
     if trust is not None:
         trust.check(registered, option.name)

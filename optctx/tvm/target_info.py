@@ -19,7 +19,7 @@ from optctx.tvm.machine import (
     make_machine,
     process_triple,
 )
-from optctx.tvm.option import Option
+from optctx.tvm.option import ClOption
 from optctx.tvm.options import LlvmOptions, UnknownMode, check_unknown, read_options
 from optctx.tvm.schema import FAST_MATH
 from optctx.tvm.target import Target, TargetLike
@@ -141,7 +141,7 @@ class LLVMTargetInfo:
         return int(given or _WIDTHS.get(arch, _OTHER_WIDTH))
 
     @property
-    def command_line_options(self) -> tuple[Option, ...]:
+    def command_line_options(self) -> tuple[ClOption, ...]:
         """The LLVM options that the target sets, in its order."""
         return self._options.options
 
