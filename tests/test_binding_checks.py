@@ -157,7 +157,7 @@ def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back
     targets = callers(find_runs(engine.image)) | dict.fromkeys(machines, "")
     tables = [way for way in find_entrances(engine.image, targets) if not way.code]
     assert len(tables) > 300 and len(tables) == len(engine.mechanism.hooks.tables)
-    assert all(read_words(mechanism.address, 1) != [mechanism.target] for way in tables)
+    assert all(read_words(way.address, 1) != [way.target] for way in tables)
     own = binding.create_context()
     optctx.OptionContext({"unroll-count": 5}).bind(own)
     try:
@@ -169,7 +169,7 @@ def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back
     assert engine.mechanism.transaction.committed
     optctx.unbind(own)
     optctx.detach()
-    assert all(read_words(mechanism.address, 1) == [mechanism.target] for way in tables)
+    assert all(read_words(way.address, 1) == [way.target] for way in tables)
     assert not changed_code()
     optctx.OptionContext({"unroll-count": 5}).bind(own)
     assert engine.mechanism.transaction.committed and engine.mechanism.hooks.tables.committed

@@ -12,12 +12,13 @@ from links_modules import context_of, linked, module_of, stamped, through_bitcod
 from llvmlite import binding
 from support import CALLS, SCALE, X86, in_threads, run_python
 from test_process_wide import VALUES
-from test_properties import context_name, one
+from test_properties import one
 
 from optctx import Option, OptionContext, ProcessWideOptionError, current, registry, run_passes, stamp
 from optctx.engine.attach import attach
 from optctx.errors import LinkMismatchError, OptctxError
 from optctx.fresh import FreshProcess, Job
+from optctx.testing.option import own_name
 from optctx.trust import CLASSES
 
 WAYS: dict[str, Callable[[binding.ModuleRef], binding.ModuleRef]] = {
@@ -46,9 +47,7 @@ def test_the_options_come_back(way: str) -> None:
 def test_options_of_every_kind_come_back(
     drawn: list[tuple[Option, object]], through: Callable[[binding.ModuleRef], binding.ModuleRef]
 ) -> None:
-    context = context_of(
-        dict({context_name(option): (option.name, value) for option, value in drawn}.values())
-    )
+    context = context_of(dict({own_name(option): (option.name, value) for option, value in drawn}.values()))
     module = module_of("a.c")
     stamp(module, context)
     module.verify()

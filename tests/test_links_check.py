@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from links_modules import context_of, linked, module_of, noted, stamped
 from llvmlite import binding
-from test_properties import context_name, one
+from test_properties import one
 
 from optctx import LinkMismatchError, Option, OptionContext, check_link, stamp
 from optctx.links import Said
+from optctx.testing.option import own_name
 
 
 def test_modules_that_agree_are_consistent() -> None:
@@ -135,7 +136,7 @@ def test_it_reports_exactly_what_tells_contexts_apart(
     contexts = []
     modules: list[binding.ModuleRef] = []
     for name, drawn in (("a.c", first), ("b.c", second)):
-        given_as = {context_name(option): (option.name, value) for option, value in drawn}
+        given_as = {own_name(option): (option.name, value) for option, value in drawn}
         contexts.append(context_of(dict(given_as.values())))
         modules.append(module_of(name))
         stamp(modules[-1], contexts[-1])

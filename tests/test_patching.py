@@ -333,7 +333,7 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
                 assert read_words(cell, 1) == [old.ip_rel_memory_address]
             else:
                 (storage,) = read_words(identity + 8 * word, 1)
-                if site.region == plan.printing.types:  # a copy, for threads in no context
+                if site.region == plan.printing.types.address:  # a copy, for threads in no context
                     assert storage != site.region and read_words(storage, 1) == read_words(site.region, 1)
                 else:
                     assert storage == site.region

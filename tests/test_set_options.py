@@ -301,7 +301,7 @@ def test_a_set_that_llvm_is_replacing_is_read_as_it_was_or_as_it_is() -> None:
         names = [OptionContext({{"spirv-ext": text}})["spirv-ext"] for text in ("", "all", "khr")]
         option = attach().options["spirv-ext"].record
         value = option.address + attach().survey.value_offset
-        members = attach().image.functions_named("_ZN4llvm2cl3optISt3setI")
+        members = attach().image.functions_named([("_ZN4llvm2cl3optISt3setI", "")])[0]
         [found] = [each for each in members if "handleOccurrence" in each.name]
         text, size = ctypes.c_char_p, ctypes.c_size_t
         take = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint, text, size, text, size)(found.address)

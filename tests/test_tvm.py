@@ -30,6 +30,7 @@ from optctx import (
     current,
     lookup,
     run_passes,
+    unbind,
 )
 from optctx.engine.attach import attach
 from optctx.errors import TargetError, TargetWarning
@@ -382,9 +383,12 @@ def test_a_target_is_a_context(instance: LLVMInstance) -> None:
 @pytest.mark.redirected
 def test_a_target_can_be_bound_and_judged(instance: LLVMInstance) -> None:
     LLVMTarget(instance, FOUR).bind(instance.llvm_context)
-    module = instance.parse_ir(COUNTED)
-    run_passes(module, "function(loop-unroll)")
-    assert str(module).count("store volatile") == 4
+    try:
+        module = instance.parse_ir(COUNTED)
+        run_passes(module, "function(loop-unroll)")
+        assert str(module).count("store volatile") == 4
+    finally:
+        unbind(instance.llvm_context)
     unread = "llvm -cl-opt=-hexagon-initial-cfg-cleanup=false"
     target = LLVMTarget(instance, unread, unread="error")
     with pytest.raises(UnreadOptionError, match="LLVM did not read 1 of the options that LLVMTarget"), target:
