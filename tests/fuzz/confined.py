@@ -14,7 +14,7 @@ from typing import NoReturn, TypeVar
 from tests.probe.watching import only_forced
 from tests.seccomp import confine
 
-__all__ = ["FINE", "Limits", "Outcome", "outcomes"]
+__all__ = ["FINE", "Limits", "Outcome", "address_space", "outcomes"]
 
 C = TypeVar("C")
 
@@ -118,7 +118,7 @@ def _work(
 ) -> NoReturn:
     try:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        most = _address_space() + limits.memory
+        most = address_space() + limits.memory
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
         os.dup2(streams, 1)
         os.dup2(streams, 2)
@@ -143,6 +143,7 @@ def _performed(case: C, perform: Callable[[C], str]) -> str:
         return f"raises {type(error).__name__}: {error}"[:_KEPT]
 
 
-def _address_space() -> int:
+def address_space() -> int:
+    """Bytes that this process has reserved."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * resource.getpagesize()

@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from tests.fuzz.case import Case, Report, perform
+from tests.fuzz.confined import address_space
 
 __all__ = ["Seen", "Watched"]
 
 _LENGTH = struct.Struct("<I")
 _STATES_EVERY = 50  # cases between looks at every process-wide value, which take as long as 50 cases
+_MEMORY = 8 << 30  # bytes that a case may add
 _KEPT = 2000  # characters of what was printed
 
 
@@ -151,7 +153,8 @@ def _serve(folder: str, requests: int, answers: int, streams: int) -> NoReturn:
         sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
         os.chdir(folder)  # some options write files
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+        most = address_space() + _MEMORY  # a sanitizer reserves terabytes before
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(streams, 1)
         os.dup2(streams, 2)
