@@ -288,7 +288,8 @@ void bind_view(nb::module_& m) {
             "parse",
             [](view::Space& s, std::uint32_t slot, const std::string& name,
                const std::vector<std::optional<std::string>>& values) {
-                return native_calls::SharedSetting{std::make_shared<const view::Setting>(s.parse(slot, name, values))};
+                return native_calls::SharedSetting{
+                    std::make_shared<const view::Setting>(s.parse(slot, {0, view::occurrences(name, values)}))};
             },
             "slot"_a, "name"_a, "values"_a)
         .def("no_drift",
@@ -309,16 +310,21 @@ void bind_view(nb::module_& m) {
             },
             "space"_a, "outer"_a, "hidden"_a,
             "Make marks that also mark in `outer`, except readers of the slots in `hidden`.");
+    nb::enum_<view::Sets>(m, "Sets", "What becomes of values that code inside a context gives to LLVM's setters.")
+        .value("contain", view::Sets::contain)
+        .value("process", view::Sets::process)
+        .value("error", view::Sets::error);
     nb::class_<view::Context>(m, "Context", "A full set of option values.")
         .def_static(
             "make",
             [](view::Space& space, const native_calls::SharedSetting& base,
                const std::vector<native_calls::SharedSetting>& overrides,
-               std::shared_ptr<view::ProcessWide> process_wide, std::shared_ptr<view::Reads> reads) {
+               std::shared_ptr<view::ProcessWide> process_wide, std::shared_ptr<view::Reads> reads, view::Sets sets) {
                 return std::make_shared<view::Context>(space, base.patches, native_calls::merge(overrides),
-                                                       std::move(process_wide), std::move(reads));
+                                                       std::move(process_wide), std::move(reads), sets);
             },
             "space"_a, "base"_a, "overrides"_a, "process_wide"_a.none() = nb::none(), "reads"_a.none() = nb::none(),
+            "sets"_a = view::Sets::contain,
             "Make a context: the registered values, then `base`, then `overrides`. While a thread is inside, "
             "`process_wide` affects every thread.")
         .def_prop_ro("changed", &view::Context::changed, "Slots whose regions differ from what was registered.")
@@ -395,6 +401,7 @@ NB_MODULE(_native, m) {
     add_audit(m);
     add_bind(m);
     add_machines(m);
+    add_contain(m);
     add_attach(m);
     add_compile(m);
     add_interface(m);

@@ -23,6 +23,8 @@ void add_interface(nanobind::module_& m);
 void add_record(nanobind::module_& m);
 // Compiling without llvmlite's lock (bindings_compile.cpp).
 void add_compile(nanobind::module_& m);
+// What LLVM's own setters do inside contexts (bindings_contain.cpp).
+void add_contain(nanobind::module_& m);
 // Attaching and detaching (bindings_attach.cpp).
 void add_attach(nanobind::module_& m);
 // Detecting changes of LLVM's own options (bindings_drift.cpp).

@@ -22,11 +22,18 @@ namespace {
 // The numbers of an image's bound LLVMContexts, entered scopes and recording blocks.
 using Users = std::tuple<std::size_t, std::size_t, std::size_t>;
 
-void redirect(unsigned image, patch::Transaction& code, patch::PointerTransaction& tables, std::size_t fail_at) {
+void redirect(unsigned image, patch::Transaction& code, patch::PointerTransaction& tables,
+              patch::SharedPointers& setters, std::size_t fail_at) {
     view::checked_image(image);
     code.commit(fail_at);
     try {
         tables.commit();
+        try {
+            setters.use();
+        } catch (const std::exception&) {
+            tables.undo();
+            throw;
+        }
     } catch (const std::exception&) {
         code.undo();
         throw;
@@ -53,13 +60,20 @@ Users undo_if_unused(unsigned image, const Undo& undo) {
     return users;
 }
 
-Users restore(unsigned image, patch::Transaction& code, patch::PointerTransaction& tables) {
+Users restore(unsigned image, patch::Transaction& code, patch::PointerTransaction& tables,
+              patch::SharedPointers& setters) {
     return undo_if_unused(image, [&] {
-        tables.undo();
+        setters.give_up();
         try {
-            code.undo();
+            tables.undo();
+            try {
+                code.undo();
+            } catch (const std::exception&) {
+                tables.commit();
+                throw;
+            }
         } catch (const std::exception&) {
-            tables.commit();
+            setters.use();
             throw;
         }
         machine::forget_all(image);
@@ -72,9 +86,9 @@ void add_attach(nb::module_& m) {
     m.def(
         "is_attached", [](unsigned image) { return view::is_attached(view::checked_image(image)); }, "image"_a,
         "Return whether scopes reach the image now.");
-    m.def("redirect", &redirect, "image"_a, "code"_a, "tables"_a, "fail_at"_a = 0,
-          "Commit both transactions, or none of them. Scopes reach the image from then on.");
-    m.def("restore", &restore, "image"_a, "code"_a, "tables"_a,
+    m.def("redirect", &redirect, "image"_a, "code"_a, "tables"_a, "setters"_a, "fail_at"_a = 0,
+          "Commit both transactions and use `setters`, or none of them. Scopes reach the image from then on.");
+    m.def("restore", &restore, "image"_a, "code"_a, "tables"_a, "setters"_a,
           "Undo `redirect` completely if nothing uses it. Returns the numbers of (bound LLVMContexts, entered scopes, "
           "recording blocks). If all are 0, `redirect` was undone.");
     m.def(

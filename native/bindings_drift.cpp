@@ -1,7 +1,8 @@
 // Python bindings of drift/, and calls from a thread that changes an option back into Python.
 #include "bindings.hpp"
-#include "drift/occurrences.hpp"
+#include "contain/occurrences.hpp"
 #include "drift/spans.hpp"
+#include "drift/stack.hpp"
 #include "gil.hpp"
 #include "native_calls.hpp"
 #include "view/process_wide.hpp"
@@ -43,14 +44,14 @@ bool python_lives() { return nb::is_alive() && !native_calls::python_is_ending()
 thread_local std::size_t parses = 0;
 
 bool begin(unsigned image, std::uintptr_t option) {
-    if (!python_lives()) return false;
+    if (!listening.load(std::memory_order_acquire) || !python_lives()) return false;
     const WithGil gil;
     ++parses;
     call(*begin_occurrence, "optctx: before an option is set", image, option);
     return true;
 }
 
-void end(unsigned image, std::uintptr_t option, image::RawStringRef value, bool refused) {
+void end(unsigned image, std::uintptr_t option, image::RawStringRef value, contain::Outcome outcome, bool refused) {
     if (!python_lives()) {
         --parses;
         return;
@@ -58,7 +59,8 @@ void end(unsigned image, std::uintptr_t option, image::RawStringRef value, bool 
     const WithGil gil;
     const nb::object given =
         value.data == nullptr ? nb::object(nb::none()) : nb::object(nb::bytes(value.data, value.size));
-    call(*end_occurrence, "optctx: after an option was set", image, option, given, refused);
+    call(*end_occurrence, "optctx: after an option was set", image, option, given, refused,
+         outcome != contain::Outcome::process);
     --parses;
 }
 
@@ -92,14 +94,14 @@ void tell_call_ends() noexcept {
 
 void add_drift(nb::module_& m) {
     m.def(
-        "observe_occurrences",
+        "replace_add_occurrence",
         [](unsigned image, std::uintptr_t add_occurrence) {
-            drift::observe(view::checked_image(image), add_occurrence, {begin, end});
-            return drift::watched_add_occurrence(image);
+            return contain::replace_add_occurrence(view::checked_image(image), add_occurrence, {begin, end});
         },
         "image"_a, "add_occurrence"_a,
-        "Return the replacement for the image's `add_occurrence` in virtual function tables. It calls what "
-        "`set_occurrence_listeners` has set, around LLVM's function.");
+        "Return the replacement for the image's `add_occurrence` in virtual function tables. Inside a context it does "
+        "what that says (Sets), elsewhere it calls LLVM's function. While there are watchers, it calls what "
+        "`set_occurrence_listeners` has set, before and after.");
     m.def(
         "set_occurrence_listeners",
         [](nb::object before, nb::object after) {
@@ -108,8 +110,8 @@ void add_drift(nb::module_& m) {
         },
         "begin"_a, "end"_a,
         "Set what is called on a thread that sets an option of a watched image: begin(image, option), and end(image, "
-        "option, value or None for a flag, whether LLVM refused it). Call once in a process, before the first image is "
-        "observed.");
+        "option, value or None for a flag, whether LLVM refused it, whether a context kept it from the process). Call "
+        "once in a process, before the first watcher is added.");
     m.def(
         "set_call_listeners",
         [](nb::object begins, nb::object ends) {

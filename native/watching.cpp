@@ -25,7 +25,7 @@ struct Entered {
 struct Watchers {
     os::ForkSafeMutex mutex{os::Rank::watchers};  // never held while Python code runs
     view::PerImage<std::vector<PyObject*>> of_image;
-    view::PerImage<patch::PointerTransaction*> tables{};
+    view::PerImage<patch::SharedPointers*> tables{};
     std::vector<Entered> entered;
     void (*listen)(bool) = nullptr;
 
@@ -36,12 +36,12 @@ struct Watchers {
 
 Watchers* watchers = new Watchers;  // never freed
 
-void add_watcher(unsigned image, nb::handle watcher, patch::PointerTransaction& tables) {
+void add_watcher(unsigned image, nb::handle watcher, patch::SharedPointers& tables) {
     const std::lock_guard lock(watchers->mutex);
     std::vector<PyObject*>& own = watchers->of_image[view::checked_image(image)];
     own.reserve(own.size() + 1);
     if (own.empty()) {
-        tables.commit();
+        tables.use();
         watchers->tables[image] = &tables;
     }
     if (!watchers->any()) watchers->listen(true);
@@ -63,7 +63,7 @@ bool remove_watcher(nb::handle watcher) {
         if (!watchers->any()) watchers->listen(false);
         if (!own.empty()) return true;
         try {
-            watchers->tables[image]->undo();
+            watchers->tables[image]->give_up();
         } catch (const std::exception&) {
             return true;
         }
@@ -112,8 +112,8 @@ void add(nb::module_& m, void (*listen)(bool)) {
     watchers->listen = listen;
     blocks::add_methods<block>(blocks::make_type(m, "WatcherBase", {}));
     m.def("add_watcher", &add_watcher, "image"_a, "watcher"_a, "tables"_a,
-          "Add a watcher of an image. The first one commits `tables`, which lead to the result of "
-          "`observe_occurrences`.");
+          "Add a watcher of an image. While there is one, `tables` lead to the result of "
+          "`replace_add_occurrence`.");
     m.def("remove_watcher", &remove_watcher, "watcher"_a,
           "Remove a watcher. Returns whether it was present. Removing the last one of an image restores its tables.");
     m.def("watchers", &all, "image"_a, nb::sig("def watchers(image: int) -> tuple[WatcherBase, ...]"),

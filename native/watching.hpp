@@ -1,4 +1,4 @@
-// The watchers of each image. While there is one, the virtual function tables of its LLVM lead to optctx.
+// The watchers of each image. While there is one, the virtual function tables of its LLVM lead to optctx (contain/occurrences.hpp).
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -10,9 +10,11 @@ Importing changes nothing. The first use attaches to the LLVM in this process.
 from typing import TYPE_CHECKING
 
 from optctx import interpreter, native_module  # noqa: F401  # refuse what cannot run  # isort: split
-from optctx.context import OptionContext, attach, bound, current, detach, lookup, unbind
+from optctx.context import OptionContext, attach, bound, contained, current, detach, lookup, unbind
 from optctx.errors import (
     CacheWarning,
+    ContainmentError,
+    ContainmentWarning,
     ContextMismatchError,
     ContextMismatchWarning,
     DriftWarning,
@@ -53,6 +55,8 @@ if TYPE_CHECKING:  # imported when they are asked for
 __all__ = [
     "CacheWarning",
     "CompileCache",
+    "ContainmentError",
+    "ContainmentWarning",
     "ContextMismatchError",
     "ContextMismatchWarning",
     "Drift",
@@ -82,6 +86,7 @@ __all__ = [
     "attach",
     "bound",
     "check_link",
+    "contained",
     "current",
     "detach",
     "drift",

@@ -410,11 +410,22 @@ class Reads:
         Make marks that also mark in `outer`, except readers of the slots in `hidden`.
         """
 
+class Sets(enum.Enum):
+    """
+    What becomes of values that code inside a context gives to LLVM's setters.
+    """
+
+    contain = 0
+
+    process = 1
+
+    error = 2
+
 class Context:
     """A full set of option values."""
 
     @staticmethod
-    def make(space: Space, base: Setting, overrides: Sequence[Setting], process_wide: ProcessWide | None = None, reads: Reads | None = None) -> Context:
+    def make(space: Space, base: Setting, overrides: Sequence[Setting], process_wide: ProcessWide | None = None, reads: Reads | None = None, sets: Sets = Sets.contain) -> Context:
         """
         Make a context: the registered values, then `base`, then `overrides`. While a thread is inside, `process_wide` affects every thread.
         """
@@ -760,15 +771,50 @@ def idle_machines(image: int) -> int:
 def forget_machines(image: int) -> None:
     """Forget all machines of an image, as `restore` does. For tests."""
 
+class SharedPointers:
+    """Pointers that are changed while they have a user."""
+
+    def __init__(self, changes: Sequence[tuple[int, int, int]]) -> None:
+        """`changes`: (address of the pointer, current value, new value)."""
+
+    @property
+    def committed(self) -> bool: ...
+
+    def __len__(self) -> int: ...
+
+class ParserFunction(enum.Enum):
+    """A function of LLVM's command line parser."""
+
+    parse = 0
+
+    reset_all = 1
+
+    reset_parser = 2
+
+def intercept_parser(image: int, function: ParserFunction, address: int) -> tuple[int, int]:
+    """
+    Return (the number to pass, the function to call) for code in front of a function of LLVM's parser.
+    """
+
+def set_setter_listeners(not_contained: object, not_set: object, failed: object) -> None:
+    """
+    Set what is called on a thread that sets an option inside a context, if the context did not contain it: not_contained(image, address of the option), not_set(image, address or 0 for a reset), failed(image, why). Call once in a process.
+    """
+
+def given_inside(image: int, owner: object) -> tuple[bool, dict[int, tuple[list[tuple[str, str | None]], Setting]]] | None:
+    """
+    Return what this thread gave to LLVM's setters inside the context of `owner`, if LLVM sees that now: (whether it reset all options, slot -> (occurrences since, their setting)), or None.
+    """
+
 def is_attached(image: int) -> bool:
     """Return whether scopes reach the image now."""
 
-def redirect(image: int, code: Transaction, tables: PointerTransaction, fail_at: int = 0) -> None:
+def redirect(image: int, code: Transaction, tables: PointerTransaction, setters: SharedPointers, fail_at: int = 0) -> None:
     """
-    Commit both transactions, or none of them. Scopes reach the image from then on.
+    Commit both transactions and use `setters`, or none of them. Scopes reach the image from then on.
     """
 
-def restore(image: int, code: Transaction, tables: PointerTransaction) -> tuple[int, int, int]:
+def restore(image: int, code: Transaction, tables: PointerTransaction, setters: SharedPointers) -> tuple[int, int, int]:
     """
     Undo `redirect` completely if nothing uses it. Returns the numbers of (bound LLVMContexts, entered scopes, recording blocks). If all are 0, `redirect` was undone.
     """
@@ -883,14 +929,14 @@ def prepare_recording(space: Space, instructions: Sequence[tuple[int, int, int]]
     `instructions`: (address, number of the base register, reader) of each instruction that dereferences a reader's word.
     """
 
-def observe_occurrences(image: int, add_occurrence: int) -> int:
+def replace_add_occurrence(image: int, add_occurrence: int) -> int:
     """
-    Return the replacement for the image's `add_occurrence` in virtual function tables. It calls what `set_occurrence_listeners` has set, around LLVM's function.
+    Return the replacement for the image's `add_occurrence` in virtual function tables. Inside a context it does what that says (Sets), elsewhere it calls LLVM's function. While there are watchers, it calls what `set_occurrence_listeners` has set, before and after.
     """
 
 def set_occurrence_listeners(begin: object, end: object) -> None:
     """
-    Set what is called on a thread that sets an option of a watched image: begin(image, option), and end(image, option, value or None for a flag, whether LLVM refused it). Call once in a process, before the first image is observed.
+    Set what is called on a thread that sets an option of a watched image: begin(image, option), and end(image, option, value or None for a flag, whether LLVM refused it, whether a context kept it from the process). Call once in a process, before the first watcher is added.
     """
 
 def set_call_listeners(begins: object, ends: object) -> None:
@@ -910,9 +956,9 @@ class WatcherBase:
         traceback: TracebackType | None = None,
     ) -> None: ...
 
-def add_watcher(image: int, watcher: object, tables: PointerTransaction) -> None:
+def add_watcher(image: int, watcher: object, tables: SharedPointers) -> None:
     """
-    Add a watcher of an image. The first one commits `tables`, which lead to the result of `observe_occurrences`.
+    Add a watcher of an image. While there is one, `tables` lead to the result of `replace_add_occurrence`.
     """
 
 def remove_watcher(watcher: object) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 __all__ = [
     "AuditError",
     "CacheWarning",
+    "ContainmentError",
+    "ContainmentWarning",
     "ContextMismatchError",
     "ContextMismatchWarning",
     "DriftWarning",
@@ -60,6 +62,14 @@ class OptionTypeError(OptctxError, TypeError):
 class ScopeError(OptctxError, RuntimeError):
     """A scope was left out of order, on another thread or without having been entered; or another task holds
     one on this thread across an `await`."""
+
+
+class ContainmentError(ScopeError):
+    """Code inside a context with `sets="error"` tried to set an LLVM option; nothing was changed."""
+
+
+class ContainmentWarning(UserWarning):
+    """Code inside a context has set an LLVM option for the whole process, because contexts cannot contain it."""
 
 
 class ContextMismatchError(ScopeError):

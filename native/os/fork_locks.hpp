@@ -17,7 +17,9 @@ enum class Rank : std::uint8_t {
     watchers,     // watchers of process-wide values
     audits,       // the block of the audit
     audit,        // starting and stopping an audit
+    tables,       // the users of changed tables
     code,         // changing LLVM's instructions and tables
+    setting,      // which thread LLVM's command line parser works for
     turns,        // the turn (view/turns.cpp)
     gate,         // the threads inside LLVM (view/gate.cpp)
     changes,      // making and undoing process-wide changes

@@ -74,6 +74,18 @@ void PointerTransaction::write(std::uintptr_t PointerChange::* value) const {
         std::atomic_ref(*reinterpret_cast<std::uintptr_t*>(change.at)).store(change.*value, std::memory_order_release);
 }
 
+void SharedPointers::use() {
+    const std::lock_guard lock(mutex_);
+    if (users_ == 0) pointers_.commit();
+    ++users_;
+}
+
+void SharedPointers::give_up() {
+    const std::lock_guard lock(mutex_);
+    if (users_ == 1) pointers_.undo();
+    --users_;
+}
+
 std::uintptr_t place_code(const std::vector<std::uint8_t>& code, std::uintptr_t near_begin, std::uintptr_t near_end) {
     os::Mapping mapping = os::map_near(near_begin, near_end, std::max<std::size_t>(code.size(), 1));
     std::memcpy(mapping.data(), code.data(), code.size());

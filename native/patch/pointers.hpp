@@ -1,7 +1,11 @@
 // Patches pointers in a library's constant data (virtual function tables): prepare, commit, undo. Patches all or none.
 #pragma once
 
+#include "os/fork_locks.hpp"
+
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace optctx::patch {
@@ -34,6 +38,24 @@ private:
 
     std::vector<PointerChange> changes_;  // by address
     bool committed_ = false;
+};
+
+// Pointers that several users want changed at once: changed for the first of them, restored after the last.
+class SharedPointers {
+public:
+    explicit SharedPointers(std::vector<PointerChange> changes) : pointers_(std::move(changes)) {}
+
+    // Each throws os::OsError with nothing changed.
+    void use();
+    void give_up();
+
+    bool committed() const noexcept { return pointers_.committed(); }
+    std::size_t size() const noexcept { return pointers_.size(); }
+
+private:
+    os::ForkSafeMutex mutex_{os::Rank::tables};
+    PointerTransaction pointers_;
+    std::size_t users_ = 0;  // guarded by mutex_
 };
 
 // Puts machine code into memory of its own. The memory is never freed: a thread may be executing it.

@@ -1,5 +1,7 @@
 #include "view/activation.hpp"
 
+#include "view/context.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -36,6 +38,7 @@ Activation::Activation(Space& space, std::vector<void*> values, Context* owner, 
 }
 
 Activation::~Activation() {
+    if (raises_flag_) space_.debugging()->lower();
     for (const CopiedSet& set : space_.copied_sets())
         release_value(space_.regions()[set.slot], copies_->data() + set.object_at);
     space_.give_copies(std::move(copies_));
@@ -54,6 +57,63 @@ void Activation::reset() {
         std::memcpy(copies + word, &pristine_[index++], sizeof(std::uint64_t));
     renew_sets();
     if (reads_ != nullptr) space_.layout()->poison(view_.data(), reads_, nullptr);
+}
+
+Context& Activation::shown() const noexcept { return *space_.layout()->owner(const_cast<View>(view_.data())); }
+
+void Activation::adopt(std::shared_ptr<Context> context, Given given, bool fresh) {
+    const std::vector<void*> values = context->values();
+    const std::vector<void*> before = fresh ? std::vector<void*>() : shown().values();
+    if (context->raises_flag() && !raises_flag_) {
+        space_.debugging()->raise();
+        raises_flag_ = true;
+    }
+    rewrite(values, fresh ? nullptr : &before);
+    point_view_at(values);
+    const Layout& layout = *space_.layout();
+    reads_ = context->reads().get();
+    layout.owner(view_.data()) = context.get();
+    layout.reads(view_.data()) = reads_;
+    layout.spread(view_.data());
+    if (reads_ != nullptr) layout.poison(view_.data(), reads_, nullptr);
+    given_ = std::move(given);
+    adopted_ = std::move(context);
+    if (view_read(space_.image()) != view_.data() && current_view(space_.image()) == view_.data())
+        set_current_view(space_.image(), view_.data());  // a recorder shows a copy
+}
+
+// Gives the copies of options and their variables new values, where these differ from those in `before`, if given.
+void Activation::rewrite(const std::vector<void*>& values, const std::vector<void*>* before) {
+    std::size_t at = 0, word = 0, set = 0;
+    const auto& words = space_.hot_words();
+    for (const std::uint32_t slot : space_.copied()) {
+        const Region& region = space_.regions()[slot];
+        const std::size_t end = at + padded(region.size);
+        std::uint8_t* object = copies_->data() + at;
+        const bool is_set = region.ownership == Ownership::set;
+        const bool changes = (region.role == Role::option || region.role == Role::variable) &&
+                             (before == nullptr || values[slot] != (*before)[slot]);
+        if (changes) {
+            if (is_set) {
+                release_value(region, object);
+                pristine_sets_[set] = values[slot];
+            }
+            copy_object(region, values[slot], object);
+            share_value(region, object);
+        }
+        for (; word < words.size() && words[word] < end; ++word)
+            if (changes) std::memcpy(&pristine_[word], copies_->data() + words[word], sizeof(std::uint64_t));
+        if (is_set) ++set;
+        at = end;
+    }
+}
+
+// Regions that this activation has copies of stay there.
+void Activation::point_view_at(const std::vector<void*>& values) {
+    std::vector<bool> copied(values.size());
+    for (const std::uint32_t slot : space_.copied()) copied[slot] = true;
+    for (std::size_t slot = 0; slot < values.size(); ++slot)
+        if (!copied[slot]) view_[slot] = values[slot];
 }
 
 bool Activation::written() const noexcept {

@@ -6,10 +6,20 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <vector>
 
 namespace optctx::view {
+
+class Context;
+
+// What LLVM's own setters were given on one thread inside a context, since the thread entered it.
+struct Given {
+    // By slot, without those before the last reset.
+    std::map<std::uint32_t, Occurrences> occurrences;
+    bool was_reset = false;  // every option had its registered value at some moment
+};
 
 // A view, with private copies of the regions that LLVM itself may write.
 class Activation {
@@ -27,8 +37,21 @@ public:
     bool written() const noexcept;
     View view() noexcept { return view_.data(); }
 
+    // Shows the values of `context` from now on: its options and their variables as they are there, state beside them
+    // as LLVM left it. With `fresh`, what LLVM has written to options is gone, too. An activation that adopted a context
+    // cannot be used again for the first one.
+    void adopt(std::shared_ptr<Context> context, Given given, bool fresh);
+    // The context whose values are shown, and how it came to be: the first one's and empty before `adopt`.
+    Context& shown() const noexcept;
+    const std::shared_ptr<Context>& adopted() const noexcept { return adopted_; }
+    const Given& given() const noexcept { return given_; }
+    // Whether LLVM's debug flag is raised for the adopted context.
+    bool raises_flag() const noexcept { return raises_flag_; }
+
 private:
     void renew_sets();
+    void rewrite(const std::vector<void*>& values, const std::vector<void*>* before);
+    void point_view_at(const std::vector<void*>& values);
 
     Space& space_;
     Reads* reads_;
@@ -36,6 +59,9 @@ private:
     std::unique_ptr<Block> copies_;
     std::vector<std::uint64_t> pristine_;     // value of each hot word before LLVM ran
     std::vector<const void*> pristine_sets_;  // for each copied set, the option whose value it starts with
+    std::shared_ptr<Context> adopted_;
+    Given given_;
+    bool raises_flag_ = false;
 };
 
 // Idle activations, oldest first. Re-entering a context takes one of its own back, which is several times faster than

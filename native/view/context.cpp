@@ -20,12 +20,13 @@ auto& watched = *new std::vector<Context*>;
 }  // namespace
 
 Context::Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides,
-                 std::shared_ptr<ProcessWide> process_wide, std::shared_ptr<Reads> reads)
+                 std::shared_ptr<ProcessWide> process_wide, std::shared_ptr<Reads> reads, Sets sets)
     : space_(space),
       base_(std::move(base)),
       overrides_(std::move(overrides)),
       process_wide_(std::move(process_wide)),
       reads_(std::move(reads)),
+      sets_(sets),
       raises_flag_(flag_is_set()) {}
 
 Context::~Context() {
@@ -45,6 +46,30 @@ const Block* Context::block(std::uint32_t slot) const {
 bool Context::flag_is_set() const {
     const Debugging* debugging = space_.debugging();
     return debugging != nullptr && *static_cast<const bool*>(address(debugging->flag_slot()));
+}
+
+std::shared_ptr<Context> Context::with(const Setting& setting) const {
+    std::vector<bool> hidden(space_.regions().size());
+    Setting overrides = overrides_;
+    for (const Patch& patch : setting) {
+        hidden[patch.slot] = true;
+        std::erase_if(overrides, [&](const Patch& each) { return each.slot == patch.slot; });
+        overrides.push_back(patch);
+    }
+    return std::make_shared<Context>(space_, base_, std::move(overrides), process_wide_, reads_without(hidden), sets_);
+}
+
+std::shared_ptr<Context> Context::with_registered_values() const {
+    const std::vector<bool> all(space_.regions().size(), true);
+    return std::make_shared<Context>(space_, std::make_shared<const Setting>(), Setting(), process_wide_,
+                                     reads_without(all), sets_);
+}
+
+std::shared_ptr<Reads> Context::reads_without(const std::vector<bool>& slots) const {
+    if (reads_ == nullptr) return nullptr;
+    std::vector<bool> hides;
+    for (const Reader& reader : space_.layout()->readers()) hides.push_back(slots[reader.slot]);
+    return std::make_shared<Reads>(reads_, std::move(hides));
 }
 
 void* Context::address(std::uint32_t slot) const {
@@ -111,7 +136,8 @@ ActivationPool::Node Context::acquire() {
 }
 
 void Context::release(ActivationPool::Node activation) {
-    pool.give(std::move(activation));
+    if (activation.front().activation->adopted() == nullptr) pool.give(std::move(activation));
+    activation.clear();
     go_out();
 }
 

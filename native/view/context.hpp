@@ -21,6 +21,13 @@ struct ScopeError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// What becomes of values that code inside a context gives to LLVM's own setters.
+enum class Sets : std::uint8_t {
+    contain,  // they take the place of the context's values on that thread, until it leaves
+    process,  // they are set for the whole process, and the context does not see them
+    error,    // they are not set, and the enclosing call fails
+};
+
 // Owned by a C++ shared_ptr, so that a thread that ends inside can release it without the GIL. Immutable. Any number of
 // threads may be inside at once, each with its own activation.
 class Context : public std::enable_shared_from_this<Context> {
@@ -29,7 +36,7 @@ public:
     // whole process while any thread is inside. If `reads` is not null, readers are marked there while any thread is
     // inside; the space must then have a layout.
     Context(Space& space, std::shared_ptr<const Setting> base, Setting overrides,
-            std::shared_ptr<ProcessWide> process_wide, std::shared_ptr<Reads> reads);
+            std::shared_ptr<ProcessWide> process_wide, std::shared_ptr<Reads> reads, Sets sets = Sets::contain);
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
     ~Context();
@@ -38,6 +45,12 @@ public:
     const std::shared_ptr<ProcessWide>& process_wide() const noexcept { return process_wide_; }
     const std::shared_ptr<Reads>& reads() const noexcept { return reads_; }
     const Setting& overrides() const noexcept { return overrides_; }
+    Sets sets() const noexcept { return sets_; }
+    // Returns a context with this setting in place of what this one has for the same slots. The marks of its readers
+    // count for this context, but for those that read the setting.
+    std::shared_ptr<Context> with(const Setting& setting) const;
+    // Returns a context in which every option has its registered value.
+    std::shared_ptr<Context> with_registered_values() const;
     // Returns the storage that holds the value of a slot. It stays pristine, whatever LLVM writes inside a scope.
     void* address(std::uint32_t slot) const;
     // Returns the text that LLVM parsed into that value (Block::text); empty if it is not known.
@@ -69,6 +82,7 @@ public:
 private:
     const Block* block(std::uint32_t slot) const;
     std::string find_key() const;
+    std::shared_ptr<Reads> reads_without(const std::vector<bool>& slots) const;
     void come_in();
     void go_out();
     bool flag_is_set() const;
@@ -78,6 +92,7 @@ private:
     Setting overrides_;
     std::shared_ptr<ProcessWide> process_wide_;
     std::shared_ptr<Reads> reads_;
+    Sets sets_;
     bool raises_flag_ = false;  // LLVM prints debug output inside
     // One mutex, shared by all contexts and safe to hold around a fork, guards `inside_`, `held_` and `handler_`.
     std::size_t inside_ = 0;

@@ -100,7 +100,7 @@ void ProcessWide::apply() {
         if (change.variable == 0) clear_value(shape(change), option);
         if (change.variable != 0 && change.kind == Kind::string) share_value(variable_shape(change), variable);
         try {
-            space_.add_occurrences(option, change.name, change.texts);
+            space_.add_occurrences(option, occurrences(change.name, change.texts));
         } catch (...) {
             undo_from(saved_.size());
             lower_flag();

@@ -285,8 +285,15 @@ void raise_flags_again() {
         const auto raises = [image](const Level& level) {
             return level.frame.image == image && !level.frame.activation.empty() && level.frame.context->raises_flag();
         };
-        auto count = static_cast<std::size_t>(std::count_if(stack.levels.begin(), stack.levels.end(), raises));
-        count += static_cast<std::size_t>(std::count_if(stack.carried.begin(), stack.carried.end(), raises));
+        const auto raises_inside = [image](const Level& level) {
+            return level.frame.image == image && !level.frame.activation.empty() &&
+                   level.frame.activation.front().activation->raises_flag();
+        };
+        std::size_t count = 0;
+        for (const Levels* levels : {&stack.levels, &stack.carried}) {
+            count += static_cast<std::size_t>(std::count_if(levels->begin(), levels->end(), raises));
+            count += static_cast<std::size_t>(std::count_if(levels->begin(), levels->end(), raises_inside));
+        }
         if (debugs_process_wide(image)) ++count;
         if (Debugging* flag = debugging(image)) flag->raised_by(count);
     }
@@ -377,9 +384,23 @@ ScopeEntry innermost() noexcept {
     return last != stack.levels.rend() && last->is_scope(stack.shown) ? last->entry : ScopeEntry{};
 }
 
+Activation* current_activation(unsigned image) noexcept {
+    const Level* seen = stack.seen(image);
+    if (seen == nullptr) return nullptr;
+    const auto own = [](const Level& level) { return level.frame.activation.front().activation.get(); };
+    if (!seen->frame.activation.empty()) return own(*seen);
+    // A call repeats the values of an enclosing scope.
+    for (const Level& level : stack.levels)
+        if (level.frame.view == seen->frame.view && !level.frame.activation.empty()) return own(level);
+    return nullptr;
+}
+
 const Context* current_context(unsigned image) noexcept {
     const Level* level = stack.seen(image);
-    return level == nullptr ? nullptr : level->frame.context.get();
+    if (level == nullptr) return nullptr;
+    const Activation* activation = current_activation(image);
+    if (activation != nullptr && activation->adopted() != nullptr) return activation->adopted().get();
+    return level->frame.context.get();
 }
 
 void* current_owner(unsigned image) noexcept {
@@ -388,14 +409,8 @@ void* current_owner(unsigned image) noexcept {
 }
 
 bool wrote(unsigned image) noexcept {
-    const Level* seen = stack.seen(image);
-    if (seen == nullptr || !seen->frame.activation.empty())
-        return seen != nullptr && seen->frame.activation.front().activation->written();
-    // A call repeats the values of an enclosing scope.
-    for (const Level& level : stack.levels)
-        if (level.frame.view == seen->frame.view && !level.frame.activation.empty())
-            return level.frame.activation.front().activation->written();
-    return true;
+    const Activation* activation = current_activation(image);
+    return activation != nullptr ? activation->written() : stack.seen(image) != nullptr;
 }
 
 void enter(Frame&& frame, ScopeEntry entry) { stack.push(std::move(frame), Reason::scope, entry, entry.mark); }

@@ -45,9 +45,12 @@ bool in_line(Mark task) noexcept;
 // Returns the innermost scope that this thread shows to LLVM. Empty outside any scope, and during a call on behalf of
 // another task.
 ScopeEntry innermost() noexcept;
-// Return what LLVM sees on this thread, for whatever reason: the context and its owner, or null.
+// Return what LLVM sees on this thread, for whatever reason: the context and its owner, or null. The context is that of
+// its owner, or one that took its place on this thread (Activation::adopt).
 const Context* current_context(unsigned image) noexcept;
 void* current_owner(unsigned image) noexcept;
+// Returns the activation that LLVM reads through on this thread. Null outside every scope, and where threads take turns.
+Activation* current_activation(unsigned image) noexcept;
 // Whether LLVM has written to option values in the current context since this thread entered it.
 bool wrote(unsigned image) noexcept;
 

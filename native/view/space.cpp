@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 
 namespace optctx::view {
 namespace {
@@ -25,13 +26,38 @@ void call_set_default(void* option, std::uint32_t index) {
     reinterpret_cast<SetDefault>(const_cast<void*>(static_cast<RawOption*>(option)->vtable[index]))(option);
 }
 
-std::string text_of(const std::string& name, const std::vector<std::optional<std::string>>& values) {
-    std::string text = std::to_string(name.size()) + ":" + name;
-    for (const auto& value : values) text += value ? std::to_string(value->size()) + "=" + *value : "-";
+std::string text_of(const Occurrences& given) {
+    std::string text = given.before == 0 ? "" : std::to_string(given.before) + " before ";
+    const std::string* name = nullptr;
+    for (const Occurrence& value : given.values) {
+        if (name == nullptr || *name != value.name) text += std::to_string(value.name.size()) + ":" + value.name;
+        text += value.text ? std::to_string(value.text->size()) + "=" + *value.text : "-";
+        name = &value.name;
+    }
     return text;
 }
 
 }  // namespace
+
+std::vector<Occurrence> occurrences(const std::string& name, const std::vector<std::optional<std::string>>& texts) {
+    std::vector<Occurrence> values;
+    for (const auto& text : texts) values.push_back({name, text});
+    return values;
+}
+
+void add(Occurrences& occurrences, Kind kind, Occurrence value) {
+    switch (kind) {
+        case Kind::list:
+        case Kind::bits:
+        case Kind::set:
+        case Kind::other:
+            break;  // the values add up
+        default:
+            occurrences.before += static_cast<unsigned>(occurrences.values.size());
+            occurrences.values.clear();
+    }
+    occurrences.values.push_back(std::move(value));
+}
 
 Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls,
              std::shared_ptr<const Layout> layout)
@@ -48,6 +74,9 @@ Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint3
         if (region.role == Role::option) options_.push_back(slot);
         if (region.written) add_copied(slot);
     }
+    by_address_ = options_;
+    std::sort(by_address_.begin(), by_address_.end(),
+              [this](std::uint32_t a, std::uint32_t b) { return regions_[a].live < regions_[b].live; });
     if (layout_ != nullptr) layout_->spread(identity_view(image_));
     build_defaults(set_default_index);
     last_view_ = defaults_;
@@ -164,22 +193,28 @@ Setting Space::clone_process_wide(std::uint32_t slot) const {
     return setting;
 }
 
-Setting Space::parse(std::uint32_t slot, const std::string& name,
-                     const std::vector<std::optional<std::string>>& values) {
+std::optional<std::uint32_t> Space::slot_of(std::uintptr_t option) const noexcept {
+    const auto at =
+        std::lower_bound(by_address_.begin(), by_address_.end(), option,
+                         [this](std::uint32_t slot, std::uintptr_t address) { return regions_[slot].live < address; });
+    if (at == by_address_.end() || regions_[*at].live != option) return std::nullopt;
+    return *at;
+}
+
+Setting Space::parse(std::uint32_t slot, const Occurrences& values) {
     const Region& region = regions_.at(slot);
     if (!region.scoped || region.role != Role::option)
         throw std::runtime_error("the option in slot " + std::to_string(slot) + " has no storage of its own");
     const std::lock_guard lock(parse_mutex_);
-    if (!region.escapes && region.ownership == Ownership::none) return parse_locked(slot, name, values);
+    if (!region.escapes && region.ownership == Ownership::none) return parse_locked(slot, values);
     // LLVM may keep an address into this storage after the scope: make one copy for each value, and never free it.
-    const Occurrences key{slot, name, values};
+    const std::pair key{slot, values};
     const auto found = kept_.find(key);
     if (found != kept_.end()) return found->second;
-    return kept_.emplace(key, parse_locked(slot, name, values)).first->second;
+    return kept_.emplace(key, parse_locked(slot, values)).first->second;
 }
 
-Setting Space::parse_locked(std::uint32_t slot, const std::string& name,
-                            const std::vector<std::optional<std::string>>& values) {
+Setting Space::parse_locked(std::uint32_t slot, const Occurrences& values) {
     const Region& region = regions_[slot];
     os::ForkSafeLock storage = hold_storage();
     const LiveView cloning;
@@ -190,34 +225,48 @@ Setting Space::parse_locked(std::uint32_t slot, const std::string& name,
     release_value(region, object);
     clear_value(region, object);
     if (region.variable != no_slot) clear_value(regions_[region.variable], setting.back().block->address());
-    give_occurrences(object, name, values);
-    setting.front().block->text = text_of(name, values);
+    static_cast<RawOption*>(object)->occurrences = static_cast<std::uint16_t>(values.before);
+    give_occurrences(object, values.values, values.before);
+    setting.front().block->text = text_of(values);
     return setting;
 }
 
-void Space::add_occurrences(void* option, const std::string& name,
-                            const std::vector<std::optional<std::string>>& values) {
+void Space::complain(std::uint32_t slot, Occurrences values) {
     const std::lock_guard lock(parse_mutex_);
-    const LiveView setting;
-    give_occurrences(option, name, values);
+    const Occurrence refused = std::move(values.values.back());
+    values.values.pop_back();
+    // Never freed: LLVM may have kept an address into it before it complained.
+    const Setting setting = parse_locked(slot, values);
+    for (const Patch& patch : setting) default_blocks_.push_back(patch.block);
+    const LiveView printing;
+    add_occurrence(setting.front().block->address(), 1, refused);
 }
 
-void Space::give_occurrences(void* option, const std::string& name,
-                             const std::vector<std::optional<std::string>>& values) {
+void Space::add_occurrences(void* option, const std::vector<Occurrence>& values) {
+    const std::lock_guard lock(parse_mutex_);
+    const LiveView setting;
+    give_occurrences(option, values, 0);
+}
+
+bool Space::add_occurrence(void* option, unsigned position, const Occurrence& value) const {
     using AddOccurrence = bool (*)(void*, unsigned, RawStringRef, RawStringRef, bool);
-    const auto add_occurrence = reinterpret_cast<AddOccurrence>(calls_.add_occurrence);
-    std::size_t room = 4096 + 4 * name.size();
-    for (const auto& value : values) room += 4 * value.value_or("").size();
+    const auto call = reinterpret_cast<AddOccurrence>(calls_.add_occurrence);
+    const RawStringRef text = value.text ? RawStringRef{value.text->data(), value.text->size()} : RawStringRef{nullptr, 0};
+    return call(option, position, {value.name.data(), value.name.size()}, text, false);
+}
+
+void Space::give_occurrences(void* option, const std::vector<Occurrence>& values, unsigned before) {
+    std::size_t room = 4096;
+    for (const Occurrence& value : values) room += 4 * (value.name.size() + value.text.value_or("").size());
     const std::unique_ptr<Capture> capture = calls_.reporter->capture(room);
-    unsigned position = 1;
-    for (const auto& value : values) {
-        const RawStringRef text = value ? RawStringRef{value->data(), value->size()} : RawStringRef{nullptr, 0};
+    unsigned position = before + 1;
+    for (const Occurrence& value : values) {
         try {
-            const bool refused = add_occurrence(option, position++, {name.data(), name.size()}, text, false);
+            const bool refused = add_occurrence(option, position++, value);
             // Some parsers only print a message (x86-align-branch). A value with a message is refused, too.
             if (refused || !capture->text().empty()) throw ParseError(capture->text());
         } catch (const FatalError& fatal) {
-            throw ParseError(fatal.what());
+            throw FatalParseError(fatal.what());
         }
     }
 }

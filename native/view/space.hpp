@@ -25,6 +25,10 @@ namespace optctx::view {
 struct ParseError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
+// Where there is no optctx, this value ends the process.
+struct FatalParseError : ParseError {
+    using ParseError::ParseError;
+};
 
 struct Patch {
     std::uint32_t slot;
@@ -32,6 +36,23 @@ struct Patch {
 };
 // The storage that gives one option a value: the option object and, if its storage is external, its variable.
 using Setting = std::vector<Patch>;
+
+// One value given to an option. `text` is nullopt for a flag without a value.
+struct Occurrence {
+    std::string name;
+    std::optional<std::string> text;
+    auto operator<=>(const Occurrence&) const = default;
+};
+std::vector<Occurrence> occurrences(const std::string& name, const std::vector<std::optional<std::string>>& texts);
+
+// All occurrences of an option. The value does not depend on the first ones, which are only counted.
+struct Occurrences {
+    unsigned before = 0;
+    std::vector<Occurrence> values;
+    auto operator<=>(const Occurrences&) const = default;
+};
+// Adds one to those of an option of this kind.
+void add(Occurrences& occurrences, Kind kind, Occurrence value);
 
 // LLVM's own functions that work on options, and the reporter that captures their messages.
 struct LlvmCalls {
@@ -96,13 +117,19 @@ public:
     // The view of the registered values. Regions that are not scoped show LLVM's globals.
     void* const* defaults() const noexcept { return defaults_.data(); }
 
-    // Gives the values in turn to LLVM's own parser for the option in `slot`, as occurrences under `name`; nullopt is a
-    // flag without a value. Does not touch LLVM's globals and prints nothing. Throws ParseError.
-    Setting parse(std::uint32_t slot, const std::string& name, const std::vector<std::optional<std::string>>& values);
+    // Returns the slot of the scoped option at this address, or nullopt.
+    std::optional<std::uint32_t> slot_of(std::uintptr_t option) const noexcept;
+
+    // Gives the values in turn to LLVM's own parser for the option in `slot`, as its only occurrences. Does not touch
+    // LLVM's globals and prints nothing. Throws ParseError.
+    Setting parse(std::uint32_t slot, const Occurrences& values);
+    // Gives LLVM's parser the last of these values, after the ones before it, which it must have accepted, and lets
+    // LLVM print what it prints.
+    void complain(std::uint32_t slot, Occurrences values);
 
     // Like `parse`, for LLVM's own object at `option`: affects the whole process. If it throws ParseError, the values
     // before the refused one remain set.
-    void add_occurrences(void* option, const std::string& name, const std::vector<std::optional<std::string>>& values);
+    void add_occurrences(void* option, const std::vector<Occurrence>& values);
 
     // Returns what currently differs, process-wide, from what was registered. Returns the same object until something
     // changes.
@@ -125,9 +152,9 @@ private:
     void copy_state(std::uint32_t slot);
     void build_defaults(const std::vector<std::uint32_t>& set_default_index);
     Setting clone_process_wide(std::uint32_t slot) const;
-    Setting parse_locked(std::uint32_t slot, const std::string& name,
-                         const std::vector<std::optional<std::string>>& values);
-    void give_occurrences(void* option, const std::string& name, const std::vector<std::optional<std::string>>& values);
+    Setting parse_locked(std::uint32_t slot, const Occurrences& values);
+    void give_occurrences(void* option, const std::vector<Occurrence>& values, unsigned before);
+    bool add_occurrence(void* option, unsigned position, const Occurrence& value) const;
     bool drifted(std::uint32_t slot, void* const* reference) const;
     std::vector<std::int32_t> process_wide_set(std::uint32_t slot) const;
     const void* process_wide(std::uint32_t slot) const noexcept;
@@ -138,7 +165,8 @@ private:
     std::vector<Region> regions_;
     LlvmCalls calls_;
     std::shared_ptr<const Layout> layout_;
-    std::vector<std::uint32_t> options_;  // slots of scoped options
+    std::vector<std::uint32_t> options_;     // slots of scoped options
+    std::vector<std::uint32_t> by_address_;  // the same, by their addresses in the image
     std::vector<std::uint32_t> copied_;
     std::size_t copied_bytes_ = 0;
     std::vector<std::uint32_t> hot_words_;
@@ -153,8 +181,7 @@ private:
     std::vector<std::unique_ptr<Block>> pool_;
 
     os::ForkSafeMutex parse_mutex_{os::Rank::parsing};
-    using Occurrences = std::tuple<std::uint32_t, std::string, std::vector<std::optional<std::string>>>;
-    std::map<Occurrences, Setting> kept_;  // settings that must never be freed
+    std::map<std::pair<std::uint32_t, Occurrences>, Setting> kept_;  // settings that must never be freed
 
     os::ForkSafeMutex storage_mutex_{os::Rank::storage};
     bool covered_ = false;

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from optctx._native import Image
 from optctx.arch.site import Site, SiteRefusal
 
-__all__ = ["Branch", "CannotDecodeError", "Processor"]
+__all__ = ["Branch", "CannotDecodeError", "FunctionEntrance", "Processor"]
 
 
 class CannotDecodeError(Exception):
@@ -26,6 +26,19 @@ class Branch(NamedTuple):
     target: int
     code: bytes
     is_jump: bool
+
+
+class FunctionEntrance(NamedTuple):
+    """The instruction at which a function can be redirected wherever it is entered.
+
+    `saved`: the registers that the function has put on the stack before it, outermost first. `reserved`: bytes
+    below them.
+    """
+
+    address: int
+    code: bytes
+    saved: tuple[int, ...]
+    reserved: int
 
 
 class Processor(Protocol):
@@ -77,3 +90,12 @@ class Processor(Protocol):
 
     def branch_to(self, address: int, *, is_jump: bool) -> bytes:
         """A call of an absolute address, or a jump there."""
+
+    def find_entrance(self, image: Image, function: int) -> FunctionEntrance | None:
+        """Where the function at this address can be redirected; None if it begins in another way."""
+
+    def entrance_code(self, entrance: FunctionEntrance, entry: int, before: int) -> bytes:
+        """Code for that instruction, without the jump back. It calls `before(entry, arguments, stack)` with the
+        six integer arguments, followed by room for a result, and the address of the return address. If the
+        answer is not 0, the function returns that result; otherwise it does its work.
+        """

@@ -175,7 +175,7 @@ def _read(image: int, text: bytes, here: OptionContext | None, before: int, trus
             f"it is {len(text):,} bytes long, of at most {_LONGEST:,}; shorten it, or set options in a scope"
         )
     engine = engine_attach.engine_of(image)
-    base = here or process_wide_values(engine)
+    base = process_wide_values(engine) if here is None else here._as_seen()
     return OptionContext._on_top(engine, base, _overrides(engine, text.decode(), trust))
 
 

@@ -120,7 +120,7 @@ def _may_run(owner: OptionContext, here: OptionContext | None, is_error: bool) -
     """On the thread that runs LLVM, inside `here`: whether a module bound to `owner` may run."""
     from optctx.context.lookups import process_wide_values
 
-    text = _mismatch(owner, here or process_wide_values(owner._engine))
+    text = _mismatch(owner, process_wide_values(owner._engine) if here is None else here._as_seen())
     if not text:
         return True
     if is_error:

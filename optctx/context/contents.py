@@ -31,12 +31,14 @@ class Contents:
     inherited: Mapping[str, Override]
     own: Mapping[str, Override]
 
-    def native(self, engine: Engine, reads: _native.Reads | None = None) -> _native.Context:
+    def native(
+        self, engine: Engine, reads: _native.Reads | None = None, sets: _native.Sets = _native.Sets.contain
+    ) -> _native.Context:
         """The context that threads can enter, which marks in `reads` what is read."""
         effective = {**self.inherited, **self.own}.values()
         settings = [override.setting for override in effective if override.setting is not None]
         changes = changes_of(engine, effective)
-        return _native.Context.make(engine.space, self.drift, settings, changes, reads)
+        return _native.Context.make(engine.space, self.drift, settings, changes, reads, sets)
 
     def exclusive(self) -> list[str]:
         """Options that are changed for the whole process while the context is entered."""

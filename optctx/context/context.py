@@ -15,13 +15,14 @@ from optctx.context.deferred import refuse_deferred
 from optctx.context.misuse import ContextType, checked_mapping, no_attribute, wrong_lookup
 from optctx.context.override import Override, make_override
 from optctx.context.scopable import ProcessWideMode, scopable
-from optctx.context.scope import cannot_enter, cannot_leave, check_in_line, follow_tasks, innermost
+from optctx.context.scope import cannot_enter, cannot_leave, check_in_line, entered, follow_tasks
+from optctx.context.setters import SetsMode, contents_with, native_mode
 from optctx.context.stamped import agreed, stamped_overrides
 from optctx.context.text import Texts, texts_of
 from optctx.context.unread import UnreadMode, check_mode, judge, marks
 from optctx.engine.attach import Engine, attach, attach_again, attached, is_llvmlites
 from optctx.engine.plan import PlannedOption
-from optctx.errors import OptionTypeError
+from optctx.errors import OptionTypeError, ScopeError
 from optctx.registry.registry import find
 from optctx.registry.values import Value, python_types, read_value
 from optctx.trust import trusting
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef
     from llvmlite.binding.context import ContextRef
 
-__all__ = ["OptionContext"]
+__all__ = ["OptionContext", "seen"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -72,13 +73,19 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             this context end: "ignore", "warn" (UnreadOptionWarning) or "error" (UnreadOptionError, unless the
             block fails anyway). Reads in nested scopes count if they see the override. Options changed for
             the whole process are not judged.
+        sets: What becomes of values that code inside gives to LLVM's own setters: llvmlite's `set_option`,
+            `cl::ParseCommandLineOptions`, `cl::ResetAllOptionOccurrences`. "contain": they take the place of
+            this context's values on that thread, until it leaves; whether an option may occur again is
+            judged by what was given inside. An option that contexts cannot hold is set for the whole
+            process, with a ContainmentWarning. "process": they are set for the whole process, and have no
+            effect inside. "error": nothing is set, and the call raises ContainmentError.
 
     Raises:
         UnknownOptionError, OptionTypeError, OptionValueError, ProcessWideOptionError: Nothing was changed.
         UnsupportedImageError: The process has no LLVM that optctx can use.
     """
 
-    __slots__ = ("__weakref__", "_contents", "_engine", "_parent", "_unread")
+    __slots__ = ("__weakref__", "_contents", "_engine", "_parent", "_sets", "_unread")
 
     def __init__(
         self,
@@ -88,6 +95,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         base: Base = "inherit",
         process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode = "ignore",
+        sets: SetsMode = "contain",
         **named: object,
     ) -> None:
         engine = _engine_of(base)
@@ -99,7 +107,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             texts = texts_of(scopable(engine, name, process_wide), name, value)
             made.append(make_override(engine, name, texts, process_wide))
         parent = _parent(engine, base)
-        self._set(engine, resolve_base(engine, base, parent), made, parent, unread)
+        self._set(engine, resolve_base(engine, base, parent), made, parent, unread, sets)
 
     def _set(
         self,
@@ -108,17 +116,29 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         made: Iterable[Override],
         parent: OptionContext | None = None,
         unread: UnreadMode = "ignore",
+        sets: SetsMode = "contain",
     ) -> None:
         """Fills a new object: `made` on top of everything that `base` has, which is of `parent`, if any."""
         check_mode(unread)
+        inherited = {**base.inherited, **base.own}
+        own = {override.option.record.name: override for override in made}
+        reads = marks(engine, unread, parent, own.values())
+        self._fill(engine, Contents(base.drift, inherited, own), parent, unread, reads, sets)
+
+    def _fill(
+        self,
+        engine: Engine,
+        contents: Contents,
+        parent: OptionContext | None,
+        unread: UnreadMode,
+        reads: _native.Reads | None,
+        sets: SetsMode,
+    ) -> None:
+        native = contents.native(engine, reads, native_mode(engine, sets))
         self._engine = engine
         self._unread = unread
-        inherited = {**base.inherited, **base.own}
-        self._contents = Contents(
-            base.drift, inherited, {override.option.record.name: override for override in made}
-        )
-        own = self._contents.own.values()
-        native = self._contents.native(engine, marks(engine, unread, parent, own))
+        self._sets = sets
+        self._contents = contents
         self._give(native, unread != "ignore")
         self._parent = parent if self._native.reads is not None else None
         follow_tasks(engine)
@@ -131,6 +151,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         base: Base = "inherit",
         process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode = "ignore",
+        sets: SetsMode = "contain",
     ) -> OptionContext:
         """Make a context from a command line: a list such as `["-unroll-count=4", "-enable-gvn-hoist"]`, or a
         string.
@@ -141,14 +162,19 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         engine = _engine_of(base)
         parsed = parse_args(engine, args, process_wide)
         made = [make_override(engine, name, texts, process_wide) for name, texts in parsed.items()]
-        return cls._on_top(engine, base, made, unread)
+        return cls._on_top(engine, base, made, unread, sets)
 
     @classmethod
     def _on_top(
-        cls, engine: Engine, base: Base, made: Iterable[Override], unread: UnreadMode = "ignore"
+        cls,
+        engine: Engine,
+        base: Base,
+        made: Iterable[Override],
+        unread: UnreadMode = "ignore",
+        sets: SetsMode = "contain",
     ) -> OptionContext:
         parent = _parent(engine, base)
-        return cls._from(engine, resolve_base(engine, base, parent), made, parent, unread)
+        return cls._from(engine, resolve_base(engine, base, parent), made, parent, unread, sets)
 
     @classmethod
     def _from(
@@ -158,9 +184,10 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         made: Iterable[Override],
         parent: OptionContext | None = None,
         unread: UnreadMode = "ignore",
+        sets: SetsMode = "contain",
     ) -> OptionContext:
         context = cls.__new__(cls)
-        context._set(engine, base, made, parent, unread)
+        context._set(engine, base, made, parent, unread, sets)
         return context
 
     @classmethod
@@ -203,17 +230,46 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         *,
         process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode | None = None,
+        sets: SetsMode | None = None,
         **named: object,
     ) -> OptionContext:
         """Make a copy with changes: the overrides of this context, and the given ones on top.
 
-        `unread` is that of this context if it is None. Raises as the constructor does.
+        `unread` and `sets` are those of this context if they are None. Raises as the constructor does.
         """
         changed = OptionContext(overrides, base=self, process_wide=process_wide, unread="ignore", **named)
         own = {**self._contents.own, **changed._contents.own}
         base = Contents(self._contents.drift, self._contents.inherited, {})
         mode = self._unread if unread is None else unread
-        return self._from(self._engine, base, own.values(), self._parent, mode)
+        kept = self._sets if sets is None else sets
+        return self._from(self._engine, base, own.values(), self._parent, mode, kept)
+
+    def with_sets(self) -> OptionContext:
+        """Make a context of what this thread sees inside this one: its values, and on top of them what code
+        inside has given to LLVM's own setters since this thread entered it.
+
+        What the setters were given counts as overrides. After a reset of all options, only what was given
+        since is left. Call it inside.
+
+        Raises ScopeError if this context is not the innermost one that this thread is inside.
+        """
+        if entered(self._engine, f"ask what was set inside {self!r}") is not self:
+            raise ScopeError(
+                f"cannot ask what was set inside {self!r}: it is not the innermost context that this thread "
+                "is inside; ask inside its block"
+            )
+        return self._as_seen()
+
+    def _as_seen(self) -> OptionContext:
+        """On a thread that is inside: this context, or what its thread has made of it with LLVM's setters."""
+        given = _native.given_inside(self._engine.index, self)
+        if given is None:
+            return self
+        contents, new = contents_with(self._engine, self._contents, given)
+        context = type(self).__new__(type(self))
+        reads = marks(self._engine, "ignore", self, new)
+        context._fill(self._engine, contents, self, "ignore", reads, self._sets)
+        return context
 
     def diff(self, other: OptionContext) -> dict[str, tuple[Value, Value]]:
         """Compare two contexts: name -> (value here, value there) for each option in which they differ.
@@ -341,7 +397,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
                 "context for llvmlite's LLVM means the same in another process; make it again there"
             )
         inherited, own = self._contents.portable(self._engine)
-        return _restore, (inherited, own, self._unread)
+        return _restore, (inherited, own, self._unread, self._sets)
 
     # Scopes
 
@@ -375,16 +431,28 @@ def _parent(engine: Engine, base: Base) -> OptionContext | None:
     """The context that a new one has values from, if any."""
     if isinstance(base, OptionContext):
         return base
-    return innermost(engine, "inherit from the current context") if base == "inherit" else None
+    return seen(engine, "inherit from the current context") if base == "inherit" else None
+
+
+def seen(engine: Engine, what: str) -> OptionContext | None:
+    """The values that this task has inside its innermost context, None outside any; see `_as_seen`.
+
+    Raises ScopeError as `check_in_line` does.
+    """
+    context = entered(engine, what)
+    return None if context is None else context._as_seen()
 
 
 def _restore(
-    inherited: dict[str, Texts], own: dict[str, Texts], unread: UnreadMode = "ignore"
+    inherited: dict[str, Texts],
+    own: dict[str, Texts],
+    unread: UnreadMode = "ignore",
+    sets: SetsMode = "contain",
 ) -> OptionContext:
     """What unpickling calls: the registered defaults, then what was inherited, then the overrides."""
     engine = attached() or attach()
     base, made = rebuild(engine, inherited, own)
-    return OptionContext._from(engine, base, made, None, unread)
+    return OptionContext._from(engine, base, made, None, unread, sets)
 
 
 def _frozen(value: Value) -> object:

@@ -6,27 +6,35 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from optctx.context.binding import bound
 from optctx.context.contents import Contents, drift_of
-from optctx.context.context import OptionContext
-from optctx.context.scope import innermost
+from optctx.context.context import OptionContext, seen
 from optctx.engine.attach import Engine, attach
 from optctx.registry.values import Value
 
 if TYPE_CHECKING:
     from llvmlite.binding.context import ContextRef
 
-__all__ = ["current", "lookup", "process_wide_values"]
+__all__ = ["contained", "current", "lookup", "process_wide_values"]
 
 T = TypeVar("T")
 
 
 def current() -> OptionContext:
-    """Give the context that this task is in; outside all scopes, a context of the process-wide values of this
-    moment.
+    """Give the context that this task is in, with what was set inside it (`OptionContext.with_sets`); outside
+    all scopes, a context of the process-wide values of this moment.
 
     Raises ScopeError if this thread is inside a scope of another task (see OptionContext).
     """
     engine = attach()
-    return innermost(engine, "say what is current") or process_wide_values(engine)
+    return seen(engine, "say what is current") or process_wide_values(engine)
+
+
+def contained() -> OptionContext:
+    """Make a context without overrides, for code that sets LLVM's options itself.
+
+    It has the values that this task has now. Whatever code inside gives to LLVM's own setters ends with the
+    block: `with optctx.contained(): ...` leaves the process as it was. Raises as `OptionContext` does.
+    """
+    return OptionContext()
 
 
 def process_wide_values(engine: Engine) -> OptionContext:

@@ -27,8 +27,8 @@ __all__ = [
     "cannot_enter",
     "cannot_leave",
     "check_in_line",
+    "entered",
     "follow_tasks",
-    "innermost",
     "library_calls",
 ]
 
@@ -46,8 +46,8 @@ _lock = lock_held_by_fork(Rank.TASKS)
 _following: set[int] = set()  # indexes of images
 
 
-def innermost(engine: Engine, what: str) -> OptionContext | None:
-    """The context of the engine's image that this task is in, None outside any of its scopes.
+def entered(engine: Engine, what: str) -> OptionContext | None:
+    """The context of the engine's image that this task has entered last, None outside any of its scopes.
 
     Raises ScopeError as `check_in_line` does.
     """

@@ -1,29 +1,13 @@
-"""Has LLVM tell when it gives a value to an option: pointers in its tables of virtual functions.
-
-`Option::addOccurrence` is virtual, and nothing calls it but through a table. While there is a watcher, the
-tables lead to a function of optctx's that calls it. No code is changed, so this works in both ways of
-running, and under running threads: every pointer is one aligned word. optctx's own parses call LLVM's
-function by its address and are not seen.
-"""
+"""Has LLVM tell when it gives a value to an option, while there is a watcher (optctx/engine/setters.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from optctx._native import (
-    PointerTransaction,
-    Span,
-    WatcherBase,
-    add_watcher,
-    find_data_pointers,
-    observe_occurrences,
-    set_call_listeners,
-    set_occurrence_listeners,
-)
+from optctx._native import WatcherBase, add_watcher, set_call_listeners, set_occurrence_listeners
 from optctx.context.enclosing import when_returning
 from optctx.context.scope import follow_tasks
 from optctx.engine.attach import Engine
-from optctx.engine.mechanism import add_occurrence_of
 from optctx.errors import UnsupportedImageError
 
 __all__ = ["Interception", "Listeners"]
@@ -32,15 +16,15 @@ __all__ = ["Interception", "Listeners"]
 class Listeners:
     """What is called while there is a watcher, on any thread; nothing in it may raise.
 
-    `begins(image, option)` and `ends(image, option, text, refused)` around LLVM's parse of one value, in the
-    middle of its work; `call_begins` and `call_ends` around every call that llvmlite makes, with its lock
+    `begins(image, option)` and `ends(image, option, text, refused, contained)` around LLVM's parse of one
+    value, in the middle of its work; `call_begins` and `call_ends` around every call that llvmlite makes, with its lock
     held.
     """
 
     def __init__(
         self,
         begins: Callable[[int, int], None],
-        ends: Callable[[int, int, bytes | None, bool], None],
+        ends: Callable[[int, int, bytes | None, bool, bool], None],
         call_begins: Callable[[], None],
         call_ends: Callable[[], None],
     ) -> None:
@@ -62,28 +46,16 @@ class Interception:
     """Made once for an image, off. `returning` is called where the enclosing call can still raise."""
 
     def __init__(self, engine: Engine, listeners: Listeners, returning: Callable[[], None]) -> None:
-        """Changes nothing yet. Raises UnsupportedImageError if LLVM's tables are not as expected."""
-        function = add_occurrence_of(engine.image)
-        places = find_data_pointers(engine.image, [Span(function, 1)])
-        if not places:
-            raise UnsupportedImageError(
-                f"{engine.image.path}: expected pointers to Option::addOccurrence in tables of virtual "
-                "functions, found none"
-            )
+        """Changes nothing yet."""
         self._engine = engine
         listeners.set()
-        replacement = observe_occurrences(engine.index, function)
-        try:
-            self._tables = PointerTransaction([(at, target, replacement) for at, target in places])
-        except RuntimeError as error:
-            raise UnsupportedImageError(f"{engine.image.path}: {error}; nothing was changed") from error
         when_returning(returning)
 
     def add(self, watcher: WatcherBase) -> None:
         """Reaches the whole process, in one step. Raises UnsupportedImageError with nothing changed."""
         follow_tasks(self._engine)  # llvmlite tells of its calls from then on
         try:
-            add_watcher(self._engine.index, watcher, self._tables)
+            add_watcher(self._engine.index, watcher, self._engine.mechanism.setters)
         except RuntimeError as error:
             raise UnsupportedImageError(
                 f"cannot watch LLVM's options: {error}; nothing was changed"

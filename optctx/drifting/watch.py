@@ -334,7 +334,7 @@ def _each(act: Callable[[_Watching], None]) -> None:
 # What native code calls has no image where a call of llvmlite's may have changed options in any of them.
 _listeners = Listeners(
     begins=lambda image, address: _watchings[image].begins(address),
-    ends=lambda image, address, text, refused: _watchings[image].ends(address, text, refused),
+    ends=lambda image, address, text, refused, _contained: _watchings[image].ends(address, text, refused),
     call_begins=lambda: _each(_Watching.look),
     call_ends=lambda: _each(_Watching.call_ends),
 )

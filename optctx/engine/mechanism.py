@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-from optctx._native import Context, Image, Space, is_attached
+from optctx._native import Context, Image, SharedPointers, Space, is_attached
 from optctx.engine.plan import Plan
 from optctx.image.facts.fact import need
 from optctx.image.facts.names import ADD_OCCURRENCE
@@ -41,6 +41,7 @@ class Mechanism(ABC):
     index: int
     plan: Plan
     space: Space
+    setters: SharedPointers  # which lead what gives a value to an option to optctx
     intercepts: bool = False
     why_not_intercepted: str = ""
     follows_tasks: bool = False

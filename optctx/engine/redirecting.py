@@ -23,6 +23,7 @@ from optctx.engine.hooks import prepare_hooks
 from optctx.engine.machines import Machines
 from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism, Users, add_occurrence_of
 from optctx.engine.plan import Plan, plan_redirected
+from optctx.engine.setters import parser_code, setter_tables
 from optctx.errors import UnsupportedImageError
 from optctx.image.loaded import image_index
 from optctx.image.reporting import find_reporting
@@ -59,11 +60,14 @@ class Redirecting(Mechanism):
         try:
             self.machines = Machines(image, self.index)
             self.hooks = prepare_hooks(image, self.index, self.machines)
+            self.setters = setter_tables(image, self.index)
             self.follows_lljit = self.hooks.follows_lljit
             if self.hooks.refusal:
                 self.intercepts, self.why_not_intercepted = False, self.hooks.refusal
             clock.lap("entrances")
-            sites = itertools.chain(_trampolines(self.plan, self.index), self.hooks.code)
+            sites = itertools.chain(
+                _trampolines(self.plan, self.index), self.hooks.code, parser_code(image, self.index)
+            )
             self.transaction = Transaction(sites, image.text_begin, image.text_end)
             clock.lap("trampolines")
         except OsError as error:
@@ -86,7 +90,7 @@ class Redirecting(Mechanism):
 
     def attach(self) -> None:
         try:
-            redirect(self.index, self.transaction, self.hooks.tables)
+            redirect(self.index, self.transaction, self.hooks.tables, self.setters)
         except OsError as error:
             raise CannotRedirectError(str(error)) from error
         except RuntimeError as error:
@@ -96,7 +100,7 @@ class Redirecting(Mechanism):
             ) from error
 
     def detach(self) -> Users:
-        return Users(*restore(self.index, self.transaction, self.hooks.tables))
+        return Users(*restore(self.index, self.transaction, self.hooks.tables, self.setters))
 
     def reading_instructions(self) -> list[tuple[int, int, int]]:
         """(address, number of the base register, index of the reader) of each behind a reader's word."""

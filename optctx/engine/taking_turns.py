@@ -7,6 +7,7 @@ from typing import Any
 from optctx._native import Context, GateError, Image, Space, set_attached, set_detached, take_turns
 from optctx.engine.mechanism import Clock, Mechanism, Users, add_occurrence_of
 from optctx.engine.plan import plan_in_place
+from optctx.engine.setters import setter_tables
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import image_index
 from optctx.image.reporting import find_reporting, find_stream_table
@@ -39,6 +40,7 @@ class TakingTurns(Mechanism):
             )
         except RuntimeError as error:
             raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
+        self.setters = setter_tables(image, self.index)
         clock.lap("storage")
 
     def attach(self) -> None:

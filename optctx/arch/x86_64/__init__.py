@@ -2,6 +2,7 @@
 
 from optctx.arch.x86_64.branches import find_branches
 from optctx.arch.x86_64.decoding import decoder
+from optctx.arch.x86_64.entrances import entrance_code, find_entrance
 from optctx.arch.x86_64.sites import find_accesses, find_sites, find_targets
 from optctx.arch.x86_64.thunks import branch_to, passing_thunk, thunk
 from optctx.arch.x86_64.trampolines import access_at, trampoline
@@ -10,8 +11,10 @@ __all__ = [
     "access_at",
     "branch_to",
     "decoder_name",
+    "entrance_code",
     "find_accesses",
     "find_branches",
+    "find_entrance",
     "find_sites",
     "find_targets",
     "name",

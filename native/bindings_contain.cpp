@@ -1,0 +1,119 @@
+// Python bindings of contain/, and calls from a thread that sets options back into Python.
+#include "bindings.hpp"
+#include "contain/parser.hpp"
+#include "contain/setters.hpp"
+#include "gil.hpp"
+#include "native_calls.hpp"
+#include "patch/pointers.hpp"
+#include "view/scope.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+namespace {
+
+// See `set_setter_listeners`. Set once and never freed: LLVM may run while Python shuts down.
+nb::object* not_contained_function = nullptr;
+nb::object* not_set_function = nullptr;
+nb::object* failed_function = nullptr;
+
+template <class... Arguments>
+void tell(nb::object* function, Arguments&&... arguments) noexcept {
+    if (function == nullptr || !nb::is_alive() || native_calls::python_is_ending()) return;
+    const WithGil gil;
+    const nb::error_scope pending;  // an exception may be pending, and must be preserved
+    try {
+        stay_at_exit([&] { (*function)(std::forward<Arguments>(arguments)...); });
+    } catch (nb::python_error& error) {
+        error.discard_as_unraisable("optctx: when an option is set inside a context");
+    }
+}
+
+// (name, text or None) of each occurrence, and the storage that holds the result.
+using GivenOption =
+    std::pair<std::vector<std::pair<std::string, std::optional<std::string>>>, native_calls::SharedSetting>;
+
+GivenOption given_option(const view::Context& context, std::uint32_t slot,
+                         const view::Occurrences& values) {
+    GivenOption given;
+    for (const view::Occurrence& value : values.values) given.first.emplace_back(value.name, value.text);
+    const std::uint32_t variable = context.space().regions()[slot].variable;
+    auto setting = std::make_shared<view::Setting>();
+    for (const view::Patch& patch : context.overrides())
+        if (patch.slot == slot || patch.slot == variable) setting->push_back(patch);
+    given.second.patches = std::move(setting);
+    return given;
+}
+
+// What code on this thread gave to LLVM's setters inside the context of `owner`, if LLVM sees that now: whether it reset
+// all options, and by slot what it gave since. None if it gave nothing.
+nb::object given_inside(unsigned image, nb::handle owner) {
+    const view::Activation* activation = view::current_activation(view::checked_image(image));
+    if (activation == nullptr || activation->adopted() == nullptr) return nb::none();
+    if (view::current_owner(image) != owner.ptr()) return nb::none();
+    nb::dict found;
+    for (const auto& [slot, values] : activation->given().occurrences)
+        found[nb::int_(slot)] = nb::cast(given_option(*activation->adopted(), slot, values));
+    return nb::make_tuple(activation->given().was_reset, found);
+}
+
+}  // namespace
+
+void add_contain(nb::module_& m) {
+    nb::class_<patch::SharedPointers>(m, "SharedPointers", "Pointers that are changed while they have a user.")
+        .def(
+            "__init__",
+            [](patch::SharedPointers* self,
+               const std::vector<std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>>& changes) {
+                std::vector<patch::PointerChange> converted;
+                for (const auto& [at, before, after] : changes) converted.push_back({at, before, after});
+                new (self) patch::SharedPointers(std::move(converted));
+            },
+            "changes"_a, "`changes`: (address of the pointer, current value, new value).")
+        .def_prop_ro("committed", &patch::SharedPointers::committed)
+        .def("__len__", &patch::SharedPointers::size);
+    nb::enum_<contain::Function>(m, "ParserFunction", "A function of LLVM's command line parser.")
+        .value("parse", contain::Function::parse)
+        .value("reset_all", contain::Function::reset_all)
+        .value("reset_parser", contain::Function::reset_parser);
+    m.def(
+        "intercept_parser",
+        [](unsigned image, contain::Function function, std::uintptr_t address) {
+            const contain::Entry entry{static_cast<std::uint8_t>(view::checked_image(image)), function};
+            contain::intercept(entry, address);
+            return std::pair(contain::pack(entry), reinterpret_cast<std::uintptr_t>(&contain::optctx_before_parser));
+        },
+        "image"_a, "function"_a, "address"_a,
+        "Return (the number to pass, the function to call) for code in front of a function of LLVM's parser.");
+    m.def(
+        "set_setter_listeners",
+        [](nb::object not_contained, nb::object not_set, nb::object failed) {
+            not_contained_function = new nb::object(std::move(not_contained));
+            not_set_function = new nb::object(std::move(not_set));
+            failed_function = new nb::object(std::move(failed));
+            contain::report_to({
+                .not_contained = [](unsigned image,
+                                    std::uintptr_t option) { tell(not_contained_function, image, option); },
+                .not_set = [](unsigned image, std::uintptr_t option) { tell(not_set_function, image, option); },
+                .failed = [](unsigned image, const char* why) { tell(failed_function, image, why); },
+            });
+        },
+        "not_contained"_a, "not_set"_a, "failed"_a,
+        "Set what is called on a thread that sets an option inside a context, if the context did not contain it: "
+        "not_contained(image, address of the option), not_set(image, address or 0 for a reset), failed(image, why). "
+        "Call once in a process.");
+    m.def("given_inside", &given_inside, "image"_a, "owner"_a,
+          nb::sig("def given_inside(image: int, owner: object) -> tuple[bool, dict[int, tuple[list[tuple[str, str | None]], Setting]]] "
+                  "| None"),
+          "Return what this thread gave to LLVM's setters inside the context of `owner`, if LLVM sees that now: (whether "
+          "it reset all options, slot -> (occurrences since, their setting)), or None.");
+}

@@ -1,0 +1,96 @@
+#include "contain/parser.hpp"
+
+#include "contain/setters.hpp"
+#include "os/fork_locks.hpp"
+#include "view/scope.hpp"
+#include "view/slots.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+
+namespace optctx::contain {
+namespace {
+
+constexpr std::size_t functions = 3;
+view::PerImage<std::array<std::uintptr_t, functions>> entries{};
+
+// The thread that LLVM's parser works for. Not a mutex: the parser calls code that may fork or need the GIL. In the
+// child of a fork, a thread of the parent has left the parser for good.
+class Turn {
+public:
+    void begin() {
+        os::ForkSafeLock lock(mutex_);
+        changed_.wait(lock, [this] { return free(); });
+        thread_ = __builtin_thread_pointer();
+        process_ = getpid();
+    }
+    void end() noexcept {
+        const std::lock_guard lock(mutex_);
+        thread_ = nullptr;
+        changed_.notify_all();
+    }
+
+private:
+    bool free() const noexcept {
+        return thread_ == nullptr || (process_ != getpid() && thread_ != __builtin_thread_pointer());
+    }
+
+    os::ForkSafeMutex mutex_{os::Rank::setting};
+    os::ForkSafeCondition changed_;
+    const void* thread_ = nullptr;
+    pid_t process_ = 0;
+};
+
+view::PerImage<Turn*>& turns() {
+    static auto& instance = [] () -> view::PerImage<Turn*>& {
+        auto& made = *new view::PerImage<Turn*>;
+        for (Turn*& each : made) each = new Turn;
+        return made;
+    }();
+    return instance;
+}
+
+thread_local view::PerImage<bool> parsing{};  // this thread has the turn
+
+// LLVM's own function again, on behalf of this thread alone. LLVM ends the process from within if an option is bad and
+// the caller has asked for that; it throws nothing.
+std::uint64_t parse(unsigned image, std::uintptr_t function, const std::uint64_t* a, const std::uint64_t* stack) {
+    using Parse = std::uint64_t (*)(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
+                                    std::uint64_t, std::uint64_t, std::uint64_t);
+    Turn& turn = *turns()[image];
+    turn.begin();
+    parsing[image] = true;
+    const std::uint64_t result =
+        reinterpret_cast<Parse>(function)(a[0], a[1], a[2], a[3], a[4], a[5], stack[1], stack[2]);
+    parsing[image] = false;
+    turn.end();
+    return result;
+}
+
+bool is_contained(unsigned image) noexcept {
+    const view::Context* context = view::current_context(image);
+    return context != nullptr && context->sets() != view::Sets::process;
+}
+
+}  // namespace
+
+void intercept(Entry entry, std::uintptr_t address) {
+    entries[entry.image][static_cast<std::size_t>(entry.function)] = address;
+    turns();
+}
+
+std::uint64_t optctx_before_parser(std::uint32_t packed, std::uint64_t* arguments, const std::uint64_t* stack) {
+    const auto [image, function] = unpack(packed);
+    if (!is_contained(image)) return 0;
+    if (function != Function::parse) {
+        arguments[result_index] = 0;
+        return reset(image) == Outcome::process ? 0 : 1;
+    }
+    if (parsing[image]) return 0;
+    arguments[result_index] = parse(image, entries[image][static_cast<std::size_t>(function)], arguments, stack);
+    return 1;
+}
+
+}  // namespace optctx::contain

@@ -1,0 +1,114 @@
+#include "contain/setters.hpp"
+
+#include "view/scope.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace optctx::contain {
+namespace {
+
+using image::RawStringRef;
+using view::Activation;
+using view::Context;
+using view::Given;
+using view::Occurrence;
+using view::Sets;
+
+Reporter reporter{};
+
+std::string text_of(RawStringRef text) { return {text.data, text.size}; }
+
+// LLVM has no name of a program to begin with where optctx parses, nor where llvmlite does.
+void print_fatal(const std::string& why) noexcept { std::fprintf(stderr, "LLVM ERROR: %s\n", why.c_str()); }
+
+// Shows LLVM the value on this thread. Throws ParseError with nothing changed.
+void show(Activation& activation, std::uint32_t slot, Given given) {
+    const Context& shown = activation.shown();
+    const view::Setting setting = shown.space().parse(slot, given.occurrences[slot]);
+    activation.adopt(shown.with(setting), std::move(given), false);
+}
+
+Outcome refuse(view::Space& space, std::uint32_t slot, const view::Occurrences& values,
+               const view::ParseError& error) {
+    if (dynamic_cast<const view::FatalParseError*>(&error) != nullptr)
+        print_fatal(error.what());
+    else
+        space.complain(slot, values);
+    return Outcome::refused;
+}
+
+Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, Occurrence value, bool multi) {
+    view::Space& space = activation.shown().space();
+    const std::optional<std::uint32_t> slot = space.slot_of(option);
+    if (!slot || multi) {
+        reporter.not_contained(image, option);
+        return Outcome::process;
+    }
+    Given given = activation.given();
+    view::add(given.occurrences[*slot], space.regions()[*slot].kind, std::move(value));
+    const view::Occurrences all = given.occurrences[*slot];
+    try {
+        show(activation, *slot, std::move(given));
+    } catch (const view::ParseError& error) {
+        return refuse(space, *slot, all, error);
+    }
+    return Outcome::contained;
+}
+
+// Returns the context that LLVM sees on this thread if the setter is its business.
+const Context* decides(unsigned image) noexcept {
+    const Context* context = view::current_context(image);
+    return context == nullptr || context->sets() == Sets::process ? nullptr : context;
+}
+
+template <class Act>
+Outcome act(unsigned image, const Act& change) noexcept {
+    try {
+        return change();
+    } catch (const std::exception& error) {
+        reporter.failed(image, error.what());
+        return Outcome::nothing;
+    }
+}
+
+}  // namespace
+
+void report_to(const Reporter& given) { reporter = given; }
+
+Outcome give(unsigned image, std::uintptr_t option, RawStringRef name, RawStringRef value, bool multi) noexcept {
+    const Context* context = decides(image);
+    if (context == nullptr) return Outcome::process;
+    if (context->sets() == Sets::error) {
+        reporter.not_set(image, option);
+        return Outcome::nothing;
+    }
+    Activation* activation = view::current_activation(image);
+    if (activation == nullptr) return Outcome::process;  // threads take turns: LLVM's storage is the context's
+    return act(image, [&] {
+        Occurrence given{text_of(name), std::nullopt};
+        if (value.data != nullptr) given.text = text_of(value);
+        return give_now(*activation, image, option, std::move(given), multi);
+    });
+}
+
+Outcome reset(unsigned image) noexcept {
+    const Context* context = decides(image);
+    if (context == nullptr) return Outcome::process;
+    if (context->sets() == Sets::error) {
+        reporter.not_set(image, 0);
+        return Outcome::nothing;
+    }
+    Activation* activation = view::current_activation(image);
+    if (activation == nullptr) return Outcome::process;
+    return act(image, [&] {
+        activation->adopt(activation->shown().with_registered_values(), Given{{}, true}, true);
+        return Outcome::contained;
+    });
+}
+
+}  // namespace optctx::contain

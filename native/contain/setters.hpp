@@ -1,0 +1,38 @@
+// What LLVM's own setters do on a thread inside a context: the context decides whether they act on it, on the process,
+// or not at all (view::Sets).
+#pragma once
+
+#include "image/option_layout.hpp"
+#include "view/context.hpp"
+
+#include <cstdint>
+
+namespace optctx::contain {
+
+enum class Outcome : std::uint8_t {
+    process,    // LLVM's own function is to do the work, for the whole process
+    contained,  // the context shows the value
+    refused,    // LLVM's parser refused the value and said why; the context shows what it showed before
+    nothing,    // the context does not let anything be set
+};
+
+// What cannot be said where it happens, because LLVM is at work: told to the code that made it work. Called on that
+// thread; must not throw.
+struct Reporter {
+    // The option has been set for the whole process inside a context that contains, because it has no storage there.
+    void (*not_contained)(unsigned image, std::uintptr_t option);
+    // The context let nothing be set. `option`: 0 for a reset of all options.
+    void (*not_set)(unsigned image, std::uintptr_t option);
+    // Something went wrong, such as memory running out, and nothing was set.
+    void (*failed)(unsigned image, const char* why);
+};
+void report_to(const Reporter& reporter);
+
+// A value for the option at `option`, of LLVM's own objects. `value` with null data: a flag without a value. Must not
+// throw: frames of LLVM are below.
+Outcome give(unsigned image, std::uintptr_t option, image::RawStringRef name, image::RawStringRef value,
+             bool multi) noexcept;
+// All options return to their registered values.
+Outcome reset(unsigned image) noexcept;
+
+}  // namespace optctx::contain

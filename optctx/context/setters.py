@@ -1,0 +1,114 @@
+"""What LLVM's own setters do inside a context: `cl::ParseCommandLineOptions`, which llvmlite's `set_option`
+comes down to, the resets, and `addOccurrence` of LLVM's own option objects.
+
+A context that contains shows its thread the new values until the thread leaves; native code sees to that
+(native/contain). Here is what is said about values that a context does not contain, and what becomes of those
+that it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from optctx import _native
+from optctx.context.contents import Contents
+from optctx.context.enclosing import tell
+from optctx.context.override import Override
+from optctx.engine.attach import engine_of
+from optctx.errors import (
+    ContainmentError,
+    ContainmentWarning,
+    OptctxError,
+    OptionTypeError,
+    UnsupportedImageError,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from optctx._native import Setting
+    from optctx.engine.attach import Engine
+
+__all__ = ["Given", "SetsMode", "contents_with", "native_mode"]
+
+SetsMode = Literal["contain", "process", "error"]
+# Whether all options were reset, and by slot (name, text) of each occurrence since, with their storage.
+Given = tuple[bool, Mapping[int, "tuple[list[tuple[str, str | None]], Setting]"]]
+
+_MODES = {
+    "contain": _native.Sets.contain,
+    "process": _native.Sets.process,
+    "error": _native.Sets.error,
+}
+
+
+def native_mode(engine: Engine, mode: SetsMode) -> _native.Sets:
+    """Raises OptionTypeError for what is no SetsMode, UnsupportedImageError where it cannot be had."""
+    if mode not in _MODES:
+        raise OptionTypeError(f'sets is "contain", "process" or "error", found {shown(mode)}')
+    if mode != "contain" and not engine.mechanism.follows_tasks:
+        raise UnsupportedImageError(
+            f'sets="{mode}" cannot be had where threads take turns: what is set inside a scope ends with it '
+            f'({engine.choice.reason}); use sets="contain"'
+        )
+    return _MODES[mode]
+
+
+def contents_with(engine: Engine, contents: Contents, given: Given) -> tuple[Contents, list[Override]]:
+    """What a context is made of after that: `contents` with it on top, and what is new."""
+    was_reset, by_slot = given
+    if was_reset:
+        kept = {name: each for name, each in _all(contents).items() if each.setting is None}
+        contents = Contents(engine.space.no_drift(), kept, {})
+    new = [_override(engine, slot, *occurrences) for slot, occurrences in by_slot.items()]
+    own = {**contents.own, **{override.option.record.name: override for override in new}}
+    return replace(contents, own=own), new
+
+
+def _all(contents: Contents) -> dict[str, Override]:
+    return {**contents.inherited, **contents.own}
+
+
+def _override(
+    engine: Engine, slot: int, occurrences: list[tuple[str, str | None]], setting: Setting
+) -> Override:
+    """One option as it was given inside, under the name of its last occurrence."""
+    last = occurrences[-1][0]
+    texts = tuple(text for name, text in occurrences if name == last)
+    return Override(last, texts, engine.plan.owners[slot], setting)
+
+
+def _not_contained(image: int, address: int) -> None:
+    """Inside LLVM: the option at `address` is being set for the whole process, inside a context."""
+    option = engine_of(image).plan.options.get(address)
+    if option is None:
+        words = "an option that was registered after optctx attached has no storage of its own in contexts"
+        advice = "set it before the scope"
+        name = "an LLVM option"
+    else:
+        name = repr(option.record.name)
+        words = f"contexts cannot contain it: {option.reason or 'it takes several values at once'}"
+        advice = 'set it before the scope, or leave it to OptionContext(..., process_wide="exclusive")'
+    tell(ContainmentWarning(f"{name} was set for the whole process inside a context; {words}; {advice}"))
+
+
+def _not_set(image: int, address: int) -> None:
+    """Inside LLVM: the context of this thread lets nothing be set."""
+    option = engine_of(image).plan.options.get(address)
+    what = "reset LLVM's options" if address == 0 else "set an LLVM option"
+    if option is not None:
+        what = f"set {option.record.name!r}"
+    tell(
+        ContainmentError(
+            f'cannot {what} inside a context with sets="error": nothing was changed; leave the context '
+            'before, or make it with sets="contain"'
+        )
+    )
+
+
+def _failed(image: int, why: str) -> None:
+    tell(OptctxError(f"an LLVM option was not set inside a context, nothing was changed: {why}"))
+
+
+_native.set_setter_listeners(_not_contained, _not_set, _failed)
