@@ -5,7 +5,9 @@
 #include "gil.hpp"
 #include "native_calls.hpp"
 #include "patch/pointers.hpp"
+#include "scoping.hpp"
 #include "view/scope.hpp"
+#include "view/set_inside.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -23,6 +25,7 @@ namespace {
 
 // See `set_setter_listeners`. Set once and never freed: LLVM may run while Python shuts down.
 nb::object* not_contained_function = nullptr;
+nb::object* ends_with_call_function = nullptr;
 nb::object* not_set_function = nullptr;
 nb::object* failed_function = nullptr;
 
@@ -54,16 +57,20 @@ GivenOption given_option(const view::Context& context, std::uint32_t slot,
     return given;
 }
 
-// What code on this thread gave to LLVM's setters inside the context of `owner`, if LLVM sees that now: whether it reset
-// all options, and by slot what it gave since. None if it gave nothing.
+// What code gave to LLVM's setters inside the context of `owner`, which LLVM sees on this thread, or which the running
+// task is in: whether it reset all options, and by slot what it gave since. None if it gave nothing.
 nb::object given_inside(unsigned image, nb::handle owner) {
     const view::Activation* activation = view::current_activation(view::checked_image(image));
-    if (activation == nullptr || activation->adopted() == nullptr) return nb::none();
-    if (view::current_owner(image) != owner.ptr()) return nb::none();
+    std::optional<view::SetInside> inside;
+    if (activation != nullptr && view::current_owner(image) == owner.ptr())
+        inside = {activation->adopted(), activation->given()};
+    else
+        inside = view::set_inside(scoping::mark_of(image, owner).ptr());
+    if (!inside || inside->context == nullptr) return nb::none();
     nb::dict found;
-    for (const auto& [slot, values] : activation->given().occurrences)
-        found[nb::int_(slot)] = nb::cast(given_option(*activation->adopted(), slot, values));
-    return nb::make_tuple(activation->given().was_reset, found);
+    for (const auto& [slot, values] : inside->given.occurrences)
+        found[nb::int_(slot)] = nb::cast(given_option(*inside->context, slot, values));
+    return nb::make_tuple(inside->given.was_reset, found);
 }
 
 }  // namespace
@@ -96,24 +103,28 @@ void add_contain(nb::module_& m) {
         "Return (the number to pass, the function to call) for code in front of a function of LLVM's parser.");
     m.def(
         "set_setter_listeners",
-        [](nb::object not_contained, nb::object not_set, nb::object failed) {
+        [](nb::object not_contained, nb::object ends_with_call, nb::object not_set, nb::object failed) {
             not_contained_function = new nb::object(std::move(not_contained));
+            ends_with_call_function = new nb::object(std::move(ends_with_call));
             not_set_function = new nb::object(std::move(not_set));
             failed_function = new nb::object(std::move(failed));
             contain::report_to({
                 .not_contained = [](unsigned image,
                                     std::uintptr_t option) { tell(not_contained_function, image, option); },
+                .ends_with_call = [](unsigned image,
+                                     std::uintptr_t option) { tell(ends_with_call_function, image, option); },
                 .not_set = [](unsigned image, std::uintptr_t option) { tell(not_set_function, image, option); },
                 .failed = [](unsigned image, const char* why) { tell(failed_function, image, why); },
             });
         },
-        "not_contained"_a, "not_set"_a, "failed"_a,
-        "Set what is called on a thread that sets an option inside a context, if the context did not contain it: "
-        "not_contained(image, address of the option), not_set(image, address or 0 for a reset), failed(image, why). "
+        "not_contained"_a, "ends_with_call"_a, "not_set"_a, "failed"_a,
+        "Set what is called on a thread that sets an option inside a context, if the scope did not contain it: "
+        "not_contained(image, address of the option), ends_with_call(image, address or 0 for a reset), "
+        "not_set(image, address or 0), failed(image, why). "
         "Call once in a process.");
     m.def("given_inside", &given_inside, "image"_a, "owner"_a,
           nb::sig("def given_inside(image: int, owner: object) -> tuple[bool, dict[int, tuple[list[tuple[str, str | None]], Setting]]] "
                   "| None"),
-          "Return what this thread gave to LLVM's setters inside the context of `owner`, if LLVM sees that now: (whether "
-          "it reset all options, slot -> (occurrences since, their setting)), or None.");
+          "Return what was given to LLVM's setters inside the context of `owner`, which LLVM sees on this thread or the "
+          "task is in: (whether all options were reset, slot -> (occurrences since, their setting)), or None.");
 }

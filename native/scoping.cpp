@@ -71,7 +71,7 @@ std::vector<view::Values> values_of(nb::handle mark) {
     std::uint32_t seen = 0;
     for (; mark.is_valid(); mark = outer_of(mark)) {
         const std::uint32_t image = 1U << image_of(mark);
-        if ((seen & image) == 0) values.push_back({context_of(mark), owner_of(mark)});
+        if ((seen & image) == 0) values.push_back({context_of(mark), owner_of(mark), mark.ptr()});
         seen |= image;
     }
     return values;
@@ -209,6 +209,7 @@ void begin_call(unsigned image, const May& may) {
     std::optional<view::Frame> frame = view::frame_here(image, mark.ptr());
     if (!frame) frame = own.is_valid() ? view::frame_of(context_of(own)) : view::frame_outside(image);
     if (!may(*frame)) return;
+    view::take_over(*frame, own.ptr());
     view::enter_for_call(*std::move(frame), {mark.ptr(), owner_of(own), nullptr});
     mark.release();
 }
@@ -344,6 +345,12 @@ void add_base(nb::handle module) {
 }
 
 std::shared_ptr<view::Context> native_of(nb::handle self) { return nb::cast<SharedContext>(given_native(self)); }
+
+nb::object mark_of(unsigned image, nb::handle self) {
+    const nb::object task = task_scope::get();
+    const nb::handle own = mark_in(image, task);
+    return own.is_valid() && owner_of(own) == self.ptr() ? nb::borrow(own) : nb::object();
+}
 
 void begin_library_call(unsigned image) noexcept {
     view::give_up_unhandled_poison();

@@ -28,6 +28,8 @@ void attach(unsigned image);
 void add_base(nanobind::handle module);
 extern const blocks::Kind scope;
 std::shared_ptr<view::Context> native_of(nanobind::handle scope);
+// Returns the mark of the running task in an image, if its scope there is of this context. Invalid otherwise.
+nanobind::object mark_of(unsigned image, nanobind::handle scope);
 
 // Called around every call that llvmlite makes into its image, with its lock held. They must not throw or wait.
 void begin_library_call(unsigned image) noexcept;

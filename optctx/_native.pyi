@@ -796,14 +796,14 @@ def intercept_parser(image: int, function: ParserFunction, address: int) -> tupl
     Return (the number to pass, the function to call) for code in front of a function of LLVM's parser.
     """
 
-def set_setter_listeners(not_contained: object, not_set: object, failed: object) -> None:
+def set_setter_listeners(not_contained: object, ends_with_call: object, not_set: object, failed: object) -> None:
     """
-    Set what is called on a thread that sets an option inside a context, if the context did not contain it: not_contained(image, address of the option), not_set(image, address or 0 for a reset), failed(image, why). Call once in a process.
+    Set what is called on a thread that sets an option inside a context, if the scope did not contain it: not_contained(image, address of the option), ends_with_call(image, address or 0 for a reset), not_set(image, address or 0), failed(image, why). Call once in a process.
     """
 
 def given_inside(image: int, owner: object) -> tuple[bool, dict[int, tuple[list[tuple[str, str | None]], Setting]]] | None:
     """
-    Return what this thread gave to LLVM's setters inside the context of `owner`, if LLVM sees that now: (whether it reset all options, slot -> (occurrences since, their setting)), or None.
+    Return what was given to LLVM's setters inside the context of `owner`, which LLVM sees on this thread or the task is in: (whether all options were reset, slot -> (occurrences since, their setting)), or None.
     """
 
 def is_attached(image: int) -> bool:

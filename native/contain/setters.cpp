@@ -1,6 +1,7 @@
 #include "contain/setters.hpp"
 
 #include "view/scope.hpp"
+#include "view/set_inside.hpp"
 
 #include <cstdio>
 #include <exception>
@@ -26,11 +27,14 @@ std::string text_of(RawStringRef text) { return {text.data, text.size}; }
 // LLVM has no name of a program to begin with where optctx parses, nor where llvmlite does.
 void print_fatal(const std::string& why) noexcept { std::fprintf(stderr, "LLVM ERROR: %s\n", why.c_str()); }
 
-// Shows LLVM the value on this thread. Throws ParseError with nothing changed.
-void show(Activation& activation, std::uint32_t slot, Given given) {
-    const Context& shown = activation.shown();
-    const view::Setting setting = shown.space().parse(slot, given.occurrences[slot]);
-    activation.adopt(shown.with(setting), std::move(given), false);
+// The scope that this thread is inside has these values from now on.
+void show(Activation& activation, unsigned image, std::uintptr_t option, std::shared_ptr<Context> context, Given given,
+          bool fresh) {
+    if (const view::Mark mark = view::current_mark(image))
+        view::keep_set_inside(mark, {context, given});
+    else
+        reporter.ends_with_call(image, option);
+    activation.adopt(std::move(context), std::move(given), fresh);
 }
 
 Outcome refuse(view::Space& space, std::uint32_t slot, const view::Occurrences& values,
@@ -53,7 +57,9 @@ Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, 
     view::add(given.occurrences[*slot], space.regions()[*slot].kind, std::move(value));
     const view::Occurrences all = given.occurrences[*slot];
     try {
-        show(activation, *slot, std::move(given));
+        const Context& shown = activation.shown();
+        const view::Setting setting = space.parse(*slot, all);
+        show(activation, image, option, shown.with(setting), std::move(given), false);
     } catch (const view::ParseError& error) {
         return refuse(space, *slot, all, error);
     }
@@ -106,7 +112,7 @@ Outcome reset(unsigned image) noexcept {
     Activation* activation = view::current_activation(image);
     if (activation == nullptr) return Outcome::process;
     return act(image, [&] {
-        activation->adopt(activation->shown().with_registered_values(), Given{{}, true}, true);
+        show(*activation, image, 0, activation->shown().with_registered_values(), Given{{}, true}, true);
         return Outcome::contained;
     });
 }

@@ -21,6 +21,8 @@ enum class Outcome : std::uint8_t {
 struct Reporter {
     // The option has been set for the whole process inside a context that contains, because it has no storage there.
     void (*not_contained)(unsigned image, std::uintptr_t option);
+    // The context shows the value until the call that LLVM is in returns: this thread only carries the scope.
+    void (*ends_with_call)(unsigned image, std::uintptr_t option);
     // The context let nothing be set. `option`: 0 for a reset of all options.
     void (*not_set)(unsigned image, std::uintptr_t option);
     // Something went wrong, such as memory running out, and nothing was set.

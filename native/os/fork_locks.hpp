@@ -30,6 +30,7 @@ enum class Rank : std::uint8_t {
     debugging,    // LLVM's debug flag
     captures,     // idle views for captures
     bindings,     // LLVMContexts and their bindings
+    inside,       // what was set inside scopes
     activations,  // idle activations
     copies,       // idle copies for activations
     machines,     // TargetMachines and their idle variants

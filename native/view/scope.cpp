@@ -6,6 +6,7 @@
 #include "view/per_thread.hpp"
 #include "view/process_wide.hpp"
 #include "view/recorder.hpp"
+#include "view/set_inside.hpp"
 #include "view/turns.hpp"
 
 #include <algorithm>
@@ -124,6 +125,7 @@ struct Stack {
         if (at->abandoned) --abandoned;
         mechanism(image).leave(at->frame, below(at), above(at));
         const auto [mark, previous, reason] = std::tuple(at->shown, at->previous, at->reason);
+        if (reason == Reason::scope) forget_set_inside(at->entry.mark);
         const ScopeEntry entry = at->entry;
         const bool is_last = std::next(at) == levels.end();
         if (is_last)
@@ -208,6 +210,17 @@ struct Stack {
         if (const Level* level = in_force(image, shown)) return level;
         const Level* level = shown_carried(image);
         return level != nullptr && level->frame.view != nullptr ? level : nullptr;
+    }
+
+    // Returns the level with the activation that LLVM reads through, or null.
+    const Level* activated(unsigned image) const noexcept {
+        const Level* level = seen(image);
+        if (level == nullptr || !level->frame.activation.empty()) return level;
+        // A call repeats the values of an enclosing scope.
+        const auto at = std::find_if(levels.begin(), levels.end(), [level](const Level& each) {
+            return each.frame.view == level->frame.view && !each.frame.activation.empty();
+        });
+        return at == levels.end() ? nullptr : &*at;
     }
 
     const Level* shown_carried(unsigned image) const noexcept {
@@ -321,6 +334,7 @@ void count_again() noexcept {
         if (level.counts()) ++active[level.frame.image];
     count_recorders_again();
     Context::count_threads_again(activations_of);
+    forget_set_inside_unless([](const void* mark) { return stack.find(const_cast<Mark>(mark)) != stack.levels.end(); });
     only_this_thread_abandons();
     after_fork_in_child(per_thread());
     after_fork_in_child(turns());
@@ -385,14 +399,22 @@ ScopeEntry innermost() noexcept {
 }
 
 Activation* current_activation(unsigned image) noexcept {
-    const Level* seen = stack.seen(image);
-    if (seen == nullptr) return nullptr;
-    const auto own = [](const Level& level) { return level.frame.activation.front().activation.get(); };
-    if (!seen->frame.activation.empty()) return own(*seen);
-    // A call repeats the values of an enclosing scope.
-    for (const Level& level : stack.levels)
-        if (level.frame.view == seen->frame.view && !level.frame.activation.empty()) return own(level);
-    return nullptr;
+    const Level* level = stack.activated(image);
+    return level == nullptr ? nullptr : level->frame.activation.front().activation.get();
+}
+
+Mark current_mark(unsigned image) noexcept {
+    const Level* activated = stack.activated(image);
+    const auto at = std::find_if(stack.levels.begin(), stack.levels.end(), [activated](const Level& level) {
+        return &level == activated && level.reason == Reason::scope;
+    });
+    return at == stack.levels.end() ? nullptr : at->entry.mark;  // null for one that is carried
+}
+
+void take_over(Frame& frame, Mark mark) {
+    if (frame.activation.empty()) return;
+    if (std::optional<SetInside> values = set_inside(mark))
+        frame.activation.front().activation->adopt(std::move(values->context), std::move(values->given), false);
 }
 
 const Context* current_context(unsigned image) noexcept {
@@ -503,10 +525,13 @@ Shown show(Mark mark, const std::vector<Values>& values) {
     Levels next;
     next.reserve(values.size());
     try {
-        for (const auto& [context, owner] : values) {
+        for (const auto& [context, owner, own_mark] : values) {
             Frame frame = frame_of(context);
             if (!follows_in(frame.image) || stack.in_force(frame.image, mark) != nullptr) continue;
-            if (context->reads() == nullptr) activate(frame);
+            if (context->reads() == nullptr) {
+                activate(frame);
+                take_over(frame, own_mark);
+            }
             next.push_back({std::move(frame), Reason::scope, {mark, owner, nullptr}, mark, nullptr});
         }
     } catch (...) {

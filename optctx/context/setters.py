@@ -93,6 +93,18 @@ def _not_contained(image: int, address: int) -> None:
     tell(ContainmentWarning(f"{name} was set for the whole process inside a context; {words}; {advice}"))
 
 
+def _ends_with_call(image: int, address: int) -> None:
+    """Inside LLVM: the scope of this task was entered on another thread."""
+    option = engine_of(image).plan.options.get(address)
+    what = "a reset of LLVM's options" if option is None else f"the value given to {option.record.name!r}"
+    tell(
+        ContainmentWarning(
+            f"{what} ended with the call: this thread works in a scope that another thread has entered, and "
+            "must not change it; enter a context on this thread"
+        )
+    )
+
+
 def _not_set(image: int, address: int) -> None:
     """Inside LLVM: the context of this thread lets nothing be set."""
     option = engine_of(image).plan.options.get(address)
@@ -111,4 +123,4 @@ def _failed(image: int, why: str) -> None:
     tell(OptctxError(f"an LLVM option was not set inside a context, nothing was changed: {why}"))
 
 
-_native.set_setter_listeners(_not_contained, _not_set, _failed)
+_native.set_setter_listeners(_not_contained, _ends_with_call, _not_set, _failed)
