@@ -10,7 +10,7 @@ Importing changes nothing. The first use attaches to the LLVM in this process.
 from typing import TYPE_CHECKING
 
 from optctx import interpreter, native_module  # noqa: F401  # refuse what cannot run  # isort: split
-from optctx.context import OptionContext, attach, bound, contained, current, detach, lookup, unbind
+from optctx.context import OptionContext, attach, bound, contained, current, detach, lookup, tool, unbind
 from optctx.errors import (
     CacheWarning,
     ContainmentError,
@@ -100,6 +100,7 @@ __all__ = [
     "registry",
     "run_passes",
     "stamp",
+    "tool",
     "unbind",
     "watch",
     "wrap",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 from support import (
@@ -198,7 +199,8 @@ def test_what_a_context_changes_process_wide_is_not_drift_and_what_it_covers_is(
             "time-passes": True,
             "debug-only": "x",
         }
-        with OptionContext(changes, process_wide="exclusive"):
+        sets: Literal["contain", "process"] = "process" if attach().mechanism.intercepts else "contain"
+        with OptionContext(changes, process_wide="exclusive", sets=sets):
             assert registry()["rng-seed"].value == 7
             assert str(drift()) == expected
             set_option("track-memory")

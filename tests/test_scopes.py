@@ -278,7 +278,7 @@ def test_what_anybody_sets_process_wide_does_not_reach_a_scope() -> None:
         from llvmlite import binding
         from support import in_threads, unrolled
         from optctx import OptionContext, current, registry
-        with OptionContext({"inline-threshold": 1}) as context:
+        with OptionContext({"inline-threshold": 1}, sets="process") as context:
             in_threads([lambda: binding.set_option("", "-unroll-count=3")])
             assert registry()["unroll-count"].value == 3
             assert current() is context and context["unroll-count"] == 0

@@ -43,14 +43,7 @@ private:
     pid_t process_ = 0;
 };
 
-view::PerImage<Turn*>& turns() {
-    static auto& instance = [] () -> view::PerImage<Turn*>& {
-        auto& made = *new view::PerImage<Turn*>;
-        for (Turn*& each : made) each = new Turn;
-        return made;
-    }();
-    return instance;
-}
+auto& turns = *new view::PerImage<Turn>;  // outlive every thread
 
 thread_local view::PerImage<bool> parsing{};  // this thread has the turn
 
@@ -59,7 +52,7 @@ thread_local view::PerImage<bool> parsing{};  // this thread has the turn
 std::uint64_t parse(unsigned image, std::uintptr_t function, const std::uint64_t* a, const std::uint64_t* stack) {
     using Parse = std::uint64_t (*)(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
                                     std::uint64_t, std::uint64_t, std::uint64_t);
-    Turn& turn = *turns()[image];
+    Turn& turn = turns[image];
     turn.begin();
     parsing[image] = true;
     const std::uint64_t result =
@@ -78,7 +71,6 @@ bool is_contained(unsigned image) noexcept {
 
 void intercept(Entry entry, std::uintptr_t address) {
     entries[entry.image][static_cast<std::size_t>(entry.function)] = address;
-    turns();
 }
 
 std::uint64_t optctx_before_parser(std::uint32_t packed, std::uint64_t* arguments, const std::uint64_t* stack) {

@@ -50,7 +50,8 @@ Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, 
     view::Space& space = activation.shown().space();
     const std::optional<std::uint32_t> slot = space.slot_of(option);
     if (!slot || multi) {
-        reporter.not_contained(image, option);
+        const auto& changes = activation.shown().process_wide();
+        if (changes == nullptr || !changes->changes(option)) reporter.not_contained(image, option);
         return Outcome::process;
     }
     Given given = activation.given();

@@ -78,6 +78,10 @@ ProcessWide::ProcessWide(Space& space, std::vector<Change> changes, std::string 
       key_{space.image(), std::move(text)},
       set_debug_types_(set_debug_types) {}
 
+bool ProcessWide::changes(std::uintptr_t option) const noexcept {
+    return std::any_of(changes_.begin(), changes_.end(), [option](const Change& each) { return each.option == option; });
+}
+
 bool ProcessWide::debugs() const noexcept {
     return std::any_of(changes_.begin(), changes_.end(), [](const Change& change) { return change.debug_types != 0; });
 }

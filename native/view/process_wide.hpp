@@ -53,6 +53,8 @@ public:
     const gate::Key& key() const noexcept { return key_; }
     // Whether LLVM prints debug output of some types, in contexts that ask for it, while this is in force.
     bool debugs() const noexcept;
+    // Whether it changes the option at this address, and restores it.
+    bool changes(std::uintptr_t option) const noexcept;
     // Has LLVM parse every value into its own objects. Throws ParseError after restoring everything. Call with the gate
     // closed: no other thread may be reading the objects.
     void apply();

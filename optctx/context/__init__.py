@@ -7,6 +7,6 @@ from optctx.context import (
 from optctx.context.attributes import attach, detach
 from optctx.context.binding import bound, unbind
 from optctx.context.context import OptionContext
-from optctx.context.lookups import contained, current, lookup
+from optctx.context.lookups import contained, current, lookup, tool
 
-__all__ = ["OptionContext", "attach", "bound", "contained", "current", "detach", "lookup", "unbind"]
+__all__ = ["OptionContext", "attach", "bound", "contained", "current", "detach", "lookup", "tool", "unbind"]

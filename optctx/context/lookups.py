@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from optctx.context.binding import bound
 from optctx.context.contents import Contents, drift_of
 from optctx.context.context import OptionContext, seen
+from optctx.context.unread import UnreadMode
 from optctx.engine.attach import Engine, attach
 from optctx.registry.values import Value
 
 if TYPE_CHECKING:
     from llvmlite.binding.context import ContextRef
 
-__all__ = ["contained", "current", "lookup", "process_wide_values"]
+__all__ = ["contained", "current", "lookup", "process_wide_values", "tool"]
 
 T = TypeVar("T")
 
@@ -35,6 +37,24 @@ def contained() -> OptionContext:
     block: `with optctx.contained(): ...` leaves the process as it was. Raises as `OptionContext` does.
     """
     return OptionContext()
+
+
+def tool(args: Iterable[str] | str = (), *, unread: UnreadMode = "ignore") -> OptionContext:
+    """Make a context for a tool that runs in this process: a compiler or linker that parses a command line,
+    resets all options, or both.
+
+    The tool starts from the registered values, with `args` on top. It sees nothing of the contexts around it
+    and nothing that was set process-wide. What it sets and resets ends with the block, however that ends; the
+    caller's values and occurrences are what they were. Tools on other threads, and a tool inside a tool, do
+    not meet. Options that contexts cannot hold are everybody's still.
+
+    Args:
+        args: A command line, as in `OptionContext.from_args`.
+        unread: As in `OptionContext`.
+
+    Raises as `OptionContext.from_args` does.
+    """
+    return OptionContext.from_args(args, base="defaults", unread=unread)
 
 
 def process_wide_values(engine: Engine) -> OptionContext:
