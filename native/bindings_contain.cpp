@@ -45,8 +45,7 @@ void tell(nb::object* function, Arguments&&... arguments) noexcept {
 using GivenOption =
     std::pair<std::vector<std::pair<std::string, std::optional<std::string>>>, native_calls::SharedSetting>;
 
-GivenOption given_option(const view::Context& context, std::uint32_t slot,
-                         const view::Occurrences& values) {
+GivenOption given_option(const view::Context& context, std::uint32_t slot, const view::Occurrences& values) {
     GivenOption given;
     for (const view::Occurrence& value : values.values) given.first.emplace_back(value.name, value.text);
     const std::uint32_t variable = context.space().regions()[slot].variable;
@@ -122,9 +121,11 @@ void add_contain(nb::module_& m) {
         "not_contained(image, address of the option), ends_with_call(image, address or 0 for a reset), "
         "not_set(image, address or 0), failed(image, why). "
         "Call once in a process.");
-    m.def("given_inside", &given_inside, "image"_a, "owner"_a,
-          nb::sig("def given_inside(image: int, owner: object) -> tuple[bool, dict[int, tuple[list[tuple[str, str | None]], Setting]]] "
-                  "| None"),
-          "Return what was given to LLVM's setters inside the context of `owner`, which LLVM sees on this thread or the "
-          "task is in: (whether all options were reset, slot -> (occurrences since, their setting)), or None.");
+    m.def(
+        "given_inside", &given_inside, "image"_a, "owner"_a,
+        nb::sig("def given_inside(image: int, owner: object) -> tuple[bool, dict[int, tuple[list[tuple[str, str | "
+                "None]], Setting]]] "
+                "| None"),
+        "Return what was given to LLVM's setters inside the context of `owner`, which LLVM sees on this thread or the "
+        "task is in: (whether all options were reset, slot -> (occurrences since, their setting)), or None.");
 }

@@ -1,4 +1,5 @@
-// The watchers of each image. While there is one, the virtual function tables of its LLVM lead to optctx (contain/occurrences.hpp).
+// The watchers of each image. While there is one, the virtual function tables of its LLVM lead to optctx
+// (contain/occurrences.hpp).
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -69,7 +69,7 @@ class ContainmentError(ScopeError):
 
 
 class ContainmentWarning(UserWarning):
-    """Code inside a context has set an LLVM option for the whole process, because contexts cannot contain it."""
+    """Code inside a context has set an LLVM option for the whole process: contexts cannot contain it."""
 
 
 class ContextMismatchError(ScopeError):

@@ -19,6 +19,7 @@ from support import (
 
 import optctx
 from optctx import Drift, OptionContext, drift, registry
+from optctx.engine.attach import attach
 
 pytestmark = pytest.mark.usefixtures("attached")
 

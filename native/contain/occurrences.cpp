@@ -25,8 +25,8 @@ bool add_occurrence(void* option, unsigned position, RawStringRef name, RawStrin
     const auto& [original, observer] = replaced[image];
     const bool observed = observer.begin(image, address);
     const Outcome outcome = give(image, address, name, value, multi);
-    const bool refused = outcome == Outcome::process ? original(option, position, name, value, multi)
-                                                     : outcome == Outcome::refused;
+    const bool refused =
+        outcome == Outcome::process ? original(option, position, name, value, multi) : outcome == Outcome::refused;
     if (observed) observer.end(image, address, value, outcome, refused);
     return refused;
 }

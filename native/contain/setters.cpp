@@ -37,8 +37,7 @@ void show(Activation& activation, unsigned image, std::uintptr_t option, std::sh
     activation.adopt(std::move(context), std::move(given), fresh);
 }
 
-Outcome refuse(view::Space& space, std::uint32_t slot, const view::Occurrences& values,
-               const view::ParseError& error) {
+Outcome refuse(view::Space& space, std::uint32_t slot, const view::Occurrences& values, const view::ParseError& error) {
     if (dynamic_cast<const view::FatalParseError*>(&error) != nullptr)
         print_fatal(error.what());
     else

@@ -38,8 +38,8 @@ public:
     View view() noexcept { return view_.data(); }
 
     // Shows the values of `context` from now on: its options and their variables as they are there, state beside them
-    // as LLVM left it. With `fresh`, what LLVM has written to options is gone, too. An activation that adopted a context
-    // cannot be used again for the first one.
+    // as LLVM left it. With `fresh`, what LLVM has written to options is gone, too. An activation that adopted a
+    // context cannot be used again for the first one.
     void adopt(std::shared_ptr<Context> context, Given given, bool fresh);
     // The context whose values are shown, and how it came to be: the first one's and empty before `adopt`.
     Context& shown() const noexcept;

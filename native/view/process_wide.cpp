@@ -79,7 +79,8 @@ ProcessWide::ProcessWide(Space& space, std::vector<Change> changes, std::string 
       set_debug_types_(set_debug_types) {}
 
 bool ProcessWide::changes(std::uintptr_t option) const noexcept {
-    return std::any_of(changes_.begin(), changes_.end(), [option](const Change& each) { return each.option == option; });
+    return std::any_of(changes_.begin(), changes_.end(),
+                       [option](const Change& each) { return each.option == option; });
 }
 
 bool ProcessWide::debugs() const noexcept {

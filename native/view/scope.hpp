@@ -49,12 +49,14 @@ ScopeEntry innermost() noexcept;
 // its owner, or one that took its place on this thread (Activation::adopt).
 const Context* current_context(unsigned image) noexcept;
 void* current_owner(unsigned image) noexcept;
-// Returns the activation that LLVM reads through on this thread. Null outside every scope, and where threads take turns.
+// Returns the activation that LLVM reads through on this thread. Null outside every scope, and where threads take
+// turns.
 Activation* current_activation(unsigned image) noexcept;
 // Returns the mark of the scope that this thread entered with that activation. Null if the activation is for a call
 // alone.
 Mark current_mark(unsigned image) noexcept;
-// Gives a frame of this thread, which was just admitted, what was set inside the scope with this mark on another thread.
+// Gives a frame of this thread, which was just admitted, what was set inside the scope with this mark on another
+// thread.
 void take_over(Frame& frame, Mark mark);
 // Whether LLVM has written to option values in the current context since this thread entered it.
 bool wrote(unsigned image) noexcept;

@@ -251,7 +251,8 @@ void Space::add_occurrences(void* option, const std::vector<Occurrence>& values)
 bool Space::add_occurrence(void* option, unsigned position, const Occurrence& value) const {
     using AddOccurrence = bool (*)(void*, unsigned, RawStringRef, RawStringRef, bool);
     const auto call = reinterpret_cast<AddOccurrence>(calls_.add_occurrence);
-    const RawStringRef text = value.text ? RawStringRef{value.text->data(), value.text->size()} : RawStringRef{nullptr, 0};
+    const RawStringRef text =
+        value.text ? RawStringRef{value.text->data(), value.text->size()} : RawStringRef{nullptr, 0};
     return call(option, position, {value.name.data(), value.name.size()}, text, false);
 }
 

@@ -31,8 +31,8 @@ class Branch(NamedTuple):
 class FunctionEntrance(NamedTuple):
     """The instruction at which a function can be redirected wherever it is entered.
 
-    `saved`: the registers that the function has put on the stack before it, outermost first. `reserved`: bytes
-    below them.
+    `saved`: the registers that the function has put on the stack before it, outermost first. `reserved`:
+    bytes below them.
     """
 
     address: int
@@ -95,7 +95,7 @@ class Processor(Protocol):
         """Where the function at this address can be redirected; None if it begins in another way."""
 
     def entrance_code(self, entrance: FunctionEntrance, entry: int, before: int) -> bytes:
-        """Code for that instruction, without the jump back. It calls `before(entry, arguments, stack)` with the
-        six integer arguments, followed by room for a result, and the address of the return address. If the
-        answer is not 0, the function returns that result; otherwise it does its work.
+        """Code for that instruction, without the jump back. It calls `before(entry, arguments, stack)` with
+        the six integer arguments, followed by room for a result, and the address of the return address. If
+        the answer is not 0, the function returns that result; otherwise it does its work.
         """

@@ -237,7 +237,9 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
         `unread` and `sets` are those of this context if they are None. Raises as the constructor does.
         """
-        changed = OptionContext(overrides, base=self, process_wide=process_wide, unread="ignore", **named)
+        changed = OptionContext(
+            overrides, base=self, process_wide=process_wide, unread="ignore", sets="contain", **named
+        )
         own = {**self._contents.own, **changed._contents.own}
         base = Contents(self._contents.drift, self._contents.inherited, {})
         mode = self._unread if unread is None else unread

@@ -8,6 +8,7 @@ optctx's own parses call LLVM's function by its address and are not seen.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, Final
 
 from optctx._native import (
     Image,
@@ -21,12 +22,12 @@ from optctx._native import (
 from optctx.arch import processor
 from optctx.engine.mechanism import add_occurrence_of
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.fact import find
+from optctx.image.facts.fact import Fact, find
 from optctx.image.facts.names import PARSE_OPTIONS, RESET_OPTIONS, RESET_PARSER
 
 __all__ = ["parser_code", "setter_tables"]
 
-_FUNCTIONS = {
+_FUNCTIONS: Final[dict[ParserFunction, Fact[Any]]] = {
     ParserFunction.parse: PARSE_OPTIONS,
     ParserFunction.reset_all: RESET_OPTIONS,
     ParserFunction.reset_parser: RESET_PARSER,

@@ -27,7 +27,9 @@ _XOR_EAX = re.compile(rb"\x31\xc0", re.DOTALL)
 _SUB = re.compile(rb"\x48\x81\xec....", re.DOTALL)  # sub rsp, imm32
 _SET = re.compile(rb"\x41?[\xb8-\xbb\xbd-\xbf]....", re.DOTALL)  # mov r32, imm32; not esp, r12d
 _CALL = re.compile(rb"\xe8(....)", re.DOTALL)
-_LOAD = re.compile(rb"([\x48\x4c])\x8b([\x05\x0d\x15\x1d\x25\x2d\x35\x3d])(....)", re.DOTALL)  # mov r64, [rip + d]
+_LOAD = re.compile(
+    rb"([\x48\x4c])\x8b([\x05\x0d\x15\x1d\x25\x2d\x35\x3d])(....)", re.DOTALL
+)  # mov r64, [rip + d]
 
 _RSP = 4
 _ARGUMENTS = {7, 6, 2, 1, 8, 9}  # rdi, rsi, rdx, rcx, r8, r9
@@ -52,12 +54,10 @@ def find_entrance(image: Image, function: int) -> FunctionEntrance | None:
             pushed.append(found[0][-1] - 0x50 + (8 if len(found[0]) == 2 else 0))
         elif found := _SHORT_SUB.match(code, at):
             below += found[1][0]
-        elif found := _XOR_EAX.match(code, at):
-            pass
-        elif (found := _MOVE.match(code, at)) and _destination(found[0]) not in {_RSP, *_ARGUMENTS}:
-            pass
         else:
-            break
+            found = _harmless(code, at)
+            if found is None:
+                break
         at = found.end()
     instruction = next((m[0] for m in (p.match(code, at) for p in (_SUB, _SET, _CALL, _LOAD)) if m), b"")
     if not instruction:
@@ -87,6 +87,14 @@ def entrance_code(entrance: FunctionEntrance, entry: int, before: int) -> bytes:
     )
 
 
+def _harmless(code: bytes, at: int) -> re.Match[bytes] | None:
+    """An instruction that leaves the arguments and the stack alone."""
+    if found := _XOR_EAX.match(code, at):
+        return found
+    found = _MOVE.match(code, at)
+    return found if found and _destination(found[0]) not in {_RSP, *_ARGUMENTS} else None
+
+
 def _destination(move: bytes) -> int:
     rex = move[0] if move[0] & 0xF0 == 0x40 else 0
     modrm = move[-1]
@@ -96,14 +104,16 @@ def _destination(move: bytes) -> int:
 
 
 def _undo(entrance: FunctionEntrance) -> bytes:
-    code = b"\x48\x81\xc4" + struct.pack("<i", entrance.reserved) if entrance.reserved else b""  # add rsp, imm32
+    code = (
+        b"\x48\x81\xc4" + struct.pack("<i", entrance.reserved) if entrance.reserved else b""
+    )  # add rsp, imm32
     for register in reversed(entrance.saved):
         code += (b"\x41" if register >= 8 else b"") + bytes([0x58 + register % 8])
     return code
 
 
 def _elsewhere(entrance: FunctionEntrance) -> bytes:
-    """The redirected instruction, for another address; r11 is free where a function is entered, and at a call."""
+    """The redirected instruction, for another address; r11 is free where a function begins, and at a call."""
     code, end = entrance.code, entrance.address + len(entrance.code)
     if _CALL.fullmatch(code):
         return branch_to(end + _displacement(code), is_jump=False)

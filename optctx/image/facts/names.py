@@ -57,7 +57,9 @@ OPTION_VALUE_OF_UNSIGNED: Final = named(
     "the vtable of cl::OptionValue<unsigned>", "_ZTVN4llvm2cl11OptionValueIjEE"
 )
 
-RESET_OPTIONS: Final = named("llvm::cl::ResetAllOptionOccurrences", "_ZN4llvm2cl25ResetAllOptionOccurrencesEv")
+RESET_OPTIONS: Final = named(
+    "llvm::cl::ResetAllOptionOccurrences", "_ZN4llvm2cl25ResetAllOptionOccurrencesEv"
+)
 RESET_PARSER: Final = named("llvm::cl::ResetCommandLineParser", "_ZN4llvm2cl22ResetCommandLineParserEv")
 # llvm::cl::ParseCommandLineOptions: its parameters in their order. LLVM 22 added the files.
 PARSE_OPTIONS: Final = Fact(

@@ -1,0 +1,446 @@
+"""What code inside a scope gives to LLVM's own setters acts on that scope, and ends with it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+import threading
+import warnings
+from contextlib import suppress
+from contextvars import copy_context
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llvmlite import binding
+from support import (
+    COUNTED,
+    UNROLLED_ONCE,
+    X86,
+    both,
+    four,
+    in_child,
+    in_threads,
+    process_state,
+    python_process,
+    reset_all,
+    run_python,
+    set_option,
+    unrolled,
+)
+
+import optctx
+from optctx import (
+    ContainmentError,
+    ContainmentWarning,
+    Option,
+    OptionContext,
+    OptionTypeError,
+    ScopeError,
+    contained,
+    current,
+    drift,
+    record,
+    registry,
+    tool,
+)
+from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.testing import options, values
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside")]
+
+JOB = Job(COUNTED, "default<O3>", triple=X86, emit="assembly")
+COUNTS = (2, 3, 4, 8)
+
+
+@pytest.fixture(autouse=True)
+def _the_process_stays_as_it_was() -> object:
+    before = process_state()
+    yield
+    assert process_state() == before
+    assert not drift()
+
+
+def test_set_option_acts_on_its_scope_alone_as_in_a_process_of_its_own(fresh: FreshProcess) -> None:
+    expected = {n: fresh.compile(replace(JOB, options=(f"-unroll-count={n}",))) for n in COUNTS}
+    outside = fresh.compile(JOB)
+    assert len({result.code for result in (*expected.values(), outside)}) == len(COUNTS) + 1
+
+    def work(count: int) -> None:
+        for _ in range(20):
+            with contained():
+                set_option("unroll-count", str(count))
+                assert compile_job(JOB) == expected[count]
+            assert compile_job(JOB) == outside
+
+    in_threads([lambda count=count: work(count) for count in COUNTS])
+
+
+def one() -> st.SearchStrategy[tuple[Option, object]]:
+    return options(aliases=True).flatmap(lambda option: st.tuples(st.just(option), values(option)))
+
+
+@settings(max_examples=400)
+@given(st.lists(st.deferred(one), min_size=1, max_size=5))
+def test_every_type_of_option_is_set_inside_as_a_context_sets_it(drawn: list[tuple[Option, object]]) -> None:
+    arguments = [arg for option, value in drawn for arg in OptionContext({option.name: value}).args()]
+    by_name = {registry()[option.name].name for option, _ in drawn}
+    if len(by_name) < len(drawn) or not arguments:  # LLVM would count their occurrences together
+        return
+    expected = OptionContext.from_args(arguments)
+    with contained() as context:
+        for argument in arguments:
+            binding.set_option("", argument)
+        seen = context.with_sets()
+        assert seen == expected == current()
+        assert seen._native.changed == expected._native.changed
+        assert pickle.loads(pickle.dumps(seen)) == expected
+        with OptionContext() as nested:
+            assert nested == expected
+    assert contained() == OptionContext(base="defaults")
+
+
+def test_the_scopes_own_values_are_what_it_starts_from() -> None:
+    with four() as context:
+        set_option("inline-threshold", "3")
+        assert both() == (4, 4)
+        set_option("unroll-count", "8")
+        assert both() == (8, 8)
+        assert context.with_sets().args() == ["-unroll-count=8", "-inline-threshold=3"]
+        assert context["unroll-count"] == 4  # a context is immutable
+        with context:
+            assert both() == (4, 4)
+            set_option("unroll-count", "2")
+            assert both() == (2, 2)
+        assert both() == (8, 8)
+    with context:
+        assert both() == (4, 4)
+
+
+def test_lists_take_the_place_of_the_scopes_and_grow_inside() -> None:
+    with OptionContext({"force-attribute": ["f:cold"]}, base="defaults") as context:
+        set_option("force-attribute", "g:noinline")
+        set_option("force-attribute", "h:minsize")
+        assert current()["force-attribute"] == ["g:noinline", "h:minsize"]
+        assert context.with_sets() == OptionContext(
+            {"force-attribute": ["g:noinline", "h:minsize"]}, base="defaults"
+        )
+
+
+def test_a_reset_ends_with_the_scope_and_leaves_the_registered_values_in_it() -> None:
+    with four():
+        with OptionContext({"inline-threshold": 7}) as inner:
+            set_option("unroll-count", "8")
+            reset_all()
+            assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+            assert inner.with_sets() == OptionContext(base="defaults")
+            set_option("unroll-count", "2")
+            assert inner.with_sets().args() == ["-unroll-count=2"]
+            assert both() == (2, 2)
+        assert both() == (4, 4)
+
+
+def test_what_is_set_process_wide_before_does_not_come_back_with_a_reset() -> None:
+    def child() -> None:
+        set_option("unroll-count", "8")
+        with contained() as context:
+            assert both() == (8, 8)
+            reset_all()
+            assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+            assert context.with_sets() == OptionContext(base="defaults")
+        assert both() == (8, 8)
+        assert list(drift()) == ["unroll-count"]
+        reset_all()
+        assert not drift()
+
+    in_child(child)
+
+
+SAYS_WHAT_LLVM_SAYS = """
+    import sys
+    from llvmlite import binding
+    {begin}
+    for argument in {arguments!r}:
+        binding.set_option("", argument)
+    {end}
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-unroll-count=many"],
+        ["-unroll-count=-1"],
+        ["-x86-align-branch=nonsense"],
+        ["-regalloc=none"],
+        ["-unroll-count"],
+        ["-no-such-option=1"],
+        ["-unroll-count=4", "-unroll-count=many"],
+    ],
+    ids=lambda arguments: " ".join(arguments),
+)
+def test_bad_values_are_refused_in_llvms_words_and_change_nothing(arguments: list[str]) -> None:
+    stock = python_process("-c", _script(arguments, "", ""))
+    inside = python_process(
+        "-c",
+        _script(
+            arguments,
+            "import optctx; context = optctx.contained(); context.__enter__()",
+            "seen = context.with_sets().args(); context.__exit__(*3 * [None]); print(seen, optctx.drift())",
+        ),
+    )
+    assert (inside.returncode, inside.stderr) == (stock.returncode, stock.stderr)
+    assert (stock.stderr != "") == (arguments[0] != "-no-such-option=1")
+    kept = arguments[:-1]
+    assert inside.stdout == f"{kept} every option is as it was registered\n"
+
+
+def _script(arguments: list[str], begin: str, end: str) -> str:
+    import textwrap
+
+    return textwrap.dedent(SAYS_WHAT_LLVM_SAYS).format(arguments=arguments, begin=begin, end=end)
+
+
+def test_threads_inside_one_context_do_not_see_what_each_other_sets() -> None:
+    shared = OptionContext()
+    together = threading.Barrier(len(COUNTS))
+
+    def work(count: int) -> None:
+        with shared:
+            set_option("unroll-count", str(count))
+            together.wait()
+            assert both() == (count, count)
+            assert shared.with_sets()["unroll-count"] == count
+            together.wait()
+
+    in_threads([lambda count=count: work(count) for count in COUNTS])
+    with shared:
+        assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+
+
+def test_code_that_carries_the_scope_sees_what_was_set_there_and_cannot_change_it() -> None:
+    def work() -> None:
+        assert both() == (8, 8)
+        assert current()["unroll-count"] == 8
+        with pytest.warns(ContainmentWarning, match="'unroll-count' ended with the call"):
+            set_option("unroll-count", "2")
+        assert unrolled() == 8
+
+    with contained():
+        set_option("unroll-count", "8")
+        carried = copy_context()
+        in_threads([lambda: carried.run(work)])
+        assert both() == (8, 8)
+    in_threads([lambda: carried.run(lambda: both() == (1, 1) or 1 / 0)])
+
+
+def test_a_forked_child_goes_on_with_what_was_set() -> None:
+    def child() -> None:
+        assert both() == (8, 8)
+        set_option("unroll-count", "4")
+        assert both() == (4, 4)
+
+    with contained():
+        set_option("unroll-count", "8")
+        in_child(child)
+        assert both() == (8, 8)
+
+
+def test_options_that_contexts_cannot_hold_are_set_for_the_process_with_a_warning() -> None:
+    def child() -> None:
+        with (
+            contained(),
+            pytest.warns(ContainmentWarning, match="'time-passes' was set for the whole") as told,
+        ):
+            set_option("time-passes")
+        assert told[0].filename == __file__ or "support" in told[0].filename
+        assert list(drift()) == ["time-passes"]
+        with OptionContext(stats=True, process_wide="exclusive"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            set_option("stats", "false")  # which that context puts back
+        assert list(drift()) == ["time-passes"]
+
+    in_child(child)
+
+
+def test_sets_process_reaches_the_process_and_not_the_scope() -> None:
+    def child() -> None:
+        with OptionContext(sets="process") as context:
+            set_option("unroll-count", "8")
+            assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+            assert context.with_sets() is context
+            assert list(drift()) == ["unroll-count"]
+        assert both() == (8, 8)
+        with OptionContext(sets="process"):
+            reset_all()
+        assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+
+    in_child(child)
+
+
+def test_sets_error_refuses_and_nothing_is_set() -> None:
+    with OptionContext(sets="error") as context:
+        with pytest.raises(ContainmentError, match="cannot set 'unroll-count' inside a context with sets="):
+            set_option("unroll-count", "8")
+        reset_all()
+        with pytest.raises(ContainmentError, match="cannot reset LLVM's options"):
+            set_option("no-such-option", "1")  # the next call through llvmlite says so
+        assert context.with_sets() is context
+        assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+
+
+def test_a_context_keeps_its_policy() -> None:
+    context = OptionContext(sets="error")
+    copies = [context.derive(unroll_count=4), pickle.loads(pickle.dumps(context)), copy.copy(context)]
+    copies.append(OptionContext.from_args("", sets="error"))
+    for each in copies:
+        with each, pytest.raises(ContainmentError):
+            set_option("unroll-count", "8")
+    with context.derive(sets="contain"):
+        set_option("unroll-count", "8")
+        assert both() == (8, 8)
+
+
+@pytest.mark.parametrize("wrong", ["keep", None, True])
+def test_another_word_for_sets_is_refused(wrong: object) -> None:
+    with pytest.raises(OptionTypeError, match='sets is "contain", "process" or "error", found'):
+        OptionContext(sets=wrong)  # type: ignore[arg-type]
+
+
+def test_with_sets_needs_the_scope() -> None:
+    context = contained()
+    with pytest.raises(ScopeError, match="ask inside its block"):
+        context.with_sets()
+    with context, contained(), pytest.raises(ScopeError, match="not the innermost context"):
+        context.with_sets()
+
+
+def test_a_bound_llvmcontext_keeps_its_own_values() -> None:
+    with contained(), binding.create_context() as llvm_context:
+        four().bind(llvm_context)
+        set_option("unroll-count", "8")
+        module = binding.parse_assembly(COUNTED, llvm_context)
+        optctx.run_passes(module, "function(loop-unroll)")
+        assert str(module).count("store volatile") == 4
+        module.close()
+        optctx.unbind(llvm_context)
+        assert both() == (8, 8)
+
+
+@pytest.mark.usefixtures("attributes")
+def test_attributes_come_on_top_of_what_was_set() -> None:
+    text = COUNTED.replace("{", '"optctx"="-inline-threshold=3" {', 1)
+    with contained():
+        set_option("unroll-count", "8")
+        module = binding.parse_assembly(text)
+        optctx.run_passes(module, "function(loop-unroll)")
+        assert str(module).count("store volatile") == 8
+
+
+def test_what_is_recorded_and_unread_is_right_inside() -> None:
+    with OptionContext({"unroll-count": 4}, base="defaults", unread="error") as context, record() as log:
+        assert unrolled() == 4
+        set_option("unroll-count", "8")
+        assert unrolled() == 8
+        set_option("verify-dom-info", "false")
+    assert "unroll-count" in log.reads
+    with pytest.raises(optctx.UnreadOptionError, match="unroll-count"):  # noqa: PT012
+        with context:
+            set_option("unroll-count", "8")
+            assert unrolled() == 8  # which reads the new value, and not the override
+
+
+def test_the_cache_tells_apart_what_was_set(tmp_path: Path) -> None:
+    results: list[tuple[int | None, bytes]] = []
+    with optctx.CompileCache(tmp_path) as cache:
+        for count in (None, 2, 4, 2):
+            with contained():
+                if count is not None:
+                    set_option("unroll-count", str(count))
+                results.append((count, cache.compile(COUNTED, triple=X86).code))
+        assert (cache.hits, cache.misses) == (1, 3)
+    by_count = dict(results)
+    assert len(set(by_count.values())) == 3 == len(set(results))
+
+
+def test_debug_output_set_inside_is_the_scopes() -> None:
+    said = run_python("""
+        import os, sys
+        from support import in_threads, unrolled
+        import optctx
+        from llvmlite import binding
+        os.dup2(1, 2)
+        with optctx.contained():
+            binding.set_option("", "-debug")
+            in_threads([unrolled])
+            print("inside", flush=True)
+            unrolled()
+        print("outside", flush=True)
+        unrolled()
+    """)
+    before, rest = said.split("inside\n")
+    inside, after = rest.split("outside\n")
+    assert (before, after) == ("Args:  -debug \n", "")  # which LLVM's parser prints
+    assert "Loop Unroll" in inside
+
+
+def test_a_tool_starts_from_the_registered_values_and_leaves_no_trace() -> None:
+    def child() -> None:
+        set_option("unroll-count", "8")
+        with four() as outer:
+            set_option("inline-threshold", "3")
+            before = outer.with_sets()
+            with suppress(ZeroDivisionError), tool(["-unroll-count=2"]) as inner:
+                assert both() == (2, 2)
+                assert current()["inline-threshold"] == 225
+                set_option("unroll-count", "3")
+                with tool():
+                    assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+                    set_option("unroll-count", "4")
+                    assert both() == (4, 4)
+                assert both() == (3, 3)
+                reset_all()
+                assert inner.with_sets() == tool()
+                assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+                1 / 0  # noqa: B018
+            assert outer.with_sets() == before == current()
+            assert both() == (4, 4)
+        assert both() == (8, 8)
+        reset_all()
+
+    in_child(child)
+
+
+def test_interrupts_leave_the_scope_whole() -> None:
+    """A signal handler that raises at any instruction around a set leaves the old value or the new one."""
+    subprocess.run([sys.executable, "-c", INTERRUPTED], check=True, timeout=300)
+
+
+INTERRUPTED = """
+import signal, random, optctx
+from llvmlite import binding
+class Stop(Exception): pass
+def stop(*_): raise Stop
+signal.signal(signal.SIGALRM, stop)
+random.seed(3)
+plain = optctx.OptionContext(base="defaults")
+for n in range(1500):
+    try:
+        with optctx.contained() as context:
+            signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 150e-6))
+            try:
+                while True:
+                    binding.set_option("", "-unroll-count=4")
+                    binding.set_option("", "-inline-threshold=3")
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+    except Stop:
+        pass
+    assert optctx.info()["active_scopes"] == 0
+    assert optctx.current() == plain
+assert not optctx.drift()
+"""

@@ -1,0 +1,135 @@
+"""Tools in one process, written as LLVM's own are: each resets all options, parses its own, works, resets."""
+
+from __future__ import annotations
+
+import ctypes
+import pathlib
+from collections.abc import Callable
+
+import pytest
+from cpp_build import ROOT, SHARED, compile_cpp
+from llvmlite.binding import ffi
+from support import COUNTED, UNROLLED_ONCE, both, four, in_child, in_threads, process_state, set_option
+
+from optctx import OptionContext, contained, current, drift, tool
+from optctx.engine.attach import attach
+from optctx.image.facts.fact import need
+from optctx.image.facts.names import PARSE_OPTIONS, RESET_OPTIONS
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside")]
+
+Tool = Callable[..., int]
+
+
+@pytest.fixture(scope="module")
+def run_tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
+    """tests/cpp/nested_tool.cpp, loaded: how often it unrolls the loop, with these arguments."""
+    library = pathlib.Path(ffi.lib._name)
+    out = tmp_path_factory.mktemp("tool") / "nested_tool.so"
+    link = [f"-L{library.parent}", f"-l:{library.name}", f"-Wl,-rpath,{library.parent}"]
+    # The libraries come after the file that needs them.
+    compile_cpp(ROOT / "tests/cpp/nested_tool.cpp", out, *SHARED, "-Wl,--no-as-needed", *link)
+    loaded = ctypes.CDLL(str(out))
+    loaded.run_tool.restype = ctypes.c_size_t
+    image = attach().image
+    parser = (ctypes.c_void_p * 2)(need(image, RESET_OPTIONS).address, need(image, PARSE_OPTIONS).address)
+
+    def run(*arguments: str) -> int:
+        given = [b"tool", *(each.encode() for each in arguments)]
+        room = ctypes.create_string_buffer(1 << 16)
+        size = loaded.run_tool(
+            parser,
+            ctypes.c_int(len(given)),
+            (ctypes.c_char_p * len(given))(*given),
+            COUNTED.encode(),
+            room,
+            ctypes.c_size_t(len(room)),
+        )
+        assert size == len(room.value) > 0
+        return room.value.count(b"store volatile")
+
+    return run
+
+
+def test_without_a_scope_a_tool_undoes_what_its_caller_has_set(run_tool: Tool) -> None:
+    """LLVM's open case (issue 182385): what this package is for."""
+
+    def child() -> None:
+        set_option("inline-threshold", "3")
+        assert run_tool("-unroll-count=4") == 4
+        assert not drift()
+
+    in_child(child)
+
+
+def test_values_occurrences_and_positions_of_the_caller_are_what_they_were(run_tool: Tool) -> None:
+    def child() -> None:
+        set_option("unroll-count", "8")
+        set_option("force-attribute", "f:cold")
+        set_option("x86-asm-syntax", "intel")
+        before = process_state(), _raw_state()
+        assert any(count for _, count in before[0].values())
+        with tool():
+            assert run_tool("-unroll-count=4", "-force-attribute=f:noinline") == 4
+        assert (process_state(), _raw_state()) == before
+        with four() as outer:
+            set_option("inline-threshold", "3")
+            inside = outer.with_sets()
+            with tool(["-unroll-count=3"]) as session:
+                assert run_tool("-unroll-count=2") == 2
+                assert session.with_sets() == tool() == current()
+                with tool():
+                    assert run_tool("-unroll-count=3") == 3
+            assert outer.with_sets() == inside
+            assert both() == (4, 4)
+        assert (process_state(), _raw_state()) == before
+        assert both() == (8, 8)
+
+    in_child(child)
+
+
+def test_tools_on_four_threads_do_not_meet(run_tool: Tool) -> None:
+    """Not even in LLVM's parser, which works for one thread at a time."""
+    before = process_state(), _raw_state()
+
+    def work(count: int) -> None:
+        for _ in range(100):
+            with contained() as context:
+                assert run_tool(f"-unroll-count={count}") == count
+                assert context.with_sets() == OptionContext(base="defaults")
+                set_option("unroll-count", "3")
+                assert both() == (3, 3)
+            assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+
+    in_threads([lambda count=count: work(count) for count in (1, 2, 4, 8)])
+    assert not drift()
+    assert (process_state(), _raw_state()) == before
+
+
+def test_a_fork_while_tools_run_on_other_threads_leaves_a_child_that_can_run_them(run_tool: Tool) -> None:
+    done = False
+
+    def load() -> None:
+        while not done:
+            with tool():
+                assert run_tool("-unroll-count=4") == 4
+
+    def child() -> None:
+        with tool():
+            assert run_tool("-unroll-count=2") == 2
+
+    def fork() -> None:
+        nonlocal done
+        try:
+            for _ in range(20):
+                in_child(child)
+        finally:
+            done = True
+
+    in_threads([load, load, fork])
+
+
+def _raw_state() -> list[tuple[int, bytes]]:
+    """Occurrences, flags and position of every option, as they are in LLVM's own objects."""
+    addresses = sorted(attach().plan.options)
+    return [(address, ctypes.string_at(address + 8, 8)) for address in addresses]
