@@ -17,8 +17,8 @@ class Listeners:
     """What is called while there is a watcher, on any thread; nothing in it may raise.
 
     `begins(image, option)` and `ends(image, option, text, refused, contained)` around LLVM's parse of one
-    value, in the middle of its work; `call_begins` and `call_ends` around every call that llvmlite makes, with
-    its lock held.
+    value, in the middle of its work; `call_begins` and `call_ends` around every call that llvmlite makes,
+    with its lock held.
     """
 
     def __init__(
