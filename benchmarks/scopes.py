@@ -12,10 +12,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import copy_context
 
-from llvmlite.binding import ffi
+from llvmlite.binding import ffi, set_option
 
 from benchmarks._report import Report, fresh_output, spread
-from optctx import OptionContext
+from optctx import OptionContext, contained
 from optctx.context.scope import library_calls
 from optctx.engine.attach import attach
 
@@ -24,7 +24,9 @@ _SCOPE_LOOPS = 100_000
 _CALL_LOOPS = 20_000
 _ALIVE = 10_000
 _BATCH = 500
+_SETS_MADE = 500
 _SCOPE_LIMIT = 1.0  # microseconds
+_SET_LIMIT = 50.0  # microseconds
 _TIME_LIMIT = 100.0  # microseconds
 _MEMORY_LIMIT = 40.0  # KB of 1,000 bytes
 
@@ -73,6 +75,7 @@ def _scopes(report: Report) -> None:
         report.line("the same, nested in another scope", _with(five))
     report.target("enter and exit, median", spread(medians).median, _SCOPE_LIMIT, " us")
     _calls(report, five)
+    _sets(report)
 
 
 def _calls(report: Report, context: OptionContext) -> None:
@@ -87,6 +90,26 @@ def _calls(report: Report, context: OptionContext) -> None:
         report.line("in a scope", _call())
         copied = copy_context()
     report.line("in a copy of a scope that was left", copied.run(_call))
+
+
+def _sets(report: Report) -> None:
+    """What a command line costs that is parsed inside a scope, and ends with it."""
+    print("\nllvmlite's set_option, microseconds")
+    report.line("outside any scope (baseline)", spread([_set() for _ in range(_SETS_MADE)]).text())
+    first, second = [], []
+    for _ in range(_SETS_MADE):
+        with contained():
+            first.append(_set())
+            second.append(_set())
+    report.line("the first in a scope", spread(first).text())
+    report.line("the second", spread(second).text())
+    report.target("a parse inside a scope, median", spread(first).median, _SET_LIMIT, " us")
+
+
+def _set() -> float:
+    start = time.perf_counter()
+    set_option("", "-inline-threshold=225")
+    return (time.perf_counter() - start) * 1e6
 
 
 def _call() -> str:
