@@ -59,12 +59,14 @@ GivenOption given_option(const view::Context& context, std::uint32_t slot, const
 // What code gave to LLVM's setters inside the context of `owner`, which LLVM sees on this thread, or which the running
 // task is in: whether it reset all options, and by slot what it gave since. None if it gave nothing.
 nb::object given_inside(unsigned image, nb::handle owner) {
-    const view::Activation* activation = view::current_activation(view::checked_image(image));
+    view::Activation* activation = view::current_activation(view::checked_image(image));
     std::optional<view::SetInside> inside;
-    if (activation != nullptr && view::current_owner(image) == owner.ptr())
+    if (activation != nullptr && view::current_owner(image) == owner.ptr()) {
+        activation->take_in();
         inside = {activation->adopted(), activation->given()};
-    else
+    } else {
         inside = view::set_inside(scoping::mark_of(image, owner).ptr());
+    }
     if (!inside || inside->context == nullptr) return nb::none();
     nb::dict found;
     for (const auto& [slot, values] : inside->given.occurrences)
@@ -90,7 +92,11 @@ void add_contain(nb::module_& m) {
     nb::enum_<contain::Function>(m, "ParserFunction", "A function of LLVM's command line parser.")
         .value("parse", contain::Function::parse)
         .value("reset_all", contain::Function::reset_all)
-        .value("reset_parser", contain::Function::reset_parser);
+        .value("reset_parser", contain::Function::reset_parser)
+        .value("registered", contain::Function::registered);
+    m.def("use_registry", [](unsigned image, const std::string& layout) {
+        contain::use_registry(view::checked_image(image), layout);
+    }, "image"_a, "layout"_a, "Set how the image's maps of options are laid out, by the name that `walk_registry` gave.");
     m.def(
         "intercept_parser",
         [](unsigned image, contain::Function function, std::uintptr_t address) {

@@ -791,6 +791,13 @@ class ParserFunction(enum.Enum):
 
     reset_parser = 2
 
+    registered = 3
+
+def use_registry(image: int, layout: str) -> None:
+    """
+    Set how the image's maps of options are laid out, by the name that `walk_registry` gave.
+    """
+
 def intercept_parser(image: int, function: ParserFunction, address: int) -> tuple[int, int]:
     """
     Return (the number to pass, the function to call) for code in front of a function of LLVM's parser.

@@ -13,8 +13,9 @@
 namespace optctx::contain {
 namespace {
 
-constexpr std::size_t functions = 3;
+constexpr std::size_t functions = 4;
 view::PerImage<std::array<std::uintptr_t, functions>> entries{};
+view::PerImage<image::RegistryLayout> registries{};
 
 // The thread that LLVM's parser works for. Not a mutex: the parser calls code that may fork or need the GIL. In the
 // child of a fork, a thread of the parent has left the parser for good.
@@ -62,6 +63,16 @@ std::uint64_t parse(unsigned image, std::uintptr_t function, const std::uint64_t
     return result;
 }
 
+thread_local view::PerImage<bool> asking{};  // this thread asks LLVM for its own map
+
+void* own_registry(unsigned image, std::uintptr_t function, std::uint64_t subcommand) {
+    using Registered = void* (*)(std::uint64_t);
+    asking[image] = true;
+    void* map = reinterpret_cast<Registered>(function)(subcommand);
+    asking[image] = false;
+    return map;
+}
+
 bool is_contained(unsigned image) noexcept {
     const view::Context* context = view::current_context(image);
     return context != nullptr && context->sets() != view::Sets::process;
@@ -73,15 +84,24 @@ void intercept(Entry entry, std::uintptr_t address) {
     entries[entry.image][static_cast<std::size_t>(entry.function)] = address;
 }
 
+void use_registry(unsigned image, const std::string& layout) { registries[image] = image::registry_layout(layout); }
+
 std::uint64_t optctx_before_parser(std::uint32_t packed, std::uint64_t* arguments, const std::uint64_t* stack) {
     const auto [image, function] = unpack(packed);
     if (!is_contained(image)) return 0;
+    const std::uintptr_t address = entries[image][static_cast<std::size_t>(function)];
+    if (function == Function::registered) {
+        if (asking[image]) return 0;
+        void* map = registered_options(image, registries[image], own_registry(image, address, arguments[0]));
+        arguments[result_index] = reinterpret_cast<std::uint64_t>(map);
+        return map == nullptr ? 0 : 1;
+    }
     if (function != Function::parse) {
         arguments[result_index] = 0;
         return reset(image) == Outcome::process ? 0 : 1;
     }
     if (parsing[image]) return 0;
-    arguments[result_index] = parse(image, entries[image][static_cast<std::size_t>(function)], arguments, stack);
+    arguments[result_index] = parse(image, address, arguments, stack);
     return 1;
 }
 

@@ -3,13 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace optctx::contain {
 
 enum class Function : std::uint8_t {
     parse,         // cl::ParseCommandLineOptions: one thread at a time, because the parser has process-wide state
     reset_all,     // cl::ResetAllOptionOccurrences: the context's options have their registered values
-    reset_parser,  // cl::ResetCommandLineParser: the same; the registry stays, because it is everybody's
+    reset_parser,  // cl::ResetCommandLineParser: the same; the registry stays, because all threads use it
+    registered,    // cl::getRegisteredOptions: a map of the context's own option objects
 };
 
 // An intercepted function of an image, packed into the number that its code passes.
@@ -26,6 +28,8 @@ constexpr Entry unpack(std::uint32_t packed) {
 
 // Call before the function is intercepted. `address`: where callers enter it.
 void intercept(Entry entry, std::uintptr_t address);
+// Call before `registered` is intercepted. `layout`: as image::walk_registry names it.
+void use_registry(unsigned image, const std::string& layout);
 
 // The code in front of an intercepted function calls this. `arguments`: the six integer arguments, followed by the
 // result if the function is not to run; `stack`: the return address and the further arguments. Returns whether the work

@@ -47,7 +47,8 @@ Outcome refuse(view::Space& space, std::uint32_t slot, const view::Occurrences& 
 
 Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, Occurrence value, bool multi) {
     view::Space& space = activation.shown().space();
-    const std::optional<std::uint32_t> slot = space.slot_of(option);
+    activation.take_in();
+    const std::optional<std::uint32_t> slot = activation.slot_of(option);
     if (!slot || multi) {
         const auto& changes = activation.shown().process_wide();
         if (changes == nullptr || !changes->changes(option)) reporter.not_contained(image, option);
@@ -100,6 +101,18 @@ Outcome give(unsigned image, std::uintptr_t option, RawStringRef name, RawString
         if (value.data != nullptr) given.text = text_of(value);
         return give_now(*activation, image, option, std::move(given), multi);
     });
+}
+
+void* registered_options(unsigned image, image::RegistryLayout layout, void* map) noexcept {
+    const Context* context = decides(image);
+    Activation* activation = view::current_activation(image);
+    if (context == nullptr || context->sets() != Sets::contain || activation == nullptr) return nullptr;
+    try {
+        return reinterpret_cast<void*>(activation->registry_like(layout, reinterpret_cast<std::uintptr_t>(map)));
+    } catch (const std::exception& error) {
+        reporter.failed(image, error.what());
+        return nullptr;
+    }
 }
 
 Outcome reset(unsigned image) noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "image/option_layout.hpp"
+#include "image/registry_copy.hpp"
 #include "view/context.hpp"
 
 #include <cstdint>
@@ -34,6 +35,8 @@ void report_to(const Reporter& reporter);
 // throw: frames of LLVM are below.
 Outcome give(unsigned image, std::uintptr_t option, image::RawStringRef name, image::RawStringRef value,
              bool multi) noexcept;
+// Returns the map that takes the place of one of LLVM's maps of options, `map`, or null if that is to be used.
+void* registered_options(unsigned image, image::RegistryLayout layout, void* map) noexcept;
 // All options return to their registered values.
 Outcome reset(unsigned image) noexcept;
 

@@ -1,6 +1,7 @@
 #include "view/activation.hpp"
 
 #include "view/context.hpp"
+#include "view/exposed.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -69,7 +70,13 @@ void Activation::adopt(std::shared_ptr<Context> context, Given given, bool fresh
         raises_flag_ = true;
     }
     rewrite(values, fresh ? nullptr : &before);
+    if (exposed_ != nullptr) exposed_->rewrite(values, fresh ? nullptr : &before);
     point_view_at(values);
+    show(std::move(context), std::move(given));
+}
+
+// From here on the view is that of `context`. Its words lead where they must.
+void Activation::show(std::shared_ptr<Context> context, Given given) {
     const Layout& layout = *space_.layout();
     reads_ = context->reads().get();
     layout.owner(view_.data()) = context.get();
@@ -80,6 +87,52 @@ void Activation::adopt(std::shared_ptr<Context> context, Given given, bool fresh
     adopted_ = std::move(context);
     if (view_read(space_.image()) != view_.data() && current_view(space_.image()) == view_.data())
         set_current_view(space_.image(), view_.data());  // a recorder shows a copy
+}
+
+void Activation::expose() {
+    if (exposed_ != nullptr) return;
+    auto exposed = std::make_unique<Exposed>(space_);
+    std::shared_ptr<Context> context = shown().shared_from_this();
+    exposed->fill(context->values(), view_.data());
+    exposed_ = std::move(exposed);
+    note_pristine();
+    show(std::move(context), Given(given_));
+}
+
+std::uintptr_t Activation::registry_like(image::RegistryLayout layout, std::uintptr_t map) {
+    expose();
+    auto& copies = registries_[map];
+    if (copies.empty() || !copies.back()->is_current(map))
+        copies.push_back(std::make_unique<image::RegistryCopy>(layout, map, [this](std::uintptr_t option) {
+            const auto slot = space_.slot_of(option);
+            return slot ? reinterpret_cast<std::uintptr_t>(view_[*slot]) : option;
+        }));
+    return copies.back()->map();
+}
+
+void Activation::take_in() {
+    if (exposed_ == nullptr) return;
+    std::shared_ptr<Context> context = shown().shared_from_this();
+    Given given = given_;
+    bool changed = false;
+    for (auto& [slot, setting] : exposed_->changes(context->values(), view_.data())) {
+        context = context->with(setting);
+        given.occurrences[slot] = {};  // nothing says what was given
+        changed = true;
+    }
+    if (changed) show(std::move(context), std::move(given));
+}
+
+std::optional<std::uint32_t> Activation::slot_of(std::uintptr_t option) const noexcept {
+    if (const auto slot = space_.slot_of(option)) return slot;
+    return exposed_ == nullptr ? std::nullopt : exposed_->slot_of(option, view_.data());
+}
+
+// What the hot words hold now is not LLVM's doing.
+void Activation::note_pristine() {
+    const auto& words = space_.hot_words();
+    for (std::size_t i = 0; i < words.size(); ++i)
+        std::memcpy(&pristine_[i], copies_->data() + words[i], sizeof(std::uint64_t));
 }
 
 // Gives the copies of options and their variables new values, where these differ from those in `before`, if given.
@@ -100,6 +153,7 @@ void Activation::rewrite(const std::vector<void*>& values, const std::vector<voi
             }
             copy_object(region, values[slot], object);
             share_value(region, object);
+            if (exposed_ != nullptr) exposed_->lead(slot, object);
         }
         for (; word < words.size() && words[word] < end; ++word)
             if (changes) std::memcpy(&pristine_[word], copies_->data() + words[word], sizeof(std::uint64_t));
@@ -113,7 +167,8 @@ void Activation::point_view_at(const std::vector<void*>& values) {
     std::vector<bool> copied(values.size());
     for (const std::uint32_t slot : space_.copied()) copied[slot] = true;
     for (std::size_t slot = 0; slot < values.size(); ++slot)
-        if (!copied[slot]) view_[slot] = values[slot];
+        if (!copied[slot] && (exposed_ == nullptr || !exposed_->has(static_cast<std::uint32_t>(slot))))
+            view_[slot] = values[slot];
 }
 
 bool Activation::written() const noexcept {

@@ -1,6 +1,7 @@
 // An activation: one thread's use of a context. The pool keeps a bounded number of idle ones for later entries.
 #pragma once
 
+#include "image/registry_copy.hpp"
 #include "os/fork_locks.hpp"
 #include "view/space.hpp"
 
@@ -8,11 +9,13 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace optctx::view {
 
 class Context;
+class Exposed;
 
 // What LLVM's own setters were given on one thread inside a context, since the thread entered it.
 struct Given {
@@ -45,6 +48,16 @@ public:
     Context& shown() const noexcept;
     const std::shared_ptr<Context>& adopted() const noexcept { return adopted_; }
     const Given& given() const noexcept { return given_; }
+    // From here on the view leads to copies of all options that code may write to through pointers. What it writes
+    // belongs to the context that is shown, from the next `take_in` on.
+    void expose();
+    // Exposes, and returns a map like LLVM's own at `map` that leads to those copies. Lives as long as the activation.
+    std::uintptr_t registry_like(image::RegistryLayout layout, std::uintptr_t map);
+    bool is_exposed() const noexcept { return exposed_ != nullptr; }
+    void take_in();
+    // Returns the slot of the option that the view leads to at this address; nullopt if it is none of the activation's.
+    std::optional<std::uint32_t> slot_of(std::uintptr_t option) const noexcept;
+    void* const* words() const noexcept { return view_.data(); }
     // Whether LLVM's debug flag is raised for the adopted context.
     bool raises_flag() const noexcept { return raises_flag_; }
 
@@ -52,6 +65,8 @@ private:
     void renew_sets();
     void rewrite(const std::vector<void*>& values, const std::vector<void*>* before);
     void point_view_at(const std::vector<void*>& values);
+    void show(std::shared_ptr<Context> context, Given given);
+    void note_pristine();
 
     Space& space_;
     Reads* reads_;
@@ -59,6 +74,8 @@ private:
     std::unique_ptr<Block> copies_;
     std::vector<std::uint64_t> pristine_;     // value of each hot word before LLVM ran
     std::vector<const void*> pristine_sets_;  // for each copied set, the option whose value it starts with
+    std::map<std::uintptr_t, std::vector<std::unique_ptr<image::RegistryCopy>>> registries_;  // newest last
+    std::unique_ptr<Exposed> exposed_;                                                        // once code has asked LLVM for its options
     std::shared_ptr<Context> adopted_;
     Given given_;
     bool raises_flag_ = false;

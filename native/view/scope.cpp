@@ -417,12 +417,21 @@ void take_over(Frame& frame, Mark mark) {
         frame.activation.front().activation->adopt(std::move(values->context), std::move(values->given), false);
 }
 
+static void take_in(Activation& activation) noexcept {
+    try {
+        activation.take_in();
+    } catch (const std::exception&) {
+        // Out of memory: what was written counts from a later call on. LLVM sees it.
+    }
+}
+
 const Context* current_context(unsigned image) noexcept {
     const Level* level = stack.seen(image);
     if (level == nullptr) return nullptr;
-    const Activation* activation = current_activation(image);
-    if (activation != nullptr && activation->adopted() != nullptr) return activation->adopted().get();
-    return level->frame.context.get();
+    Activation* activation = current_activation(image);
+    if (activation == nullptr) return level->frame.context.get();
+    if (activation->is_exposed()) take_in(*activation);
+    return activation->adopted() == nullptr ? level->frame.context.get() : activation->adopted().get();
 }
 
 void* current_owner(unsigned image) noexcept {

@@ -171,6 +171,33 @@ void Space::give_copies(std::unique_ptr<Block> block) noexcept {
     pool_.push_back(std::move(block));
 }
 
+std::unique_ptr<Block> Space::take_exposed() {
+    const std::lock_guard lock(pool_mutex_);
+    if (exposed_pool_.empty()) return std::make_unique<Block>(exposed_bytes(regions_));
+    std::unique_ptr<Block> block = std::move(exposed_pool_.back());
+    exposed_pool_.pop_back();
+    return block;
+}
+
+void Space::give_exposed(std::unique_ptr<Block> block) noexcept {
+    const std::lock_guard lock(pool_mutex_);
+    exposed_pool_.push_back(std::move(block));
+}
+
+Setting Space::clone(std::uint32_t slot, void* const* view) const {
+    Setting setting;
+    for (const std::uint32_t of : {slot, regions_[slot].variable}) {
+        if (of == no_slot) continue;
+        auto block = std::make_shared<Block>(regions_[of].size);
+        copy_object(regions_[of], view[of], block->address());
+        share_value(regions_[of], block->address());
+        setting.push_back({of, std::move(block)});
+    }
+    if (setting.size() > 1)
+        point_at_variable(regions_[slot], setting.front().block->address(), setting.back().block->address());
+    return setting;
+}
+
 // Copies the option with its current process-wide value; the variable, if any, comes last. Call with the storage lock
 // held.
 Setting Space::clone_process_wide(std::uint32_t slot) const {

@@ -86,6 +86,9 @@ struct CopiedPointer {
 
 class Overlay;
 
+// The size in bytes of the copies of an Exposed.
+std::size_t exposed_bytes(const std::vector<Region>& regions) noexcept;
+
 class Space {
 public:
     // With a layout, threads read regions through views. Without one, all threads read LLVM's own storage.
@@ -114,6 +117,11 @@ public:
     // Storage for such copies. Returned storage is reused but never freed: LLVM may have kept an address into it.
     std::unique_ptr<Block> take_copies();
     void give_copies(std::unique_ptr<Block> block) noexcept;
+    // The same for copies of all other options and their variables (view/exposed.hpp).
+    std::unique_ptr<Block> take_exposed();
+    void give_exposed(std::unique_ptr<Block> block) noexcept;
+    // Returns a copy of an option, and of its variable, if any, from where a view leads to.
+    Setting clone(std::uint32_t slot, void* const* view) const;
     // The view of the registered values. Regions that are not scoped show LLVM's globals.
     void* const* defaults() const noexcept { return defaults_.data(); }
 
@@ -179,6 +187,7 @@ private:
 
     os::ForkSafeMutex pool_mutex_{os::Rank::copies};
     std::vector<std::unique_ptr<Block>> pool_;
+    std::vector<std::unique_ptr<Block>> exposed_pool_;
 
     os::ForkSafeMutex parse_mutex_{os::Rank::parsing};
     std::map<std::pair<std::uint32_t, Occurrences>, Setting> kept_;  // settings that must never be freed

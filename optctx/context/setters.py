@@ -13,15 +13,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from optctx import _native
+from optctx._native import Kind
 from optctx.context.contents import Contents
 from optctx.context.enclosing import tell
 from optctx.context.override import Override
+from optctx.context.text import texts_of
 from optctx.engine.attach import engine_of
 from optctx.errors import (
     ContainmentError,
     ContainmentWarning,
     OptctxError,
     OptionTypeError,
+    OptionValueError,
     UnsupportedImageError,
     shown,
 )
@@ -29,6 +32,7 @@ from optctx.errors import (
 if TYPE_CHECKING:
     from optctx._native import Setting
     from optctx.engine.attach import Engine
+    from optctx.engine.plan import PlannedOption
 
 __all__ = ["Given", "SetsMode", "contents_with", "native_mode"]
 
@@ -73,10 +77,29 @@ def _all(contents: Contents) -> dict[str, Override]:
 def _override(
     engine: Engine, slot: int, occurrences: list[tuple[str, str | None]], setting: Setting
 ) -> Override:
-    """One option as it was given inside, under the name of its last occurrence."""
+    """One option as it was given inside, under the name of its last occurrence.
+
+    Without occurrences, code wrote to it through a pointer: its texts say the value.
+    """
+    option = engine.plan.owners[slot]
+    if not occurrences:
+        return _written(engine, option, setting)
     last = occurrences[-1][0]
     texts = tuple(text for name, text in occurrences if name == last)
-    return Override(last, texts, engine.plan.owners[slot], setting)
+    return Override(last, texts, option, setting)
+
+
+def _written(engine: Engine, option: PlannedOption, setting: Setting) -> Override:
+    if option.record.type.kind == Kind.other:
+        raise OptionValueError(
+            f"{option.record.name!r} was written through a pointer inside the scope, and its value has no "
+            "text; give it to LLVM's setters, or to a context"
+        )
+    unnamed = Override(option.record.name, (), option, setting)
+    value = unnamed.value(engine)
+    # A choice that is an option itself is given by its own name.
+    name = value if isinstance(value, str) and value in option.record.names else option.record.name
+    return replace(unnamed, name=name, texts=texts_of(option, name, value))
 
 
 def _not_contained(image: int, address: int) -> None:

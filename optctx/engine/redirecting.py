@@ -66,7 +66,9 @@ class Redirecting(Mechanism):
                 self.intercepts, self.why_not_intercepted = False, self.hooks.refusal
             clock.lap("entrances")
             sites = itertools.chain(
-                _trampolines(self.plan, self.index), self.hooks.code, parser_code(image, self.index)
+                _trampolines(self.plan, self.index),
+                self.hooks.code,
+                parser_code(image, self.index, survey.layout),
             )
             self.transaction = Transaction(sites, image.text_begin, image.text_end)
             clock.lap("trampolines")

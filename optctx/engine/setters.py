@@ -18,12 +18,13 @@ from optctx._native import (
     find_data_pointers,
     intercept_parser,
     replace_add_occurrence,
+    use_registry,
 )
 from optctx.arch import processor
 from optctx.engine.mechanism import add_occurrence_of
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.fact import Fact, find
-from optctx.image.facts.names import PARSE_OPTIONS, RESET_OPTIONS, RESET_PARSER
+from optctx.image.facts.names import PARSE_OPTIONS, REGISTERED_OPTIONS, RESET_OPTIONS, RESET_PARSER
 
 __all__ = ["parser_code", "setter_tables"]
 
@@ -31,6 +32,7 @@ _FUNCTIONS: Final[dict[ParserFunction, Fact[Any]]] = {
     ParserFunction.parse: PARSE_OPTIONS,
     ParserFunction.reset_all: RESET_OPTIONS,
     ParserFunction.reset_parser: RESET_PARSER,
+    ParserFunction.registered: REGISTERED_OPTIONS,
 }
 
 
@@ -53,11 +55,13 @@ def setter_tables(image: Image, index: int) -> SharedPointers:
         raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
 
 
-def parser_code(image: Image, index: int) -> Iterator[tuple[int, bytes, bytes]]:
+def parser_code(image: Image, index: int, layout: str) -> Iterator[tuple[int, bytes, bytes]]:
     """(address, bytes, what is to run instead) for each function of the parser that can be intercepted.
 
     Without it, values that are given inside a context stay there, but a reset works for the process.
+    `layout`: of the registry.
     """
+    use_registry(index, layout)
     for which, fact in _FUNCTIONS.items():
         found = find(image, fact)
         entrance = None if found is None else processor().find_entrance(image, found.address)

@@ -1,0 +1,154 @@
+"""Code inside a scope that asks LLVM for its options gets objects of its own, and may write to them."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+
+import pytest
+from support import COUNTED, X86, both, four, in_threads, process_state, reset_all, set_option, unrolled
+
+from optctx import OptionContext, contained, current, drift, registry
+from optctx._native import call_pointer, read_words, replace_add_occurrence, walk_registry
+from optctx.engine.attach import Engine, attach
+from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.image.facts.fact import need
+from optctx.image.facts.names import ADD_OCCURRENCE, REGISTERED_OPTIONS, TOP_LEVEL
+from optctx.image.survey import _subcommand
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside")]
+
+
+@pytest.fixture(autouse=True)
+def _the_process_stays_as_it_was() -> object:
+    before = process_state()
+    yield
+    assert process_state() == before
+    assert not drift()
+
+
+def registered() -> dict[str, int]:
+    """Name -> address of the Option, as `cl::getRegisteredOptions` tells them on this thread."""
+    engine = attach()
+    subcommand = _subcommand(need(engine.image, TOP_LEVEL))
+    layout, options = walk_registry(call_pointer(need(engine.image, REGISTERED_OPTIONS).address, subcommand))
+    assert layout == engine.survey.layout
+    return dict(options)
+
+
+def value_at(name: str) -> int:
+    """Where this thread's object keeps the value: in itself, or where its cl::location leads."""
+    engine, address = attach(), registered()[name]
+    at = address + engine.survey.value_offset
+    return read_words(at, 1)[0] if engine.options[name].record.type.external else at
+
+
+def write(name: str, value: int) -> None:
+    """What cl::opt<T>::setValue writes to the object that LLVM gives out, and that it counts as given."""
+    data = struct.pack({"bool": "?", "uint": "I", "int": "i"}[registry()[name].type], value)
+    ctypes.memmove(value_at(name), data, len(data))
+    ctypes.c_uint16.from_address(registered()[name] + 8).value = 1
+
+
+def test_every_option_that_contexts_can_hold_has_an_object_of_the_scopes_own() -> None:
+    outside = registered()
+    with contained():
+        inside = registered()
+        assert registered() == inside  # as LLVM gives the same map each time
+        with contained():
+            assert not set(inside.values()) & (set(registered().values()) - set(outside.values()))
+    assert registered() == outside
+    assert inside.keys() == outside.keys()
+    own = {name for name in inside if inside[name] != outside[name]}
+    assert own == {
+        name
+        for name, option in attach().options.items()
+        if option.slot is not None and option.scope != "process" and not option.record.alias_of
+    }
+
+
+def test_a_value_written_to_the_object_is_what_llvm_reads_there(fresh: FreshProcess) -> None:
+    job = Job(COUNTED, "default<O3>", triple=X86, emit="assembly")
+    chosen: dict[str, int] = {
+        "unroll-count": 4,
+        "inline-threshold": 1,
+        "force-vector-width": 8,  # cl::location
+        "unroll-runtime": True,
+        "min-jump-table-entries": 100,  # which some targets write
+    }
+    args = [f"-{name}={str(value).lower()}" for name, value in chosen.items()]
+    expected = fresh.compile(Job(COUNTED, "default<O3>", tuple(args), X86, emit="assembly"))
+    plain = fresh.compile(job)
+    assert expected.code != plain.code
+
+    def work() -> None:
+        with contained() as context:
+            for name, value in chosen.items():
+                write(name, value)
+            assert compile_job(job) == expected
+            seen = context.with_sets()
+            assert {name: seen[name] for name in chosen} == chosen
+            assert current() == seen
+            assert compile_job(job) == expected
+        assert compile_job(job) == plain
+
+    in_threads([work, work])
+
+
+def test_setters_and_pointers_work_on_the_same_values() -> None:
+    with four() as context:
+        set_option("unroll-count", "8")
+        write("inline-threshold", 3)
+        assert both() == (8, 8)
+        write("unroll-count", 2)
+        assert both() == (2, 2)
+        assert (current()["unroll-count"], current()["inline-threshold"]) == (2, 3)
+        set_option("unroll-count", "4")
+        assert (both(), value_of("unroll-count")) == ((4, 4), 4)
+        assert context.with_sets()["inline-threshold"] == 3
+        with OptionContext() as nested:
+            assert (nested["unroll-count"], nested["inline-threshold"]) == (4, 3)
+            write("unroll-count", 8)
+            assert both() == (8, 8)
+        assert both() == (4, 4)
+        reset_all()
+        assert (both(), value_of("unroll-count"), value_of("inline-threshold")) == ((1, 1), 0, 225)
+    with context:
+        assert both() == (4, 4)
+
+
+def value_of(name: str) -> int:
+    return ctypes.c_uint.from_address(value_at(name)).value
+
+
+def test_an_occurrence_given_to_the_object_is_the_scopes() -> None:
+    """`Option::addOccurrence`, through the table of virtual functions, as C++ calls it."""
+    engine = attach()
+    with contained() as context:
+        address = registered()["unroll-count"]
+        assert add_occurrence(engine, address, b"unroll-count", b"8") is False
+        assert unrolled() == 8
+        assert context.with_sets().args() == ["-unroll-count=8"]
+        assert ctypes.c_uint16.from_address(address + 8).value == 1
+        assert (
+            add_occurrence(engine, engine.options["unroll-count"].record.address, b"unroll-count", b"4")
+            is False
+        )
+        assert (unrolled(), ctypes.c_uint16.from_address(address + 8).value) == (4, 2)
+
+
+def add_occurrence(engine: Engine, option: int, name: bytes, value: bytes) -> bool:
+    replacement = replace_add_occurrence(engine.index, need(engine.image, ADD_OCCURRENCE).address)
+    table = read_words(read_words(option, 1)[0], 16)
+    assert replacement in table
+    call = ctypes.CFUNCTYPE(
+        ctypes.c_bool,
+        ctypes.c_void_p,
+        ctypes.c_uint,
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+        ctypes.c_bool,
+    )(replacement)
+    return bool(call(option, 1, name, len(name), value, len(value), False))
