@@ -128,6 +128,17 @@ void add_contain(nb::module_& m) {
         "not_set(image, address or 0), failed(image, why). "
         "Call once in a process.");
     m.def(
+        "storage_shown",
+        [](unsigned image, std::uint32_t slot) -> std::optional<std::uintptr_t> {
+            const view::Activation* activation = view::current_activation(view::checked_image(image));
+            if (activation == nullptr) return std::nullopt;
+            if (slot >= activation->shown().space().regions().size()) throw nb::index_error("no such slot");
+            return reinterpret_cast<std::uintptr_t>(activation->words()[slot]);
+        },
+        "image"_a, "slot"_a,
+        "Return where LLVM finds a region on this thread, inside a context: valid as long as nothing is set there. None "
+        "outside.");
+    m.def(
         "given_inside", &given_inside, "image"_a, "owner"_a,
         nb::sig("def given_inside(image: int, owner: object) -> tuple[bool, dict[int, tuple[list[tuple[str, str | "
                 "None]], Setting]]] "

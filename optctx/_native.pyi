@@ -808,6 +808,11 @@ def set_setter_listeners(not_contained: object, ends_with_call: object, not_set:
     Set what is called on a thread that sets an option inside a context, if the scope did not contain it: not_contained(image, address of the option), ends_with_call(image, address or 0 for a reset), not_set(image, address or 0), failed(image, why). Call once in a process.
     """
 
+def storage_shown(image: int, slot: int) -> int | None:
+    """
+    Return where LLVM finds a region on this thread, inside a context: valid as long as nothing is set there. None outside.
+    """
+
 def given_inside(image: int, owner: object) -> tuple[bool, dict[int, tuple[list[tuple[str, str | None]], Setting]]] | None:
     """
     Return what was given to LLVM's setters inside the context of `owner`, which LLVM sees on this thread or the task is in: (whether all options were reset, slot -> (occurrences since, their setting)), or None.

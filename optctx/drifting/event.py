@@ -1,4 +1,4 @@
-"""One change of a process-wide value, with the thread and the stacks of the moment when it was seen."""
+"""One change of an option's value, with the thread and the stacks of the moment when it was seen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BETWEEN = ("optctx", "llvmlite")  # packages that a warning points past
 
 @dataclass(frozen=True)
 class DriftEvent:
-    """A change of an option's process-wide value.
+    """A change of an option's process-wide value or, if `contained`, of its value inside a scope.
 
     Attributes:
         name: The option.
@@ -38,6 +38,8 @@ class DriftEvent:
         native_stack: LLVM's functions and the code that called them, innermost first; empty if the change was
             found by comparing.
         readable: Whether the type has a readable form.
+        contained: Whether the value was set inside a scope, and ends with it: the process's stays as it was.
+            `before`, `after` and `occurrences` are those of the scope.
     """
 
     name: str
@@ -52,6 +54,7 @@ class DriftEvent:
     stack: traceback.StackSummary = field(repr=False)
     native_stack: tuple[str, ...] = field(repr=False)
     readable: bool = True
+    contained: bool = False
 
     def __str__(self) -> str:
         """One line, for reports."""
@@ -59,7 +62,8 @@ class DriftEvent:
         refused = f"; LLVM refused {self.text!r}" if self.refused else ""
         change += f" ({times(self.occurrences)}{refused})"
         thread = self.thread or f"{self.thread_id}, which is not Python's"
-        how = f"was set process-wide{change} by thread {thread}"
+        where = "inside a scope" if self.contained else "process-wide"
+        how = f"was set {where}{change} by thread {thread}"
         if not self.exact:
             how = f"has been changed process-wide{change}; this was noticed in thread {thread}"
         return f"LLVM option {self.name!r} {how}"

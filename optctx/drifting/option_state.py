@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optctx._native import CoveredStorage, Kind, Setting, option_at, read_bytes, read_words
+from optctx._native import (
+    CoveredStorage,
+    Kind,
+    Setting,
+    option_at,
+    read_bytes,
+    read_words,
+    storage_shown,
+)
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
 from optctx.registry.values import Value, read_default, read_value
 
-__all__ = ["OptionState", "drifted_states", "live_state", "outside_contexts", "registered_state"]
+__all__ = [
+    "OptionState",
+    "drifted_states",
+    "live_state",
+    "outside_contexts",
+    "registered_state",
+    "shown_state",
+]
 
 _OCCURRENCES = (8, 2)  # (bytes from the start of an Option, size)
 _LIST_DEFAULTS = 24  # bytes from a cl::list's values to the vector of what cl::list_init gave
@@ -34,6 +49,22 @@ def live_state(engine: Engine, option: PlannedOption) -> OptionState:
     record = option.record
     address = record.variable or record.address + engine.survey.value_offset
     return _state(option, address, option_at(record.address).occurrences)
+
+
+def shown_state(engine: Engine, option: PlannedOption) -> OptionState | None:
+    """As LLVM finds it on this thread inside a context; None outside, or for one without storage there."""
+    if not _has_storage(option):
+        return None
+    assert option.slot is not None
+    own = storage_shown(engine.index, option.slot)
+    if own is None:
+        return None
+    value = own + engine.survey.value_offset
+    if option.record.type.external:
+        variable = storage_shown(engine.index, option.variable_slot)
+        assert variable is not None  # of the same activation
+        value = variable
+    return _state(option, value, option_at(own).occurrences)
 
 
 def outside_contexts(engine: Engine, option: PlannedOption, ours: CoveredStorage) -> OptionState:

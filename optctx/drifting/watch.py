@@ -20,8 +20,9 @@ from optctx._native import (
 from optctx.drifting.comparison import Comparison, Difference
 from optctx.drifting.event import DriftEvent, Moment, here
 from optctx.drifting.interception import Interception, Listeners
-from optctx.drifting.option_state import OptionState, live_state
+from optctx.drifting.option_state import OptionState, live_state, shown_state
 from optctx.engine.attach import Engine, attach
+from optctx.engine.plan import PlannedOption
 from optctx.errors import DriftWarning, OptionTypeError, shown
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.wording import counted
@@ -37,7 +38,8 @@ class Watcher(WatcherBase):
     `events` holds the records, in the order in which they were seen. Any thread can close a watcher.
     """
 
-    def __init__(self, callback: Callback | None, watching: _Watching) -> None:
+    def __init__(self, callback: Callback | None, watching: _Watching, contained: bool) -> None:
+        self._contained = contained  # whether it is told of those, too
         self.events: list[DriftEvent] = []
         self._callback = callback
         self._watching = watching
@@ -76,7 +78,7 @@ class Watcher(WatcherBase):
         warnings.warn_explicit(DriftWarning(event), DriftWarning, file, line, module or None)
 
 
-def watch(callback: Callback | None = None) -> Watcher:
+def watch(callback: Callback | None = None, *, contained: bool = False) -> Watcher:
     """Report every change of an option's process-wide value, from now on and on all threads.
 
     Changes through LLVM's parsers, such as llvmlite's `set_option`, are seen as they happen, with both
@@ -93,6 +95,8 @@ def watch(callback: Callback | None = None) -> Watcher:
         callback: Called with a DriftEvent, on the thread that made or found the change, with llvmlite's lock
             held. It can use LLVM, but must not wait for a thread that does. Without it, each change is a
             DriftWarning that points at the line that made it.
+        contained: Whether to report what LLVM's setters are given inside scopes that contain it, too. It
+            changes no process-wide value.
 
     Raises:
         OptionTypeError: `callback` cannot be called.
@@ -101,7 +105,7 @@ def watch(callback: Callback | None = None) -> Watcher:
     if callback is not None and not callable(callback):
         raise OptionTypeError(f"watch takes a function of one DriftEvent, found {shown(callback)}")
     watching = _watching_of(attach())
-    watcher = Watcher(callback, watching)
+    watcher = Watcher(callback, watching, contained)
     try:
         return watching.join(watcher)
     except BaseException:
@@ -125,9 +129,10 @@ class _Report:
 class _Parse:
     """An option that LLVM is giving a value to on a thread, and what it was before."""
 
-    def __init__(self, address: int, before: OptionState) -> None:
+    def __init__(self, address: int, before: OptionState, inside: OptionState | None) -> None:
         self.address = address
         self.before = before
+        self.inside = inside  # what it was in the scope of the thread
         self.thread = threading.get_ident()
         self.depth = parses_under_way()
 
@@ -137,6 +142,7 @@ class _Act(NamedTuple):
 
     text: str | None
     refused: bool
+    contained: bool
 
 
 class _Watching:
@@ -229,27 +235,38 @@ class _Watching:
         for stale in [each for each in self._parsing.copy() if _is_stale(each, outer)]:
             self._parsing.remove(stale)
         self.look()
-        self._parsing.append(_Parse(address, live_state(self._engine, option)))
+        inside = shown_state(self._engine, option)
+        self._parsing.append(_Parse(address, live_state(self._engine, option), inside))
 
-    def ends(self, address: int, text: bytes | None, refused: bool) -> None:
+    def ends(self, address: int, text: bytes | None, refused: bool, contained: bool) -> None:
         option = self._engine.plan.options.get(address)
         begun = self._take_begun(address)
         if option is None or begun is None or self._comparison is None:
             return
-        found = Difference(option, begun, live_state(self._engine, option))
-        if found.before.key != found.after.key:
-            self._comparison.explain(option, found.after)
-            given = None if text is None else text.decode(errors="backslashreplace")
-            self._report(found, here(self._engine.image), _Act(given, refused))
+        given = None if text is None else text.decode(errors="backslashreplace")
+        act = _Act(given, refused, contained)
+        if contained:
+            self._end_inside(option, begun.inside, act)
+        else:
+            found = Difference(option, begun.before, live_state(self._engine, option))
+            if found.before.key != found.after.key:
+                self._comparison.explain(option, found.after)
+                self._report(found, here(self._engine.image), act)
         self.look()
 
-    def _take_begun(self, address: int) -> OptionState | None:
-        """What the option was when this thread's innermost parse of it began."""
+    def _end_inside(self, option: PlannedOption, before: OptionState | None, act: _Act) -> None:
+        after = shown_state(self._engine, option)
+        told = tuple(each for each in self.watchers() if isinstance(each, Watcher) and each._contained)
+        if before is not None and after is not None and not act.refused and told:
+            self._report(Difference(option, before, after), here(self._engine.image), act, told)
+
+    def _take_begun(self, address: int) -> _Parse | None:
+        """This thread's innermost parse of the option."""
         me = threading.get_ident()
         for each in reversed(self._parsing.copy()):
             if (each.thread, each.address) == (me, address):
                 self._parsing.remove(each)
-                return each.before
+                return each
         return None
 
     # Around calls
@@ -284,6 +301,7 @@ class _Watching:
             moment.stack,
             moment.native_stack,
             found.after.readable,
+            act is not None and act.contained,
         )
         for watcher in self.watchers() if told is None else told:
             assert isinstance(watcher, Watcher)  # nothing else joins
@@ -334,7 +352,7 @@ def _each(act: Callable[[_Watching], None]) -> None:
 # What native code calls has no image where a call of llvmlite's may have changed options in any of them.
 _listeners = Listeners(
     begins=lambda image, address: _watchings[image].begins(address),
-    ends=lambda image, address, text, refused, _contained: _watchings[image].ends(address, text, refused),
+    ends=lambda image, *act: _watchings[image].ends(*act),
     call_begins=lambda: _each(_Watching.look),
     call_ends=lambda: _each(_Watching.call_ends),
 )
