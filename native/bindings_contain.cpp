@@ -29,9 +29,11 @@ nb::object* ends_with_call_function = nullptr;
 nb::object* not_set_function = nullptr;
 nb::object* failed_function = nullptr;
 
+bool python_lives() { return nb::is_alive() && !native_calls::python_is_ending(); }
+
 template <class... Arguments>
 void tell(nb::object* function, Arguments&&... arguments) noexcept {
-    if (function == nullptr || !nb::is_alive() || native_calls::python_is_ending()) return;
+    if (function == nullptr || !python_lives()) return;
     const WithGil gil;
     const nb::error_scope pending;  // an exception may be pending, and must be preserved
     try {
@@ -113,6 +115,14 @@ void add_contain(nb::module_& m) {
             ends_with_call_function = new nb::object(std::move(ends_with_call));
             not_set_function = new nb::object(std::move(not_set));
             failed_function = new nb::object(std::move(failed));
+            contain::use_wait([](void (*wait)(void*), void* data) {
+                if (python_lives() && PyGILState_Check() != 0) {
+                    const WithoutGil others_run;
+                    wait(data);
+                } else {
+                    wait(data);
+                }
+            });
             contain::report_to({
                 .not_contained = [](unsigned image,
                                     std::uintptr_t option) { tell(not_contained_function, image, option); },

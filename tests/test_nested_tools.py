@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import pathlib
+import warnings
 from collections.abc import Callable
 
 import pytest
@@ -29,12 +30,12 @@ def run_tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
     link = [f"-L{library.parent}", f"-l:{library.name}", f"-Wl,-rpath,{library.parent}"]
     # The libraries come after the file that needs them.
     compile_cpp(ROOT / "tests/cpp/nested_tool.cpp", out, *SHARED, "-Wl,--no-as-needed", *link)
-    loaded = ctypes.CDLL(str(out))
-    loaded.run_tool.restype = ctypes.c_size_t
+    released = ctypes.CDLL(str(out))
     image = attach().image
     parser = (ctypes.c_void_p * 2)(need(image, RESET_OPTIONS).address, need(image, PARSE_OPTIONS).address)
 
-    def run(*arguments: str) -> int:
+    def run(*arguments: str, loaded: ctypes.CDLL = released) -> int:
+        loaded.run_tool.restype = ctypes.c_size_t
         given = [b"tool", *(each.encode() for each in arguments)]
         room = ctypes.create_string_buffer(1 << 16)
         size = loaded.run_tool(
@@ -48,6 +49,7 @@ def run_tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
         assert size == len(room.value) > 0
         return room.value.count(b"store volatile")
 
+    run.library = str(out)  # type: ignore[attr-defined]
     return run
 
 
@@ -104,6 +106,27 @@ def test_tools_on_four_threads_do_not_meet(run_tool: Tool) -> None:
     in_threads([lambda count=count: work(count) for count in (1, 2, 4, 8)])
     assert not drift()
     assert (process_state(), _raw_state()) == before
+
+
+def test_a_thread_that_waits_for_the_parser_lets_others_have_the_gil(run_tool: Tool) -> None:
+    """LLVM's parser may call back into Python, here to warn; its other callers need not release the GIL."""
+    holding = ctypes.PyDLL(run_tool.library)  # type: ignore[attr-defined]
+
+    def child() -> None:
+        def warned() -> None:
+            for _ in range(200):
+                with tool(), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    run_tool("-time-passes=false", "-unroll-count=2")
+
+        def held() -> None:
+            for _ in range(200):
+                with tool():
+                    run_tool("-unroll-count=4", loaded=holding)
+
+        in_threads([warned, held, held])
+
+    in_child(child)
 
 
 def test_a_fork_while_tools_run_on_other_threads_leaves_a_child_that_can_run_them(run_tool: Tool) -> None:

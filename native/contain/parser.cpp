@@ -21,11 +21,13 @@ view::PerImage<image::RegistryLayout> registries{};
 // child of a fork, a thread of the parent has left the parser for good.
 class Turn {
 public:
+    bool begin_at_once() {
+        const std::lock_guard lock(mutex_);
+        return take_if_free();
+    }
     void begin() {
         os::ForkSafeLock lock(mutex_);
-        changed_.wait(lock, [this] { return free(); });
-        thread_ = __builtin_thread_pointer();
-        process_ = getpid();
+        changed_.wait(lock, [this] { return take_if_free(); });
     }
     void end() noexcept {
         const std::lock_guard lock(mutex_);
@@ -34,8 +36,11 @@ public:
     }
 
 private:
-    bool free() const noexcept {
-        return thread_ == nullptr || (process_ != getpid() && thread_ != __builtin_thread_pointer());
+    bool take_if_free() noexcept {
+        if (thread_ != nullptr && (process_ == getpid() || thread_ == __builtin_thread_pointer())) return false;
+        thread_ = __builtin_thread_pointer();
+        process_ = getpid();
+        return true;
     }
 
     os::ForkSafeMutex mutex_{os::Rank::setting};
@@ -48,13 +53,15 @@ auto& turns = *new view::PerImage<Turn>;  // outlive every thread
 
 thread_local view::PerImage<bool> parsing{};  // this thread has the turn
 
+Wait wait_with = [](void (*wait)(void*), void* data) { wait(data); };
+
 // LLVM's own function again, on behalf of this thread alone. LLVM ends the process from within if an option is bad and
 // the caller has asked for that; it throws nothing.
 std::uint64_t parse(unsigned image, std::uintptr_t function, const std::uint64_t* a, const std::uint64_t* stack) {
     using Parse = std::uint64_t (*)(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
                                     std::uint64_t, std::uint64_t, std::uint64_t);
     Turn& turn = turns[image];
-    turn.begin();
+    if (!turn.begin_at_once()) wait_with([](void* which) { static_cast<Turn*>(which)->begin(); }, &turn);
     parsing[image] = true;
     const std::uint64_t result =
         reinterpret_cast<Parse>(function)(a[0], a[1], a[2], a[3], a[4], a[5], stack[1], stack[2]);
@@ -83,6 +90,8 @@ bool is_contained(unsigned image) noexcept {
 void intercept(Entry entry, std::uintptr_t address) {
     entries[entry.image][static_cast<std::size_t>(entry.function)] = address;
 }
+
+void use_wait(Wait wait) { wait_with = wait; }
 
 void use_registry(unsigned image, const std::string& layout) { registries[image] = image::registry_layout(layout); }
 

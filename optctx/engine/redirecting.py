@@ -65,11 +65,9 @@ class Redirecting(Mechanism):
             if self.hooks.refusal:
                 self.intercepts, self.why_not_intercepted = False, self.hooks.refusal
             clock.lap("entrances")
-            sites = itertools.chain(
-                _trampolines(self.plan, self.index),
-                self.hooks.code,
-                parser_code(image, self.index, survey.layout),
-            )
+            parser = parser_code(image, self.index, survey.layout)
+            self.plan.unavailable.update(parser.unavailable)
+            sites = itertools.chain(_trampolines(self.plan, self.index), self.hooks.code, parser.code)
             self.transaction = Transaction(sites, image.text_begin, image.text_end)
             clock.lap("trampolines")
         except OsError as error:

@@ -7,7 +7,7 @@ optctx's own parses call LLVM's function by its address and are not seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from optctx._native import (
@@ -23,10 +23,10 @@ from optctx._native import (
 from optctx.arch import processor
 from optctx.engine.mechanism import add_occurrence_of
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.fact import Fact, find
+from optctx.image.facts.fact import Fact, find, lacking
 from optctx.image.facts.names import PARSE_OPTIONS, REGISTERED_OPTIONS, RESET_OPTIONS, RESET_PARSER
 
-__all__ = ["parser_code", "setter_tables"]
+__all__ = ["ParserCode", "parser_code", "setter_tables"]
 
 _FUNCTIONS: Final[dict[ParserFunction, Fact[Any]]] = {
     ParserFunction.parse: PARSE_OPTIONS,
@@ -55,16 +55,30 @@ def setter_tables(image: Image, index: int) -> SharedPointers:
         raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
 
 
-def parser_code(image: Image, index: int, layout: str) -> Iterator[tuple[int, bytes, bytes]]:
-    """(address, bytes, what is to run instead) for each function of the parser that can be intercepted.
+@dataclass(frozen=True)
+class ParserCode:
+    """`code`: (address, bytes, what is to run instead) of each function of the parser that is intercepted.
 
-    Without it, values that are given inside a context stay there, but a reset works for the process.
-    `layout`: of the registry.
+    `unavailable`: what of it works for the process inside a context, too, and why.
     """
+
+    code: list[tuple[int, bytes, bytes]]
+    unavailable: dict[str, str]
+
+
+def parser_code(image: Image, index: int, layout: str) -> ParserCode:
+    """Finds where the functions of the parser are entered; changes nothing. `layout`: of the registry."""
     use_registry(index, layout)
+    found = ParserCode([], {})
     for which, fact in _FUNCTIONS.items():
-        found = find(image, fact)
-        entrance = None if found is None else processor().find_entrance(image, found.address)
-        if found is not None and entrance is not None:
-            entry, before = intercept_parser(index, which, found.address)
-            yield entrance.address, entrance.code, processor().entrance_code(entrance, entry, before)
+        function = find(image, fact)
+        entrance = None if function is None else processor().find_entrance(image, function.address)
+        if function is None:
+            found.unavailable[f"{fact.what} inside a scope"] = lacking(image, [fact])
+        elif entrance is None:
+            found.unavailable[f"{fact.what} inside a scope"] = "it begins with instructions not known here"
+        else:
+            entry, before = intercept_parser(index, which, function.address)
+            code = processor().entrance_code(entrance, entry, before)
+            found.code.append((entrance.address, entrance.code, code))
+    return found
