@@ -23,6 +23,7 @@ _ON_PURPOSE = "for the tests of the soak itself"
 
 KINDS: dict[str, Kind] = {
     "scopes": Kind(scoping.scopes, 3),
+    "set-inside": Kind(scoping.set_inside),
     "lookups": Kind(scoping.lookups),
     "exceptions": Kind(scoping.exceptions),
     "generators": Kind(scoping.generators),

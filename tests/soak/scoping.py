@@ -15,9 +15,11 @@ from optctx import (
     OptionContext,
     ScopeError,
     UnreadOptionError,
+    contained,
     current,
     propagating,
     record,
+    tool,
     wrap,
 )
 from optctx.fresh import compile_job
@@ -34,6 +36,7 @@ __all__ = [
     "pools",
     "recording",
     "scopes",
+    "set_inside",
     "unread",
     "wrapped",
 ]
@@ -49,6 +52,25 @@ def scopes(actor: Actor) -> None:
             actor.check(outer, inner)
         if actor.rng.random() < 0.5:
             actor.check(outer)
+    actor.check()
+
+
+def set_inside(actor: Actor) -> None:
+    """Options that LLVM's own setter is given inside a scope, which end with it."""
+    outer, inner = actor.options(), actor.options()
+    with context_of(outer):
+        with contained() as context:
+            for name, text in inner.items():
+                binding.set_option("", f"-{name}={text}")
+            actor.check(outer, inner)
+            seen, wanted = context.with_sets(), context_of({**outer, **inner})
+            right = all(seen[name] == wanted[name] for name in wanted.overrides)
+            expect(right, f"{seen!r} is what was set inside, not {wanted!r}")
+            if actor.rng.random() < 0.5:
+                with tool():
+                    actor.check()
+                actor.check(outer, inner)
+        actor.check(outer)
     actor.check()
 
 
