@@ -2,6 +2,7 @@
 #include "bindings.hpp"
 #include "arch/branches.hpp"
 #include "arch/references.hpp"
+#include "arch/trampolines.hpp"
 #include "blocks/block.hpp"
 #include "gil.hpp"
 #include "image/elf.hpp"
@@ -27,6 +28,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 #include <utility>
 
 namespace nb = nanobind;
@@ -40,6 +43,24 @@ std::vector<std::uint8_t> from_bytes(const nb::bytes& bytes) {
     return {data, data + bytes.size()};
 }
 
+std::span<const std::uint8_t> bytes_of(const nb::bytes& bytes) {
+    return {static_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
+}
+
+template <class Bytes>
+nb::bytes to_bytes(const Bytes& bytes) {
+    return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+// A copy, because bytes need not be aligned.
+template <class T>
+std::vector<T> unpacked(const nb::bytes& bytes) {
+    if (bytes.size() % sizeof(T) != 0) throw image::Misfit("expected whole elements, found some that are cut off");
+    std::vector<T> elements(bytes.size() / sizeof(T));
+    if (!elements.empty()) std::memcpy(elements.data(), bytes.data(), bytes.size());
+    return elements;
+}
+
 void bind_image(nb::module_& m) {
     nb::exception<image::Misfit>(m, "MisfitError", PyExc_RuntimeError);
     // The name belongs to the image, which lives as long as the process once it is in use.
@@ -47,6 +68,7 @@ void bind_image(nb::module_& m) {
                               "A function or object of an image: absolute address, size in bytes, mangled name.")
         .def_ro("address", &image::Symbol::address)
         .def_ro("size", &image::Symbol::size)
+        .def_ro("number", &image::Symbol::number)
         .def_prop_ro("name", [](const image::Symbol& s) { return std::string(s.name); });
     nb::class_<image::Image>(m, "Image", "A shared library of this process, with the symbols of its file.")
         .def(nb::init<std::string, std::uintptr_t>(), "path"_a, "base"_a)
@@ -60,6 +82,8 @@ void bind_image(nb::module_& m) {
         .def("function_at", &image::Image::function_at, "address"_a,
              "The function whose code holds the address, or None.")
         .def("object_at", &image::Image::object_at, "address"_a, "The object whose storage holds the address, or None.")
+        .def("numbered", &image::Image::numbered, "number"_a,
+             "The function or object in that place of the symbol table, or None.")
         .def("functions_named", &image::Image::functions_named, "patterns"_a,
              "For each (prefix, infix), the functions whose mangled name starts with the one and holds the other after "
              "that; the image must outlive the answer.")
@@ -87,8 +111,35 @@ void bind_image(nb::module_& m) {
         .def_ro("places", &arch::FunctionReferences::places);
     m.def("find_references", &arch::find_references, "image"_a, "spans"_a, nb::call_guard<WithoutGil>(),
           "Candidate references into the spans, by function; the image must outlive the answer.");
+    m.def("find_references_to_each", &arch::find_references_to_each, "image"_a, "spans"_a,
+          nb::call_guard<WithoutGil>(), "The same for several lists of spans.");
+    m.def("find_references_in", &arch::find_references_in, "image"_a, "spans"_a, "functions"_a,
+          nb::call_guard<WithoutGil>(), "The same in the functions of these numbers.");
     m.def("find_branches", &arch::find_branches, "image"_a, "targets"_a, nb::call_guard<WithoutGil>(),
           "(address, target) of candidates for direct calls and jumps to the targets.");
+    m.def(
+        "rewrite",
+        [](const nb::bytes& instruction, std::size_t operand_at, unsigned scratch, std::int32_t offset) {
+            return to_bytes(arch::rewrite(bytes_of(instruction), operand_at, scratch, offset));
+        },
+        "instruction"_a, "operand_at"_a, "scratch"_a, "offset"_a,
+        "The instruction with its operand `offset` bytes past the register `scratch`.");
+    m.def(
+        "trampolines",
+        [](const image::Image& i, const nb::bytes& sites, const nb::bytes& words, const nb::bytes& loads,
+           std::int32_t thread_offset) {
+            nb::list made;
+            const auto packed = unpacked<arch::PackedSite>(sites);
+            for (const auto& each :
+                 arch::trampolines(i, packed, unpacked<std::uint32_t>(words), bytes_of(loads), thread_offset))
+                made.append(nb::make_tuple(each.site, to_bytes(each.before), to_bytes(each.code)));
+            return made;
+        },
+        nb::sig("def trampolines(image: Image, sites: bytes, words: bytes, loads: bytes, thread_offset: int) -> "
+                "list[tuple[int, bytes, bytes]]"),
+        "image"_a, "sites"_a, "words"_a, "loads"_a, "thread_offset"_a,
+        "(address, bytes of the instruction, what runs instead) of each packed site; MisfitError if the library's file "
+        "does not have such instructions.");
     m.def("find_data_pointers", &image::find_data_pointers, "image"_a, "spans"_a);
     nb::class_<image::RawOption>(m, "RawOption", "The common part of a cl::Option object, read in place.")
         .def_prop_ro("vtable", [](const image::RawOption& o) { return reinterpret_cast<std::uintptr_t>(o.vtable); })

@@ -22,6 +22,9 @@ class Symbol:
     def size(self) -> int: ...
 
     @property
+    def number(self) -> int: ...
+
+    @property
     def name(self) -> str: ...
 
 class Image:
@@ -55,6 +58,9 @@ class Image:
 
     def object_at(self, address: int) -> Symbol | None:
         """The object whose storage holds the address, or None."""
+
+    def numbered(self, number: int) -> Symbol | None:
+        """The function or object in that place of the symbol table, or None."""
 
     def functions_named(self, patterns: Sequence[tuple[str, str]]) -> list[list[Symbol]]:
         """
@@ -91,9 +97,25 @@ def find_references(image: Image, spans: Sequence[Span]) -> list[FunctionReferen
     Candidate references into the spans, by function; the image must outlive the answer.
     """
 
+def find_references_to_each(image: Image, spans: Sequence[Sequence[Span]]) -> list[list[FunctionReferences]]:
+    """The same for several lists of spans."""
+
+def find_references_in(image: Image, spans: Sequence[Span], functions: Sequence[int]) -> list[FunctionReferences]:
+    """The same in the functions of these numbers."""
+
 def find_branches(image: Image, targets: Sequence[int]) -> list[tuple[int, int]]:
     """
     (address, target) of candidates for direct calls and jumps to the targets.
+    """
+
+def rewrite(instruction: bytes, operand_at: int, scratch: int, offset: int) -> bytes:
+    """
+    The instruction with its operand `offset` bytes past the register `scratch`.
+    """
+
+def trampolines(image: Image, sites: bytes, words: bytes, loads: bytes, thread_offset: int) -> list[tuple[int, bytes, bytes]]:
+    """
+    (address, bytes of the instruction, what runs instead) of each packed site; MisfitError if the library's file does not have such instructions.
     """
 
 def find_data_pointers(image: Image, spans: Sequence[Span]) -> list[tuple[int, int]]: ...

@@ -116,7 +116,7 @@ void Image::read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std::u
     const bool inside =
         std::all_of(symbols, symbols + count, [&](const Elf64_Sym& symbol) { return symbol.st_name < strtab_size; });
     if (!ends || !inside) throw Misfit(path_ + ": names of symbols lie outside its string table (.strtab)");
-    symbols_ = SymbolIndex(symbols, count, strings, base_);
+    symbols_.open(symbols, count, strings, base_);
 }
 
 // The file may have been replaced on disk since it was loaded: its build id must be the one in memory.

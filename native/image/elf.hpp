@@ -35,11 +35,12 @@ public:
     const std::string& build_id() const noexcept { return build_id_; }
     std::uintptr_t text_begin() const noexcept { return text_begin_; }
     std::uintptr_t text_end() const noexcept { return text_end_; }
-    std::size_t symbol_count() const noexcept { return symbols_.size(); }
+    std::size_t symbol_count() const { return symbols_.size(); }
 
     std::optional<std::uintptr_t> symbol(std::string_view name) const { return symbols_.address_of(name); }
     std::optional<Symbol> function_at(std::uintptr_t address) const { return symbols_.function_at(address); }
     std::optional<Symbol> object_at(std::uintptr_t address) const { return symbols_.object_at(address); }
+    std::optional<Symbol> numbered(std::uint32_t number) const { return symbols_.numbered(number); }
     // Functions whose name starts with `prefix` and holds `infix`.
     std::vector<std::vector<Symbol>> functions_named(const SymbolIndex::Patterns& patterns) const {
         return symbols_.functions_named(patterns);

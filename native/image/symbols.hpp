@@ -3,6 +3,7 @@
 
 #include <elf.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,21 +18,27 @@ struct Symbol {
     std::uintptr_t address;
     std::size_t size;  // bytes
     std::string_view name;
+    std::uint32_t number = 0;  // its place in the table; 0: none
 };
 
 // An index of a symbol table that stays where it is, in the mapped file: 12 bytes a symbol, a tenth of a copy with its
-// names. The table has to outlive the index.
+// names. The table has to outlive the index. What an answer needs is worked out at the first question of its kind: a
+// process that attaches by what is kept of an earlier one asks few.
 class SymbolIndex {
 public:
     SymbolIndex() = default;
-    // Of the `count` symbols at `symbols` whose names are in `strings`, of a library loaded at `base`.
-    SymbolIndex(const Elf64_Sym* symbols, std::size_t count, const char* strings, std::uintptr_t base);
+    SymbolIndex(const SymbolIndex&) = delete;
+    SymbolIndex& operator=(const SymbolIndex&) = delete;
+    // Sets the `count` symbols at `symbols` whose names are in `strings`, of a library loaded at `base`. Once.
+    void open(const Elf64_Sym* symbols, std::size_t count, const char* strings, std::uintptr_t base);
 
-    std::size_t size() const noexcept { return size_; }
+    std::size_t size() const;
     std::optional<std::uintptr_t> address_of(std::string_view name) const;
+    // The symbol in that place of the table, if it is a function or an object of this library.
+    std::optional<Symbol> numbered(std::uint32_t number) const;
     // Symbols may nest or share an address: the containing one that starts last.
-    std::optional<Symbol> function_at(std::uintptr_t address) const { return containing(functions_, address); }
-    std::optional<Symbol> object_at(std::uintptr_t address) const { return containing(objects_, address); }
+    std::optional<Symbol> function_at(std::uintptr_t address) const;
+    std::optional<Symbol> object_at(std::uintptr_t address) const;
     // For each (prefix, infix), the functions whose name starts with the one and holds the other, by address.
     using Patterns = std::vector<std::pair<std::string, std::string>>;
     std::vector<std::vector<Symbol>> functions_named(const Patterns& patterns) const;
@@ -39,17 +46,23 @@ public:
 private:
     using Numbers = std::vector<std::uint32_t>;  // places in the table
     Symbol symbol(std::uint32_t number) const;
+    bool counts(const Elf64_Sym& entry) const;
     std::optional<Symbol> containing(const Numbers& sorted, std::uintptr_t address) const;
-    void add_name(std::uint32_t number);
+    void need_names() const;
+    void need_addresses() const;
+    void add_name(std::uint32_t number) const;
     std::size_t place_of(std::string_view name) const;
 
     const Elf64_Sym* symbols_ = nullptr;
+    std::size_t count_ = 0;
     const char* strings_ = nullptr;
     std::uintptr_t base_ = 0;
-    std::size_t size_ = 0;  // distinct names
-    Numbers functions_;     // by address
-    Numbers objects_;
-    Numbers names_;  // open addressing by the hash of the name, a power of two of them; 0 where there is none
+    mutable std::atomic<bool> has_names_ = false;
+    mutable std::atomic<bool> has_addresses_ = false;
+    mutable std::size_t size_ = 0;  // distinct names
+    mutable Numbers functions_;     // by address
+    mutable Numbers objects_;
+    mutable Numbers names_;  // open addressing by the hash of the name, a power of two of them; 0 where there is none
 };
 
 }  // namespace optctx::image

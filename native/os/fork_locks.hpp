@@ -37,6 +37,7 @@ enum class Rank : std::uint8_t {
     abandoned,    // blocks that ended on another thread
     orphans,      // references to be dropped
     readers,      // the instructions that poison makes fault
+    symbols,      // the indexes of libraries' symbols
 };
 
 // A mutex that fork takes, so the child finds what it guards as a holder left it, never half-changed. Not recursive.

@@ -6,13 +6,12 @@ Each processor has a folder here, all with the same file names; native/arch has 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import NamedTuple, Protocol
 
 from optctx._native import Image
 from optctx.arch.site import Site, SiteRefusal
 
-__all__ = ["Branch", "CannotDecodeError", "FunctionEntrance", "Processor"]
+__all__ = ["Branch", "CannotDecodeError", "CodeReferences", "FunctionEntrance", "Processor"]
 
 
 class CannotDecodeError(Exception):
@@ -41,6 +40,14 @@ class FunctionEntrance(NamedTuple):
     reserved: int
 
 
+class CodeReferences(NamedTuple):
+    """What run-time code refers to. `accesses`: (address, bytes) of each, redirectable or not."""
+
+    sites: list[Site]
+    refusals: list[SiteRefusal]
+    accesses: list[tuple[int, int]]
+
+
 class Processor(Protocol):
     """Every function may raise CannotDecodeError. Spans are (address, bytes), sorted and disjoint."""
 
@@ -56,26 +63,23 @@ class Processor(Protocol):
     ) -> tuple[list[Site], list[SiteRefusal]]:
         """Every run-time reference into the spans."""
 
-    def find_accesses(self, image: Image, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """(address, bytes) of what run-time instructions refer to at or in the spans, redirectable or not."""
+    def find_references_to(
+        self, image: Image, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
+    ) -> CodeReferences:
+        """The same, and the accesses at or in the `others`."""
 
     def find_targets(
-        self, image: Image, spans: Sequence[tuple[int, int]], functions: AbstractSet[str]
-    ) -> list[tuple[str, int]]:
-        """(function, address in the spans that it refers to) for functions of these names."""
+        self, image: Image, spans: Sequence[tuple[int, int]], functions: Iterable[int]
+    ) -> list[tuple[int, int]]:
+        """(function, address in the spans that it refers to) for functions of these numbers of symbols."""
 
     def find_branches(self, image: Image, targets: Mapping[int, str]) -> Iterable[Branch]:
         """Every branch to one of the targets: address -> how the names start of the functions whose branches
         count.
         """
 
-    def trampoline(self, site: Site, word: int, loads_address: bool, thread_offset: int) -> bytes:
-        """Code for `site`, without the jump back. `thread_offset`: of the view pointer, in bytes from the
-        thread pointer.
-
-        `word`: of the view. It leads to the storage of the site's region, or with `loads_address`, for a site
-        that takes an address, to that address.
-        """
+    def tactic_name(self, tactic: int) -> str:
+        """For reports."""
 
     def access_at(self, site: Site) -> int:
         """Bytes from the start of a trampoline to the instruction that follows the view's word."""

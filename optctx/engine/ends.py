@@ -41,7 +41,7 @@ def settle_ends(
             ):
                 arrays[symbol.address] = symbol
                 beside.setdefault(region, set()).add(symbol.address)
-    referred = _referred(image, arrays, {site.function for site in taking if site.region in beside})
+    referred = _referred(image, arrays, {site.number for site in taking if site.region in beside})
     references: dict[int, int] = {}
     for site in sites:
         references[site.region] = references.get(site.region, 0) + 1
@@ -51,7 +51,7 @@ def settle_ends(
         ambiguous = any(
             _may_be_an_end(site, arrays[array], offsets)
             for array in near
-            if (offsets := referred.get((site.function, array)))
+            if (offsets := referred.get((site.number, array)))
         )
         if ambiguous and not (site.region in tables and references[site.region] == 1):
             unsure.append(SiteRefusal(site.address, site.region, site.function, site.code, _REASON))
@@ -86,14 +86,14 @@ def _objects_beside(image: Image, region: int, size: int) -> Iterator[Symbol]:
 
 
 def _referred(
-    image: Image, arrays: Mapping[int, Symbol], functions: AbstractSet[str]
-) -> dict[tuple[str, int], set[int]]:
+    image: Image, arrays: Mapping[int, Symbol], functions: AbstractSet[int]
+) -> dict[tuple[int, int], set[int]]:
     """(function, array) -> offsets in the array that the function refers to."""
     spans: list[tuple[int, int]] = []
     for symbol in sorted(arrays.values(), key=lambda symbol: symbol.address):
         if not spans or symbol.address >= sum(spans[-1]):
             spans.append((symbol.address, symbol.size))
-    found: dict[tuple[str, int], set[int]] = {}
+    found: dict[tuple[int, int], set[int]] = {}
     for function, target in processor().find_targets(image, spans, functions):
         array = image.object_at(target)
         if array is not None and array.address in arrays:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from optctx._native import NO_SLOT, Image, Kind, Ownership, Region, Role
-from optctx.arch.site import Site
-from optctx.engine.readers import Readers
+from optctx.arch.site import Functions, Uses
+from optctx.engine.readers import NO_READER, Readers
 from optctx.engine.references import References, read_references
 from optctx.engine.refusals import PlannedOption, refuse
 from optctx.errors import UnsupportedImageError
@@ -35,7 +37,7 @@ class Plan:
     regions: list[Region] = field(default_factory=list)
     set_default: list[int] = field(default_factory=list)
     slots: dict[int, int] = field(default_factory=dict)
-    readers: Readers = field(default_factory=lambda: Readers((), {}))
+    readers: Readers | None = None
     served: dict[int, list[PlannedOption]] = field(default_factory=dict)
     printing: Printing | None = None
     unavailable: dict[str, str] = field(default_factory=dict)
@@ -50,12 +52,20 @@ class Plan:
             if slot is not None and slot != NO_SLOT
         }
 
-    def word(self, site: Site) -> tuple[int, bool]:
-        """(word of the view that the site goes through, whether that leads to an address that it takes)."""
-        reader = self.readers.of(site)
-        if reader is None:  # what LLVM reports through is replaced by slot while values are parsed
-            return self.slots[site.region], False
-        return len(self.regions) + reader, site.takes_address
+    def words(self) -> tuple[array[int], bytes]:
+        """For each site the word of the view that it goes through, and whether that leads to an address that
+        it takes.
+        """
+        assert self.references.sites is not None  # nothing is redirected otherwise
+        assert self.readers is not None
+        words, loads = array("I"), bytearray()
+        first = len(self.regions)
+        readings = zip(self.references.sites.readings(), self.readers.by_site, strict=True)
+        for (region, _, _, takes_address, _), reader in readings:
+            # What LLVM reports through is replaced by slot while values are parsed.
+            words.append(self.slots[region] if reader == NO_READER else first + reader)
+            loads.append(takes_address and reader != NO_READER)
+        return words, bytes(loads)
 
     def sees_reads(self, option: PlannedOption) -> bool:
         """Whether it can be known if LLVM reads the option: `debug` it looks at everywhere, unseen."""
@@ -77,33 +87,35 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
     state, missing = find_state_beside(image)
     printing, no_printing = _printing(image, survey)
     references = read_references(image, survey.records, state, reporting, printing)
-    if printing is not None and _is_stuck(references, printing.types.address):
+    assert references.sites is not None  # the code was decoded
+    uses = references.sites.uses()
+    if printing is not None and _is_stuck(references, uses, printing.types.address):
         no_printing = f"{image.path}: {printing.asked} cannot be redirected"
         printing = None
-    plan = Plan(_decide(survey, references, state, missing, printing), references, printing=printing)
+    plan = Plan(_decide(survey, references, state, missing, uses, printing), references, printing=printing)
     if no_printing:
         plan.unavailable[DEBUG_OUTPUT] = no_printing
     for option in plan.options.values():
         places = (option.record.address, option.record.variable)
-        own = [site for place in places for site in references.by_region.get(place, ())]
         if printing is not None and option.record is printing.option:
-            own = references.by_region[printing.types.address]
-        option.readers = tuple(dict.fromkeys(site.function for site in own))
-        if not own and option.scope == "thread" and not option.record.alias_of:
+            places = (printing.types.address,)
+        own = tuple(number for place in places if place in uses for number in uses[place].functions)
+        if own:
+            option.functions = Functions(image, own)
+        elif option.scope == "thread" and not option.record.alias_of:
             option.scope = "unread"
     for part in reporting:
         plan.add(Region(part.address, part.size, Role.runtime))
-    _give_slots(plan, survey.value_offset)
+    _give_slots(plan, survey.value_offset, uses)
     _add_state(plan, state)
     _add_tables(plan)
     if printing is not None:
         _add_printing(plan, printing)
-    references.by_region.clear()
-    references.sites = [site for site in references.sites if site.region in plan.slots]
-    plan.readers = Readers(
-        (site for site in references.sites if plan.regions[plan.slots[site.region]].role not in _NO_READS),
-        plan.slots,
-    )
+    references.sites = references.sites.of_regions(plan.slots)
+    read = {
+        region: slot for region, slot in plan.slots.items() if plan.regions[slot].role not in _NO_READS
+    }
+    plan.readers = Readers(image, references.sites, read)
     return plan
 
 
@@ -115,15 +127,15 @@ def _printing(image: Image, survey: Survey) -> tuple[Printing | None, str]:
         return None, str(error)
 
 
-def _is_stuck(references: References, region: int) -> bool:
-    return region in references.stuck or not references.by_region.get(region)
+def _is_stuck(references: References, uses: Mapping[int, Uses], region: int) -> bool:
+    return region in references.stuck or region not in uses
 
 
 def plan_in_place(image: Image, survey: Survey) -> Plan:
     """A plan for code that is left as it is, made without decoding it."""
     state, missing = find_state_beside(image)
-    plan = Plan(_decide(survey, References(), state, missing), References())
-    _give_slots(plan, survey.value_offset)
+    plan = Plan(_decide(survey, References(), state, missing, {}), References())
+    _give_slots(plan, survey.value_offset, {})
     _add_state(plan, state)
     return plan
 
@@ -133,10 +145,12 @@ def _decide(
     references: References,
     state: list[StateBeside],
     missing: set[str],
+    uses: Mapping[int, Uses],
     printing: Printing | None = None,
 ) -> dict[int, PlannedOption]:
     options = {record.address: PlannedOption(record) for record in survey.records}
-    refuse(options, references, state, missing, () if printing is None else [printing.option.address])
+    on_heap = () if printing is None else [printing.option.address]
+    refuse(options, references, state, missing, uses, on_heap)
     return options
 
 
@@ -187,19 +201,19 @@ def _holds(option: PlannedOption, address: int) -> bool:
     return option.record.size is not None and 0 <= address - option.record.address < option.record.size
 
 
-def _give_slots(plan: Plan, value_offset: int) -> None:
+def _give_slots(plan: Plan, value_offset: int, uses: Mapping[int, Uses]) -> None:
     for option in plan.options.values():
         record = option.record
         size = record.heap_size if record.size is None else record.size
         if option.scope == "process" or size is None:
             continue
-        region = _region(plan.references, record, record.address, size, Role.option)
+        region = _region(uses.get(record.address), record, record.address, size, Role.option)
         region.value_offset = value_offset
         region.has_defaults = record.has_defaults
         # Of a class LLVM's setDefault gives the empty value: what every set was registered with.
         region.has_default = record.type.kind != Kind.other
         if record.type.external and record.variable_size is not None:
-            variable = _region(plan.references, record, record.variable, record.variable_size, Role.variable)
+            variable = _region(uses.get(record.variable), record, record.variable, record.variable_size, Role.variable)
             variable.written = True  # a few bytes each, and LLVM may write them through pointers
             region.variable = option.variable_slot = plan.add(variable)
             region.escapes = variable.escapes = region.escapes or variable.escapes
@@ -207,15 +221,14 @@ def _give_slots(plan: Plan, value_offset: int) -> None:
         option.slot = plan.add(region, record.set_default_index)
 
 
-def _region(references: References, record: OptionRecord, address: int, size: int, role: Role) -> Region:
-    sites = references.by_region.get(address, ())
+def _region(uses: Uses | None, record: OptionRecord, address: int, size: int, role: Role) -> Region:
     region = Region(address, size, role)
     region.kind = record.type.kind
     region.ownership = _ownership(record)
     region.scoped = not record.alias_of
-    region.escapes = any(site.takes_address for site in sites)
+    region.escapes = uses is not None and uses.takes_address
     # Where LLVM takes the address it may write through it (SampleProfileLoader does).
-    region.written = any(site.writes for site in sites) or (
+    region.written = (uses is not None and uses.writes) or (
         region.escapes and record.type.kind not in (Kind.list, Kind.bits, Kind.other)
     )
     return region

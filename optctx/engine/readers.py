@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import bisect
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from optctx import _native
-from optctx.arch.site import Site
+from optctx._native import Image
+from optctx.arch.site import Sites
 
-__all__ = ["Reader", "Readers"]
+__all__ = ["NO_READER", "Reader", "Readers"]
+
+NO_READER = 0xFFFFFFFF
+_TAKES_ADDRESS, _READS = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,36 +26,49 @@ class Reader:
     offset: int
     reads: bool  # otherwise these instructions only write
 
-    def native(self) -> _native.Reader:
-        return _native.Reader(self.slot, self.offset, self.takes_address, self.reads)
-
 
 class Readers:
-    """Every reader of an image, in the order of the code: words of one function are close together."""
+    """Every reader of an image, in the order of the code: words of one function are close together.
 
-    def __init__(self, sites: Iterable[Site], slots: dict[int, int]) -> None:
-        """`slots`: by the address of a region."""
-        self._readers: list[Reader] = []
-        # A dictionary of these lives as long as the process and takes seven times as much.
-        self._addresses: array[int] = array("Q")  # of sites, ascending
-        self._indexes: array[int] = array("L")  # of their readers
-        index: dict[tuple[object, ...], int] = {}
-        for site in sorted(sites, key=lambda site: site.address):
-            offset = site.offset if site.takes_address else 0
-            key = (site.region, site.function, site.takes_address, offset, site.reads)
-            found = index.setdefault(key, len(index))
-            if found == len(self._readers):
-                self._readers.append(
-                    Reader(slots[site.region], site.function, site.takes_address, offset, site.reads)
-                )
-            self._addresses.append(site.address)
-            self._indexes.append(found)
+    Thousands live as long as the process: they are kept in columns.
+    """
+
+    def __init__(self, image: Image, sites: Sites, slots: Mapping[int, int]) -> None:
+        """`slots`: by the address of a region; sites of other regions have no reader."""
+        self._image = image
+        self._slots, self._functions = array("L"), array("L")
+        self._offsets, self._uses = array("q"), bytearray()
+        self.by_site = array("L")  # index of the reader of each of the sites, or NO_READER
+        known: dict[tuple[int, int, int, bool, bool], int] = {}
+        for key in sites.readings():
+            region, function, offset, takes_address, reads = key
+            slot = slots.get(region)
+            if slot is None:
+                self.by_site.append(NO_READER)
+                continue
+            index = known.setdefault(key, len(known))
+            if index == len(self._slots):
+                self._slots.append(slot)
+                self._functions.append(function)
+                self._offsets.append(offset)
+                self._uses.append(takes_address * _TAKES_ADDRESS | reads * _READS)
+            self.by_site.append(index)
+
+    def __len__(self) -> int:
+        return len(self._slots)
 
     def __iter__(self) -> Iterator[Reader]:
-        return iter(self._readers)
+        for slot, number, offset, uses in zip(
+            self._slots, self._functions, self._offsets, self._uses, strict=True
+        ):
+            function = self._image.numbered(number)
+            name = function.name if function is not None else ""
+            yield Reader(slot, name, bool(uses & _TAKES_ADDRESS), offset, bool(uses & _READS))
 
-    def of(self, site: Site) -> int | None:
-        """Index of the reader that the site belongs to, if any."""
-        at = bisect.bisect_left(self._addresses, site.address)
-        found = at < len(self._addresses) and self._addresses[at] == site.address
-        return self._indexes[at] if found else None
+    def native(self) -> list[_native.Reader]:
+        """For `Space.redirected`."""
+        columns = zip(self._slots, self._offsets, self._uses, strict=True)
+        return [
+            _native.Reader(slot, offset, bool(uses & _TAKES_ADDRESS), bool(uses & _READS))
+            for slot, offset, uses in columns
+        ]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 from optctx._native import (
@@ -17,12 +15,14 @@ from optctx._native import (
     redirect,
     restore,
     thread_offset,
+    trampolines,
 )
 from optctx.arch import CannotDecodeError, processor
 from optctx.engine.hooks import prepare_hooks
 from optctx.engine.machines import Machines
 from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism, Users, add_occurrence_of
 from optctx.engine.plan import Plan, plan_redirected
+from optctx.engine.readers import NO_READER
 from optctx.engine.setters import parser_code, setter_tables
 from optctx.errors import UnsupportedImageError
 from optctx.image.loaded import image_index
@@ -67,7 +67,7 @@ class Redirecting(Mechanism):
             clock.lap("entrances")
             parser = parser_code(image, self.index, survey.layout)
             self.plan.unavailable.update(parser.unavailable)
-            sites = itertools.chain(_trampolines(self.plan, self.index), self.hooks.code, parser.code)
+            sites = [*_trampolines(self.plan, self.index), *self.hooks.code, *parser.code]
             self.transaction = Transaction(sites, image.text_begin, image.text_end)
             clock.lap("trampolines")
         except OsError as error:
@@ -81,7 +81,7 @@ class Redirecting(Mechanism):
             self.plan.set_default,
             add_occurrence_of(image),
             (slots[0], slots[1], slots[2]),
-            [reader.native() for reader in self.plan.readers],
+            self.plan.readers.native(),
         )
         _scope_printing(self.space, self.plan, survey.value_offset)
         if self.intercepts:
@@ -104,14 +104,15 @@ class Redirecting(Mechanism):
 
     def reading_instructions(self) -> list[tuple[int, int, int]]:
         """(address, number of the base register, index of the reader) of each behind a reader's word."""
+        assert self.plan.references.sites is not None and self.plan.readers is not None  # a redirected plan
         return [
             (
                 self.transaction.trampoline_of(site.address) + self.processor.access_at(site),
                 site.scratch,
                 reader,
             )
-            for site in self.plan.references.sites
-            if site.reads and (reader := self.plan.readers.of(site)) is not None
+            for site, reader in zip(self.plan.references.sites, self.plan.readers.by_site, strict=True)
+            if site.reads and reader != NO_READER
         ]
 
     def process_wide(self) -> Context | None:
@@ -119,13 +120,15 @@ class Redirecting(Mechanism):
 
     def report(self) -> dict[str, Any]:
         code = self.plan.references
+        sites = list(code.sites or ())
+        tactics = Counter(self.processor.tactic_name(site.tactic) for site in sites)
         return {
             "decoder": self.decoder,
             "sites": {
-                "redirected": len(code.sites),
-                "by_tactic": dict(Counter(site.tactic for site in code.sites)),
-                "stores": sum(site.writes for site in code.sites),
-                "addresses_taken": sum(site.takes_address for site in code.sites),
+                "redirected": len(sites),
+                "by_tactic": dict(tactics),
+                "stores": sum(site.writes for site in sites),
+                "addresses_taken": sum(site.takes_address for site in sites),
                 "code_pages": self.transaction.pages,
                 "trampoline_bytes": self.transaction.trampoline_bytes,
             },
@@ -149,9 +152,9 @@ def _scope_printing(space: Space, plan: Plan, value_offset: int) -> None:
         )
 
 
-def _trampolines(plan: Plan, index: int) -> Iterator[tuple[int, bytes, bytes]]:
+def _trampolines(plan: Plan, index: int) -> list[tuple[int, bytes, bytes]]:
     """(address, bytes, what is to run instead) for every site of the image with this index."""
-    offset = thread_offset(index)
-    code_for = processor().trampoline
-    for site in plan.references.sites:
-        yield site.address, site.code, code_for(site, *plan.word(site), offset)
+    sites = plan.references.sites
+    assert sites is not None  # a redirected plan
+    words, loads = plan.words()
+    return trampolines(sites.image, sites.packed, words.tobytes(), loads, thread_offset(index))

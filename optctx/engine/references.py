@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from optctx._native import Image
 from optctx.arch import processor
-from optctx.arch.site import Site, SiteRefusal
+from optctx.arch.site import Site, SiteRefusal, Sites
 from optctx.engine.ends import settle_ends
 from optctx.errors import UnsupportedImageError
 from optctx.image.pointers import PointerTable, find_pointers
@@ -20,15 +20,12 @@ __all__ = ["References", "read_references"]
 
 @dataclass
 class References:
-    """`by_region`: sites by the address of the region that they refer to, while a plan is made.
-    `known`: whether the code was decoded."""
+    """`sites`: None where the code was not decoded. `loose`: addresses that nameless pointers hold."""
 
-    known: bool = False
-    sites: list[Site] = field(default_factory=list)
+    sites: Sites | None = None
     refusals: list[SiteRefusal] = field(default_factory=list)
     tables: list[PointerTable] = field(default_factory=list)
-    loose: list[int] = field(default_factory=list)  # addresses that nameless pointers hold
-    by_region: dict[int, list[Site]] = field(default_factory=dict)
+    loose: list[int] = field(default_factory=list)
 
     @property
     def stuck(self) -> set[int]:
@@ -49,15 +46,17 @@ def read_references(
     Raises UnsupportedImageError if an instruction that LLVM reports through cannot be redirected.
     """
     spans = _spans(records)
-    tables, loose = find_pointers(image, spans)
+    pointers = find_pointers(image, spans)
     others = [(part.address, part.size) for part in reporting]
     others += [(part.address, part.size) for part in state]
-    others += [(table.address, table.size) for table in tables]
+    others += [(table.address, table.size) for table in pointers.tables]
     if printing is not None:
         others.append((printing.types.address, printing.types.size))
-    sites, refusals = processor().find_sites(image, sorted([*spans, *others]))
-    sites, unsure = settle_ends(image, sites, dict([*spans, *others]), {table.address for table in tables})
-    refusals += unsure
+    found = processor().find_references_to(image, sorted([*spans, *others]), pointers.windows())
+    sites, unsure = settle_ends(
+        image, found.sites, dict([*spans, *others]), {table.address for table in pointers.tables}
+    )
+    refusals = found.refusals + unsure
     _check_reporting(image, reporting, refusals)
     if printing is not None:  # other functions that refer to the list change it, process-wide
         sites = [site for site in sites if site.region != printing.types.address or _decides(site, printing)]
@@ -66,10 +65,7 @@ def read_references(
             for each in refusals
             if each.region != printing.types.address or each.function == printing.asked
         ]
-    code = References(True, sites, refusals, tables, loose)
-    for site in sites:
-        code.by_region.setdefault(site.region, []).append(site)
-    return code
+    return References(Sites.of(image, sites), refusals, pointers.tables, pointers.loose(found.accesses))
 
 
 def _decides(site: Site, printing: Printing) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from optctx._native import NO_SLOT, Kind
+from optctx.arch.site import Functions, Uses
 from optctx.engine.references import References
 from optctx.image.state_beside import StateBeside
 from optctx.image.survey import OptionRecord
@@ -51,7 +52,12 @@ class PlannedOption:
     reason: str = ""
     slot: int | None = None
     variable_slot: int = NO_SLOT
-    readers: tuple[str, ...] = ()  # mangled names, in the order of the code
+    functions: Functions | None = None  # that read it
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Mangled names of the functions that read it, in the order of the code."""
+        return () if self.functions is None else self.functions.names()
 
     def refuse(self, reason: str) -> None:
         """The first reason counts."""
@@ -64,16 +70,17 @@ def refuse(
     code: References,
     state: list[StateBeside],
     missing: set[str],
+    uses: Mapping[int, Uses],
     on_heap: Collection[int] = (),
 ) -> None:
     """Enters scope and reason. `options` by address; `missing`: names that lack a variable of theirs;
-    `on_heap`: those on the heap whose place there does not matter."""
+    `uses`: of regions by address; `on_heap`: those on the heap whose place there does not matter."""
     for option in options.values():
         if option.record.address not in on_heap:
             option.refuse(_reason_by_record(option.record))
-        if not code.known:
+        if code.sites is None:
             option.refuse(_reason_without_code(option.record))
-    _refuse_by_code(options, code)
+    _refuse_by_code(options, code, uses)
     _refuse_by_state(options, code, state, missing)
 
 
@@ -99,7 +106,9 @@ def _reason_without_code(record: OptionRecord) -> str:
     return ""
 
 
-def _refuse_by_code(options: dict[int, PlannedOption], code: References) -> None:
+def _refuse_by_code(
+    options: dict[int, PlannedOption], code: References, uses: Mapping[int, Uses]
+) -> None:
     owners = {option.record.variable: option for option in options.values() if option.record.variable}
     owners.update(options)
     for refusal in code.refusals:
@@ -111,10 +120,10 @@ def _refuse_by_code(options: dict[int, PlannedOption], code: References) -> None
         for begin, size in ((record.address, record.size), (record.variable, record.variable_size)):
             if size is not None and any(begin <= target < begin + size for target in code.loose):
                 option.refuse(_POINTED_AT)
-        own = code.by_region.get(record.address, ())
-        if any(site.writes and site.offset == 0 for site in own):
+        own = uses.get(record.address)
+        if own is not None and own.writes_head:
             option.refuse(_FIRST_USE)
-        if record.type.kind == Kind.other and not record.type.external and any(site.writes for site in own):
+        if own is not None and own.writes and record.type.kind == Kind.other and not record.type.external:
             option.refuse(_WRITTEN_CLASS)
 
 

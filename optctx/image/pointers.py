@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from optctx._native import Image, Span, find_data_pointers
-from optctx.arch import processor
 
-__all__ = ["PointerTable", "find_pointers"]
+__all__ = ["PointerTable", "Pointers", "find_pointers"]
 
 _POINTER = 8  # bytes
 
@@ -21,11 +20,36 @@ class PointerTable:
     pointers: tuple[tuple[int, int], ...]
 
 
-def find_pointers(image: Image, spans: list[tuple[int, int]]) -> tuple[list[PointerTable], list[int]]:
-    """Pointers in the image's data that lead into the spans: (named tables, targets of those without a name).
+@dataclass(frozen=True)
+class Pointers:
+    """Pointers in the image's data that lead into spans. `nameless`: (address, target) of those in no object.
 
-    Pointers that only static initialisers read are left out: the linker's constant pools are full of them.
+    Those that only static initialisers read do not matter: the linker's constant pools are full of them.
     """
+
+    tables: list[PointerTable]
+    nameless: list[tuple[int, int]]
+
+    def windows(self) -> list[tuple[int, int]]:
+        """(address, bytes): what code that reads a nameless pointer, or its neighbours with it, refers to."""
+        reach = 64  # bytes of the longest vector load
+        spans: list[tuple[int, int]] = []
+        for at, _ in sorted(self.nameless):
+            begin = max(at - reach, sum(spans[-1]) if spans else 0)
+            spans.append((begin, at + _POINTER - begin))
+        return spans
+
+    def loose(self, accesses: list[tuple[int, int]]) -> list[int]:
+        """Targets of the nameless pointers that one of the (address, bytes) accesses reads."""
+        return [
+            target
+            for at, target in self.nameless
+            if any(address < at + _POINTER and address + max(size, 1) > at for address, size in accesses)
+        ]
+
+
+def find_pointers(image: Image, spans: list[tuple[int, int]]) -> Pointers:
+    """Those that lead into the spans."""
     tables: dict[tuple[int, int], list[tuple[int, int]]] = {}
     nameless = []
     for at, target in find_data_pointers(image, [Span(begin, size) for begin, size in spans]):
@@ -34,21 +58,4 @@ def find_pointers(image: Image, spans: list[tuple[int, int]]) -> tuple[list[Poin
             tables.setdefault((symbol.address, symbol.size), []).append((at - symbol.address, target))
         else:
             nameless.append((at, target))
-    read = _read(image, [at for at, _ in nameless])
-    found = [PointerTable(*place, tuple(held)) for place, held in sorted(tables.items())]
-    return found, [target for at, target in nameless if at in read]
-
-
-def _read(image: Image, pointers: list[int]) -> set[int]:
-    """Those of the `pointers` (addresses) that run-time code refers to, alone or with their neighbours."""
-    reach = 64  # bytes of the longest vector load
-    spans: list[tuple[int, int]] = []
-    for at in sorted(pointers):
-        begin = max(at - reach, sum(spans[-1]) if spans else 0)
-        spans.append((begin, at + _POINTER - begin))
-    accesses = processor().find_accesses(image, spans)
-    return {
-        at
-        for at in pointers
-        if any(address < at + _POINTER and address + max(size, 1) > at for address, size in accesses)
-    }
+    return Pointers([PointerTable(*place, tuple(held)) for place, held in sorted(tables.items())], nameless)

@@ -3,9 +3,10 @@
 from optctx.arch.x86_64.branches import find_branches
 from optctx.arch.x86_64.decoding import decoder
 from optctx.arch.x86_64.entrances import entrance_code, find_entrance
-from optctx.arch.x86_64.sites import find_accesses, find_sites, find_targets
+from optctx.arch.x86_64.sites import find_accesses, find_references_to, find_sites, find_targets
+from optctx.arch.x86_64.tactics import Tactic
 from optctx.arch.x86_64.thunks import branch_to, passing_thunk, thunk
-from optctx.arch.x86_64.trampolines import access_at, trampoline
+from optctx.arch.x86_64.trampolines import access_at
 
 __all__ = [
     "access_at",
@@ -15,12 +16,13 @@ __all__ = [
     "find_accesses",
     "find_branches",
     "find_entrance",
+    "find_references_to",
     "find_sites",
     "find_targets",
     "name",
     "passing_thunk",
+    "tactic_name",
     "thunk",
-    "trampoline",
 ]
 
 name = "x86_64"
@@ -29,3 +31,8 @@ name = "x86_64"
 def decoder_name() -> str:
     """See `Processor`."""
     return decoder().name
+
+
+def tactic_name(tactic: int) -> str:
+    """See `Processor`."""
+    return Tactic(tactic).name.lower()

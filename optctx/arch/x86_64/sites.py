@@ -6,26 +6,35 @@ A native scan proposes places; each function is decoded up to them: only real in
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Sequence
 
-from optctx._native import FunctionReferences, Image, Span, find_references
+from optctx._native import (
+    FunctionReferences,
+    Image,
+    Span,
+    find_references,
+    find_references_in,
+    find_references_to_each,
+)
+from optctx.arch.processor import CodeReferences
 from optctx.arch.site import Site, SiteRefusal
 from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference, decoder
+from optctx.arch.x86_64.tactics import Tactic
+from optctx.arch.x86_64.trampolines import check_rewrite
 
-__all__ = ["Tactic", "find_accesses", "find_sites", "find_targets", "judge", "references_at"]
+__all__ = [
+    "Tactic",
+    "find_accesses",
+    "find_references_to",
+    "find_sites",
+    "find_targets",
+    "judge",
+    "references_at",
+]
 
 _JUMP_SIZE = 5  # bytes of jmp rel32
 # rsp (4) and r12 (12) as a base need a SIB byte, which would make the instruction longer.
 _NEEDS_SIB = {4, 12}
-
-
-class Tactic:
-    """How the trampoline gets a register for the address of the storage: the values of `Site.tactic`."""
-
-    DESTINATION = "destination"  # the instruction overwrites a whole register that it does not read
-    SAVED = "saved"  # a register is kept on the stack
-    CALL = "call"  # a call or jump through memory: r11 is free there (System V ABI, 3.2.1)
 
 
 class _Regions:
@@ -43,42 +52,63 @@ class _Regions:
 
 def find_sites(image: Image, spans: Sequence[tuple[int, int]]) -> tuple[list[Site], list[SiteRefusal]]:
     """Every run-time reference into the (address, size) spans, which are sorted and disjoint."""
-    regions = _Regions(spans)
+    return _judge_all(image, find_references(image, _native_spans(spans)), _Regions(spans))
+
+
+def _judge_all(
+    image: Image, found: Iterable[FunctionReferences], regions: _Regions
+) -> tuple[list[Site], list[SiteRefusal]]:
     sites: list[Site] = []
     refusals: list[SiteRefusal] = []
-    for references in find_references(image, [Span(begin, size) for begin, size in spans]):
-        name = references.function.name
+    for references in found:
+        name, number = references.function.name, references.function.number
         for reference in _references(image, references):
             region = regions.find(reference.target)
             if region is None:
                 continue
-            outcome = judge(reference, region, name)
+            outcome = judge(reference, region, name, number)
             if isinstance(outcome, Site):
+                check_rewrite(outcome)
                 sites.append(outcome)
             else:
                 refusals.append(outcome)
     return sites, refusals
 
 
+def find_references_to(
+    image: Image, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
+) -> CodeReferences:
+    """See `Processor`. One scan proposes the places of both."""
+    to_spans, to_others = find_references_to_each(image, [_native_spans(spans), _native_spans(others)])
+    return CodeReferences(*_judge_all(image, to_spans, _Regions(spans)), _accesses(image, to_others))
+
+
 def find_accesses(image: Image, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """(address, bytes) of what run-time instructions refer to at or in the spans, redirectable or not."""
+    return _accesses(image, find_references(image, _native_spans(spans)))
+
+
+def _accesses(image: Image, found: Iterable[FunctionReferences]) -> list[tuple[int, int]]:
     return [
         (reference.target, reference.memory_bytes)
-        for references in find_references(image, [Span(begin, size) for begin, size in spans])
+        for references in found
         for reference in _references(image, references)
     ]
 
 
 def find_targets(
-    image: Image, spans: Sequence[tuple[int, int]], functions: AbstractSet[str]
-) -> list[tuple[str, int]]:
-    """(function, address in the spans that it refers to) for functions of these names."""
+    image: Image, spans: Sequence[tuple[int, int]], functions: Iterable[int]
+) -> list[tuple[int, int]]:
+    """(function, address in the spans that it refers to) for functions of these numbers."""
     return [
-        (references.function.name, reference.target)
-        for references in find_references(image, [Span(begin, size) for begin, size in spans])
-        if references.function.name in functions
+        (references.function.number, reference.target)
+        for references in find_references_in(image, _native_spans(spans), sorted(functions))
         for reference in _references(image, references)
     ]
+
+
+def _native_spans(spans: Sequence[tuple[int, int]]) -> list[Span]:
+    return [Span(begin, size) for begin, size in spans]
 
 
 def _references(image: Image, references: FunctionReferences) -> Iterator[Reference]:
@@ -105,15 +135,20 @@ def references_at(places: Sequence[int], code: bytes, begin: int, by: Decoder) -
             yield reference
 
 
-def judge(reference: Reference, region: tuple[int, int], function: str) -> Site | SiteRefusal:
-    """How the instruction, of that function, can be redirected: it refers into the (address, size) region."""
+def judge(
+    reference: Reference, region: tuple[int, int], function: str, number: int = 0
+) -> Site | SiteRefusal:
+    """How the instruction, of that function (name and number of its symbol), can be redirected.
+
+    It refers into the (address, size) region.
+    """
     begin, size = region
     code, offset = reference.code, reference.target - begin
 
     def refuse(reason: str) -> SiteRefusal:
         return SiteRefusal(reference.address, begin, function, code, reason)
 
-    def site(tactic: str, scratch: int, writes: bool, takes_address: bool, reads: bool) -> Site:
+    def site(tactic: Tactic, scratch: int, writes: bool, takes_address: bool, reads: bool) -> Site:
         return Site(
             reference.address,
             code,
@@ -126,6 +161,7 @@ def judge(reference: Reference, region: tuple[int, int], function: str) -> Site 
             writes,
             takes_address,
             reads,
+            number,
         )
 
     if reference.branches:

@@ -1,0 +1,47 @@
+// The code that runs instead of a redirected instruction: it reads this thread's storage of an option.
+#pragma once
+
+#include "image/elf.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace optctx::arch {
+
+// One instruction that refers to the region at `region`, `offset` bytes into it, as optctx/arch/site.py packs it.
+struct PackedSite {
+    std::uint64_t address;   // from the image's base, in bytes; so is `region`
+    std::uint64_t region;
+    std::int32_t offset;
+    std::uint32_t function;  // number of the symbol
+    std::uint8_t length;     // bytes of the instruction
+    std::uint8_t tactic;     // how its trampoline gets a register: a number of the processor's own
+    std::uint8_t scratch;    // number of that register
+    std::uint8_t operand_at;  // index, in the instruction, of what names the operand
+    std::uint8_t uses;       // not looked at here
+    std::uint8_t unused[3];
+};
+static_assert(sizeof(PackedSite) == 32);
+
+struct Trampoline {
+    std::uintptr_t site;
+    std::vector<std::uint8_t> before;  // the instruction
+    std::vector<std::uint8_t> code;    // what runs instead, without the jump back
+};
+
+// `words`: of the view, for each site. It leads to the storage of the site's region, or where `loads` is not 0, for a
+// site that takes an address, to that address. `thread_offset`: of the view pointer from the thread pointer, in bytes.
+//
+// Throws Misfit if the library's file does not have, at the address of a site, an instruction whose operand is there
+// and refers to what the site says. Where instructions begin is not checked.
+std::vector<Trampoline> trampolines(const image::Image& image, std::span<const PackedSite> sites,
+                                    std::span<const std::uint32_t> words, std::span<const std::uint8_t> loads,
+                                    std::int32_t thread_offset);
+
+// The instruction with its operand `offset` bytes past the register `scratch`.
+std::vector<std::uint8_t> rewrite(std::span<const std::uint8_t> instruction, std::size_t operand_at, unsigned scratch,
+                                  std::int32_t offset);
+
+}  // namespace optctx::arch
