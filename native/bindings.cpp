@@ -10,6 +10,7 @@
 #include "image/option_layout.hpp"
 #include "image/pointers.hpp"
 #include "image/registry_walk.hpp"
+#include "image/words.hpp"
 #include "native_calls.hpp"
 #include "patch/patch.hpp"
 #include "view/context.hpp"
@@ -82,6 +83,7 @@ void bind_image(nb::module_& m) {
         .def("function_at", &image::Image::function_at, "address"_a,
              "The function whose code holds the address, or None.")
         .def("object_at", &image::Image::object_at, "address"_a, "The object whose storage holds the address, or None.")
+        .def("named", &image::Image::named, "name"_a, "The function or object with this mangled name, or None.")
         .def("numbered", &image::Image::numbered, "number"_a,
              "The function or object in that place of the symbol table, or None.")
         .def("functions_named", &image::Image::functions_named, "patterns"_a,
@@ -95,6 +97,17 @@ void bind_image(nb::module_& m) {
             },
             "address"_a, "size"_a, "What the file says is there before anything has run; zeros in .bss.")
         .def("contains", &image::Image::contains, "address"_a)
+        .def_prop_ro(
+            "identity",
+            [](const image::Image& i) {
+                const auto& id = i.identity();
+                return nb::make_tuple(id.device, id.inode, id.size, id.modified, id.changed);
+            },
+            nb::sig("def identity(self) -> tuple[int, int, int, int, int]"),
+            "The library's file: device, inode, bytes, times of the last change of its content and of its status, in "
+            "nanoseconds.")
+        .def("forget_symbols", &image::Image::forget_symbols,
+             "Frees the index of symbols; what is asked for later is worked out again.")
         .def("release_pages", &image::Image::release_pages,
              "Takes the file's pages out of resident memory; what is asked for later is read again.");
     m.def(
@@ -172,6 +185,12 @@ void bind_image(nb::module_& m) {
         },
         "address"_a, "size"_a, "what"_a,
         "Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read.");
+    m.def(
+        "words_match",
+        [](const image::Image& i, const std::vector<std::uintptr_t>& objects, const nb::bytes& checks) {
+            return image::words_match(i, objects, unpacked<image::WordCheck>(checks));
+        },
+        "image"_a, "objects"_a, "checks"_a, "Whether every packed check of words of the objects (addresses) holds.");
     m.def("read_words", &native_calls::read_words, "address"_a, "count"_a);
     m.def(
         "read_bytes",

@@ -59,6 +59,9 @@ class Image:
     def object_at(self, address: int) -> Symbol | None:
         """The object whose storage holds the address, or None."""
 
+    def named(self, name: str) -> Symbol | None:
+        """The function or object with this mangled name, or None."""
+
     def numbered(self, number: int) -> Symbol | None:
         """The function or object in that place of the symbol table, or None."""
 
@@ -71,6 +74,17 @@ class Image:
         """What the file says is there before anything has run; zeros in .bss."""
 
     def contains(self, address: int) -> bool: ...
+
+    @property
+    def identity(self) -> tuple[int, int, int, int, int]:
+        """
+        The library's file: device, inode, bytes, times of the last change of its content and of its status, in nanoseconds.
+        """
+
+    def forget_symbols(self) -> None:
+        """
+        Frees the index of symbols; what is asked for later is worked out again.
+        """
 
     def release_pages(self) -> None:
         """
@@ -159,6 +173,9 @@ def read_checked(address: int, size: int, what: str) -> bytes:
     """
     Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read.
     """
+
+def words_match(image: Image, objects: Sequence[int], checks: bytes) -> bool:
+    """Whether every packed check of words of the objects (addresses) holds."""
 
 def read_words(address: int, count: int) -> list[int]: ...
 

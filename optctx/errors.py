@@ -5,6 +5,8 @@ Nothing here prints, exits or changes state; an error raised by optctx leaves ev
 
 from __future__ import annotations
 
+import sys
+
 __all__ = [
     "AuditError",
     "CacheWarning",
@@ -29,6 +31,7 @@ __all__ = [
     "UnsupportedImageError",
     "UntrustedOptionError",
     "UntrustedOptionWarning",
+    "level_outside",
     "shown",
 ]
 
@@ -168,3 +171,14 @@ def shown(value: object) -> str:
     except Exception:  # an int of too many digits; whatever a class of the caller's does
         return f"a {type(value).__name__} that has no repr"
     return text if len(text) <= _MOST else f"{text[:_MOST]}..."
+
+
+def level_outside() -> int:
+    """Stack level, as `warnings.warn` counts it from its caller, of the first function outside optctx."""
+    package = __name__.partition(".")[0]
+    level = 1
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame = frame.f_back
+        level += 1
+    return level

@@ -14,7 +14,7 @@ from typing import Any
 from support import COUNTED, X86
 
 from optctx import CacheWarning, CompileCache, OptionContext
-from optctx.cache.seal import TAG_SIZE, Seal
+from optctx.folders.seal import TAG_SIZE, Seal
 
 UNROLL = "function(loop-unroll)"
 USE = """

@@ -15,8 +15,8 @@ from support import in_child, in_threads
 
 from optctx import CacheWarning, CompileCache, OptctxError
 from optctx.cache import folder as folder_module
-from optctx.cache.folder import FolderStore
-from optctx.cache.seal import TAG_SIZE
+from optctx.folders.store import FolderStore
+from optctx.folders.seal import TAG_SIZE
 
 
 def mode(path: Path) -> int:

@@ -19,7 +19,7 @@ from cache_folders import KEY, counts, filled, plant, unrolled_by_four, warned
 from support import SECONDS
 
 from optctx import CompileCache, OptctxError
-from optctx.cache.seal import TAG_SIZE, Seal
+from optctx.folders.seal import TAG_SIZE, Seal
 
 OTHER_KEY = KEY[::-1]
 

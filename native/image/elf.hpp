@@ -40,6 +40,7 @@ public:
     std::optional<std::uintptr_t> symbol(std::string_view name) const { return symbols_.address_of(name); }
     std::optional<Symbol> function_at(std::uintptr_t address) const { return symbols_.function_at(address); }
     std::optional<Symbol> object_at(std::uintptr_t address) const { return symbols_.object_at(address); }
+    std::optional<Symbol> named(std::string_view name) const { return symbols_.named(name); }
     std::optional<Symbol> numbered(std::uint32_t number) const { return symbols_.numbered(number); }
     // Functions whose name starts with `prefix` and holds `infix`.
     std::vector<std::vector<Symbol>> functions_named(const SymbolIndex::Patterns& patterns) const {
@@ -53,6 +54,9 @@ public:
     // What the file says is at an address before anything has run: zeros in .bss. No relocations are applied.
     std::vector<std::uint8_t> initial_bytes(std::uintptr_t address, std::size_t size) const;
     bool contains(std::uintptr_t address) const noexcept { return address >= begin_ && address < end_; }
+    // Frees the index of symbols: what is asked for later is worked out again.
+    void forget_symbols() { symbols_.forget(); }
+    const os::FileIdentity& identity() const noexcept { return file_.identity(); }
     // The file's pages need not stay in memory: what is asked for later is read again.
     void release_pages() const noexcept { file_.release_pages(); }
 

@@ -12,9 +12,13 @@
 namespace optctx::image {
 namespace {
 
-os::ForkSafeMutex working(os::Rank::symbols);  // the indexes of all libraries
+os::ForkSafeMutex working(os::Rank::symbols);  // on the index of any library
 
 bool is_function(const Elf64_Sym& entry) { return ELF64_ST_TYPE(entry.st_info) == STT_FUNC; }
+
+bool counts(const Elf64_Sym& entry) {
+    return entry.st_shndx != SHN_UNDEF && (is_function(entry) || ELF64_ST_TYPE(entry.st_info) == STT_OBJECT);
+}
 
 }  // namespace
 
@@ -25,37 +29,40 @@ void SymbolIndex::open(const Elf64_Sym* symbols, std::size_t count, const char* 
     base_ = base;
 }
 
-bool SymbolIndex::counts(const Elf64_Sym& entry) const {
-    return entry.st_shndx != SHN_UNDEF && (is_function(entry) || ELF64_ST_TYPE(entry.st_info) == STT_OBJECT);
-}
-
-void SymbolIndex::need_names() const {
-    if (has_names_.load(std::memory_order_acquire)) return;
+std::shared_ptr<const SymbolIndex::Names> SymbolIndex::names() const {
     const std::lock_guard lock(working);
-    if (has_names_.load(std::memory_order_relaxed)) return;
-    names_.assign(std::bit_ceil(count_ + count_ / 2 + 1), 0);
-    size_ = 0;
-    for (std::uint32_t number = 1; number < count_; ++number)  // the first is none
-        if (counts(symbols_[number])) add_name(number);
-    has_names_.store(true, std::memory_order_release);
-}
-
-void SymbolIndex::need_addresses() const {
-    if (has_addresses_.load(std::memory_order_acquire)) return;
-    const std::lock_guard lock(working);
-    if (has_addresses_.load(std::memory_order_relaxed)) return;
-    Numbers functions, objects;
-    for (std::uint32_t number = 1; number < count_; ++number)
-        if (counts(symbols_[number])) (is_function(symbols_[number]) ? functions : objects).push_back(number);
-    for (Numbers* numbers : {&functions, &objects}) {
-        numbers->shrink_to_fit();
-        std::stable_sort(numbers->begin(), numbers->end(), [this](std::uint32_t a, std::uint32_t b) {
-            return symbols_[a].st_value < symbols_[b].st_value;
-        });
+    if (names_ == nullptr) {
+        auto made = std::make_shared<Names>();
+        made->places.assign(std::bit_ceil(count_ + count_ / 2 + 1), 0);
+        for (std::uint32_t number = 1; number < count_; ++number)  // the first is none
+            if (counts(symbols_[number])) add(*made, number);
+        names_ = std::move(made);
     }
-    functions_ = std::move(functions);
-    objects_ = std::move(objects);
-    has_addresses_.store(true, std::memory_order_release);
+    return names_;
+}
+
+std::shared_ptr<const SymbolIndex::Addresses> SymbolIndex::addresses() const {
+    const std::lock_guard lock(working);
+    if (addresses_ == nullptr) {
+        auto made = std::make_shared<Addresses>();
+        for (std::uint32_t number = 1; number < count_; ++number)
+            if (counts(symbols_[number]))
+                (is_function(symbols_[number]) ? made->functions : made->objects).push_back(number);
+        for (Numbers* numbers : {&made->functions, &made->objects}) {
+            numbers->shrink_to_fit();
+            std::stable_sort(numbers->begin(), numbers->end(), [this](std::uint32_t a, std::uint32_t b) {
+                return symbols_[a].st_value < symbols_[b].st_value;
+            });
+        }
+        addresses_ = std::move(made);
+    }
+    return addresses_;
+}
+
+void SymbolIndex::forget() {
+    const std::lock_guard lock(working);
+    names_.reset();
+    addresses_.reset();
 }
 
 Symbol SymbolIndex::symbol(std::uint32_t number) const {
@@ -63,47 +70,49 @@ Symbol SymbolIndex::symbol(std::uint32_t number) const {
     return {base_ + entry.st_value, entry.st_size, strings_ + entry.st_name, number};
 }
 
+std::size_t SymbolIndex::size() const { return names()->count; }
+
 std::optional<Symbol> SymbolIndex::numbered(std::uint32_t number) const {
     if (number == 0 || number >= count_ || !counts(symbols_[number])) return std::nullopt;
     return symbol(number);
 }
 
-std::size_t SymbolIndex::size() const {
-    need_names();
-    return size_;
-}
-
 // The place of the name, or the free one where it would be.
-std::size_t SymbolIndex::place_of(std::string_view name) const {
-    std::size_t place = std::hash<std::string_view>()(name) & (names_.size() - 1);
-    while (names_[place] != 0 && strings_ + symbols_[names_[place]].st_name != name)
-        place = (place + 1) & (names_.size() - 1);
+std::size_t SymbolIndex::place_of(const Names& names, std::string_view name) const {
+    const Numbers& places = names.places;
+    std::size_t place = std::hash<std::string_view>()(name) & (places.size() - 1);
+    while (places[place] != 0 && strings_ + symbols_[places[place]].st_name != name)
+        place = (place + 1) & (places.size() - 1);
     return place;
 }
 
 // Of several symbols with one name (local ones) the first counts.
-void SymbolIndex::add_name(std::uint32_t number) const {
-    std::uint32_t& place = names_[place_of(strings_ + symbols_[number].st_name)];
+void SymbolIndex::add(Names& names, std::uint32_t number) const {
+    std::uint32_t& place = names.places[place_of(names, strings_ + symbols_[number].st_name)];
     if (place != 0) return;
     place = number;
-    ++size_;
+    ++names.count;
+}
+
+std::optional<Symbol> SymbolIndex::named(std::string_view name) const {
+    const auto known = names();
+    const std::uint32_t number = known->places[place_of(*known, name)];
+    if (number == 0) return std::nullopt;
+    return symbol(number);
 }
 
 std::optional<std::uintptr_t> SymbolIndex::address_of(std::string_view name) const {
-    need_names();
-    const std::uint32_t number = names_[place_of(name)];
-    if (number == 0) return std::nullopt;
-    return symbol(number).address;
+    const auto found = named(name);
+    if (!found) return std::nullopt;
+    return found->address;
 }
 
 std::optional<Symbol> SymbolIndex::function_at(std::uintptr_t address) const {
-    need_addresses();
-    return containing(functions_, address);
+    return containing(addresses()->functions, address);
 }
 
 std::optional<Symbol> SymbolIndex::object_at(std::uintptr_t address) const {
-    need_addresses();
-    return containing(objects_, address);
+    return containing(addresses()->objects, address);
 }
 
 std::optional<Symbol> SymbolIndex::containing(const Numbers& sorted, std::uintptr_t address) const {
@@ -121,9 +130,9 @@ std::optional<Symbol> SymbolIndex::containing(const Numbers& sorted, std::uintpt
 
 // One pass for all patterns: what takes the time is to fetch the names from memory.
 std::vector<std::vector<Symbol>> SymbolIndex::functions_named(const Patterns& patterns) const {
-    need_addresses();
     std::vector<std::vector<Symbol>> found(patterns.size());
-    for (const std::uint32_t number : functions_) {
+    const auto known = addresses();
+    for (const std::uint32_t number : known->functions) {
         const char* const name = strings_ + symbols_[number].st_name;
         for (std::size_t i = 0; i < patterns.size(); ++i) {
             const auto& [prefix, infix] = patterns[i];

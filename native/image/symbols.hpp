@@ -3,9 +3,9 @@
 
 #include <elf.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +34,7 @@ public:
 
     std::size_t size() const;
     std::optional<std::uintptr_t> address_of(std::string_view name) const;
+    std::optional<Symbol> named(std::string_view name) const;
     // The symbol in that place of the table, if it is a function or an object of this library.
     std::optional<Symbol> numbered(std::uint32_t number) const;
     // Symbols may nest or share an address: the containing one that starts last.
@@ -43,26 +44,32 @@ public:
     using Patterns = std::vector<std::pair<std::string, std::string>>;
     std::vector<std::vector<Symbol>> functions_named(const Patterns& patterns) const;
 
+    // Frees what was worked out. Answers that were given stay good.
+    void forget();
+
 private:
     using Numbers = std::vector<std::uint32_t>;  // places in the table
+    struct Names {
+        std::size_t count = 0;  // distinct ones
+        Numbers places;  // open addressing by the hash of the name, a power of two of them; 0 where there is none
+    };
+    struct Addresses {
+        Numbers functions;  // by address
+        Numbers objects;
+    };
     Symbol symbol(std::uint32_t number) const;
-    bool counts(const Elf64_Sym& entry) const;
     std::optional<Symbol> containing(const Numbers& sorted, std::uintptr_t address) const;
-    void need_names() const;
-    void need_addresses() const;
-    void add_name(std::uint32_t number) const;
-    std::size_t place_of(std::string_view name) const;
+    std::shared_ptr<const Names> names() const;
+    std::shared_ptr<const Addresses> addresses() const;
+    void add(Names& names, std::uint32_t number) const;
+    std::size_t place_of(const Names& names, std::string_view name) const;
 
     const Elf64_Sym* symbols_ = nullptr;
     std::size_t count_ = 0;
     const char* strings_ = nullptr;
     std::uintptr_t base_ = 0;
-    mutable std::atomic<bool> has_names_ = false;
-    mutable std::atomic<bool> has_addresses_ = false;
-    mutable std::size_t size_ = 0;  // distinct names
-    mutable Numbers functions_;     // by address
-    mutable Numbers objects_;
-    mutable Numbers names_;  // open addressing by the hash of the name, a power of two of them; 0 where there is none
+    mutable std::shared_ptr<const Names> names_;  // both guarded by a lock of all indexes
+    mutable std::shared_ptr<const Addresses> addresses_;
 };
 
 }  // namespace optctx::image

@@ -88,6 +88,15 @@ Mapping map_near(std::uintptr_t begin, std::uintptr_t end, std::size_t size);
 // Maps at least `size` bytes that cannot be read or written.
 Mapping map_nothing(std::size_t size);
 
+// Which file it is, and which content of it.
+struct FileIdentity {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::uint64_t size = 0;      // bytes
+    std::int64_t modified = 0;  // nanoseconds; so is `changed`
+    std::int64_t changed = 0;
+};
+
 // Owns a read-only mapping of a whole file.
 class MappedFile {
 public:
@@ -97,12 +106,15 @@ public:
     ~MappedFile();
     const std::uint8_t* data() const noexcept { return data_; }
     std::size_t size() const noexcept { return size_; }
+    // Of the file that is mapped, as it was then.
+    const FileIdentity& identity() const noexcept { return identity_; }
     // Removes its pages from this process's resident memory; the next access loads them again.
     void release_pages() const noexcept;
 
 private:
     const std::uint8_t* data_ = nullptr;
     std::size_t size_ = 0;
+    FileIdentity identity_;
 };
 
 enum class Access : std::uint8_t { none, read, read_write, read_execute, read_write_execute };

@@ -180,12 +180,19 @@ Mapping map_nothing(std::size_t size) {
     return Mapping(got, size);
 }
 
+namespace {
+
+std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; }
+
+}  // namespace
+
 MappedFile::MappedFile(const std::string& path) {
     const Descriptor file(path);
     if (!file) throw OsError("open " + path, 0, errno);
     struct stat status{};
     if (fstat(file.number(), &status) != 0) throw OsError("fstat " + path, 0, errno);
     size_ = static_cast<std::size_t>(status.st_size);
+    identity_ = {status.st_dev, status.st_ino, size_, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
     void* got = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);
     if (got == MAP_FAILED) throw OsError("mmap " + path, 0, errno);
     data_ = static_cast<const std::uint8_t*>(got);

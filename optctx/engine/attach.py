@@ -17,13 +17,16 @@ from optctx._native import (
 )
 from optctx.engine.choice import Choice, cannot_redirect, choose, fall_back, warn_of_fallback
 from optctx.engine.interface_table import publish_options
+from optctx.engine.kept import Kept
 from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism, Users
 from optctx.engine.plan import Plan, PlannedOption
 from optctx.engine.storage import Storage, drifted_storage
 from optctx.errors import ScopeError, UnsupportedImageError
+from optctx.image.facts.features import missing_features
+from optctx.image.findings import findings_of
 from optctx.image.loaded import is_llvmlites_image, llvmlite_image
 from optctx.image.releases import unproven
-from optctx.image.survey import Survey, survey
+from optctx.image.survey import Survey, keep_survey, survey
 from optctx.locks import Rank, is_held, lock_held_by_fork
 from optctx.wording import counted
 
@@ -51,6 +54,7 @@ class Engine:
     mechanism: Mechanism = field(init=False)  # of the choice; every `with` asks it
     options: dict[str, PlannedOption] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    kept: str = ""  # what was done with what earlier processes have kept
 
     def __post_init__(self) -> None:
         self.mechanism = self.choice.mechanism
@@ -103,6 +107,7 @@ class _Attachment:
 
     image: Image
     engine: Engine | None = None  # complete, attached or not
+    kept: Kept | None = None  # until it is attached
     used: bool = False  # whether the engine was ever attached; until then another may take its place
 
 
@@ -146,12 +151,8 @@ def _attach(image: Image | None) -> Engine:
     found = _attachment(image)
     clock.lap("image")
     if found.engine is None:
-        try:
-            surveyed = _survey(found.image)
-            clock.lap("registry")
-            found.engine = _make(found.image, surveyed, choose(found.image, surveyed, clock), clock)
-        finally:
-            found.image.release_pages()
+        found.kept = Kept(found.image)
+        found.engine = _with_kept(found.kept, lambda: _work_out(found.image, clock), clock)
     if image is None:
         _begin_with_llvmlite(found)
     if found.engine.mechanism.attached:
@@ -165,6 +166,41 @@ def _attach(image: Image | None) -> Engine:
         raise cannot_redirect(error) from error
     found.engine.seconds["commit"] = time.perf_counter() - start
     return found.engine
+
+
+def _with_kept(kept: Kept, work_out: Callable[[], Engine], clock: Clock) -> Engine:
+    """What is worked out with what an earlier process has kept, or without: that is no reason to fail."""
+    if kept.load():
+        clock.lap("kept")
+        try:
+            return work_out()
+        except UnsupportedImageError as error:
+            kept.drop(str(error))
+    return work_out()
+
+
+def _work_out(image: Image, clock: Clock) -> Engine:
+    try:
+        surveyed = _survey(image)
+        clock.lap("registry")
+        return _make(image, surveyed, choose(image, surveyed, clock), clock)
+    finally:
+        image.release_pages()
+
+
+def _keep(found: _Attachment, engine: Engine) -> None:
+    """For the next process. What only attaching needs is dropped."""
+    findings = findings_of(engine.image)
+    if found.kept is not None and engine.mechanism.tells_reads:
+        if findings.changed:
+            missing_features(engine.image)  # facts that are asked for later
+            keep_survey(engine.image, engine.survey)
+        found.kept.save()
+        engine.kept = found.kept.state
+    found.kept = None
+    findings.settle()
+    engine.image.forget_symbols()
+    engine.image.release_pages()
 
 
 def _attachment(image: Image | None) -> _Attachment:
@@ -206,6 +242,8 @@ def _attach_first(found: _Attachment) -> Engine:
         raise
     found.used = True
     clock.lap("commit")
+    _keep(found, engine)
+    clock.lap("keeping")
     engine.seconds.update(clock.laps)
     if engine.choice.fell_back:
         warn_of_fallback(engine.choice.reason)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from optctx._native import Image
 from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism
 from optctx.engine.redirecting import Redirecting
 from optctx.engine.taking_turns import TakingTurns
-from optctx.errors import EngineWarning, OptctxError, UnsupportedImageError
+from optctx.errors import EngineWarning, OptctxError, UnsupportedImageError, level_outside
 from optctx.image.memory import checking
 from optctx.image.survey import Survey
 
@@ -21,7 +20,6 @@ __all__ = [
     "cannot_redirect",
     "choose",
     "fall_back",
-    "level_outside",
     "warn_of_fallback",
 ]
 
@@ -96,14 +94,3 @@ def _wanted() -> str:
             f"or empty (automatic), found {value!r}"
         )
     return value
-
-
-def level_outside() -> int:
-    """Stack level, as `warnings.warn` counts it from its caller, of the first function outside optctx."""
-    package = __name__.partition(".")[0]
-    level = 1
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
-        frame = frame.f_back
-        level += 1
-    return level

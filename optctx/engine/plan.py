@@ -14,9 +14,10 @@ from optctx.engine.refusals import PlannedOption, refuse
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.features import DEBUG_OUTPUT
 from optctx.image.printing import Printing, find_printing
+from optctx.image.records import OptionRecord
 from optctx.image.reporting import ReportingObject
 from optctx.image.state_beside import StateBeside, find_state_beside
-from optctx.image.survey import OptionRecord, Survey
+from optctx.image.survey import Survey
 from optctx.lazy import lazy
 
 __all__ = ["Plan", "PlannedOption", "plan_in_place", "plan_redirected"]

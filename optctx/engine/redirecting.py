@@ -25,11 +25,16 @@ from optctx.engine.plan import Plan, plan_redirected
 from optctx.engine.readers import NO_READER
 from optctx.engine.setters import parser_code, setter_tables
 from optctx.errors import UnsupportedImageError
+from optctx.image.facts.fact import find_members
+from optctx.image.facts.features import FAMILIES
+from optctx.image.findings import findings_of
 from optctx.image.loaded import image_index
 from optctx.image.reporting import find_reporting
 from optctx.image.survey import Survey
 
 __all__ = ["Redirecting"]
+
+_DECODER = "decoder"
 
 
 class Redirecting(Mechanism):
@@ -48,7 +53,7 @@ class Redirecting(Mechanism):
         self.index = image_index(image)
         try:
             self.processor = processor()
-            self.decoder = self.processor.decoder_name()
+            self.decoder = _decoder_name(image)
             self._prepare(image, survey, clock)
         except CannotDecodeError as error:
             raise CannotRedirectError(f"instructions cannot be decoded: {error}") from error
@@ -58,6 +63,7 @@ class Redirecting(Mechanism):
         self.plan = plan_redirected(image, survey, reporting)
         clock.lap("sites")
         try:
+            find_members(image, FAMILIES)  # in one pass over the names
             self.machines = Machines(image, self.index)
             self.hooks = prepare_hooks(image, self.index, self.machines)
             self.setters = setter_tables(image, self.index)
@@ -135,6 +141,16 @@ class Redirecting(Mechanism):
             "shared_machines": self.machines.refusal or self.hooks.refusal or "yes",
             "sites_refused": dict(Counter(refusal.reason for refusal in code.refusals)),
         }
+
+
+def _decoder_name(image: Image) -> str:
+    """The decoder that tells of the image's code, in this process or an earlier one. Raises CannotDecodeError."""
+    findings = findings_of(image)
+    name: str | None = findings.recall(_DECODER, ())
+    if name is None:
+        name = processor().decoder_name()
+        findings.keep(_DECODER, (), name)
+    return name
 
 
 def _scope_printing(space: Space, plan: Plan, value_offset: int) -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
+from typing import Any
 
 from optctx._native import Image
 from optctx.arch import processor
 from optctx.arch.site import Site, SiteRefusal, Sites
 from optctx.engine.ends import settle_ends
 from optctx.errors import UnsupportedImageError
+from optctx.image.findings import findings_of
 from optctx.image.pointers import PointerTable, find_pointers
 from optctx.image.printing import Printing
+from optctx.image.records import OptionRecord
 from optctx.image.reporting import ReportingObject
 from optctx.image.state_beside import StateBeside
-from optctx.image.survey import OptionRecord
 
 __all__ = ["References", "read_references"]
+
+_QUESTION = "references"
 
 
 @dataclass
@@ -46,18 +51,38 @@ def read_references(
     Raises UnsupportedImageError if an instruction that LLVM reports through cannot be redirected.
     """
     spans = _spans(records)
-    pointers = find_pointers(image, spans)
     others = [(part.address, part.size) for part in reporting]
     others += [(part.address, part.size) for part in state]
-    others += [(table.address, table.size) for table in pointers.tables]
     if printing is not None:
         others.append((printing.types.address, printing.types.size))
-    found = processor().find_references_to(image, sorted([*spans, *others]), pointers.windows())
-    sites, unsure = settle_ends(
-        image, found.sites, dict([*spans, *others]), {table.address for table in pointers.tables}
-    )
+    findings = findings_of(image)
+    question = _question(image, spans, others, printing)
+    kept = findings.recall(_QUESTION, question)
+    if kept is None:
+        references = _decode(image, spans, others, printing)
+        findings.keep(_QUESTION, question, _pack(image, references))
+    else:
+        references = _unpack(image, kept)
+    _check_reporting(image, reporting, references.refusals)
+    return references
+
+
+def _question(
+    image: Image, spans: list[tuple[int, int]], others: list[tuple[int, int]], printing: Printing | None
+) -> Any:
+    flat = array("q", [number for begin, size in (*spans, *others) for number in (begin - image.base, size)])
+    return len(spans), flat.tobytes(), "" if printing is None else printing.asked
+
+
+def _decode(
+    image: Image, spans: list[tuple[int, int]], others: list[tuple[int, int]], printing: Printing | None
+) -> References:
+    pointers = find_pointers(image, spans)
+    tables = [(table.address, table.size) for table in pointers.tables]
+    spans = sorted([*spans, *others, *tables])
+    found = processor().find_references_to(image, spans, pointers.windows())
+    sites, unsure = settle_ends(image, found.sites, dict(spans), {address for address, _ in tables})
     refusals = found.refusals + unsure
-    _check_reporting(image, reporting, refusals)
     if printing is not None:  # other functions that refer to the list change it, process-wide
         sites = [site for site in sites if site.region != printing.types.address or _decides(site, printing)]
         refusals = [
@@ -66,6 +91,37 @@ def read_references(
             if each.region != printing.types.address or each.function == printing.asked
         ]
     return References(Sites.of(image, sites), refusals, pointers.tables, pointers.loose(found.accesses))
+
+
+def _pack(image: Image, references: References) -> Any:
+    assert references.sites is not None  # the code was decoded
+    base = image.base
+    return (
+        references.sites.packed,
+        tuple(
+            (each.address - base, each.region - base, each.function, each.code, each.reason)
+            for each in references.refusals
+        ),
+        tuple(
+            (each.address - base, each.size, tuple((at, target - base) for at, target in each.pointers))
+            for each in references.tables
+        ),
+        tuple(target - base for target in references.loose),
+    )
+
+
+def _unpack(image: Image, kept: Any) -> References:
+    packed, refusals, tables, loose = kept
+    base = image.base
+    return References(
+        Sites(image, packed),
+        [SiteRefusal(address + base, region + base, *rest) for address, region, *rest in refusals],
+        [
+            PointerTable(address + base, size, tuple((at, target + base) for at, target in pointers))
+            for address, size, pointers in tables
+        ],
+        [target + base for target in loose],
+    )
 
 
 def _decides(site: Site, printing: Printing) -> bool:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from optctx._native import NO_SLOT, Kind
 from optctx.arch.site import Functions, Uses
 from optctx.engine.references import References
+from optctx.image.records import OptionRecord
 from optctx.image.state_beside import StateBeside
-from optctx.image.survey import OptionRecord
 
 __all__ = ["COPIED_FOR_GOOD", "PlannedOption", "refuse"]
 

@@ -60,5 +60,6 @@ def _image(engine: Engine) -> dict[str, Any]:
         },
         **engine.mechanism.report(),
         "unavailable": {**missing_features(engine.image), **engine.plan.unavailable},
+        "attach_cache": engine.kept,
         "seconds": {name: round(seconds, 4) for name, seconds in engine.seconds.items()},
     }

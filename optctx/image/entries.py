@@ -9,8 +9,11 @@ from optctx._native import Image, Span, find_data_pointers
 from optctx.arch import processor
 from optctx.image.facts.fact import Fact, Family, find, find_members
 from optctx.image.facts.runs import RUNS, Run
+from optctx.image.findings import findings_of
 
 __all__ = ["Entrance", "callers", "find_entrances", "find_runs"]
+
+_QUESTION = "entrances"
 
 
 @dataclass(frozen=True)
@@ -38,10 +41,17 @@ def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
 
     Of the calls only those count that stand in functions whose names start with the caller.
     """
-    spans = [Span(address, 1) for address in sorted(targets)]
-    pointers = [Entrance(at, target) for at, target in find_data_pointers(image, spans)]
-    branches = (Entrance(*branch) for branch in processor().find_branches(image, targets))
-    return [*branches, *pointers]
+    base = image.base
+    question = tuple((address - base, caller) for address, caller in sorted(targets.items()))
+    findings = findings_of(image)
+    kept = findings.recall(_QUESTION, question)
+    if kept is None:
+        spans = [Span(address, 1) for address in sorted(targets)]
+        found = [Entrance(*branch) for branch in processor().find_branches(image, targets)]
+        found += [Entrance(at, target) for at, target in find_data_pointers(image, spans)]
+        kept = tuple((each.address - base, each.target - base, each.code, each.is_jump) for each in found)
+        findings.keep(_QUESTION, question, kept)
+    return [Entrance(at + base, target + base, code, is_jump) for at, target, code, is_jump in kept]
 
 
 def _places(image: Image, fact: Fact[None] | Family) -> list[int]:

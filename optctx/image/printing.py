@@ -9,8 +9,10 @@ from optctx._native import Image, Kind, Symbol, call_pointer
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.fact import find_object, need
 from optctx.image.facts.names import CURRENT_DEBUG_TYPES, DEBUG_FLAG, IS_DEBUG_TYPE, LIST_DELETERS
+from optctx.image.findings import findings_of
 from optctx.image.memory import checking, load_words
-from optctx.image.survey import OptionRecord, Survey
+from optctx.image.records import OptionRecord
+from optctx.image.survey import Survey
 
 __all__ = ["DebugTypes", "Printing", "find_debug_types", "find_printing"]
 
@@ -55,7 +57,7 @@ def find_debug_types(image: Image) -> DebugTypes:
 def _check_deleter(image: Image, types: Symbol, type_size: int) -> None:
     with checking(image.path):
         _, deleter, _ = load_words(types.address, _LIST_WORDS, CURRENT_DEBUG_TYPES.what)
-    function = image.function_at(deleter) if image.contains(deleter) else None
+    function = findings_of(image).function_at(deleter) if image.contains(deleter) else None
     expected, found = LIST_DELETERS[type_size], "none" if function is None else function.name
     if expected != found:
         raise UnsupportedImageError(

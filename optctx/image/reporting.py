@@ -15,6 +15,7 @@ from optctx.image.facts.names import (
     STREAM_TABLE,
     WRITE_TO_STREAM,
 )
+from optctx.image.findings import findings_of
 from optctx.image.memory import WORD, checking, load_words
 
 __all__ = ["ReportingObject", "StreamTable", "find_reporting", "find_stream_table"]
@@ -66,7 +67,7 @@ def find_stream_table(image: Image, stream: ReportingObject) -> StreamTable:
     """The vtable that the stream uses. Raises UnsupportedImageError if that is not raw_fd_ostream's."""
     with checking(image.path):
         (begin,) = load_words(stream.address, 1, "llvm::errs()")
-    symbol = image.object_at(begin) if image.contains(begin) else None
+    symbol = findings_of(image).object_at(begin) if image.contains(begin) else None
     table, write = need(image, STREAM_TABLE), need(image, WRITE_TO_STREAM).address
     if symbol is None or symbol.address != table.address or begin != table.address + _TABLE_HEAD:
         raise UnsupportedImageError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from optctx._native import Image
+from optctx.image.findings import findings_of
 from optctx.image.facts.state_beside import DEFAULTS, ONCE, PLAIN
 
 __all__ = ["StateBeside", "find_state_beside"]
@@ -29,14 +30,15 @@ class StateBeside:
 
 def find_state_beside(image: Image) -> tuple[list[StateBeside], set[str]]:
     """(the variables found, names of options that lack one of theirs)."""
+    findings = findings_of(image)
     found: list[StateBeside] = []
     missing: set[str] = set()
     whole: list[tuple[str, tuple[str, ...]]] = [*ONCE.items(), *((name, ()) for name in PLAIN)]
     parts = [(name, serves, _POINTER, _POINTER) for name, serves in DEFAULTS.items()]
     for name, serves, at, size in [*parts, *((name, serves, 0, 0) for name, serves in whole)]:
-        address = image.symbol(name)
-        symbol = image.object_at(address) if address is not None else None
-        if symbol is None or symbol.address != address:
+        named = findings.symbol(name)
+        symbol = findings.object_at(named.address) if named is not None else None
+        if named is None or symbol is None or symbol.address != named.address:
             missing.update(serves)
             continue
         initial = image.initial_bytes(symbol.address + at, size or symbol.size)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
 from optctx._native import (
     Image,
     Kind,
     call_pointer,
-    call_virtual_pointer,
-    call_virtual_text,
-    call_virtual_uint,
     option_at,
     read_checked,
     walk_registry,
 )
+from optctx.image.choices import Choices
 from optctx.image.contents import prove_contents
 from optctx.image.facts import types
 from optctx.image.facts.fact import Found, find, need
@@ -26,96 +23,21 @@ from optctx.image.facts.names import (
     TOP_LEVEL,
     TopLevel,
 )
+from optctx.image.findings import findings_of
+from optctx.image.kept_survey import pack_survey, question_of, unpack_survey
 from optctx.image.memory import WORD, MisfitError, checking, load_words
-from optctx.image.sets import ElementNames, find_element_names
+from optctx.image.records import OptionRecord
+from optctx.image.sets import find_element_names
 from optctx.image.typenames import OptionType, element_size, parse_vtable_name
 
-__all__ = ["Choices", "OptionRecord", "Survey", "survey"]
+__all__ = ["Survey", "keep_survey", "survey"]
 
+_QUESTION = "survey"
 _VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 _SMALLEST = 0xA0  # bytes of an option with a value, its default and a parser; on the heap nothing says more
 _LIST, _OLD_LIST = 0x50, 0x30  # bytes of a list before its parser, with and without default elements
 _HEAD = 0x50  # bytes of an Option before its value can come
-_MOST_CHOICES = 4096
 _EARLIEST, _SAMPLE = 0x60 // WORD, 24  # words: where a value's default can begin; what is looked at for it
-
-
-@dataclass(frozen=True)
-class Choices:
-    """The generic_parser_base of an enum option: its address, and where its virtual functions are."""
-
-    parser: int
-    count_index: int
-    name_index: int
-    help_index: int
-    value_index: int
-
-    def names(self) -> list[str]:
-        """Choices in LLVM's order. Here and below: raises UnsupportedImageError."""
-        return self._texts(self.name_index)
-
-    def helps(self) -> list[str]:
-        """What LLVM says of each choice."""
-        return self._texts(self.help_index)
-
-    def stored(self, size: int = 0) -> tuple[int, list[int]]:
-        """(bytes of the enum, the integer that each choice stores)."""
-        # OptionValue<T>: {vtable, T value, bool valid}
-        with self._checking():
-            addresses = [
-                call_virtual_pointer(self.parser, self.value_index, i) + WORD for i in range(self._count())
-            ]
-            words = [load_words(address, 1, "the value of a choice")[0] for address in addresses]
-        raw = [word.to_bytes(WORD, "little") for word in words]
-        if not size:
-            size = 1 if raw and all(r[1] == 1 and r[4] != 1 for r in raw) else 4
-        return size, [int.from_bytes(r[:size], "little") for r in raw]
-
-    def _texts(self, index: int) -> list[str]:
-        with self._checking():
-            return [call_virtual_text(self.parser, index, i) for i in range(self._count())]
-
-    def _checking(self) -> AbstractContextManager[None]:
-        return checking(f"the choices of the option at {self.parser:#x}")
-
-    def _count(self) -> int:
-        count = call_virtual_uint(self.parser, self.count_index)
-        if count > _MOST_CHOICES:
-            raise MisfitError(f"there are {count}")
-        return count
-
-
-@dataclass(slots=True)
-class OptionRecord:
-    """One cl::Option object. Addresses are absolute; sizes are in bytes."""
-
-    names: tuple[str, ...]
-    address: int
-    size: int | None  # None: on the heap
-    type: OptionType
-    choices: Choices | ElementNames | None = None
-    callback: bool = False
-    variable: int = 0  # what cl::location points at, 0 without external storage
-    variable_size: int | None = None
-    has_defaults: bool = True  # of a list: it holds default elements; up to LLVM 15 none does
-    alias_of: int = 0  # address of the option an alias stands for
-    set_default_index: int = 0
-    flag_default_index: int = 0
-    heap_size: int | None = None  # of one on the heap, where static storage has others of its class
-    _stored: tuple[list[str], list[int], int] | None = None
-
-    @property
-    def name(self) -> str:
-        return self.names[0]
-
-    def stored_choices(self) -> tuple[list[str], list[int], int]:
-        """(names of the choices, the integer that each stores, bytes of the enum); empty without choices."""
-        if self.choices is None:
-            return [], [], 4
-        if self._stored is None:  # asked first before anything attaches: checked reads fail during an audit
-            size, stored = self.choices.stored(WORD if self.type.registry_parser else 0)
-            self._stored = self.choices.names(), stored, size
-        return self._stored
 
 
 @dataclass
@@ -192,12 +114,27 @@ def _survey(image: Image, registry: int) -> Survey:
     names: dict[int, list[str]] = {}
     for name, address in sorted(options):
         names.setdefault(address, []).append(name)
+    named = [(tuple(own), address) for address, own in names.items()]
+    kept = findings_of(image).recall(_QUESTION, question_of(image, layout, named))
+    if kept is not None and (known := unpack_survey(image, named, kept)) is not None:
+        survey = Survey(layout, *known)
+        for record in survey.records:
+            _prove_value(record, survey.value_offset)
+        return survey
     offset = _probe_value_offset(image, list(names))
     vtables = _Vtables(image)
-    records = [_record(image, vtables, offset, tuple(n), a) for a, n in names.items()]
+    records = [_record(image, vtables, offset, own, address) for own, address in named]
     _prove_aliases(records)
     _measure_heap(image, records)
     return Survey(layout, offset, records)
+
+
+def keep_survey(image: Image, survey: Survey) -> None:
+    """Keep it with what else is known of the library's file."""
+    named = [(record.names, record.address) for record in survey.records]
+    packed = pack_survey(image, survey.value_offset, survey.records)
+    if packed is not None:
+        findings_of(image).keep(_QUESTION, question_of(image, survey.layout, named), packed)
 
 
 def _prove_aliases(records: list[OptionRecord]) -> None:
@@ -268,14 +205,19 @@ def _record(
         record.callback = _has_callback(image, words)
     if option_type.external:
         _find_variable(image, record, words[offset // WORD])
-    prove_contents(
-        record.name,
-        record.type,
-        record.variable or address + offset,
-        record.variable_size,
-        record.has_defaults,
-    )
+    _prove_value(record, offset)
     return record
+
+
+def _prove_value(record: OptionRecord, offset: int) -> None:
+    if not record.type.alias:
+        prove_contents(
+            record.name,
+            record.type,
+            record.variable or record.address + offset,
+            record.variable_size,
+            record.has_defaults,
+        )
 
 
 def _find_list_layout(vtables: _Vtables, record: OptionRecord, value: int) -> None:

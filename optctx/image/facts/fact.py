@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Generic, TypeVar
 
 from optctx._native import Image, Symbol
 from optctx.errors import UnsupportedImageError
+from optctx.image.findings import findings_of
 
 __all__ = ["Fact", "Family", "Found", "find", "find_members", "find_object", "lacking", "named", "need"]
 
@@ -49,28 +49,24 @@ def named(what: str, *symbols: str) -> Fact[None]:
 def find(image: Image, fact: Fact[Form]) -> Found[Form] | None:
     """The first of the fact's names that the image has; None if it has none of them."""
     for symbol, form in fact.names:
-        address = image.symbol(symbol)
-        if address is not None:
-            return Found(address, symbol, form)
+        found = findings_of(image).symbol(symbol)
+        if found is not None:
+            return Found(found.address, symbol, form)
     return None
 
 
 def find_object(image: Image, fact: Fact[Form]) -> Symbol | None:
     """The same for a variable: with its size, and only if nothing else is at its address."""
     found = find(image, fact)
-    symbol = image.object_at(found.address) if found is not None else None
+    symbol = findings_of(image).object_at(found.address) if found is not None else None
     return symbol if found is not None and symbol is not None and symbol.address == found.address else None
 
 
 def find_members(image: Image, families: Iterable[Family]) -> dict[Family, list[Symbol]]:
-    """Every function of each family, by address."""
-    return _members(image, tuple(families))
-
-
-@cache  # a pass over all the names of a library
-def _members(image: Image, families: tuple[Family, ...]) -> dict[Family, list[Symbol]]:
-    found = image.functions_named([(family.prefix, family.infix) for family in families])
-    return dict(zip(families, found, strict=True))
+    """Every function of each family, by address. The first time takes a pass over all names of the library."""
+    asked = list(families)
+    found = findings_of(image).families([(family.prefix, family.infix) for family in asked])
+    return dict(zip(asked, found, strict=True))
 
 
 def need(image: Image, fact: Fact[Form]) -> Found[Form]:

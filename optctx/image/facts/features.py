@@ -7,6 +7,7 @@ from typing import Any, Final
 from optctx._native import Image
 from optctx.image.facts.c_api import COMPILING, INTERCEPTING, METADATA
 from optctx.image.facts.fact import Fact, Family, lacking
+from optctx.image.facts.machines import MACHINE_FUNCTIONS
 from optctx.image.facts.names import (
     CURRENT_DEBUG_TYPES,
     DEBUG_FLAG,
@@ -21,7 +22,7 @@ from optctx.image.facts.names import (
 )
 from optctx.image.facts.runs import RUNS
 
-__all__ = ["BINDING", "DEBUG_OUTPUT", "missing_features", "why_missing"]
+__all__ = ["BINDING", "DEBUG_OUTPUT", "FAMILIES", "missing_features", "why_missing"]
 
 BINDING: Final = "contexts bound to LLVMContexts"
 DEBUG_OUTPUT: Final = "debug output for one thread"
@@ -35,6 +36,13 @@ _FEATURES: Final[dict[str, tuple[Fact[Any] | Family, ...]]] = {
     "names of passes": (PRINT_PASS_NAMES, MAKE_STREAM, END_STREAM),
     "fresh processes": (PARSE_OPTIONS,),
 }
+
+
+# Functions by how their names begin, which takes a pass over all names: attaching asks for all of them at once.
+FAMILIES: Final = (
+    *(function.family for function in MACHINE_FUNCTIONS),
+    *(run.fact for run in RUNS if isinstance(run.fact, Family)),
+)
 
 
 def why_missing(image: Image, feature: str) -> str:

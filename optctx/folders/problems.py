@@ -5,8 +5,7 @@ from __future__ import annotations
 import enum
 import warnings
 
-from optctx.engine.choice import level_outside
-from optctx.errors import CacheWarning
+from optctx.errors import CacheWarning, level_outside
 
 __all__ = ["Problem", "Problems"]
 

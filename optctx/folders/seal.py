@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 from optctx.errors import OptctxError
 
-__all__ = ["TAG_SIZE", "Seal", "check_key"]
+__all__ = ["COMPILED_CODE", "TAG_SIZE", "Seal", "check_key"]
 
 _SHORTEST_KEY = 16  # bytes
 TAG_SIZE = 32  # bytes of SHA-256
 # Sets these tags apart from any other use of the same key.
-_DOMAIN = b"optctx compile cache, format 2\0"
+COMPILED_CODE = b"optctx compile cache, format 2\0"
 
 
 def check_key(key: object) -> bytes | None:
@@ -33,13 +33,13 @@ def check_key(key: object) -> bytes | None:
 class Seal:
     """SHA-256 without a key, which finds damage; HMAC-SHA-256 with one, which finds forgery."""
 
-    def __init__(self, key: bytes | None) -> None:
+    def __init__(self, key: bytes | None, domain: bytes = COMPILED_CODE) -> None:
         # The state after the domain, never the key itself: nothing can show it.
         self._copy: Callable[[], hashlib._Hash | hmac.HMAC]
         if key is None:
-            self._copy = hashlib.sha256(_DOMAIN).copy
+            self._copy = hashlib.sha256(domain).copy
         else:
-            self._copy = hmac.new(key, _DOMAIN, "sha256").copy
+            self._copy = hmac.new(key, domain, "sha256").copy
 
     def name(self, key: str) -> str:
         """The file of an entry. Caches with different keys have different files in one folder."""

@@ -9,14 +9,24 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import stat
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
-from optctx.cache.problems import Problem, Problems
-from optctx.cache.seal import TAG_SIZE, Seal
 from optctx.errors import OptctxError, shown
+from optctx.folders.files import (
+    FOLDER_FLAGS,
+    READ_FLAGS,
+    WRITE_FLAGS,
+    UnusableError,
+    check_file,
+    make_folder,
+    read_all,
+    untrusted,
+    write_all,
+)
+from optctx.folders.problems import Problem, Problems
+from optctx.folders.seal import COMPILED_CODE, TAG_SIZE, Seal
 from optctx.locks import lock_left_behind
 
 __all__ = ["FolderStore"]
@@ -24,33 +34,43 @@ __all__ = ["FolderStore"]
 _MOST = 1 << 26  # bytes of an entry
 _MOST_IN_FILE = _MOST + TAG_SIZE
 _OURS = re.compile(r"[0-9a-f]{64}(\.[0-9a-f]{16}\.new)?")  # an entry, or one that is being written
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-# Follows no symbolic link; waits neither for a FIFO's writer nor for the holder of a lease.
-_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _RECENT = 60.0  # seconds within which uses count as one
 _STALE = 3600.0  # seconds that writing a file never takes
 _SCAN_SECONDS = 1.0  # of looking for the oldest entries
 _CLEAR_SECONDS = 10.0
 
 
-class _UnusableError(Exception):
-    """Why a folder or an entry is not used."""
-
-
-class _FolderError(_UnusableError):
+class _FolderError(UnusableError):
     """Why the folder is not used."""
 
 
 class FolderStore:
     """Entries in a folder. A file is a tag and a value; one whose tag does not match counts as none."""
 
-    def __init__(self, directory: str | os.PathLike[str], size_limit: int, key: bytes | None) -> None:
-        """Make the folder if it is missing. Raises OptctxError if it cannot be opened or is refused."""
+    what = "compiled code"
+    refused = (
+        "and could plant compiled code; take the permission away (chmod go-w), choose another folder, or share "
+        "it with CompileCache(folder, key=...)"
+    )
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        size_limit: int,
+        key: bytes | None,
+        *,
+        domain: bytes = COMPILED_CODE,
+        only_ours: bool = False,
+    ) -> None:
+        """Make the folder if it is missing. Raises OptctxError if it cannot be opened or is refused.
+
+        `domain`: what the entries are for. `only_ours`: even with a key, folder and entries must be such that
+        only this user and root can change them.
+        """
         self._problems = Problems()
-        self._seal = Seal(key)
+        self._seal = Seal(key, domain)
         self._keyed = key is not None
+        self._only_ours = only_ours or key is None
         self._limit = size_limit
         self._room = 0  # bytes to write before looking how much there is
         self._changing = lock_left_behind()  # every file is whole at any time
@@ -59,10 +79,10 @@ class FolderStore:
             self._path = os.path.abspath(self._path)
             with self._opened(make=True):
                 pass
-        except (OSError, ValueError, _UnusableError) as error:
+        except (OSError, ValueError, UnusableError) as error:
             if _interrupts(error):
                 raise
-            raise OptctxError(f"cannot keep compiled code in {shown(self._path)}: {_said(error)}") from error
+            raise OptctxError(f"cannot keep {self.what} in {shown(self._path)}: {_said(error)}") from error
 
     def get(self, key: str) -> bytes | None:
         name = self._seal.name(key)
@@ -71,7 +91,7 @@ class FolderStore:
                 return self._read(folder, name)
         except FileNotFoundError:
             return None
-        except (OSError, MemoryError, _UnusableError) as error:
+        except (OSError, MemoryError, UnusableError) as error:
             self._failed(error, Problem.ENTRY, f"could not read {name}")
             return None
 
@@ -85,7 +105,7 @@ class FolderStore:
                 self._room -= len(value)
                 if self._room < 0:
                     self._make_room(folder)
-        except (OSError, MemoryError, _UnusableError) as error:
+        except (OSError, MemoryError, UnusableError) as error:
             self._failed(error, Problem.WRITING, "could not keep an entry")
 
     def unreadable(self, key: str) -> None:
@@ -103,10 +123,10 @@ class FolderStore:
                         os.unlink(name, dir_fd=folder)
                 self._room = 0
                 if any(True for _ in _entries(folder, _SCAN_SECONDS)):
-                    raise _UnusableError("entries are left; call clear() again if no other process adds them")
+                    raise UnusableError("entries are left; call clear() again if no other process adds them")
         except FileNotFoundError:
             pass
-        except (OSError, MemoryError, _UnusableError) as error:
+        except (OSError, MemoryError, UnusableError) as error:
             self._failed(error, Problem.CLEARING, "could not drop every entry")
 
     def close(self) -> None:
@@ -120,11 +140,8 @@ class FolderStore:
         """
         folder = self._open(make)
         try:
-            if not self._keyed and (why := _untrusted(os.fstat(folder))):
-                raise _FolderError(
-                    f"{why}, and could plant compiled code; take the permission away (chmod go-w), choose "
-                    "another folder, or share it with CompileCache(folder, key=...)"
-                )
+            if self._only_ours and (why := untrusted(os.fstat(folder))):
+                raise _FolderError(f"{why}, {self.refused}")
             yield folder
         finally:
             os.close(folder)
@@ -132,47 +149,42 @@ class FolderStore:
     def _open(self, make: bool) -> int:
         try:
             try:
-                return os.open(self._path, _FOLDER_FLAGS)
+                return os.open(self._path, FOLDER_FLAGS)
             except FileNotFoundError:
                 if not make:
                     raise
-            _make_folder(self._path)
-            return os.open(self._path, _FOLDER_FLAGS)
+            make_folder(self._path)
+            return os.open(self._path, FOLDER_FLAGS)
         except OSError as error:
             if _interrupts(error) or (isinstance(error, FileNotFoundError) and not make):
                 raise
             raise _FolderError(f"cannot open or make it: {_said(error)}") from error
 
     def _read(self, folder: int, name: str) -> bytes:
-        file = os.open(name, _READ_FLAGS, dir_fd=folder)
+        file = os.open(name, READ_FLAGS, dir_fd=folder)
         try:
             status = os.fstat(file)
-            if not stat.S_ISREG(status.st_mode):
-                raise _UnusableError("it is no regular file")
-            if not self._keyed and (why := _untrusted(status)):
-                raise _UnusableError(why)
-            if status.st_size > _MOST_IN_FILE:
-                raise _UnusableError(f"it has {status.st_size} bytes; an entry has {_MOST} at most")
-            data = memoryview(_read_all(file, status.st_size))
+            check_file(status, _MOST_IN_FILE, trusted=self._only_ours)
+            data = memoryview(read_all(file, status.st_size))
             if abs(time.time() - status.st_mtime) > _RECENT:
                 with _tolerant():  # another user's, or in a read-only folder
                     os.utime(file)
         finally:
             os.close(file)
         if not self._seal.matches(name, data[TAG_SIZE:], data[:TAG_SIZE]):
-            raise _UnusableError("it is damaged or forged")
+            raise UnusableError("it is damaged or forged")
         return bytes(data[TAG_SIZE:])
 
     def _write(self, folder: int, name: str, *parts: bytes) -> None:
         """Write a whole file, then put it in place of the one before, if any."""
         temporary = f"{name}.{os.urandom(8).hex()}.new"
-        file = os.open(temporary, _WRITE_FLAGS, 0o600, dir_fd=folder)
+        file = os.open(temporary, WRITE_FLAGS, 0o600, dir_fd=folder)
         try:
             try:
                 if self._keyed:  # users who can read the folder can read its entries
                     os.fchmod(file, 0o600 | os.fstat(folder).st_mode & 0o666)
                 for part in parts:
-                    _write_all(file, part)
+                    write_all(file, part)
             finally:
                 os.close(file)
             os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -215,37 +227,6 @@ _REMEDIES = {
 }
 
 
-def _untrusted(status: os.stat_result) -> str:
-    """Tell which other users can change a file or folder, for a message; "" if only this user and root can.
-
-    If an ACL lets another user write, the permission bits of the group show it.
-    """
-    if status.st_uid not in (os.geteuid(), 0):
-        return f"user {status.st_uid} owns it (this is user {os.geteuid()})"
-    if status.st_mode & _OTHERS_WRITE:
-        return f"other users can write to it (mode {stat.S_IMODE(status.st_mode):04o})"
-    return ""
-
-
-def _make_folder(path: str) -> None:
-    """Make a folder and its missing parents for this user alone.
-
-    A user who can write to a parent can replace the folder.
-    """
-    missing = [path]
-    while not os.path.isdir(parent := os.path.dirname(missing[-1])):
-        missing.append(parent)
-    for each in reversed(missing):
-        try:
-            os.mkdir(each, 0o700)
-        except FileExistsError:
-            if not os.path.isdir(each):  # else another process was faster
-                raise
-            continue
-        if os.stat(each).st_mode & stat.S_IRWXU != stat.S_IRWXU:  # the umask took something away
-            os.chmod(each, 0o700)
-
-
 def _entries(folder: int, seconds: float) -> Iterator[tuple[float, int, str]]:
     """Yield time of last use, size and name of the entries, as many as are found in so many seconds."""
     deadline = time.monotonic() + seconds
@@ -257,21 +238,6 @@ def _entries(folder: int, seconds: float) -> Iterator[tuple[float, int, str]]:
                 with contextlib.suppress(FileNotFoundError):
                     status = each.stat(follow_symlinks=False)
                     yield status.st_mtime, status.st_size, each.name
-
-
-def _read_all(file: int, size: int) -> bytes:
-    """Read that many bytes, or fewer if the file has become shorter."""
-    data = os.read(file, size)
-    if len(data) < size:
-        while piece := os.read(file, size - len(data)):
-            data += piece
-    return data
-
-
-def _write_all(file: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(file, left) :]
 
 
 def _interrupts(error: Exception) -> bool:

@@ -1,0 +1,144 @@
+"""Keeps what is worked out about a library for the next process of this user (design/attach-fast.md).
+
+Nothing here makes attaching fail or wait. What is off is left alone, and attaching works everything out.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+from optctx import _native
+from optctx._native import Image
+from optctx.errors import OptctxError
+from optctx.folders.files import UnusableError, make_folder
+from optctx.folders.own_key import own_key
+from optctx.folders.problems import Problem
+from optctx.folders.store import FolderStore
+from optctx.image.findings import findings_of
+
+__all__ = ["VARIABLE", "Kept"]
+
+VARIABLE = "OPTCTX_ATTACH_CACHE"
+_OFF = "off"
+_FORMAT = 1
+_DOMAIN = b"optctx attach cache\0"
+_SIZE_LIMIT = 1 << 25  # bytes; an entry has about half a megabyte
+_KEY_NAME = "attach-key"
+_DECODERS = ("iced_x86", "capstone")
+_FOLDERS = ("arch", "image", "engine")  # of this package: whose code works the findings out
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class _Store(FolderStore):
+    what = "what attaching works out"
+    refused = "and could plant an entry"
+
+    def __init__(self, directory: str, key: bytes) -> None:
+        self.problem = ""
+        super().__init__(directory, _SIZE_LIMIT, key, domain=_DOMAIN, only_ours=True)
+
+    def _report(self, kind: Problem, what: str) -> None:
+        self.problem = self.problem or what
+
+
+class Kept:
+    """What this user keeps of one image. `state`: for reports, what was done with it, or why nothing was."""
+
+    def __init__(self, image: Image) -> None:
+        self._image = image
+        self._store: _Store | None = None
+        self._name = ""
+        self.state = ""
+        wanted = os.environ.get(VARIABLE, "")
+        if wanted not in ("", _OFF):
+            raise OptctxError(
+                f"cannot choose what to keep: expected {VARIABLE} to be {_OFF} or empty, found {wanted!r}"
+            )
+        if wanted == _OFF:
+            self.state = f"{VARIABLE}={_OFF}"
+            return
+        try:
+            self._name = _name(image)
+            self._store = _open()
+        except (OSError, ValueError, UnusableError, OptctxError) as error:
+            if isinstance(error, OSError) and error.errno is None:
+                raise  # a signal handler's, such as TimeoutError()
+            self.state = f"not kept: {error}"
+
+    def load(self) -> bool:
+        """Take over what an earlier process has kept, if there is anything and it is whole."""
+        if self._store is None:
+            return False
+        packed = self._store.get(self._name)
+        if packed is None:
+            self.state = f"not used: {self._store.problem}" if self._store.problem else "none yet"
+            return False
+        if not findings_of(self._image).take_over(marshal.loads(packed)):
+            self.state = "not used: it has another form"
+            return False
+        self.state = "used"
+        return True
+
+    def drop(self, why: str) -> None:
+        """Forget what was taken over, because it does not fit."""
+        findings_of(self._image).forget()
+        self.state = f"not used: {why}"
+
+    def save(self) -> None:
+        """Keep what is known now, if that is more than what was taken over."""
+        findings = findings_of(self._image)
+        if self._store is None or not findings.changed:
+            return
+        self._store.set(self._name, marshal.dumps(findings.data()))
+        self.state = f"not kept: {self._store.problem}" if self._store.problem else "kept"
+
+
+def _open() -> _Store:
+    from platformdirs import PlatformDirs
+
+    folders = PlatformDirs("optctx", appauthor=False)
+    cache, state = folders.user_cache_dir, folders.user_state_dir
+    for path in (cache, state):
+        _make_own(path)
+    return _Store(os.path.join(cache, "attach"), own_key(state, _KEY_NAME))
+
+
+def _make_own(path: str) -> None:
+    """Make a folder of this user if it is missing, but not in a folder of another user (sudo keeps HOME)."""
+    if not os.path.isabs(path):
+        raise UnusableError(f"this user has no home ({path})")
+    parent = path
+    while not os.path.isdir(parent):
+        parent = os.path.dirname(parent)
+    if parent == path:
+        return
+    if os.stat(parent).st_uid != os.geteuid():
+        raise UnusableError(f"{parent} belongs to another user")
+    make_folder(path)
+
+
+def _name(image: Image) -> str:
+    """Everything that the findings follow from: the library's file, the decoder's, and this package's own.
+
+    Files count by device, inode, size and times: a file that was changed has another time of change.
+    """
+    decoder = next((spec.origin for spec in map(find_spec, _DECODERS) if spec and spec.origin), None)
+    if decoder is None:
+        raise UnusableError("no decoder is installed")
+    own = [_status(path) for path in (decoder, str(_native.__file__), *_own_files())]
+    return repr((_FORMAT, sys.version, image.build_id, image.identity, image.path, own))
+
+
+def _own_files() -> Iterator[str]:
+    for folder in _FOLDERS:
+        for path, _, names in os.walk(os.path.join(_PACKAGE, folder)):
+            yield from sorted(os.path.join(path, name) for name in names if name.endswith(".py"))
+
+
+def _status(path: str) -> tuple[str, int, int, int, int, int]:
+    found = os.stat(path)
+    return path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -1,0 +1,1 @@
+"""Folders that processes share, whose content counts as hostile."""

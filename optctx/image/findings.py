@@ -1,0 +1,120 @@
+"""What is worked out about a library's file: the same for every process that loads it (design/attach-fast.md).
+
+Answers are plain data in bytes from the library's base, as `marshal` can write them, so that they can be kept
+for the next process. Where the file itself shows that an answer fits, the answer is checked against the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from optctx._native import Image, Symbol
+
+__all__ = ["Findings", "findings_of"]
+
+_NONE = 0  # number of no symbol
+_Pattern = tuple[str, str]
+
+
+class Findings:
+    """Those of one image. `changed`: since they were taken over from an earlier process, if they were."""
+
+    def __init__(self, image: Image) -> None:
+        self._image = image
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin with nothing."""
+        self._symbols: dict[str, int] = {}
+        self._objects: dict[int, int] = {}
+        self._functions: dict[int, int] = {}
+        self._families: dict[_Pattern, tuple[int, ...]] = {}
+        self._answers: dict[str, tuple[Any, Any]] = {}
+        self.taken_over = self.changed = False
+
+    def take_over(self, data: object) -> bool:
+        """Begin with the `data` of an earlier process; False, and nothing, if they have another form."""
+        kinds = (dict, dict, dict, dict, dict)
+        if not isinstance(data, tuple) or tuple(map(type, data)) != kinds:
+            return False
+        self._symbols, self._objects, self._functions, self._families, self._answers = data
+        self.taken_over, self.changed = True, False
+        return True
+
+    def data(self) -> tuple[Any, ...]:
+        """For `take_over`."""
+        return self._symbols, self._objects, self._functions, self._families, self._answers
+
+    def settle(self) -> None:
+        """Drop what only attaching asks for."""
+        self._answers = {}
+
+    def symbol(self, name: str) -> Symbol | None:
+        """The function or object with this mangled name."""
+        number = self._symbols.get(name)
+        if number == _NONE:
+            return None
+        found = self._image.numbered(number) if number is not None else None
+        if found is None or found.name != name:
+            found = self._image.named(name)
+            self._symbols[name] = _NONE if found is None else found.number
+            self.changed = True
+        return found
+
+    def object_at(self, address: int) -> Symbol | None:
+        """The object whose storage holds the address."""
+        return self._at(self._objects, address, self._image.object_at)
+
+    def function_at(self, address: int) -> Symbol | None:
+        """The function whose code holds the address."""
+        return self._at(self._functions, address, self._image.function_at)
+
+    def _at(
+        self, known: dict[int, int], address: int, ask: Callable[[int], Symbol | None]
+    ) -> Symbol | None:
+        place = address - self._image.base
+        number = known.get(place)
+        if number == _NONE:
+            return None
+        found = self._image.numbered(number) if number is not None else None
+        if found is None or not found.address <= address < found.address + found.size:
+            found = ask(address)
+            known[place] = _NONE if found is None else found.number
+            self.changed = True
+        return found
+
+    def families(self, patterns: Sequence[_Pattern]) -> list[list[Symbol]]:
+        """For each (prefix, infix), the functions whose name starts with the one and holds the other."""
+        missing = [each for each in patterns if each not in self._families]
+        if missing:
+            for pattern, symbols in zip(missing, self._image.functions_named(missing), strict=True):
+                self._families[pattern] = tuple(symbol.number for symbol in symbols)
+            self.changed = True
+        return [self._members(pattern) for pattern in patterns]
+
+    def _members(self, pattern: _Pattern) -> list[Symbol]:
+        prefix, infix = pattern
+        found = [self._image.numbered(number) for number in self._families[pattern]]
+        members = [each for each in found if each is not None and each.name.startswith(prefix)]
+        if len(members) == len(found) and all(infix in each.name[len(prefix) :] for each in members):
+            return members
+        [members] = self._image.functions_named([pattern])
+        return members
+
+    def recall(self, question: str, inputs: Any) -> Any:
+        """The answer to a question, if it was asked about the same `inputs`; else None."""
+        known = self._answers.get(question)
+        return known[1] if known is not None and known[0] == inputs else None
+
+    def keep(self, question: str, inputs: Any, answer: Any) -> None:
+        self._answers[question] = inputs, answer
+        self.changed = True
+
+
+_findings: dict[int, Findings] = {}  # by the image's base; they live with the process
+
+
+def findings_of(image: Image) -> Findings:
+    found = _findings.get(image.base)
+    return found if found is not None else _findings.setdefault(image.base, Findings(image))
