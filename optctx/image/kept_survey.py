@@ -11,9 +11,9 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from optctx._native import Image, Kind, read_words, words_match
+from optctx._native import Image, Kind, words_match
 from optctx.image.choices import Choices
-from optctx.image.memory import WORD
+from optctx.image.memory import WORD, MisfitError, load_words
 from optctx.image.records import OptionRecord
 from optctx.image.sets import ElementNames
 from optctx.image.typenames import OptionType
@@ -23,7 +23,7 @@ __all__ = ["pack_survey", "question_of", "unpack_survey"]
 Named = Sequence[tuple[tuple[str, ...], int]]  # names and address of each option, in a fixed order
 
 _CHECK = struct.Struct("<IIq")  # image::WordCheck of native/image/words.hpp
-_RELATIVE = 1 << 31
+_FROM_BASE = 1 << 31  # a word that counts from the library's base, in bytes
 _ON_HEAP = -1
 
 
@@ -40,20 +40,22 @@ def pack_survey(image: Image, value_offset: int, records: Sequence[OptionRecord]
     rows = []
     checks = bytearray()
     for at, record in enumerate(records):
-        if record.variable and not image.contains(record.variable):
-            return None
         if record.alias_of and not image.contains(record.alias_of):
             return None
+        on_heap = bool(record.variable) and not image.contains(record.variable)
         for word, value in _decisive_words(record, value_offset):
+            if on_heap and word == value_offset // WORD:
+                continue
             relative = image.contains(value)
-            checks += _CHECK.pack(at, word | _RELATIVE * relative, value - image.base if relative else value)
+            number = value - image.base if relative else value - (value >> 63 << 64)
+            checks += _CHECK.pack(at, word | _FROM_BASE * relative, number)
         rows.append(
             (
                 record.size,
                 types.setdefault(record.type, len(types)),
                 _pack_choices(record),
                 record.callback,
-                record.variable - image.base if record.variable else 0,
+                _ON_HEAP if on_heap else record.variable and record.variable - image.base,
                 record.variable_size,
                 record.has_defaults,
                 index[record.alias_of] if record.alias_of else -1,
@@ -68,12 +70,19 @@ def pack_survey(image: Image, value_offset: int, records: Sequence[OptionRecord]
 
 def unpack_survey(image: Image, named: Named, kept: Any) -> tuple[int, list[OptionRecord]] | None:
     """(offset of values, records); None if the options have become others since."""
-    value_offset, types, rows, checks = kept
+    try:
+        return _unpack(image, named, *kept)
+    except MisfitError:
+        return None
+
+
+def _unpack(
+    image: Image, named: Named, value_offset: int, types: Any, rows: Any, checks: bytes
+) -> tuple[int, list[OptionRecord]] | None:
     addresses = [address for _, address in named]
     if not words_match(image, addresses, checks):
         return None
     known_types = [_unpack_type(each) for each in types]
-    base = image.base
     records = []
     for (names, address), row in zip(named, rows, strict=True):
         size, of_type, choices, callback, variable, variable_size, has_defaults, alias, *rest = row
@@ -86,7 +95,7 @@ def unpack_survey(image: Image, named: Named, kept: Any) -> tuple[int, list[Opti
                 known_types[of_type],
                 None if choices is None else _unpack_choices(address, choices),
                 callback,
-                variable + base if variable else 0,
+                _variable(image, address + value_offset, variable),
                 variable_size,
                 has_defaults,
                 addresses[alias] if alias >= 0 else 0,
@@ -99,6 +108,16 @@ def unpack_survey(image: Image, named: Named, kept: Any) -> tuple[int, list[Opti
     return value_offset, records
 
 
+def _variable(image: Image, pointer: int, kept: int) -> int:
+    """What cl::location points at, where the `pointer` is; 0 for nothing."""
+    if kept != _ON_HEAP:
+        return kept and kept + image.base
+    (variable,) = load_words(pointer, 1, "a pointer to a variable")
+    if image.contains(variable):
+        raise MisfitError(f"expected a variable on the heap, found one in the library at {variable:#x}")
+    return variable
+
+
 def _decisive_words(record: OptionRecord, value_offset: int) -> list[tuple[int, int]]:
     """(index, word) of each word of the object that the record follows from."""
     size = record.size or record.heap_size or 0
@@ -107,9 +126,12 @@ def _decisive_words(record: OptionRecord, value_offset: int) -> list[tuple[int, 
         indexes.add(value_offset // WORD)
     if isinstance(record.choices, Choices):
         indexes.add((record.choices.parser - record.address) // WORD)
+    manager = size // WORD - 2  # of the callback; its invoker follows, and means nothing without one
     if size and not record.type.alias:
-        indexes.update((size // WORD - 2, size // WORD - 1))  # the callback's manager and invoker
-    words = read_words(record.address, max(indexes) + 1)
+        indexes.update((manager, manager + 1))
+    words = load_words(record.address, max(indexes) + 1, "an option")
+    if size and not words[manager]:
+        indexes.discard(manager + 1)
     return [(index, words[index]) for index in sorted(indexes)]
 
 
