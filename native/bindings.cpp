@@ -1,6 +1,8 @@
 // Python bindings: names and conversions, no logic.
 #include "bindings.hpp"
 #include "arch/branches.hpp"
+#include "arch/lengths.hpp"
+#include "arch/readers.hpp"
 #include "arch/references.hpp"
 #include "arch/trampolines.hpp"
 #include "blocks/block.hpp"
@@ -25,6 +27,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/unordered_map.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
@@ -50,7 +53,7 @@ std::span<const std::uint8_t> bytes_of(const nb::bytes& bytes) {
 
 template <class Bytes>
 nb::bytes to_bytes(const Bytes& bytes) {
-    return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size() * sizeof bytes[0]);
 }
 
 // A copy, because bytes need not be aligned.
@@ -128,6 +131,28 @@ void bind_image(nb::module_& m) {
           nb::call_guard<WithoutGil>(), "The same for several lists of spans.");
     m.def("find_references_in", &arch::find_references_in, "image"_a, "spans"_a, "functions"_a,
           nb::call_guard<WithoutGil>(), "The same in the functions of these numbers.");
+    m.def(
+        "locate",
+        [](const image::Image& i, const arch::FunctionReferences& references) {
+            std::optional<std::vector<std::tuple<std::uintptr_t, unsigned, unsigned>>> found;
+            if (const auto located = arch::locate(i, references)) {
+                found.emplace();
+                for (const auto& each : *located) found->emplace_back(each.address, each.length, each.operand_at);
+            }
+            return found;
+        },
+        "image"_a, "references"_a,
+        "(address, length, index of the byte that names the operand) of each instruction at the places, or None if the "
+        "function has an unusual one on the way.");
+    m.def(
+        "instruction_length",
+        [](const nb::bytes& code) {
+            std::optional<std::pair<unsigned, unsigned>> found;
+            if (const auto length = arch::instruction_length(bytes_of(code)))
+                found.emplace(length->length, length->operand_at);
+            return found;
+        },
+        "code"_a, "(length, index of the byte that names a relative operand or 0), or None for an unusual instruction.");
     m.def("find_branches", &arch::find_branches, "image"_a, "targets"_a, nb::call_guard<WithoutGil>(),
           "(address, target) of candidates for direct calls and jumps to the targets.");
     m.def(
@@ -153,6 +178,14 @@ void bind_image(nb::module_& m) {
         "image"_a, "sites"_a, "words"_a, "loads"_a, "thread_offset"_a,
         "(address, bytes of the instruction, what runs instead) of each packed site; MisfitError if the library's file "
         "does not have such instructions.");
+    m.def(
+        "group_readers",
+        [](const nb::bytes& sites, const std::unordered_map<std::uint64_t, std::uint32_t>& slots) {
+            const auto found = arch::group_readers(unpacked<arch::PackedSite>(sites), slots);
+            return nb::make_tuple(to_bytes(found.readers), to_bytes(found.of_site));
+        },
+        nb::sig("def group_readers(sites: bytes, slots: dict[int, int]) -> tuple[bytes, bytes]"), "sites"_a, "slots"_a,
+        "(packed readers, index of the reader of each packed site). `slots`: by region, from the image's base.");
     m.def("find_data_pointers", &image::find_data_pointers, "image"_a, "spans"_a);
     nb::class_<image::RawOption>(m, "RawOption", "The common part of a cl::Option object, read in place.")
         .def_prop_ro("vtable", [](const image::RawOption& o) { return reinterpret_cast<std::uintptr_t>(o.vtable); })

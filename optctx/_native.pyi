@@ -117,6 +117,16 @@ def find_references_to_each(image: Image, spans: Sequence[Sequence[Span]]) -> li
 def find_references_in(image: Image, spans: Sequence[Span], functions: Sequence[int]) -> list[FunctionReferences]:
     """The same in the functions of these numbers."""
 
+def locate(image: Image, references: FunctionReferences) -> list[tuple[int, int, int]] | None:
+    """
+    (address, length, index of the byte that names the operand) of each instruction at the places, or None if the function has an unusual one on the way.
+    """
+
+def instruction_length(code: bytes) -> tuple[int, int] | None:
+    """
+    (length, index of the byte that names a relative operand or 0), or None for an unusual instruction.
+    """
+
 def find_branches(image: Image, targets: Sequence[int]) -> list[tuple[int, int]]:
     """
     (address, target) of candidates for direct calls and jumps to the targets.
@@ -130,6 +140,11 @@ def rewrite(instruction: bytes, operand_at: int, scratch: int, offset: int) -> b
 def trampolines(image: Image, sites: bytes, words: bytes, loads: bytes, thread_offset: int) -> list[tuple[int, bytes, bytes]]:
     """
     (address, bytes of the instruction, what runs instead) of each packed site; MisfitError if the library's file does not have such instructions.
+    """
+
+def group_readers(sites: bytes, slots: dict[int, int]) -> tuple[bytes, bytes]:
+    """
+    (packed readers, index of the reader of each packed site). `slots`: by region, from the image's base.
     """
 
 def find_data_pointers(image: Image, spans: Sequence[Span]) -> list[tuple[int, int]]: ...

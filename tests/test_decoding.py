@@ -44,6 +44,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
         from optctx.image import entries
         from optctx.arch.x86_64.decoding_capstone import CapstoneDecoder
         from optctx.arch.x86_64.decoding_iced import IcedDecoder
+        from optctx.image.findings import findings_of
         from optctx.image.loaded import image_index, llvmlite_image
         from optctx.image.machines import find_machine_functions
         from optctx.image.reporting import find_reporting
@@ -60,6 +61,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
         def everything(decoder):
             for module in (branches, sites, trampolines):
                 module.decoder = lambda: decoder
+            findings_of(image).forget()
             plan = plan_redirected(image, surveyed, reporting)
             return {
                 "sites": sites.find_sites(image, options),

@@ -300,7 +300,7 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
 
         saved = addresses = 0
         identity = identity_view(index)
-        for site in plan.references.sites:
+        for site, word, loads_address in zip(plan.references.sites, *plan.words(), strict=True):
             old = Decoder(64, site.code, ip=site.address).decode()
             *code, back = decode(transaction.trampoline_of(site.address))
             assert back.near_branch_target == site.address + len(site.code)
@@ -320,7 +320,6 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
             assert view.segment_prefix == Register.FS and view.memory_base == Register.NONE
             assert view.memory_displacement == thread_offset(index) % 2**64
             assert slot.op0_register == slot.memory_base == scratch
-            word, loads_address = plan.word(site)
             assert slot.memory_displacement == 8 * word
             # The same instruction, on the storage of this thread.
             through = old.flow_control != FlowControl.NEXT  # a call or jump through memory

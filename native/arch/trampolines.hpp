@@ -20,10 +20,11 @@ struct PackedSite {
     std::uint8_t tactic;     // how its trampoline gets a register: a number of the processor's own
     std::uint8_t scratch;    // number of that register
     std::uint8_t operand_at;  // index, in the instruction, of what names the operand
-    std::uint8_t uses;       // not looked at here
+    std::uint8_t uses;       // bits, as below
     std::uint8_t unused[3];
 };
 static_assert(sizeof(PackedSite) == 32);
+constexpr std::uint8_t writes_bit = 1, takes_address_bit = 2, reads_bit = 4;
 
 struct Trampoline {
     std::uintptr_t site;

@@ -2,6 +2,10 @@
 
 #include "os/os.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
 namespace optctx::image {
 namespace {
 
@@ -54,31 +58,82 @@ bool is_text(const std::string& text) {
     return true;
 }
 
+Misfit unreadable(std::uintptr_t address, const char* what) {
+    return Misfit(std::string("expected ") + what + " at " + hex(address) + ", found memory that cannot be read");
+}
+
+// Throws Misfit for a size that is more than `most`.
+void check_size(std::uintptr_t address, std::size_t size, std::size_t most, const char* what, const char* noun) {
+    if (size > most)
+        throw Misfit(std::string("expected ") + what + " at " + hex(address) + ", found a " + noun + " of " +
+                     std::to_string(size) + " bytes");
+}
+
+std::string checked_text(std::string text, std::uintptr_t address, const char* what) {
+    if (!is_text(text))
+        throw Misfit(std::string("expected ") + what + " at " + hex(address) + ", found bytes that are no text");
+    return text;
+}
+
 }  // namespace
 
 void load_bytes(std::uintptr_t address, void* to, std::size_t size, const char* what) {
-    if (!os::read_checked(address, to, size))
-        throw Misfit(std::string("expected ") + what + " at " + hex(address) + ", found memory that cannot be read");
+    if (!os::read_checked(address, to, size)) throw unreadable(address, what);
 }
 
 std::vector<std::uint8_t> load_bytes(std::uintptr_t address, std::size_t size, const char* what) {
-    if (size > most_bytes)
-        throw Misfit(std::string("expected ") + what + " at " + hex(address) + ", found a size of " +
-                     std::to_string(size) + " bytes");
+    check_size(address, size, most_bytes, what, "size");
     std::vector<std::uint8_t> bytes(size);
     load_bytes(address, bytes.data(), size, what);
     return bytes;
 }
 
 std::string load_text(std::uintptr_t address, std::size_t size, const char* what, std::size_t most) {
-    if (size > most)
-        throw Misfit(std::string("expected ") + what + " at " + hex(address) + ", found a length of " +
-                     std::to_string(size) + " bytes");
+    check_size(address, size, most, what, "length");
     std::string text(size, '\0');
     load_bytes(address, text.data(), size, what);
-    if (!is_text(text))
-        throw Misfit(std::string("expected ") + what + " at " + hex(address) + ", found bytes that are no text");
-    return text;
+    return checked_text(std::move(text), address, what);
+}
+
+const Snapshot::Page* Snapshot::page_at(std::uintptr_t begin) {
+    if (last_ != nullptr && begin == last_begin_) return last_;
+    const auto found = pages_.find(begin);
+    if (found == pages_.end()) {
+        Page page(os::page_size());
+        if (!os::read_checked(begin, page.data(), page.size())) return nullptr;
+        last_ = &pages_.emplace(begin, std::move(page)).first->second;  // elements stay where they are
+    } else {
+        last_ = &found->second;
+    }
+    last_begin_ = begin;
+    return last_;
+}
+
+void Snapshot::load_bytes(std::uintptr_t address, void* to, std::size_t size, const char* what) {
+    auto* out = static_cast<std::uint8_t*>(to);
+    for (std::size_t done = 0; done < size;) {
+        const std::uintptr_t at = address + done;
+        const std::size_t in_page = at % os::page_size();
+        const std::size_t count = std::min(size - done, os::page_size() - in_page);
+        const Page* page = page_at(at - in_page);
+        if (page == nullptr) throw unreadable(address, what);
+        std::memcpy(out + done, page->data() + in_page, count);
+        done += count;
+    }
+}
+
+std::vector<std::uint8_t> Snapshot::load_bytes(std::uintptr_t address, std::size_t size, const char* what) {
+    check_size(address, size, most_bytes, what, "size");
+    std::vector<std::uint8_t> bytes(size);
+    load_bytes(address, bytes.data(), size, what);
+    return bytes;
+}
+
+std::string Snapshot::load_text(std::uintptr_t address, std::size_t size, const char* what, std::size_t most) {
+    check_size(address, size, most, what, "length");
+    std::string text(size, '\0');
+    load_bytes(address, text.data(), size, what);
+    return checked_text(std::move(text), address, what);
 }
 
 }  // namespace optctx::image

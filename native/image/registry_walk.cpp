@@ -19,8 +19,10 @@ std::uintptr_t number(const void* pointer) { return reinterpret_cast<std::uintpt
 // Collects entries, each proven before the next one is read.
 class Entries {
 public:
+    explicit Entries(Snapshot& memory) : memory_(memory) {}
+
     void add(std::uintptr_t key, std::size_t length, std::uintptr_t option) {
-        std::string name = load_text(key, length, "the name of an option", longest_key);
+        std::string name = memory_.load_text(key, length, "the name of an option", longest_key);
         if (name.empty() || !keys_.insert(name).second) throw Misfit("the key '" + name + "' is empty or there twice");
         const std::string own = own_name(option);
         if (!own.empty() && own != name) throw Misfit("the option under key '" + name + "' is called '" + own + "'");
@@ -42,26 +44,27 @@ private:
     // The name that an Option holds, after everything else that its head points at is proven.
     std::string own_name(std::uintptr_t address) {
         if (address % alignof(RawOption) != 0) throw Misfit("the address of an option is not aligned");
-        const auto raw = load<RawOption>(address, "an option");
+        const auto raw = memory_.load<RawOption>(address, "an option");
         if (proven_.insert(address).second) {
-            load_text(number(raw.help.data), raw.help.size, "the help text of an option");
-            load_text(number(raw.value_name.data), raw.value_name.size, "the name of an option's value");
+            memory_.load_text(number(raw.help.data), raw.help.size, "the help text of an option");
+            memory_.load_text(number(raw.value_name.data), raw.value_name.size, "the name of an option's value");
             prove_categories(raw);
         }
-        return load_text(number(raw.arg.data), raw.arg.size, "an option's own name", longest_key);
+        return memory_.load_text(number(raw.arg.data), raw.arg.size, "an option's own name", longest_key);
     }
 
     void prove_categories(const RawOption& raw) {
         if (raw.category_count > most_categories || raw.category_count > raw.category_capacity)
             throw Misfit("an option has " + std::to_string(raw.category_count) + " categories");
         for (std::uint32_t i = 0; i < raw.category_count; ++i) {
-            const auto category = load<std::uintptr_t>(number(raw.categories + i), "a category of an option");
+            const auto category = memory_.load<std::uintptr_t>(number(raw.categories + i), "a category of an option");
             if (!proven_.insert(category).second) continue;
-            const auto name = load<RawStringRef>(category, "a category of options");
-            load_text(number(name.data), name.size, "the name of a category");
+            const auto name = memory_.load<RawStringRef>(category, "a category of options");
+            memory_.load_text(number(name.data), name.size, "the name of a category");
         }
     }
 
+    Snapshot& memory_;
     std::vector<RegisteredOption> options_;
     std::unordered_set<std::string> keys_;
     std::unordered_set<std::uintptr_t> proven_;  // options and categories
@@ -75,8 +78,8 @@ void check_buckets(std::uint32_t buckets, std::uint32_t entries, std::uint32_t t
 }
 
 template <class Bucket>
-std::vector<Bucket> load_table(std::uintptr_t table, std::uint32_t buckets) {
-    const auto bytes = load_bytes(table, sizeof(Bucket) * buckets, "the buckets");
+std::vector<Bucket> load_table(Snapshot& memory, std::uintptr_t table, std::uint32_t buckets) {
+    const auto bytes = memory.load_bytes(table, sizeof(Bucket) * buckets, "the buckets");
     std::vector<Bucket> loaded(buckets);
     std::memcpy(loaded.data(), bytes.data(), bytes.size());
     return loaded;
@@ -84,7 +87,7 @@ std::vector<Bucket> load_table(std::uintptr_t table, std::uint32_t buckets) {
 
 // Layout A, LLVM 14 to 21: StringMap {Table**, u32 buckets, items, tombstones, item size}; an entry is
 // {size_t key length; Option *value; char key[]}.
-Registry walk_string_map(std::uintptr_t map, const char* name) {
+Registry walk_string_map(Snapshot& memory, std::uintptr_t map, const char* name) {
     struct Map {
         std::uintptr_t table;
         std::uint32_t buckets, items, tombstones, item_size;
@@ -93,13 +96,13 @@ Registry walk_string_map(std::uintptr_t map, const char* name) {
         std::size_t length;
         std::uintptr_t option;
     };
-    const auto head = load<Map>(map, "a StringMap");
+    const auto head = memory.load<Map>(map, "a StringMap");
     if (head.item_size != sizeof(Entry)) throw Misfit("its items have " + std::to_string(head.item_size) + " bytes");
     check_buckets(head.buckets, head.items, head.tombstones);
-    Entries entries;
-    for (const std::uintptr_t at : load_table<std::uintptr_t>(head.table, head.buckets)) {
+    Entries entries(memory);
+    for (const std::uintptr_t at : load_table<std::uintptr_t>(memory, head.table, head.buckets)) {
         if (at == 0 || at == static_cast<std::uintptr_t>(-1) << 3) continue;
-        const auto entry = load<Entry>(at, "an entry");
+        const auto entry = memory.load<Entry>(at, "an entry");
         entries.add(at + sizeof(Entry), entry.length, entry.option);
     }
     return {name, entries.take(head.items)};
@@ -107,7 +110,7 @@ Registry walk_string_map(std::uintptr_t map, const char* name) {
 
 // Layout B, LLVM 22.1: DenseMap<StringRef, Option *> {buckets*, u32 entries, tombstones, buckets};
 // empty and deleted keys point at -1 and -2.
-Registry walk_dense_map(std::uintptr_t map, const char* name) {
+Registry walk_dense_map(Snapshot& memory, std::uintptr_t map, const char* name) {
     struct Map {
         std::uintptr_t table;
         std::uint32_t entries, tombstones, buckets;
@@ -117,10 +120,10 @@ Registry walk_dense_map(std::uintptr_t map, const char* name) {
         std::size_t length;
         std::uintptr_t option;
     };
-    const auto head = load<Map>(map, "a DenseMap");
+    const auto head = memory.load<Map>(map, "a DenseMap");
     check_buckets(head.buckets, head.entries, head.tombstones);
-    Entries entries;
-    for (const Bucket& bucket : load_table<Bucket>(head.table, head.buckets))
+    Entries entries(memory);
+    for (const Bucket& bucket : load_table<Bucket>(memory, head.table, head.buckets))
         if (bucket.key < static_cast<std::uintptr_t>(-2)) entries.add(bucket.key, bucket.length, bucket.option);
     return {name, entries.take(head.entries)};
 }
@@ -128,11 +131,12 @@ Registry walk_dense_map(std::uintptr_t map, const char* name) {
 }  // namespace
 
 Registry walk_registry(std::uintptr_t map) {
+    Snapshot memory;
     constexpr std::size_t epoch = 8;  // DebugEpochBase, only with ABI-breaking checks
     const std::pair<const char*, std::function<Registry(const char*)>> layouts[] = {
-        {"StringMap", [&](const char* name) { return walk_string_map(map, name); }},
-        {"DenseMap with epoch", [&](const char* name) { return walk_dense_map(map + epoch, name); }},
-        {"DenseMap", [&](const char* name) { return walk_dense_map(map, name); }},
+        {"StringMap", [&](const char* name) { return walk_string_map(memory, map, name); }},
+        {"DenseMap with epoch", [&](const char* name) { return walk_dense_map(memory, map + epoch, name); }},
+        {"DenseMap", [&](const char* name) { return walk_dense_map(memory, map, name); }},
     };
     std::string reasons;
     for (const auto& [name, walk] : layouts) {

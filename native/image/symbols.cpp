@@ -128,16 +128,16 @@ std::optional<Symbol> SymbolIndex::containing(const Numbers& sorted, std::uintpt
     return std::nullopt;
 }
 
-// One pass for all patterns: what takes the time is to fetch the names from memory.
+// One pass for all patterns. Names begin alike, so the end of a prefix is compared first.
 std::vector<std::vector<Symbol>> SymbolIndex::functions_named(const Patterns& patterns) const {
     std::vector<std::vector<Symbol>> found(patterns.size());
     const auto known = addresses();
     for (const std::uint32_t number : known->functions) {
-        const char* const name = strings_ + symbols_[number].st_name;
+        const std::string_view name = strings_ + symbols_[number].st_name;
         for (std::size_t i = 0; i < patterns.size(); ++i) {
             const auto& [prefix, infix] = patterns[i];
-            if (std::strncmp(name, prefix.c_str(), prefix.size()) == 0 &&
-                std::strstr(name + prefix.size(), infix.c_str()) != nullptr)
+            if (name.size() < prefix.size() || (!prefix.empty() && name[prefix.size() - 1] != prefix.back())) continue;
+            if (name.starts_with(prefix) && name.find(infix, prefix.size()) != std::string_view::npos)
                 found[i].push_back(symbol(number));
         }
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, overload
 
 from optctx._native import Image
@@ -12,8 +11,7 @@ from optctx._native import Image
 __all__ = ["Functions", "Site", "SiteRefusal", "Sites", "Uses"]
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """One instruction that refers to the region that begins at `region`, `offset` bytes into it."""
 
     address: int
@@ -30,8 +28,7 @@ class Site:
     number: int = 0  # of the function's symbol
 
 
-@dataclass(frozen=True, slots=True)
-class SiteRefusal:
+class SiteRefusal(NamedTuple):
     """An instruction that refers to a region and cannot be redirected."""
 
     address: int
@@ -166,12 +163,11 @@ class Sites:
             for region, (uses, functions) in found.items()
         }
 
-    def readings(self) -> Iterator[tuple[int, int, int, bool, bool]]:
-        """(region, number of the function, offset where it takes an address, whether it does, reads) of each."""
+    def regions(self) -> Iterator[tuple[int, bool]]:
+        """(region, whether an address in it is taken) of each."""
         base = self.image.base
-        for _, region, offset, function, _, _, _, _, uses in _PACKED.iter_unpack(self.packed):
-            takes = bool(uses & _TAKES_ADDRESS)
-            yield region + base, function, offset if takes else 0, takes, bool(uses & _READS)
+        for row in _PACKED.iter_unpack(self.packed):
+            yield row[1] + base, bool(row[8] & _TAKES_ADDRESS)
 
     def _rows(self) -> Iterator[_Row]:
         return map(_Row._make, _PACKED.iter_unpack(self.packed))

@@ -61,8 +61,9 @@ class Plan:
         assert self.readers is not None
         words, loads = array("I"), bytearray()
         first = len(self.regions)
-        readings = zip(self.references.sites.readings(), self.readers.by_site, strict=True)
-        for (region, _, _, takes_address, _), reader in readings:
+        for (region, takes_address), reader in zip(
+            self.references.sites.regions(), self.readers.by_site, strict=True
+        ):
             # What LLVM reports through is replaced by slot while values are parsed.
             words.append(self.slots[region] if reader == NO_READER else first + reader)
             loads.append(takes_address and reader != NO_READER)
@@ -112,7 +113,8 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
     _add_tables(plan)
     if printing is not None:
         _add_printing(plan, printing)
-    references.sites = references.sites.of_regions(plan.slots)
+    if not uses.keys() <= plan.slots.keys():
+        references.sites = references.sites.of_regions(plan.slots)
     read = {
         region: slot for region, slot in plan.slots.items() if plan.regions[slot].role not in _NO_READS
     }

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import struct
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from optctx import _native
-from optctx._native import Image
+from optctx._native import Image, group_readers
 from optctx.arch.site import Sites
 
 __all__ = ["NO_READER", "Reader", "Readers"]
 
 NO_READER = 0xFFFFFFFF
-_TAKES_ADDRESS, _READS = 1, 2
+_PACKED = struct.Struct("<IIiI")  # arch::PackedReader of native/arch/readers.hpp
+_TAKES_ADDRESS, _READS = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,45 +32,28 @@ class Reader:
 class Readers:
     """Every reader of an image, in the order of the code: words of one function are close together.
 
-    Thousands live as long as the process: they are kept in columns.
+    Thousands live as long as the process, 16 bytes each. Iterating makes a `Reader` each time.
     """
 
     def __init__(self, image: Image, sites: Sites, slots: Mapping[int, int]) -> None:
         """`slots`: by the address of a region; sites of other regions have no reader."""
         self._image = image
-        self._slots, self._functions = array("L"), array("L")
-        self._offsets, self._uses = array("q"), bytearray()
-        self.by_site = array("L")  # index of the reader of each of the sites, or NO_READER
-        known: dict[tuple[int, int, int, bool, bool], int] = {}
-        for key in sites.readings():
-            region, function, offset, takes_address, reads = key
-            slot = slots.get(region)
-            if slot is None:
-                self.by_site.append(NO_READER)
-                continue
-            index = known.setdefault(key, len(known))
-            if index == len(self._slots):
-                self._slots.append(slot)
-                self._functions.append(function)
-                self._offsets.append(offset)
-                self._uses.append(takes_address * _TAKES_ADDRESS | reads * _READS)
-            self.by_site.append(index)
+        by_place = {address - image.base: slot for address, slot in slots.items()}
+        self._packed, of_site = group_readers(sites.packed, by_place)
+        self.by_site = array("I", of_site)  # index of the reader of each of the sites, or NO_READER
 
     def __len__(self) -> int:
-        return len(self._slots)
+        return len(self._packed) // _PACKED.size
 
     def __iter__(self) -> Iterator[Reader]:
-        for slot, number, offset, uses in zip(
-            self._slots, self._functions, self._offsets, self._uses, strict=True
-        ):
+        for slot, number, offset, uses in _PACKED.iter_unpack(self._packed):
             function = self._image.numbered(number)
             name = function.name if function is not None else ""
             yield Reader(slot, name, bool(uses & _TAKES_ADDRESS), offset, bool(uses & _READS))
 
     def native(self) -> list[_native.Reader]:
         """For `Space.redirected`."""
-        columns = zip(self._slots, self._offsets, self._uses, strict=True)
         return [
             _native.Reader(slot, offset, bool(uses & _TAKES_ADDRESS), bool(uses & _READS))
-            for slot, offset, uses in columns
+            for slot, _, offset, uses in _PACKED.iter_unpack(self._packed)
         ]

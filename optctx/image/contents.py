@@ -14,7 +14,9 @@ from optctx.image.memory import WORD, MisfitError, load_words
 from optctx.image.trees import walk_tree
 from optctx.image.typenames import OptionType, element_size
 
-__all__ = ["prove_contents"]
+__all__ = ["MANY_PARTS", "prove_contents"]
+
+MANY_PARTS = frozenset((Kind.string, Kind.list, Kind.bits, Kind.set))  # what has pointers in it
 
 _MOST = 1 << 24  # bytes of a text or of a vector
 _ATTEMPTS = 100  # another thread may be setting the option, which takes LLVM some microseconds

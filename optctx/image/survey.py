@@ -13,7 +13,7 @@ from optctx._native import (
     walk_registry,
 )
 from optctx.image.choices import Choices
-from optctx.image.contents import prove_contents
+from optctx.image.contents import MANY_PARTS, prove_contents
 from optctx.image.facts import types
 from optctx.image.facts.fact import Found, find, need
 from optctx.image.facts.names import (
@@ -119,7 +119,8 @@ def _survey(image: Image, registry: int) -> Survey:
     if kept is not None and (known := unpack_survey(image, named, kept)) is not None:
         survey = Survey(layout, *known)
         for record in survey.records:
-            _prove_value(record, survey.value_offset)
+            if record.type.external or record.type.kind in MANY_PARTS:
+                _prove_value(record, survey.value_offset)
         return survey
     offset = _probe_value_offset(image, list(names))
     vtables = _Vtables(image)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from optctx._native import (
     FunctionReferences,
@@ -15,8 +16,9 @@ from optctx._native import (
     find_references,
     find_references_in,
     find_references_to_each,
+    locate,
 )
-from optctx.arch.processor import CodeReferences
+from optctx.arch.processor import CannotDecodeError, CodeReferences
 from optctx.arch.site import Site, SiteRefusal
 from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference, decoder
 from optctx.arch.x86_64.tactics import Tactic
@@ -112,12 +114,37 @@ def _native_spans(spans: Sequence[tuple[int, int]]) -> list[Span]:
 
 
 def _references(image: Image, references: FunctionReferences) -> Iterator[Reference]:
-    begin = references.function.address
-    if not references.function.name:
+    function, by = references.function, decoder()
+    if not function.name:
         return  # outside every function: padding or a table, not code that a symbol leads to
-    places = references.places
-    end = min(begin + references.function.size, places[-1] + LONGEST)
-    yield from references_at(places, image.initial_bytes(begin, end - begin), begin, decoder())
+    located = locate(image, references)
+    if located is not None:
+        for address, length, modrm_at in located:
+            yield _known(by, image.initial_bytes(address, length), address, modrm_at)
+        return
+    begin, places = function.address, references.places
+    end = min(begin + function.size, places[-1] + LONGEST)
+    yield from references_at(places, image.initial_bytes(begin, end - begin), begin, by)
+
+
+def _known(by: Decoder, code: bytes, address: int, modrm_at: int) -> Reference:
+    """What the decoder says of an instruction, asked once for all that differ in the displacement alone.
+
+    Raises CannotDecodeError if it does not say that this is one instruction with such an operand.
+    """
+    rest = code[modrm_at + 5 :]
+    known = _encoding(by, code[: modrm_at + 1], rest)
+    displacement = int.from_bytes(code[modrm_at + 1 : modrm_at + 5], "little", signed=True)
+    return known._replace(address=address, code=code, target=address + len(code) + displacement)
+
+
+@lru_cache(4096)
+def _encoding(by: Decoder, head: bytes, tail: bytes) -> Reference:
+    code = head + bytes(4) + tail
+    end, reference = by.decode(code, 0)
+    if end != len(code) or reference is None or reference.modrm_at != len(head) - 1 or reference.target != end:
+        raise CannotDecodeError(f"{by.name} does not know {code.hex()} as it is known here")
+    return reference
 
 
 def references_at(places: Sequence[int], code: bytes, begin: int, by: Decoder) -> Iterator[Reference]:

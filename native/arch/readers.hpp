@@ -1,0 +1,32 @@
+// Groups sites by who reads: the instructions of one function that refer to one region in one way.
+#pragma once
+
+#include "arch/trampolines.hpp"
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace optctx::arch {
+
+constexpr std::uint32_t no_reader = 0xFFFFFFFF;
+
+// As optctx/engine/readers.py unpacks it.
+struct PackedReader {
+    std::uint32_t slot;
+    std::uint32_t function;  // number of the symbol
+    std::int32_t offset;     // of the address that is taken, in bytes into the region; 0 where none is
+    std::uint32_t uses;      // of PackedSite, without writes
+};
+static_assert(sizeof(PackedReader) == 16);
+
+struct Readers {
+    std::vector<PackedReader> readers;   // in the order of the sites
+    std::vector<std::uint32_t> of_site;  // index of a reader, or no_reader
+};
+
+// `slots`: by region, from the image's base. Sites of other regions have no reader.
+Readers group_readers(std::span<const PackedSite> sites, const std::unordered_map<std::uint64_t, std::uint32_t>& slots);
+
+}  // namespace optctx::arch
