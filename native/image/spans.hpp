@@ -18,11 +18,22 @@ struct Span {
 class SpanIndex {
 public:
     explicit SpanIndex(const std::vector<Span>& spans) : spans_(spans) {
-        low_ = spans.empty() ? 0 : spans.front().begin;
-        width_ = spans.empty() ? 0 : spans.back().begin + spans.back().size - low_;
+        if (spans.empty()) return;
+        low_ = spans.front().begin;
+        width_ = spans.back().begin + spans.back().size - low_;
+        if (width_ > most_width) return;
+        touched_.resize(width_ / granule + 2);
+        for (const Span& span : spans)
+            for (std::uintptr_t at = (span.begin - low_) / granule; at <= (span.begin + span.size - low_) / granule; ++at)
+                touched_[at] = true;
     }
-    // Cheap and wrong only on the safe side: within reach of the spans, an immediate's size included.
-    bool near(std::uintptr_t address) const { return address + 8 - low_ < width_ + 8; }
+    // Cheap and wrong only on the safe side: within reach of a span, an immediate's size included.
+    bool near(std::uintptr_t address) const {
+        const std::uintptr_t from = address - low_;
+        if (from + 8 >= width_ + 8) return false;
+        if (touched_.empty() || from >= width_) return true;
+        return touched_[from / granule] || touched_[from / granule + 1];
+    }
     bool contains(std::uintptr_t address) const { return holds_any(address, address); }
     // Whether a span holds an address from `first` to `last`.
     bool holds_any(std::uintptr_t first, std::uintptr_t last) const {
@@ -32,9 +43,13 @@ public:
     }
 
 private:
+    static constexpr std::uintptr_t granule = 64;  // bytes
+    static constexpr std::uintptr_t most_width = std::uintptr_t{1} << 30;
+
     const std::vector<Span>& spans_;
-    std::uintptr_t low_;
-    std::uintptr_t width_;
+    std::uintptr_t low_ = 0;
+    std::uintptr_t width_ = 0;
+    std::vector<bool> touched_;  // granules from `low_` on that a span reaches into
 };
 
 }  // namespace optctx::image

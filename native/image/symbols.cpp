@@ -20,6 +20,8 @@ bool counts(const Elf64_Sym& entry) {
     return entry.st_shndx != SHN_UNDEF && (is_function(entry) || ELF64_ST_TYPE(entry.st_info) == STT_OBJECT);
 }
 
+std::uint8_t tag_of(std::size_t hash) { return static_cast<std::uint8_t>(hash >> 56); }
+
 }  // namespace
 
 void SymbolIndex::open(const Elf64_Sym* symbols, std::size_t count, const char* strings, std::uintptr_t base) {
@@ -34,6 +36,7 @@ std::shared_ptr<const SymbolIndex::Names> SymbolIndex::names() const {
     if (names_ == nullptr) {
         auto made = std::make_shared<Names>();
         made->places.assign(std::bit_ceil(count_ + count_ / 2 + 1), 0);
+        made->tags.assign(made->places.size(), 0);
         for (std::uint32_t number = 1; number < count_; ++number)  // the first is none
             if (counts(symbols_[number])) add(*made, number);
         names_ = std::move(made);
@@ -78,25 +81,29 @@ std::optional<Symbol> SymbolIndex::numbered(std::uint32_t number) const {
 }
 
 // The place of the name, or the free one where it would be.
-std::size_t SymbolIndex::place_of(const Names& names, std::string_view name) const {
+std::size_t SymbolIndex::place_of(const Names& names, std::string_view name, std::size_t hash) const {
     const Numbers& places = names.places;
-    std::size_t place = std::hash<std::string_view>()(name) & (places.size() - 1);
-    while (places[place] != 0 && strings_ + symbols_[places[place]].st_name != name)
+    std::size_t place = hash & (places.size() - 1);
+    while (places[place] != 0 &&
+           (names.tags[place] != tag_of(hash) || strings_ + symbols_[places[place]].st_name != name))
         place = (place + 1) & (places.size() - 1);
     return place;
 }
 
 // Of several symbols with one name (local ones) the first counts.
 void SymbolIndex::add(Names& names, std::uint32_t number) const {
-    std::uint32_t& place = names.places[place_of(names, strings_ + symbols_[number].st_name)];
-    if (place != 0) return;
-    place = number;
+    const std::string_view name = strings_ + symbols_[number].st_name;
+    const std::size_t hash = std::hash<std::string_view>()(name);
+    const std::size_t place = place_of(names, name, hash);
+    if (names.places[place] != 0) return;
+    names.places[place] = number;
+    names.tags[place] = tag_of(hash);
     ++names.count;
 }
 
 std::optional<Symbol> SymbolIndex::named(std::string_view name) const {
     const auto known = names();
-    const std::uint32_t number = known->places[place_of(*known, name)];
+    const std::uint32_t number = known->places[place_of(*known, name, std::hash<std::string_view>()(name))];
     if (number == 0) return std::nullopt;
     return symbol(number);
 }
@@ -128,11 +135,12 @@ std::optional<Symbol> SymbolIndex::containing(const Numbers& sorted, std::uintpt
     return std::nullopt;
 }
 
-// One pass for all patterns. Names begin alike, so the end of a prefix is compared first.
+// One pass for all patterns, in the order of the table, in which the names lie one after the other. They begin alike, so
+// the end of a prefix is compared first.
 std::vector<std::vector<Symbol>> SymbolIndex::functions_named(const Patterns& patterns) const {
     std::vector<std::vector<Symbol>> found(patterns.size());
-    const auto known = addresses();
-    for (const std::uint32_t number : known->functions) {
+    for (std::uint32_t number = 1; number < count_; ++number) {
+        if (!counts(symbols_[number]) || !is_function(symbols_[number])) continue;
         const std::string_view name = strings_ + symbols_[number].st_name;
         for (std::size_t i = 0; i < patterns.size(); ++i) {
             const auto& [prefix, infix] = patterns[i];
@@ -141,6 +149,8 @@ std::vector<std::vector<Symbol>> SymbolIndex::functions_named(const Patterns& pa
                 found[i].push_back(symbol(number));
         }
     }
+    for (auto& each : found)
+        std::stable_sort(each.begin(), each.end(), [](const Symbol& a, const Symbol& b) { return a.address < b.address; });
     return found;
 }
 

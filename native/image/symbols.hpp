@@ -52,6 +52,7 @@ private:
     struct Names {
         std::size_t count = 0;  // distinct ones
         Numbers places;  // open addressing by the hash of the name, a power of two of them; 0 where there is none
+        std::vector<std::uint8_t> tags;  // of the hash in each place: most other names differ without being fetched
     };
     struct Addresses {
         Numbers functions;  // by address
@@ -62,7 +63,7 @@ private:
     std::shared_ptr<const Names> names() const;
     std::shared_ptr<const Addresses> addresses() const;
     void add(Names& names, std::uint32_t number) const;
-    std::size_t place_of(const Names& names, std::string_view name) const;
+    std::size_t place_of(const Names& names, std::string_view name, std::size_t hash) const;
 
     const Elf64_Sym* symbols_ = nullptr;
     std::size_t count_ = 0;

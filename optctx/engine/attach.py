@@ -191,11 +191,12 @@ def _work_out(image: Image, clock: Clock) -> Engine:
 def _keep(found: _Attachment, engine: Engine) -> None:
     """For the next process. What only attaching needs is dropped."""
     findings = findings_of(engine.image)
-    if found.kept is not None and engine.mechanism.tells_reads:
-        if findings.changed:
-            missing_features(engine.image)  # facts that are asked for later
+    if findings.changed:
+        missing_features(engine.image)  # facts that are asked for later, when the index of symbols is gone
+    if found.kept is not None:
+        if found.kept.wanted and findings.changed and engine.mechanism.tells_reads:
             keep_survey(engine.image, engine.survey)
-        found.kept.save()
+            found.kept.save()
         engine.kept = found.kept.state
     found.kept = None
     findings.settle()

@@ -69,6 +69,11 @@ class Kept:
                 raise  # a signal handler's, such as TimeoutError()
             self.state = f"not kept: {error}"
 
+    @property
+    def wanted(self) -> bool:
+        """Whether anything can be kept."""
+        return self._store is not None
+
     def load(self) -> bool:
         """Take over what an earlier process has kept, if there is anything and it is whole."""
         if self._store is None:

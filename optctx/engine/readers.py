@@ -16,6 +16,7 @@ __all__ = ["NO_READER", "Reader", "Readers"]
 NO_READER = 0xFFFFFFFF
 _PACKED = struct.Struct("<IIiI")  # arch::PackedReader of native/arch/readers.hpp
 _TAKES_ADDRESS, _READS = 2, 4
+_ADDRESSES = 1 << 64  # of which options on the heap may be before the library
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Readers:
     def __init__(self, image: Image, sites: Sites, slots: Mapping[int, int]) -> None:
         """`slots`: by the address of a region; sites of other regions have no reader."""
         self._image = image
-        by_place = {address - image.base: slot for address, slot in slots.items()}
+        by_place = {(address - image.base) % _ADDRESSES: slot for address, slot in slots.items()}
         self._packed, of_site = group_readers(sites.packed, by_place)
         self.by_site = array("I", of_site)  # index of the reader of each of the sites, or NO_READER
 

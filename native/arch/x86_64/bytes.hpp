@@ -1,28 +1,60 @@
-// Finds bytes by some of their bits, sixteen at a time: of 40 MB of code, one byte in thirty is worth a look.
+// Finds bytes by some of their bits, many at a time: of 84 MB of code, one byte in thirty is worth a look.
 #pragma once
 
-#include <emmintrin.h>
+#include <immintrin.h>
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 
 namespace optctx::arch {
+namespace detail {
 
-// Calls `found(pointer)` for every byte in [begin, end) with (byte & mask) == value, in order.
 template <class Found>
-void for_bytes(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t mask, std::uint8_t value, Found found) {
+void for_bytes_one_by_one(const std::uint8_t* at, const std::uint8_t* end, std::uint8_t mask, std::uint8_t value,
+                          Found& found) {
+    for (; at < end; ++at)
+        if ((*at & mask) == value) found(at);
+}
+
+template <class Found>
+void for_bytes_sse2(const std::uint8_t* at, const std::uint8_t* end, std::uint8_t mask, std::uint8_t value,
+                    Found& found) {
     constexpr std::ptrdiff_t wide = sizeof(__m128i);
     const __m128i masks = _mm_set1_epi8(static_cast<char>(mask));
     const __m128i values = _mm_set1_epi8(static_cast<char>(value));
-    const std::uint8_t* at = begin;
     for (; end - at >= wide; at += wide) {
         const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
         auto hits = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_and_si128(bytes, masks), values)));
         for (; hits != 0; hits &= hits - 1) found(at + std::countr_zero(hits));
     }
-    for (; at < end; ++at)
-        if ((*at & mask) == value) found(at);
+    for_bytes_one_by_one(at, end, mask, value, found);
+}
+
+template <class Found>
+__attribute__((target("avx2,bmi"))) void for_bytes_avx2(const std::uint8_t* at, const std::uint8_t* end,
+                                                        std::uint8_t mask, std::uint8_t value, Found& found) {
+    constexpr std::ptrdiff_t wide = sizeof(__m256i);
+    const __m256i masks = _mm256_set1_epi8(static_cast<char>(mask));
+    const __m256i values = _mm256_set1_epi8(static_cast<char>(value));
+    for (; end - at >= wide; at += wide) {
+        const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+        auto hits =
+            static_cast<unsigned>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_and_si256(bytes, masks), values)));
+        for (; hits != 0; hits &= hits - 1) found(at + std::countr_zero(hits));
+    }
+    for_bytes_one_by_one(at, end, mask, value, found);
+}
+
+}  // namespace detail
+
+// Calls `found(pointer)` for every byte in [begin, end) with (byte & mask) == value, in order.
+template <class Found>
+void for_bytes(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t mask, std::uint8_t value, Found found) {
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
+        detail::for_bytes_avx2(begin, end, mask, value, found);
+    else
+        detail::for_bytes_sse2(begin, end, mask, value, found);
 }
 
 }  // namespace optctx::arch

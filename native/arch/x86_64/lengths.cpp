@@ -68,7 +68,7 @@ constexpr Map one_byte() {
     set_range(map, 0xD0, 0xD3, {both, true});            // shifts
     set(map, {0xE8, 0xE9}, {plain, false, word_or_double});  // call, jmp
     map[0xEB] = {plain, false, byte};
-    set(map, {0xF6, 0xF7}, {both, true, none, 0xFC, 0xFC});  // not, neg, mul, div; test has an immediate
+    set(map, {0xF6, 0xF7}, {both, true, none, 0xFD, 0xFD});  // test, which has an immediate, not, neg, mul, div
     map[0xFE] = {both, true, none, 3, 3};                // inc, dec
     map[0xFF] = {plain, true, none, 0x57, 0x57};         // inc, dec, call, jmp, push
     return map;
@@ -131,6 +131,7 @@ constexpr Map two_bytes() {  // after 0F
 
 constexpr Map one = one_byte();
 constexpr Map two = two_bytes();
+constexpr unsigned test_by_immediate = 0xF6;
 constexpr unsigned operand_bytes = 5;  // ModRM and a displacement of 32 bits
 
 // ModRM, SIB and displacement. `at` is the ModRM byte's.
@@ -144,6 +145,15 @@ std::optional<unsigned> address_bytes(std::span<const std::uint8_t> code, unsign
         return 2 + (mod == 1 ? 1u : mod == 2 || no_base ? 4u : 0u);
     }
     return 1 + (mod == 1 ? 1u : mod == 2 || rm == 5 ? 4u : 0u);
+}
+
+// With an operand in memory.
+bool may_lock(bool escaped, unsigned opcode, unsigned extension) {
+    if (escaped) return opcode == 0xB0 || opcode == 0xB1 || opcode == 0xC0 || opcode == 0xC1;  // cmpxchg, xadd
+    if (opcode < 0x38) return (opcode & 7) < 2;                                                // add, or, and so on
+    if (opcode == 0x80 || opcode == 0x81 || opcode == 0x83) return extension != 7;
+    return (opcode == 0x86 || opcode == 0x87) ||  // xchg
+           ((opcode == 0xFE || opcode == 0xFF) && extension < 2);
 }
 
 unsigned immediate_bytes(Immediate immediate, bool has_size, bool wide) {
@@ -164,6 +174,7 @@ unsigned immediate_bytes(Immediate immediate, bool has_size, bool wide) {
 
 std::optional<Length> instruction_length(std::span<const std::uint8_t> code) {
     unsigned at = 0;
+    bool has_lock = false;
     std::uint8_t mandatory = 0;
     bool has_size = false;
     for (; at < code.size(); ++at) {
@@ -173,6 +184,8 @@ std::optional<Length> instruction_length(std::span<const std::uint8_t> code) {
         } else if (prefix == 0xF3 || prefix == 0xF2) {
             if (mandatory != 0) return std::nullopt;
             mandatory = prefix == 0xF3 ? rep : repne;
+        } else if (prefix == 0xF0) {
+            has_lock = true;
         } else if (prefix != 0x2E && prefix != 0x64) {  // cs, which is ignored, and fs
             break;
         }
@@ -185,7 +198,8 @@ std::optional<Length> instruction_length(std::span<const std::uint8_t> code) {
     const bool escaped = at < code.size() && code[at] == 0x0F;
     at += escaped ? 1 : 0;
     if (at >= code.size()) return std::nullopt;
-    const Form& form = (escaped ? two : one)[code[at++]];
+    const unsigned opcode = code[at++];
+    const Form& form = (escaped ? two : one)[opcode];
     if ((form.prefixes & mandatory) == 0) return std::nullopt;
     unsigned operand_at = 0;
     if (form.modrm) {
@@ -193,10 +207,15 @@ std::optional<Length> instruction_length(std::span<const std::uint8_t> code) {
         const bool is_register = code[at] >> 6 == 3;
         const unsigned extension = code[at] >> 3 & 7u;
         if (((is_register ? form.registers : form.memory) >> extension & 1) == 0) return std::nullopt;
+        if (has_lock && (is_register || !may_lock(escaped, opcode, extension))) return std::nullopt;
         const auto count = address_bytes(code, at);
         if (!count) return std::nullopt;
         if ((code[at] & 0xC7) == 0x05) operand_at = at;
         at += *count;
+        if (!escaped && extension == 0 && (opcode & ~1u) == test_by_immediate)
+            at += immediate_bytes(opcode == test_by_immediate ? byte : word_or_double, has_size, wide);
+    } else if (has_lock) {
+        return std::nullopt;
     }
     at += immediate_bytes(form.immediate, has_size, wide);
     if (at > longest_instruction) return std::nullopt;
