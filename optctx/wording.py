@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 
 __all__ = ["columns", "counted", "did_you_mean", "nearest"]
@@ -23,6 +22,8 @@ def nearest(word: str, known: Iterable[str]) -> list[str]:
 
     Upper and lower case count as equal.
     """
+    import difflib  # a program without mistakes needs none of it
+
     if len(word) > _LONGEST:
         return []
     by_lower: dict[str, str] = {}

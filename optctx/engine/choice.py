@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from optctx._native import Image
 from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism
@@ -27,8 +27,7 @@ VARIABLE = "OPTCTX_ENGINE"
 _AUTOMATIC = ""
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     """A mechanism that can be attached, and why this one. `fell_back`: the user did not ask for it."""
 
     mechanism: Mechanism

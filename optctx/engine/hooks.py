@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from optctx._native import Image, PointerTransaction, Subject, interceptors, pack_interception, place_code
 from optctx.arch import processor
@@ -17,8 +17,7 @@ from optctx.image.facts.runs import Run
 __all__ = ["Hooks", "prepare_hooks"]
 
 
-@dataclass(frozen=True)
-class Hooks:
+class Hooks(NamedTuple):
     """`code`: (address, bytes, replacement) of calls, to be redirected with the other sites.
 
     `tables`: pointers in virtual function tables. `calls`: addresses of the functions of LLVM's C API that

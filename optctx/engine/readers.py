@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from optctx import _native
 from optctx._native import Image, group_readers
@@ -19,8 +19,7 @@ _TAKES_ADDRESS, _READS = 2, 4
 _ADDRESSES = 1 << 64  # of which options on the heap may be before the library
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(NamedTuple):
     """`offset`: of the address that is taken, in bytes into the region in `slot`; 0 where none is."""
 
     slot: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from optctx._native import Context, Setting
 from optctx.engine.plan import Plan, PlannedOption
@@ -11,8 +11,7 @@ from optctx.engine.plan import Plan, PlannedOption
 __all__ = ["Storage", "drifted_storage"]
 
 
-@dataclass(frozen=True)
-class Storage:
+class Storage(NamedTuple):
     """Addresses of an Option and of its value, good as long as this object lives."""
 
     option: int

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from optctx.errors import OptctxError
+
+if TYPE_CHECKING:  # loading OpenSSL takes longer than importing the rest of this package; only folders need it
+    import hashlib
+    import hmac
 
 __all__ = ["COMPILED_CODE", "TAG_SIZE", "Seal", "check_key"]
 
@@ -34,6 +37,10 @@ class Seal:
     """SHA-256 without a key, which finds damage; HMAC-SHA-256 with one, which finds forgery."""
 
     def __init__(self, key: bytes | None, domain: bytes = COMPILED_CODE) -> None:
+        import hashlib
+        import hmac
+
+        self._compare = hmac.compare_digest
         # The state after the domain, never the key itself: nothing can show it.
         self._copy: Callable[[], hashlib._Hash | hmac.HMAC]
         if key is None:
@@ -50,7 +57,7 @@ class Seal:
         return self._digest(b"value\0", name.encode(), value)
 
     def matches(self, name: str, value: bytes | memoryview, tag: bytes | memoryview) -> bool:
-        return hmac.compare_digest(self.tag(name, value), tag)
+        return self._compare(self.tag(name, value), tag)
 
     def _digest(self, *parts: bytes | memoryview) -> bytes:
         state = self._copy()

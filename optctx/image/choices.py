@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from optctx._native import call_virtual_pointer, call_virtual_text, call_virtual_uint
 from optctx.image.memory import WORD, MisfitError, checking, load_words
@@ -13,8 +13,7 @@ __all__ = ["Choices"]
 _MOST_CHOICES = 4096
 
 
-@dataclass(frozen=True)
-class Choices:
+class Choices(NamedTuple):
     """The generic_parser_base of an enum option: its address, and where its virtual functions are."""
 
     parser: int

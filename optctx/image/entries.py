@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from optctx._native import Image, Span, find_data_pointers
 from optctx.arch import processor
@@ -16,8 +16,7 @@ __all__ = ["Entrance", "callers", "find_entrances", "find_runs"]
 _QUESTION = "entrances"
 
 
-@dataclass(frozen=True)
-class Entrance:
+class Entrance(NamedTuple):
     """One way in: a direct call or jump at `address`, or a pointer in a table of virtual functions."""
 
     address: int

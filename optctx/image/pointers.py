@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+
+from typing import NamedTuple
 
 from optctx._native import Image, Span, find_data_pointers
 
@@ -11,8 +12,7 @@ __all__ = ["PointerTable", "Pointers", "find_pointers"]
 _POINTER = 8  # bytes
 
 
-@dataclass(frozen=True)
-class PointerTable:
+class PointerTable(NamedTuple):
     """A constant table with pointers to options: (byte in the table, address that it holds)."""
 
     address: int
@@ -20,8 +20,7 @@ class PointerTable:
     pointers: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
-class Pointers:
+class Pointers(NamedTuple):
     """Pointers in the image's data that lead into spans. `nameless`: (address, target) of those in no object.
 
     Those that only static initialisers read do not matter: the linker's constant pools are full of them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from optctx._native import Image, Kind, Symbol, call_pointer
 from optctx.errors import UnsupportedImageError
@@ -19,8 +19,7 @@ __all__ = ["DebugTypes", "Printing", "find_debug_types", "find_printing"]
 _LIST_WORDS = 3  # of an llvm::ManagedStatic: {object, deleter, next}
 
 
-@dataclass(frozen=True)
-class DebugTypes:
+class DebugTypes(NamedTuple):
     """The static list of types, which exists. `size` and `type_size`, of one type, in bytes."""
 
     address: int
@@ -28,8 +27,7 @@ class DebugTypes:
     type_size: int
 
 
-@dataclass(frozen=True)
-class Printing:
+class Printing(NamedTuple):
     """`option` is `debug`, which `flag` belongs to, and `debug_only` the other one that sets it. `types`: the
     list that the function called `asked` reads."""
 

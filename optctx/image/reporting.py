@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+
+from typing import NamedTuple
 
 from optctx._native import Image, call_pointer
 from optctx.errors import UnsupportedImageError
@@ -23,16 +24,14 @@ __all__ = ["ReportingObject", "StreamTable", "find_reporting", "find_stream_tabl
 _TABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
 
 
-@dataclass(frozen=True)
-class ReportingObject:
+class ReportingObject(NamedTuple):
     """`address` is absolute; `size` in bytes."""
 
     address: int
     size: int
 
 
-@dataclass(frozen=True)
-class StreamTable:
+class StreamTable(NamedTuple):
     """The stream's virtual functions: bytes that they take, and the index of raw_fd_ostream::write_impl."""
 
     size: int

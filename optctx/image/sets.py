@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+
+from typing import NamedTuple
 
 from optctx._native import Image
 from optctx.image.facts.fact import find_object
@@ -17,8 +18,7 @@ _STRING_HEAD = 3 * WORD  # bytes before the characters of a copy-on-write string
 _SIZE = 4  # of the enum, in bytes
 
 
-@dataclass(frozen=True)
-class ElementNames:
+class ElementNames(NamedTuple):
     """What a set of enumerators can hold, in place of the choices of an enum."""
 
     by_value: dict[int, str]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+
+from typing import NamedTuple
 
 from optctx._native import Image
 from optctx.image.findings import findings_of
@@ -13,8 +14,7 @@ __all__ = ["StateBeside", "find_state_beside"]
 _POINTER = 8  # bytes
 
 
-@dataclass(frozen=True)
-class StateBeside:
+class StateBeside(NamedTuple):
     """A variable of LLVM's into which compilations copy what options say.
 
     From byte `initial_at` on, `initial` is what it holds before anything has run. `serves`: options that

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from optctx._native import (
     Image,
@@ -49,8 +50,7 @@ class Survey:
     records: list[OptionRecord] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class _Vtable:
+class _Vtable(NamedTuple):
     name: str
     slots: dict[str, int]  # part of a mangled function name -> index
 
@@ -231,7 +231,7 @@ def _find_list_layout(vtables: _Vtables, record: OptionRecord, value: int) -> No
     record.has_defaults = False
     sized = element_size(record.type.element) > 0  # else the number of positions would have to tell
     if vtables.get(words[_OLD_LIST // WORD]) is None or not sized:
-        record.type = replace(record.type, supported=False)
+        record.type = record.type._replace(supported=False)
 
 
 def _find_variable(image: Image, record: OptionRecord, address: int) -> None:

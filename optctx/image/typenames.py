@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from optctx._native import Kind
 from optctx.image.facts import types
@@ -50,8 +50,7 @@ _ELEMENT_SIZES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OptionType:
+class OptionType(NamedTuple):
     """`kind` as stored; `element` of a list or a set; `external`: the value is where cl::location says."""
 
     kind: Kind

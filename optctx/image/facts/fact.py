@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from optctx._native import Image, Symbol
 from optctx.errors import UnsupportedImageError
@@ -32,8 +32,7 @@ class Found(Generic[Form]):
     form: Form
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(NamedTuple):
     """Functions whose symbols start with `prefix` and hold `infix`: overrides, instances of a template."""
 
     what: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from optctx._native import MachineUse
 from optctx.image.facts.fact import Fact, Family, named
@@ -12,8 +11,7 @@ from optctx.image.facts.fact import Fact, Family, named
 __all__ = ["CALLS", "CREATE", "FOR_WHOLE_MACHINE", "MACHINE_FUNCTIONS", "SETTINGS", "MachineFunction"]
 
 
-@dataclass(frozen=True)
-class MachineFunction:
+class MachineFunction(NamedTuple):
     """Functions of LLVM that take a machine: how they use it, and which argument it is."""
 
     family: Family

@@ -6,8 +6,7 @@ argument is the module or function, counted with the hidden first argument of a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from optctx._native import Skip, Subject
 from optctx.image.facts.fact import Fact, Family, named
@@ -15,8 +14,7 @@ from optctx.image.facts.fact import Fact, Family, named
 __all__ = ["RUNS", "Run"]
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """One function or family: what it works on, how it can be skipped.
 
     `needed`: an image without it cannot be intercepted. One without another lacks what that belongs to.
