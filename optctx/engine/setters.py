@@ -14,8 +14,6 @@ from optctx._native import (
     Image,
     ParserFunction,
     SharedPointers,
-    Span,
-    find_data_pointers,
     intercept_parser,
     replace_add_occurrence,
     use_registry,
@@ -25,6 +23,7 @@ from optctx.engine.mechanism import add_occurrence_of
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.fact import Fact, find, lacking
 from optctx.image.facts.names import PARSE_OPTIONS, REGISTERED_OPTIONS, RESET_OPTIONS, RESET_PARSER
+from optctx.image.findings import findings_of
 
 __all__ = ["ParserCode", "parser_code", "setter_tables"]
 
@@ -42,7 +41,7 @@ def setter_tables(image: Image, index: int) -> SharedPointers:
     Raises UnsupportedImageError if the tables are not as expected.
     """
     function = add_occurrence_of(image)
-    places = find_data_pointers(image, [Span(function, 1)])
+    places = findings_of(image).pointers_to(function)
     if not places:
         raise UnsupportedImageError(
             f"{image.path}: expected pointers to Option::addOccurrence in tables of virtual functions, found "

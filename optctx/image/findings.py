@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from optctx._native import Image, Symbol
+from optctx._native import Image, Span, Symbol, find_data_pointers
 
 __all__ = ["Findings", "findings_of"]
 
@@ -101,6 +101,15 @@ class Findings:
             return members
         [members] = self._image.functions_named([pattern])
         return members
+
+    def pointers_to(self, address: int) -> list[tuple[int, int]]:
+        """(where it is, the address) of each pointer in the library's data that leads there exactly."""
+        base = self._image.base
+        places = self.recall("pointers", address - base)
+        if places is None:
+            places = tuple(at - base for at, _ in find_data_pointers(self._image, [Span(address, 1)]))
+            self.keep("pointers", address - base, places)
+        return [(place + base, address) for place in places]
 
     def recall(self, question: str, inputs: Any) -> Any:
         """The answer to a question, if it was asked about the same `inputs`; else None."""
