@@ -163,6 +163,12 @@ void bind_image(nb::module_& m) {
         "instruction"_a, "operand_at"_a, "scratch"_a, "offset"_a,
         "The instruction with its operand `offset` bytes past the register `scratch`.");
     m.def(
+        "check_sites",
+        [](const image::Image& i, const nb::bytes& sites) { arch::check(i, unpacked<arch::PackedSite>(sites)); },
+        "image"_a, "sites"_a,
+        "MisfitError if the library's file does not have the instructions that the packed sites say, but for where they "
+        "begin.");
+    m.def(
         "trampolines",
         [](const image::Image& i, const nb::bytes& sites, const nb::bytes& words, const nb::bytes& loads,
            std::int32_t thread_offset) {

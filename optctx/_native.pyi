@@ -137,6 +137,11 @@ def rewrite(instruction: bytes, operand_at: int, scratch: int, offset: int) -> b
     The instruction with its operand `offset` bytes past the register `scratch`.
     """
 
+def check_sites(image: Image, sites: bytes) -> None:
+    """
+    MisfitError if the library's file does not have the instructions that the packed sites say, but for where they begin.
+    """
+
 def trampolines(image: Image, sites: bytes, words: bytes, loads: bytes, thread_offset: int) -> list[tuple[int, bytes, bytes]]:
     """
     (address, bytes of the instruction, what runs instead) of each packed site; MisfitError if the library's file does not have such instructions.

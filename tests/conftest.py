@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sysconfig
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,10 @@ from support import UNROLLED_ONCE, both, scopes_become
 import optctx
 from optctx.fresh import FreshProcess
 from optctx.fresh.job import initialise_targets
+
+# What attaching keeps for the next process is the tests' own, in every process that they start as well.
+_KEPT = tempfile.TemporaryDirectory(prefix="optctx-tests-")
+os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = _KEPT.name
 
 # The same examples on every run: a failure is a change of the code, never of the dice.
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)

@@ -14,7 +14,7 @@ from cache_folders import KEY, counts, drop_capabilities, filled, unrolled_by_fo
 from support import in_child, in_threads
 
 from optctx import CacheWarning, CompileCache, OptctxError
-from optctx.cache import folder as folder_module
+from optctx.folders import store as folder_module
 from optctx.folders.store import FolderStore
 from optctx.folders.seal import TAG_SIZE
 
@@ -242,10 +242,10 @@ def test_what_a_signal_handler_raises_is_no_problem_of_the_folder(
         raise TimeoutError("the program's own")
 
     filled(tmp_path)
-    for name in ("_read_all", "_write_all"):
+    for name in ("read_all", "write_all"):
         with monkeypatch.context() as patch, CompileCache(tmp_path) as cache:
             patch.setattr(folder_module, name, interrupted)
-            if name == "_write_all":
+            if name == "write_all":
                 cache.clear()
             with pytest.raises(TimeoutError, match="the program's own"):
                 unrolled_by_four(cache)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 import re
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 from support import run_python
@@ -28,12 +29,23 @@ class FakeImage:
     symbols: dict[str, int] = field(default_factory=dict)
     path: str = "/lib/libfake.so"
 
-    def symbol(self, name: str) -> int | None:
-        return self.symbols.get(name)
+    @property
+    def base(self) -> int:
+        return id(self)
 
-    def functions_named(self, patterns: list[tuple[str, str]]) -> list[list[str]]:
+    def named(self, name: str) -> SimpleNamespace | None:
+        numbers = {own: number for number, own in enumerate(self.symbols, 1)}
+        return self.numbered(numbers.get(name, 0))
+
+    def numbered(self, number: int) -> SimpleNamespace | None:
+        if not 0 < number <= len(self.symbols):
+            return None
+        name = list(self.symbols)[number - 1]
+        return SimpleNamespace(name=name, address=self.symbols[name], number=number)
+
+    def functions_named(self, patterns: list[tuple[str, str]]) -> list[list[SimpleNamespace | None]]:
         return [
-            [name for name in self.symbols if name.startswith(prefix) and infix in name]
+            [self.named(name) for name in self.symbols if name.startswith(prefix) and infix in name]
             for prefix, infix in patterns
         ]
 

@@ -55,6 +55,10 @@ class Processor(Protocol):
     def name(self) -> str:
         """As `platform.machine()` has it."""
 
+    @property
+    def decoder_packages(self) -> tuple[str, ...]:
+        """Those that can decode: the first that is installed does."""
+
     def decoder_name(self) -> str:
         """The package that decodes in this process."""
 

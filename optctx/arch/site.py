@@ -6,7 +6,7 @@ import struct
 from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple, overload
 
-from optctx._native import Image
+from optctx._native import Image, check_sites
 
 __all__ = ["Functions", "Site", "SiteRefusal", "Sites", "Uses"]
 
@@ -84,7 +84,12 @@ class Sites:
     """
 
     def __init__(self, image: Image, packed: bytes) -> None:
-        """`packed`: what `packed` of others for the same library is."""
+        """`packed`: what `packed` of others for the same library is.
+
+        Raises ValueError for bytes that are no whole rows.
+        """
+        if len(packed) % _PACKED.size:
+            raise ValueError(f"expected rows of {_PACKED.size} bytes, found {len(packed)} bytes")
         self.image = image
         self.packed = packed
 
@@ -108,6 +113,13 @@ class Sites:
                 for site in sorted(sites, key=lambda site: site.address)
             ),
         )
+
+    def check(self) -> None:
+        """Raise MisfitError if the library's file has no such instructions.
+
+        Where instructions begin, and whether sites are missing, does not show there.
+        """
+        check_sites(self.image, self.packed)
 
     def __len__(self) -> int:
         return len(self.packed) // _PACKED.size

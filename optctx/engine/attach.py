@@ -174,7 +174,7 @@ def _with_kept(kept: Kept, work_out: Callable[[], Engine], clock: Clock) -> Engi
         clock.lap("kept")
         try:
             return work_out()
-        except UnsupportedImageError as error:
+        except (UnsupportedImageError, LookupError, TypeError, ValueError) as error:
             kept.drop(str(error))
     return work_out()
 

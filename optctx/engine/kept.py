@@ -13,6 +13,7 @@ from importlib.util import find_spec
 
 from optctx import _native
 from optctx._native import Image
+from optctx.arch import CannotDecodeError, processor
 from optctx.errors import OptctxError
 from optctx.folders.files import UnusableError, make_folder
 from optctx.folders.own_key import own_key
@@ -28,7 +29,6 @@ _FORMAT = 1
 _DOMAIN = b"optctx attach cache\0"
 _SIZE_LIMIT = 1 << 25  # bytes; an entry has about half a megabyte
 _KEY_NAME = "attach-key"
-_DECODERS = ("iced_x86", "capstone")
 _FOLDERS = ("arch", "image", "engine")  # of this package: whose code works the findings out
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -64,7 +64,7 @@ class Kept:
         try:
             self._name = _name(image)
             self._store = _open()
-        except (OSError, ValueError, UnusableError, OptctxError) as error:
+        except (OSError, ValueError, UnusableError, CannotDecodeError, OptctxError) as error:
             if isinstance(error, OSError) and error.errno is None:
                 raise  # a signal handler's, such as TimeoutError()
             self.state = f"not kept: {error}"
@@ -82,11 +82,12 @@ class Kept:
         if packed is None:
             self.state = f"not used: {self._store.problem}" if self._store.problem else "none yet"
             return False
-        if not findings_of(self._image).take_over(marshal.loads(packed)):
-            self.state = "not used: it has another form"
-            return False
-        self.state = "used"
-        return True
+        try:
+            taken = findings_of(self._image).take_over(marshal.loads(packed))
+        except (EOFError, TypeError, ValueError):
+            taken = False
+        self.state = "used" if taken else "not used: it has another form"
+        return taken
 
     def drop(self, why: str) -> None:
         """Forget what was taken over, because it does not fit."""
@@ -98,6 +99,7 @@ class Kept:
         findings = findings_of(self._image)
         if self._store is None or not findings.changed:
             return
+        self._store.problem = ""
         self._store.set(self._name, marshal.dumps(findings.data()))
         self.state = f"not kept: {self._store.problem}" if self._store.problem else "kept"
 
@@ -131,7 +133,7 @@ def _name(image: Image) -> str:
 
     Files count by device, inode, size and times: a file that was changed has another time of change.
     """
-    decoder = next((spec.origin for spec in map(find_spec, _DECODERS) if spec and spec.origin), None)
+    decoder = next((spec.origin for spec in map(find_spec, processor().decoder_packages) if spec and spec.origin), None)
     if decoder is None:
         raise UnusableError("no decoder is installed")
     own = [_status(path) for path in (decoder, str(_native.__file__), *_own_files())]

@@ -113,8 +113,10 @@ def _pack(image: Image, references: References) -> Any:
 def _unpack(image: Image, kept: Any) -> References:
     packed, refusals, tables, loose = kept
     base = image.base
+    sites = Sites(image, packed)
+    sites.check()
     return References(
-        Sites(image, packed),
+        sites,
         [SiteRefusal(address + base, region + base, *rest) for address, region, *rest in refusals],
         [
             PointerTable(address + base, size, tuple((at, target + base) for at, target in pointers))

@@ -28,8 +28,8 @@ class UnusableError(Exception):
     """Why a folder or a file in it is not used."""
 
 
-def check_file(status: os.stat_result, most: int, *, trusted: bool) -> None:
-    """Raise UnusableError unless it is a regular file of at most `most` bytes.
+def check_file(status: os.stat_result, most: int, *, beside: int = 0, trusted: bool) -> None:
+    """Raise UnusableError unless it is a regular file of at most `most` bytes, and those `beside` them.
 
     `trusted`: only this user and root may be able to change it.
     """
@@ -37,7 +37,7 @@ def check_file(status: os.stat_result, most: int, *, trusted: bool) -> None:
         raise UnusableError("it is no regular file")
     if trusted and (why := untrusted(status)):
         raise UnusableError(why)
-    if status.st_size > most:
+    if status.st_size > most + beside:
         raise UnusableError(f"it has {status.st_size} bytes; an entry has {most} at most")
 
 

@@ -164,7 +164,7 @@ class FolderStore:
         file = os.open(name, READ_FLAGS, dir_fd=folder)
         try:
             status = os.fstat(file)
-            check_file(status, _MOST_IN_FILE, trusted=self._only_ours)
+            check_file(status, _MOST, beside=TAG_SIZE, trusted=self._only_ours)
             data = memoryview(read_all(file, status.st_size))
             if abs(time.time() - status.st_mtime) > _RECENT:
                 with _tolerant():  # another user's, or in a read-only folder

@@ -49,6 +49,7 @@ def pack_survey(image: Image, value_offset: int, records: Sequence[OptionRecord]
             relative = image.contains(value)
             number = value - image.base if relative else value - (value >> 63 << 64)
             checks += _CHECK.pack(at, word | _FROM_BASE * relative, number)
+        pointers = record.type.registry_parser  # what its choices store; LLVM is asked for them again
         rows.append(
             (
                 record.size,
@@ -62,7 +63,7 @@ def pack_survey(image: Image, value_offset: int, records: Sequence[OptionRecord]
                 record.set_default_index,
                 record.flag_default_index,
                 record.heap_size,
-                record.stored_choices() if record.choices is not None else None,
+                None if record.choices is None or pointers else record.stored_choices(),
             )
         )
     return value_offset, tuple(map(_pack_type, types)), tuple(rows), bytes(checks)

@@ -151,6 +151,10 @@ Code rewrite(Instruction instruction, std::size_t operand_at, unsigned scratch, 
     return code;
 }
 
+void check(const image::Image& image, std::span<const PackedSite> sites) {
+    for (const PackedSite& site : sites) instruction_of(image, site);
+}
+
 std::vector<Trampoline> trampolines(const image::Image& image, std::span<const PackedSite> sites,
                                     std::span<const std::uint32_t> words, std::span<const std::uint8_t> loads,
                                     std::int32_t thread_offset) {

@@ -12,6 +12,7 @@ __all__ = [
     "access_at",
     "branch_to",
     "decoder_name",
+    "decoder_packages",
     "entrance_code",
     "find_accesses",
     "find_branches",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 name = "x86_64"
+decoder_packages = ("iced_x86", "capstone")
 
 
 def decoder_name() -> str:

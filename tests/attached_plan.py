@@ -1,0 +1,114 @@
+"""What attaching has decided, in a form that is the same in every process: nothing of where things are loaded."""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+import json
+import pprint
+from typing import Any
+
+from optctx._native import read_bytes
+from optctx.engine.attach import Engine, attach
+from optctx.engine.redirecting import _trampolines
+from optctx.engine.setters import parser_code
+from optctx.image.records import OptionRecord
+
+_REGION = (
+    "size", "role", "kind", "ownership", "variable", "value_offset", "has_defaults", "scoped", "written", "escapes",
+    "shared", "has_default",
+)  # fmt: skip
+
+
+def decided(engine: Engine) -> dict[str, Any]:
+    """Survey, plan and code. Addresses count from the library's base; those on the heap are left out."""
+    base, contains = engine.image.base, engine.image.contains
+    plan, sites = engine.plan, engine.plan.references.sites
+    assert sites is not None and plan.readers is not None
+
+    def at(address: int) -> int | None:
+        return address - base if contains(address) else None
+
+    names = {record.address: record.names for record in engine.survey.records}
+    return {
+        "layout": (engine.survey.layout, engine.survey.value_offset),
+        "records": [
+            (
+                record.names, at(record.address), record.size, record.type, record.callback, at(record.variable),
+                record.variable_size, record.has_defaults, names.get(record.alias_of), record.set_default_index,
+                record.flag_default_index, record.heap_size, _stored(record, base),
+                record.choices and record.choices.helps(),
+            )
+            for record in engine.survey.records
+        ],
+        "options": [
+            (option.record.names, option.scope, _placeless(option.reason, base), option.slot, option.variable_slot,
+             option.readers)
+            for option in plan.options.values()
+        ],
+        "regions": [
+            (at(region.live), *(getattr(region, name) for name in _REGION)) for region in plan.regions
+        ],
+        "slots": [(at(address), slot) for address, slot in plan.slots.items()],
+        "set_default": plan.set_default,
+        "served": {slot: [option.record.names for option in served] for slot, served in plan.served.items()},
+        "unavailable": plan.unavailable,
+        "sites": [site._replace(address=site.address - base, region=site.region - base) for site in sites],
+        "refusals": [refusal._replace(address=refusal.address - base, region=refusal.region - base)
+                     for refusal in plan.references.refusals],
+        "tables": [(at(each.address), each.size, [(place, at(to)) for place, to in each.pointers])
+                   for each in plan.references.tables],
+        "loose": [at(address) for address in plan.references.loose],
+        "readers": list(plan.readers),
+        "words": [list(column) for column in plan.words()],
+        "trampolines": [(address - base, *code) for address, *code in _trampolines(plan, engine.index)],
+        "hooks": [(address - base, code) for address, code, _ in engine.mechanism.hooks.code],
+    }  # fmt: skip
+
+
+def _placeless(reason: str, base: int) -> str:
+    return " ".join(f"{int(word, 16) - base:#x}" if word.startswith("0x") else word for word in reason.split())
+
+
+def _stored(record: OptionRecord, base: int) -> Any:
+    names, values, size = record.stored_choices()
+    return names, [value - base for value in values] if record.type.registry_parser else values, size
+
+
+def changed(engine: Engine) -> list[int]:
+    """Where instructions of LLVM's code are changed, from the library's base. Nothing else of the code is."""
+    image = engine.image
+    code = [
+        *_trampolines(engine.plan, engine.index),
+        *engine.mechanism.hooks.code,
+        *parser_code(image, engine.index, engine.survey.layout),
+    ]
+    ends = {address: address + len(before) for address, before, _ in code}
+    begins = sorted(ends)
+    found: set[int] = set()
+    wide = 1 << 16
+    for begin in range(image.text_begin, image.text_end, wide):
+        size = min(wide, image.text_end - begin)
+        now, before = read_bytes(begin, size), image.initial_bytes(begin, size)
+        if now == before:
+            continue
+        for at in (begin + i for i in range(size) if now[i] != before[i]):
+            place = begins[bisect.bisect_right(begins, at) - 1]
+            assert at < ends[place], f"{at - image.base:#x} is no part of what is redirected"
+            found.add(place - image.base)
+    assert len(found) == len(code), "all of it is redirected"
+    return sorted(found)
+
+
+def report() -> str:
+    """What a process prints that compares itself with others."""
+    engine = attach()
+    text = pprint.pformat(decided(engine), width=100, compact=True)
+    return json.dumps(
+        {
+            "state": engine.kept,
+            "decided": hashlib.sha256(text.encode()).hexdigest(),
+            "changed": hashlib.sha256(repr(changed(engine)).encode()).hexdigest(),
+            "sites": len(engine.plan.references.sites or ()),
+        }
+    )

@@ -1,0 +1,456 @@
+"""What attaching keeps for the next process: it makes it faster and changes nothing else, whatever is found there."""
+
+from __future__ import annotations
+
+import json
+import marshal
+import os
+import pathlib
+import shutil
+import stat
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from llvmlite.binding import ffi
+from support import python_process, run_python
+
+from optctx._native import Image
+from optctx.engine import kept
+from optctx.engine.attach import attach
+from optctx.errors import OptctxError
+from optctx.folders.own_key import own_key
+from optctx.folders.seal import TAG_SIZE
+from optctx.image.findings import Findings
+from optctx.image.loaded import llvmlite_image
+
+pytestmark = pytest.mark.redirected
+
+Home = pathlib.Path
+REPORT = """
+from attached_plan import report
+print(report())
+"""
+COMPILED = """
+from attached_plan import report
+from optctx import OptionContext
+from optctx.fresh import FreshProcess, Job, compile_job
+from support import CALLS, SCALE, X86
+
+jobs = [Job(SCALE, triple=X86, options=("-unroll-count=2", "-force-vector-width=8"))]
+jobs += [Job(CALLS, triple=X86, options=("-inline-threshold=0",)), Job(SCALE, triple=X86)]
+print(report())
+with FreshProcess() as fresh:
+    for job in jobs:
+        with OptionContext.from_args(job.options):
+            assert compile_job(job) == fresh.compile(job)
+    assert compile_job(jobs[-1]) == fresh.compile(jobs[-1]) != fresh.compile(jobs[0])
+"""
+
+
+@pytest.fixture
+def home(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """Where processes that are started keep things, with nothing in it."""
+    return lives_in(tmp_path, monkeypatch)
+
+
+def lives_in(home: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
+    monkeypatch.delenv(kept.VARIABLE, raising=False)
+    return home
+
+
+def attached(script: str = REPORT) -> dict[str, Any]:
+    """What a process of its own has decided. Whatever is kept, it says nothing and ends well."""
+    found: dict[str, Any] = json.loads(run_python(script))
+    return found
+
+
+def entries(home: Home) -> list[pathlib.Path]:
+    return list((home / "cache" / "optctx" / "attach").iterdir())
+
+
+def key_file(home: Home) -> pathlib.Path:
+    return home / "state" / "optctx" / "attach-key"
+
+
+@pytest.fixture(scope="module")
+def cold(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, dict[str, Any]]:
+    """A home in which one process has kept what it found, and what that has decided."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        lives_in(home, patch)
+        patch.setenv(kept.VARIABLE, "off")
+        without = attached()
+        assert without["state"] == "OPTCTX_ATTACH_CACHE=off" and not list(home.iterdir())
+        patch.delenv(kept.VARIABLE)
+        with_nothing = attached()
+    assert with_nothing["state"] == "kept" and with_nothing["sites"] > 5000
+    assert decisions(with_nothing) == decisions(without)
+    return home, with_nothing
+
+
+@pytest.fixture
+def filled(cold: tuple[Home, dict[str, Any]], home: Home) -> dict[str, Any]:
+    """The home has what a process has kept; what that has decided."""
+    shutil.copytree(cold[0], home, dirs_exist_ok=True)
+    return cold[1]
+
+
+def decisions(found: dict[str, Any]) -> tuple[Any, ...]:
+    return found["decided"], found["changed"], found["sites"]
+
+
+def test_a_process_that_finds_it_decides_the_same_and_compiles_as_a_fresh_one(
+    home: Home, filled: dict[str, Any]
+) -> None:
+    [entry] = entries(home)
+    before = entry.read_bytes()
+    warm = attached(COMPILED)
+    assert warm["state"] == "used" and decisions(warm) == decisions(filled)
+    assert entries(home) == [entry] and entry.read_bytes() == before, "nothing is written"
+
+
+def test_it_loads_no_decoder(filled: dict[str, Any]) -> None:
+    run_python("""
+        import sys
+        import optctx
+        assert optctx.info()["images"][0]["attach_cache"] == "used"
+        assert optctx.info()["images"][0]["decoder"] == "iced-x86"
+        assert not {"iced_x86", "capstone"} & set(sys.modules)
+    """)
+
+
+def test_only_this_user_can_read_or_write_it(home: Home, filled: dict[str, Any]) -> None:
+    for path in (*home.rglob("*"),):
+        if path in (home / "cache", home / "state"):
+            continue
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+
+
+def plant(home: Home, change: Callable[[Any], Any]) -> None:
+    """An entry with the right key, which holds something else."""
+    [entry] = entries(home)
+    store = kept._Store(str(entry.parent), own_key(str(key_file(home).parent), key_file(home).name))
+    data = change(marshal.loads(entry.read_bytes()[TAG_SIZE:]))
+    packed = data if isinstance(data, bytes) else marshal.dumps(data)
+    entry.write_bytes(store._seal.tag(entry.name, packed) + packed)
+
+
+def one_site(**changes: int) -> Callable[[Any], Any]:
+    """Another row among the sites, in the middle."""
+    fields = ("address", "region", "offset", "function", "length", "tactic", "scratch", "operand_at", "uses")
+    row = struct.Struct("<QQiIBBBBB3x")
+
+    def change(data: Any) -> Any:
+        *rest, answers = data
+        question, (packed, *others) = answers["references"]
+        at = len(packed) // row.size // 2 * row.size
+        own = dict(zip(fields, row.unpack_from(packed, at), strict=True))
+        own.update({name: own[name] + by for name, by in changes.items()})
+        packed = packed[:at] + row.pack(*own.values()) + packed[at + row.size :]
+        return (*rest, {**answers, "references": (question, (packed, *others))})
+
+    return change
+
+
+def other_word(data: Any) -> Any:
+    *rest, answers = data
+    question, (offset, types, rows, checks) = answers["survey"]
+    checks = checks[:8] + bytes([checks[8] ^ 8]) + checks[9:]
+    return (*rest, {**answers, "survey": (question, (offset, types, rows, checks))})
+
+
+def without(question: str) -> Callable[[Any], Any]:
+    return lambda data: (
+        *data[:-1],
+        {name: answer for name, answer in data[-1].items() if name != question},
+    )
+
+
+def other_symbols(data: Any) -> Any:
+    symbols, *rest = data  # that a name is missing shows nowhere in the library: those stay
+    named = {name: number for name, number in symbols.items() if number}
+    numbers = list(named.values())
+    return ({**symbols, **dict(zip(named, numbers[1:] + numbers[:1], strict=True))}, *rest)
+
+
+# Entries of the right key that hold what the library contradicts: nothing that they say is believed.
+PLANTED: dict[str, Callable[[Any], Any]] = {
+    "no data": lambda _: b"",
+    "data of another form": lambda _: {"answers": 1},
+    "a site that begins elsewhere": one_site(address=1),
+    "a site of another length": one_site(length=1),
+    "a site too short for a jump": one_site(length=-6),
+    "a site outside the code": one_site(address=1 << 40),
+    "a site of another region": one_site(region=8),
+    "a site that refers elsewhere": one_site(offset=8),
+    "a site with its operand elsewhere": one_site(operand_at=1),
+    "a register that needs a longer instruction": one_site(scratch=12),
+    "a tactic that is none": one_site(tactic=7),
+    "half a row": lambda data: (*data[:-1], {**data[-1], "references": half(data[-1]["references"])}),
+    "an object with another word": other_word,
+    "an answer that is missing": without("references"),
+    "names of other symbols": other_symbols,
+}
+
+
+def half(answer: Any) -> Any:
+    question, (packed, *others) = answer
+    return question, (packed[:-16], *others)
+
+
+@pytest.mark.parametrize("what", PLANTED)
+def test_what_the_library_contradicts_changes_nothing(
+    what: str, home: Home, filled: dict[str, Any]
+) -> None:
+    plant(home, PLANTED[what])
+    assert decisions(attached()) == decisions(filled)
+
+
+def other_key(home: Home) -> None:
+    key_file(home).write_bytes(os.urandom(32))
+
+
+def no_key(home: Home) -> None:
+    key_file(home).unlink()
+
+
+def readable_key(home: Home) -> None:
+    key_file(home).chmod(0o644)
+
+
+def short_key(home: Home) -> None:
+    key_file(home).write_bytes(b"0" * 31)
+
+
+def linked_key(home: Home) -> None:
+    moved = key_file(home).rename(home / "key")
+    key_file(home).symlink_to(moved)
+
+
+def one_bit(home: Home) -> None:
+    [entry] = entries(home)
+    content = bytearray(entry.read_bytes())
+    content[len(content) // 2] ^= 4
+    entry.write_bytes(content)
+
+
+def cut(home: Home) -> None:
+    [entry] = entries(home)
+    os.truncate(entry, entry.stat().st_size // 2)
+
+
+def linked_entry(home: Home) -> None:
+    [entry] = entries(home)
+    entry.symlink_to(entry.rename(home / "entry"))
+
+
+def fifo(home: Home) -> None:
+    [entry] = entries(home)
+    entry.unlink()
+    os.mkfifo(entry)
+
+
+def folder_for_all(home: Home) -> None:
+    (home / "cache" / "optctx" / "attach").chmod(0o777)
+
+
+def writable_entry(home: Home) -> None:
+    entries(home)[0].chmod(0o666)
+
+
+def others_entry(home: Home) -> None:
+    os.chown(entries(home)[0], 12345, 12345)
+
+
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+# What is done -> how the process begins to say what it found.
+DAMAGE: dict[Callable[[Home], None], str] = {
+    other_key: "kept",
+    no_key: "kept",
+    readable_key: "not kept: other users can read the key",
+    short_key: "not kept: the key attach-key has 31 bytes",
+    linked_key: "not kept: ",
+    one_bit: "not used: could not read",
+    cut: "not used: could not read",
+    linked_entry: "not used: could not read",
+    fifo: "not used: could not read",
+    folder_for_all: "not kept: cannot keep what attaching works out",
+    writable_entry: "not used: could not read",
+    others_entry: "not used: could not read",
+}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [pytest.param(each, marks=AS_ROOT if each is others_entry else ()) for each in DAMAGE],
+    ids=lambda damage: damage.__name__,
+)
+def test_what_is_damaged_or_open_to_others_is_left_alone(
+    damage: Callable[[Home], None], home: Home, filled: dict[str, Any]
+) -> None:
+    damage(home)
+    found = attached()
+    assert decisions(found) == decisions(filled)
+    assert found["state"].startswith((DAMAGE[damage], "kept")), found["state"]
+    assert found["state"] != "used"
+
+
+def test_another_file_of_the_same_library_is_another_library(
+    home: Home, filled: dict[str, Any], tmp_path: pathlib.Path
+) -> None:
+    copy = tmp_path / "libother.so"
+    shutil.copy(ffi.lib._name, copy)
+    for expected in ("kept", "used"):
+        run_python(
+            """
+            import ctypes, os, sys
+            import optctx
+            from optctx._native import Image, loaded_libraries
+            from optctx.engine.attach import attach
+            library = ctypes.CDLL(sys.argv[1])
+            [base] = [base for name, base in loaded_libraries() if os.path.realpath(name) == os.path.realpath(sys.argv[1])]
+            other = attach(Image(sys.argv[1], base))
+            assert other.kept == sys.argv[2] and attach().kept == "used", (other.kept, attach().kept)
+            assert other.plan.references.sites.packed == attach().plan.references.sites.packed
+            """,
+            str(copy),
+            expected,
+        )
+    assert len(entries(home)) == 2, "one for each"
+    os.utime(copy, (1, 1))
+    assert kept._name(Image_of(copy)) != kept._name(Image_of(pathlib.Path(ffi.lib._name)))
+
+
+class Image_of:  # noqa: N801
+    """As much of an image as the name of its entry takes."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        status = path.stat()
+        self.path, self.build_id = "same", llvmlite_image().build_id
+        self.identity = (0, 0, status.st_size, status.st_mtime_ns, 0)
+
+
+def test_the_name_of_an_entry_has_everything_that_it_follows_from() -> None:
+    name, image = kept._name(llvmlite_image()), llvmlite_image()
+    assert image.build_id in name and repr(image.identity) in name
+    for part in ("iced_x86", "_native", "sites.py", "survey.py", "references.py", "trampolines.py"):
+        assert part in name, part
+
+
+NOWHERE = {
+    "no folder can be made": {"XDG_CACHE_HOME": "/dev/null/cache", "XDG_STATE_HOME": "/dev/null/state"},
+    "nothing can be written": {"XDG_CACHE_HOME": "/proc/optctx", "XDG_STATE_HOME": "/proc/optctx"},
+}
+
+
+@pytest.mark.parametrize("where", NOWHERE)
+def test_where_nothing_can_be_kept_attaching_works_everything_out(
+    where: str, cold: tuple[Home, dict[str, Any]], home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in NOWHERE[where].items():
+        monkeypatch.setenv(name, value)
+    found = attached()
+    assert found["state"].startswith("not kept: ") and decisions(found) == decisions(cold[1])
+
+
+def test_a_full_disk_is_no_reason_to_fail(home: Home) -> None:
+    assert "not kept" in run_python("""
+        import resource, signal
+        import optctx
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+        optctx.attach()
+        print(optctx.info()["images"][0]["attach_cache"])
+    """)
+    assert entries(home) == [], "nothing is left"
+
+
+def test_processes_that_begin_at_once_decide_the_same(
+    home: Home, cold: tuple[Home, dict[str, Any]]
+) -> None:
+    out = run_python(
+        """
+        import json, subprocess, sys
+        started = [
+            subprocess.Popen([sys.executable, "-c", sys.argv[1]], stdout=subprocess.PIPE, text=True) for _ in range(4)
+        ]
+        print(json.dumps([json.loads(each.communicate()[0]) for each in started]))
+        """,
+        REPORT,
+    )
+    found = json.loads(out)
+    assert len(found) == 4 and {decisions(each) for each in found} == {decisions(cold[1])}
+    assert attached()["state"] == "used" and len(entries(home)) == 1
+
+
+def test_a_value_that_the_variable_does_not_have_is_an_error() -> None:
+    done = python_process("-c", "import os; os.environ['OPTCTX_ATTACH_CACHE'] = 'on'; import optctx; optctx.attach()")
+    assert done.returncode == 1 and "expected OPTCTX_ATTACH_CACHE to be off or empty, found 'on'" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def entry(
+    cold: tuple[Home, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[pathlib.Path, bytes, Home]:
+    home = tmp_path_factory.mktemp("damaged")
+    shutil.copytree(cold[0], home, dirs_exist_ok=True)
+    [file] = entries(home)
+    return file, file.read_bytes(), home
+
+
+@given(st.data())
+def test_no_damage_is_taken_for_an_entry(entry: tuple[pathlib.Path, bytes, Home], data: st.DataObject) -> None:
+    file, whole, home = entry
+    content = bytearray(whole)
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(content)))
+        kind = data.draw(st.sampled_from(("flip", "cut", "insert", "zero")))
+        if kind == "flip" and at < len(content):
+            content[at] ^= 1 << data.draw(st.integers(0, 7))
+        elif kind == "cut":
+            del content[at:]
+        elif kind == "insert":
+            content[at:at] = data.draw(st.binary(min_size=1, max_size=40))
+        else:
+            content[at : at + 8] = bytes(len(content[at : at + 8]))
+    attach()
+    findings = Findings(llvmlite_image())
+    with pytest.MonkeyPatch.context() as patch:
+        lives_in(home, patch)
+        patch.setattr(kept, "findings_of", lambda image: findings)
+        patch.setattr(kept, "_name", lambda image: "")
+        patch.setattr("optctx.folders.seal.Seal.name", lambda seal, key: file.name)
+        file.write_bytes(content)
+        loaded = kept.Kept(llvmlite_image()).load()
+        assert loaded == (bytes(content) == whole)
+        assert findings.taken_over == loaded
+
+
+def test_what_is_kept_survives_being_read(entry: tuple[pathlib.Path, bytes, Home]) -> None:
+    file, whole, home = entry
+    findings = Findings(llvmlite_image())
+    with pytest.MonkeyPatch.context() as patch:
+        lives_in(home, patch)
+        patch.setattr(kept, "findings_of", lambda image: findings)
+        patch.setattr(kept, "_name", lambda image: "")
+        patch.setattr("optctx.folders.seal.Seal.name", lambda seal, key: file.name)
+        file.write_bytes(whole)
+        assert kept.Kept(llvmlite_image()).load() and findings.taken_over
+
+
+def test_a_home_of_another_user_gets_no_folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(Exception, match="belongs to another user"):
+        kept._make_own(str(tmp_path / "cache" / "optctx"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_variable_is_read_at_the_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(kept.VARIABLE, "maybe")
+    with pytest.raises(OptctxError, match="found 'maybe'"):
+        kept.Kept(Image(ffi.lib._name, llvmlite_image().base))
