@@ -1,21 +1,27 @@
-"""How long the first use takes, and how much memory, in fresh processes.
+"""How long importing and the first use take, and how much memory, in fresh processes.
 
-The library's own import is the baseline.
+By turns with nothing kept by an earlier process (cold), with what one has kept (warm), and with the other decoder. The
+library's own import is the baseline.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import tempfile
+from collections.abc import Callable
+from typing import Any
 
 from benchmarks._report import Report, fresh_output, spread
 
 _REPEATS = 15
-_LIMIT = 0.6  # seconds
+_COLD, _WARM, _IMPORT = 0.4, 0.08, 0.04  # seconds
 _RESIDENT, _PRIVATE = 60.0, 20.0  # MiB
+_HOMES = ("XDG_CACHE_HOME", "XDG_STATE_HOME")
 
 _FRESH = """
-import json, time
+import json, sys, time
 clock = time.perf_counter
 start = clock()
 import llvmlite.binding
@@ -28,15 +34,19 @@ used = clock()
 processor = time.process_time() - processor
 optctx.OptionContext({"unroll-count": 5})
 again = clock()
+image = optctx.info()["images"][0]
+assert image["attach_cache"] == sys.argv[1], image["attach_cache"]
 print(json.dumps({
     "import llvmlite.binding (baseline)": library - start,
     "import optctx": package - library,
     "first use": used - package,
     "first use, processor time": processor,
     "second use": again - used,
-    "parts": optctx.info()["images"][0]["seconds"],
+    "parts": image["seconds"],
 }))
 """
+
+_WITH_CAPSTONE = 'import sys\nsys.modules["iced_x86"] = None\n' + _FRESH
 
 # What attaching adds, in MiB: resident memory, and what no other process could share of it.
 _MEMORY = """
@@ -55,31 +65,57 @@ optctx.attach()
 print(json.dumps([now - was for now, was in zip(memory(), before)]))
 """
 
-_WITH_CAPSTONE = 'import sys\nsys.modules["iced_x86"] = None\n' + _FRESH
+
+def _cold(script: str) -> Any:
+    """In a home where nothing is kept; what the process keeps is part of it."""
+    with tempfile.TemporaryDirectory() as home:
+        return _in_home(home, script, "kept")
+
+
+def _in_home(home: str, script: str, state: str) -> Any:
+    os.environ.update(dict.fromkeys(_HOMES, home))
+    return json.loads(fresh_output(script, state))
 
 
 def main() -> int:
-    report = Report("Attaching: the first use in a fresh process, milliseconds")
-    for script in (_FRESH, _WITH_CAPSTONE):
-        fresh_output(script)  # brings the files into the page cache
-    # By turns: what else the machine does meets both.
-    pairs = [
-        [json.loads(fresh_output(script)) for script in (_FRESH, _WITH_CAPSTONE)] for _ in range(_REPEATS)
-    ]
-    runs = [run for run, _ in pairs]
-    for run in runs:
-        run.update({f"  of which {name}": seconds for name, seconds in run.pop("parts").items()})
-    for name in runs[0]:
-        report.line(name, spread([run[name] for run in runs]).text(1e3, 2))
-    for name in ("first use", "first use, processor time"):
-        report.line(f"{name}, by capstone", spread([run[name] for _, run in pairs]).text(1e3, 2))
-    report.target("first use, median", spread([run["first use"] for run in runs]).median, _LIMIT, " s")
-    memory = [json.loads(fresh_output(_MEMORY)) for _ in range(3)]
-    for what, limit, sizes in zip(
-        ("resident", "private"), (_RESIDENT, _PRIVATE), zip(*memory, strict=True), strict=True
-    ):
-        report.target(f"memory of attaching, {what}, median", spread(sizes).median, limit, " MiB")
+    report = Report("Attaching: importing and the first use in a fresh process, milliseconds")
+    with tempfile.TemporaryDirectory() as home:
+        _in_home(home, _FRESH, "kept")  # brings the files into the page cache, too
+        kinds: dict[str, Callable[[], Any]] = {
+            "cold": lambda: _cold(_FRESH),
+            "warm": lambda: _in_home(home, _FRESH, "used"),
+            "cold, by capstone": lambda: _cold(_WITH_CAPSTONE),
+        }
+        # By turns: what else the machine does meets all of them.
+        turns = [{name: run() for name, run in kinds.items()} for _ in range(_REPEATS)]
+        runs = {name: [turn[name] for turn in turns] for name in kinds}
+        _print_times(report, runs)
+        for name, run in (("cold", lambda: _cold(_MEMORY)), ("warm", lambda: _in_home(home, _MEMORY, "used"))):
+            sizes = zip(*(run() for _ in range(3)), strict=True)
+            limits = (("resident", _RESIDENT), ("private", _PRIVATE))
+            for (what, limit), found in zip(limits, sizes, strict=True):
+                report.target(f"memory of attaching, {what}, {name}, median", spread(found).median, limit, " MiB")
     return report.end()
+
+
+def _print_times(report: Report, runs: dict[str, list[Any]]) -> None:
+    both = runs["cold"] + runs["warm"]
+    for name in ("import llvmlite.binding (baseline)", "import optctx"):
+        report.line(name, spread([run[name] for run in both]).text(1e3, 2))
+    for kind, own in runs.items():
+        for name in ("first use", "first use, processor time", "second use"):
+            report.line(f"{name}, {kind}", spread([run[name] for run in own]).text(1e3, 2))
+    for kind in ("cold", "warm"):
+        for part in runs[kind][0]["parts"]:
+            report.line(
+                f"  of which {part}, {kind}", spread([run["parts"][part] for run in runs[kind]]).text(1e3, 2)
+            )
+    for name, found, limit in (
+        ("import optctx, median", [run["import optctx"] for run in both], _IMPORT),
+        ("first use, cold, median", [run["first use"] for run in runs["cold"]], _COLD),
+        ("first use, warm, median", [run["first use"] for run in runs["warm"]], _WARM),
+    ):
+        report.target(name, spread(found).median, limit, " s")
 
 
 if __name__ == "__main__":

@@ -230,6 +230,7 @@ void bind_image(nb::module_& m) {
             return image::words_match(i, objects, unpacked<image::WordCheck>(checks));
         },
         "image"_a, "objects"_a, "checks"_a, "Whether every packed check of words of the objects (addresses) holds.");
+    m.def("trim_heap", &os::trim_heap, "Give the heap's free pages back to the system.");
     m.def("read_words", &native_calls::read_words, "address"_a, "count"_a);
     m.def(
         "read_bytes",

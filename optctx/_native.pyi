@@ -197,6 +197,9 @@ def read_checked(address: int, size: int, what: str) -> bytes:
 def words_match(image: Image, objects: Sequence[int], checks: bytes) -> bool:
     """Whether every packed check of words of the objects (addresses) holds."""
 
+def trim_heap() -> None:
+    """Give the heap's free pages back to the system."""
+
 def read_words(address: int, count: int) -> list[int]: ...
 
 def read_bytes(address: int, count: int) -> bytes: ...

@@ -125,6 +125,8 @@ void protect(std::uintptr_t begin, std::uintptr_t end, Access access);
 // Does the same for whole pages in a signal handler, and preserves errno. Returns 0 or the error number.
 int try_protect(std::uintptr_t begin, std::uintptr_t end, Access access) noexcept;
 std::size_t page_size();
+// Gives the heap's free pages back to the system.
+void trim_heap() noexcept;
 
 // Writes to standard error without buffering. Ignores errors.
 void say(const std::string& text) noexcept;

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -203,6 +204,8 @@ MappedFile::~MappedFile() { munmap(const_cast<std::uint8_t*>(data_), size_); }
 void MappedFile::release_pages() const noexcept {
     madvise(const_cast<std::uint8_t*>(data_), size_, MADV_DONTNEED);  // failure has no consequence
 }
+
+void trim_heap() noexcept { malloc_trim(0); }
 
 Access access_of(const MappedRange& range) {
     if (!range.readable) return Access::none;

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from optctx._native import Image
-from optctx.arch.site import Site, SiteRefusal
+from optctx.arch.site import Site, SiteRefusal, Sites
 
 __all__ = ["Branch", "CannotDecodeError", "CodeReferences", "FunctionEntrance", "Processor"]
 
@@ -43,7 +43,7 @@ class FunctionEntrance(NamedTuple):
 class CodeReferences(NamedTuple):
     """What run-time code refers to. `accesses`: (address, bytes) of each, redirectable or not."""
 
-    sites: list[Site]
+    sites: Sites
     refusals: list[SiteRefusal]
     accesses: list[tuple[int, int]]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import NamedTuple, overload
 
 from optctx._native import Image, check_sites
@@ -77,6 +77,10 @@ _PACKED = struct.Struct("<QQiIBBBBB3x")  # arch::PackedSite of native/arch/tramp
 _WRITES, _TAKES_ADDRESS, _READS = 1, 2, 4
 
 
+def _address(packed: bytes) -> int:
+    return int.from_bytes(packed[:8], "little")
+
+
 class Sites:
     """Sites of one image by address, 32 bytes each: thousands of them live as long as the process.
 
@@ -95,24 +99,23 @@ class Sites:
 
     @classmethod
     def of(cls, image: Image, sites: Iterable[Site]) -> Sites:
+        """`sites`: in any order, each looked at once."""
         base = image.base
-        return cls(
-            image,
-            b"".join(
-                _PACKED.pack(
-                    site.address - base,
-                    site.region - base,
-                    site.offset,
-                    site.number,
-                    len(site.code),
-                    site.tactic,
-                    site.scratch,
-                    site.operand_at,
-                    site.writes * _WRITES | site.takes_address * _TAKES_ADDRESS | site.reads * _READS,
-                )
-                for site in sorted(sites, key=lambda site: site.address)
-            ),
-        )
+        rows = [
+            _PACKED.pack(
+                site.address - base,
+                site.region - base,
+                site.offset,
+                site.number,
+                len(site.code),
+                site.tactic,
+                site.scratch,
+                site.operand_at,
+                site.writes * _WRITES | site.takes_address * _TAKES_ADDRESS | site.reads * _READS,
+            )
+            for site in sites
+        ]
+        return cls(image, b"".join(sorted(rows, key=_address)))
 
     def check(self) -> None:
         """Raise MisfitError if the library's file has no such instructions.
@@ -143,6 +146,16 @@ class Sites:
             raise IndexError(f"expected an index of {len(self)} sites, found {index}")
         return self._site(_Row(*_PACKED.unpack_from(self.packed, index % len(self) * _PACKED.size)))
 
+    def where(self, keep: Callable[[Site], bool], regions: Container[int] | None = None) -> Sites:
+        """Without those of the regions (addresses; None: of all) for which `keep` is false."""
+        size, base = _PACKED.size, self.image.base
+        kept = [
+            self.packed[at * size : (at + 1) * size]
+            for at, row in enumerate(_PACKED.iter_unpack(self.packed))
+            if (regions is not None and row[1] + base not in regions) or keep(self._site(_Row(*row)))
+        ]
+        return Sites(self.image, b"".join(kept))
+
     def of_regions(self, regions: Container[int]) -> Sites:
         """Those that refer to one of the regions (addresses)."""
         size, base = _PACKED.size, self.image.base
@@ -151,7 +164,20 @@ class Sites:
             for at, row in enumerate(_PACKED.iter_unpack(self.packed))
             if row[1] + base in regions
         ]
-        return self if len(kept) == len(self) else Sites(self.image, b"".join(kept))
+        return Sites(self.image, b"".join(kept))
+
+    def taking_addresses(self) -> list[Site]:
+        """Those that take an address."""
+        rows = map(_Row._make, _PACKED.iter_unpack(self.packed))
+        return [self._site(row) for row in rows if row.uses & _TAKES_ADDRESS]
+
+    def counts(self) -> dict[int, int]:
+        """By region, how many refer to it."""
+        base = self.image.base
+        found: dict[int, int] = {}
+        for row in _PACKED.iter_unpack(self.packed):
+            found[row[1] + base] = found.get(row[1] + base, 0) + 1
+        return found
 
     def uses(self) -> dict[int, Uses]:
         """By region, what its sites do with it."""

@@ -14,6 +14,7 @@ from optctx._native import (
     begin_lookups_with,
     inside,
     process_ends,
+    trim_heap,
 )
 from optctx.engine.choice import Choice, cannot_redirect, choose, fall_back, warn_of_fallback
 from optctx.engine.interface_table import publish_options
@@ -202,6 +203,7 @@ def _keep(found: _Attachment, engine: Engine) -> None:
     findings.settle()
     engine.image.forget_symbols()
     engine.image.release_pages()
+    trim_heap()
 
 
 def _attachment(image: Image | None) -> _Attachment:

@@ -8,30 +8,30 @@ an option's storage in a function that also refers to an array beside it is refu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
 from optctx._native import Image, Symbol
 from optctx.arch import processor
-from optctx.arch.site import Site, SiteRefusal
+from optctx.arch.site import Site, SiteRefusal, Sites
 from optctx.image.facts.types import GUARD
 
-__all__ = ["settle_ends"]
+__all__ = ["find_ends"]
 
 _REACH = 4096  # bytes; more than an element of an array has
 _STEP = 8  # bytes, over padding
 _REASON = "it may mean the end of an array beside that storage, which the function refers to as well"
 
 
-def settle_ends(
-    image: Image, sites: Sequence[Site], sizes: Mapping[int, int], tables: AbstractSet[int]
-) -> tuple[list[Site], list[SiteRefusal]]:
-    """The sites that are what they seem, and refusals for the rest.
+def find_ends(
+    image: Image, sites: Sites, sizes: Mapping[int, int], tables: AbstractSet[int]
+) -> list[SiteRefusal]:
+    """Refusals for the sites that may not be what they seem.
 
     `sizes`: bytes of every region by its address. Options and variables are no arrays; `tables` are. A table
     is in the library only because some instruction refers to it, so its only reference is its own.
     """
-    taking = [site for site in sites if site.takes_address]
+    taking = sites.taking_addresses()
     arrays: dict[int, Symbol] = {}
     beside: dict[int, set[int]] = {}  # region -> addresses of arrays
     for region in {site.region for site in taking}:
@@ -42,22 +42,17 @@ def settle_ends(
                 arrays[symbol.address] = symbol
                 beside.setdefault(region, set()).add(symbol.address)
     referred = _referred(image, arrays, {site.number for site in taking if site.region in beside})
-    references: dict[int, int] = {}
-    for site in sites:
-        references[site.region] = references.get(site.region, 0) + 1
-    sure, unsure = [], []
-    for site in sites:
-        near = beside.get(site.region, set()) if site.takes_address else set()
+    references = sites.counts()
+    unsure = []
+    for site in taking:
         ambiguous = any(
             _may_be_an_end(site, arrays[array], offsets)
-            for array in near
+            for array in beside.get(site.region, ())
             if (offsets := referred.get((site.number, array)))
         )
         if ambiguous and not (site.region in tables and references[site.region] == 1):
             unsure.append(SiteRefusal(site.address, site.region, site.function, site.code, _REASON))
-        else:
-            sure.append(site)
-    return sure, unsure
+    return unsure
 
 
 def _may_be_an_end(site: Site, array: Symbol, offsets: AbstractSet[int]) -> bool:

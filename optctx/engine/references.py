@@ -9,7 +9,7 @@ from typing import Any
 from optctx._native import Image
 from optctx.arch import processor
 from optctx.arch.site import Site, SiteRefusal, Sites
-from optctx.engine.ends import settle_ends
+from optctx.engine.ends import find_ends
 from optctx.errors import UnsupportedImageError
 from optctx.image.findings import findings_of
 from optctx.image.pointers import PointerTable, find_pointers
@@ -81,16 +81,16 @@ def _decode(
     tables = [(table.address, table.size) for table in pointers.tables]
     spans = sorted([*spans, *others, *tables])
     found = processor().find_references_to(image, spans, pointers.windows())
-    sites, unsure = settle_ends(image, found.sites, dict(spans), {address for address, _ in tables})
-    refusals = found.refusals + unsure
+    sites = found.sites
+    refusals = found.refusals + find_ends(image, sites, dict(spans), {address for address, _ in tables})
+    unsure = {each.address for each in refusals}
+    if unsure:
+        sites = sites.where(lambda site: site.address not in unsure)
     if printing is not None:  # other functions that refer to the list change it, process-wide
-        sites = [site for site in sites if site.region != printing.types.address or _decides(site, printing)]
-        refusals = [
-            each
-            for each in refusals
-            if each.region != printing.types.address or each.function == printing.asked
-        ]
-    return References(Sites.of(image, sites), refusals, pointers.tables, pointers.loose(found.accesses))
+        types = printing.types.address
+        sites = sites.where(lambda site: _decides(site, printing), {types})
+        refusals = [each for each in refusals if each.region != types or each.function == printing.asked]
+    return References(sites, refusals, pointers.tables, pointers.loose(found.accesses))
 
 
 def _pack(image: Image, references: References) -> Any:

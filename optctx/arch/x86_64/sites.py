@@ -19,7 +19,7 @@ from optctx._native import (
     locate,
 )
 from optctx.arch.processor import CannotDecodeError, CodeReferences
-from optctx.arch.site import Site, SiteRefusal
+from optctx.arch.site import Site, SiteRefusal, Sites
 from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference, decoder
 from optctx.arch.x86_64.tactics import Tactic
 from optctx.arch.x86_64.trampolines import check_rewrite
@@ -54,14 +54,25 @@ class _Regions:
 
 def find_sites(image: Image, spans: Sequence[tuple[int, int]]) -> tuple[list[Site], list[SiteRefusal]]:
     """Every run-time reference into the (address, size) spans, which are sorted and disjoint."""
-    return _judge_all(image, find_references(image, _native_spans(spans)), _Regions(spans))
-
-
-def _judge_all(
-    image: Image, found: Iterable[FunctionReferences], regions: _Regions
-) -> tuple[list[Site], list[SiteRefusal]]:
-    sites: list[Site] = []
     refusals: list[SiteRefusal] = []
+    references = find_references(image, _native_spans(spans))
+    return list(_judged(image, references, _Regions(spans), refusals)), refusals
+
+
+def find_references_to(
+    image: Image, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
+) -> CodeReferences:
+    """See `Processor`. One scan proposes the places of both."""
+    to_spans, to_others = find_references_to_each(image, [_native_spans(spans), _native_spans(others)])
+    refusals: list[SiteRefusal] = []
+    sites = Sites.of(image, _judged(image, to_spans, _Regions(spans), refusals))
+    return CodeReferences(sites, refusals, _accesses(image, to_others))
+
+
+def _judged(
+    image: Image, found: Iterable[FunctionReferences], regions: _Regions, refusals: list[SiteRefusal]
+) -> Iterator[Site]:
+    """Those that can be redirected; the others are added to the refusals."""
     for references in found:
         name, number = references.function.name, references.function.number
         for reference in _references(image, references):
@@ -71,18 +82,9 @@ def _judge_all(
             outcome = judge(reference, region, name, number)
             if isinstance(outcome, Site):
                 check_rewrite(outcome)
-                sites.append(outcome)
+                yield outcome
             else:
                 refusals.append(outcome)
-    return sites, refusals
-
-
-def find_references_to(
-    image: Image, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
-) -> CodeReferences:
-    """See `Processor`. One scan proposes the places of both."""
-    to_spans, to_others = find_references_to_each(image, [_native_spans(spans), _native_spans(others)])
-    return CodeReferences(*_judge_all(image, to_spans, _Regions(spans)), _accesses(image, to_others))
 
 
 def find_accesses(image: Image, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
