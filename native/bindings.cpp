@@ -127,8 +127,8 @@ void bind_image(nb::module_& m) {
         .def_ro("places", &arch::FunctionReferences::places);
     m.def("find_references", &arch::find_references, "image"_a, "spans"_a, nb::call_guard<WithoutGil>(),
           "Candidate references into the spans, by function; the image must outlive the answer.");
-    m.def("find_references_to_each", &arch::find_references_to_each, "image"_a, "spans"_a,
-          nb::call_guard<WithoutGil>(), "The same for several lists of spans.");
+    m.def("find_references_to_each", &arch::find_references_to_each, "image"_a, "spans"_a, nb::call_guard<WithoutGil>(),
+          "The same for several lists of spans.");
     m.def("find_references_in", &arch::find_references_in, "image"_a, "spans"_a, "functions"_a,
           nb::call_guard<WithoutGil>(), "The same in the functions of these numbers.");
     m.def(
@@ -152,7 +152,8 @@ void bind_image(nb::module_& m) {
                 found.emplace(length->length, length->operand_at);
             return found;
         },
-        "code"_a, "(length, index of the byte that names a relative operand or 0), or None for an unusual instruction.");
+        "code"_a,
+        "(length, index of the byte that names a relative operand or 0), or None for an unusual instruction.");
     m.def("find_branches", &arch::find_branches, "image"_a, "targets"_a, nb::call_guard<WithoutGil>(),
           "(address, target) of candidates for direct calls and jumps to the targets.");
     m.def(
@@ -166,7 +167,8 @@ void bind_image(nb::module_& m) {
         "check_sites",
         [](const image::Image& i, const nb::bytes& sites) { arch::check(i, unpacked<arch::PackedSite>(sites)); },
         "image"_a, "sites"_a,
-        "MisfitError if the library's file does not have the instructions that the packed sites say, but for where they "
+        "MisfitError if the library's file does not have the instructions that the packed sites say, but for where "
+        "they "
         "begin.");
     m.def(
         "trampolines",

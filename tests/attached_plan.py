@@ -15,8 +15,8 @@ from optctx.engine.setters import parser_code
 from optctx.image.records import OptionRecord
 
 _REGION = (
-    "size", "role", "kind", "ownership", "variable", "value_offset", "has_defaults", "scoped", "written", "escapes",
-    "shared", "has_default",
+    "size", "role", "kind", "ownership", "variable", "value_offset", "has_defaults", "scoped", "written",
+    "escapes", "shared", "has_default",
 )  # fmt: skip
 
 
@@ -24,7 +24,8 @@ def decided(engine: Engine) -> dict[str, Any]:
     """Survey, plan and code. Addresses count from the library's base; those on the heap are left out."""
     base, contains = engine.image.base, engine.image.contains
     plan, sites = engine.plan, engine.plan.references.sites
-    assert sites is not None and plan.readers is not None
+    assert sites is not None
+    assert plan.readers is not None
 
     def at(address: int) -> int | None:
         return address - base if contains(address) else None
@@ -35,15 +36,15 @@ def decided(engine: Engine) -> dict[str, Any]:
         "records": [
             (
                 record.names, at(record.address), record.size, record.type, record.callback, at(record.variable),
-                record.variable_size, record.has_defaults, names.get(record.alias_of), record.set_default_index,
-                record.flag_default_index, record.heap_size, _stored(record, base),
+                record.variable_size, record.has_defaults, names.get(record.alias_of),
+                record.set_default_index, record.flag_default_index, record.heap_size, _stored(record, base),
                 record.choices and record.choices.helps(),
             )
             for record in engine.survey.records
         ],
         "options": [
-            (option.record.names, option.scope, _placeless(option.reason, base), option.slot, option.variable_slot,
-             option.readers)
+            (option.record.names, option.scope, _placeless(option.reason, base), option.slot,
+             option.variable_slot, option.readers)
             for option in plan.options.values()
         ],
         "regions": [
@@ -67,7 +68,9 @@ def decided(engine: Engine) -> dict[str, Any]:
 
 
 def _placeless(reason: str, base: int) -> str:
-    return " ".join(f"{int(word, 16) - base:#x}" if word.startswith("0x") else word for word in reason.split())
+    return " ".join(
+        f"{int(word, 16) - base:#x}" if word.startswith("0x") else word for word in reason.split()
+    )
 
 
 def _stored(record: OptionRecord, base: int) -> Any:

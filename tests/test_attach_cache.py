@@ -1,4 +1,4 @@
-"""What attaching keeps for the next process: it makes it faster and changes nothing else, whatever is found there."""
+"""What attaching keeps makes the next process faster and changes nothing else, whatever is found there."""
 
 from __future__ import annotations
 
@@ -86,10 +86,12 @@ def cold(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, dict[str, Any]
         lives_in(home, patch)
         patch.setenv(kept.VARIABLE, "off")
         without = attached()
-        assert without["state"] == "OPTCTX_ATTACH_CACHE=off" and not list(home.iterdir())
+        assert without["state"] == "OPTCTX_ATTACH_CACHE=off"
+        assert not list(home.iterdir())
         patch.delenv(kept.VARIABLE)
         with_nothing = attached()
-    assert with_nothing["state"] == "kept" and with_nothing["sites"] > 5000
+    assert with_nothing["state"] == "kept"
+    assert with_nothing["sites"] > 5000
     assert decisions(with_nothing) == decisions(without)
     return home, with_nothing
 
@@ -111,8 +113,10 @@ def test_a_process_that_finds_it_decides_the_same_and_compiles_as_a_fresh_one(
     [entry] = entries(home)
     before = entry.read_bytes()
     warm = attached(COMPILED)
-    assert warm["state"] == "used" and decisions(warm) == decisions(filled)
-    assert entries(home) == [entry] and entry.read_bytes() == before, "nothing is written"
+    assert warm["state"] == "used"
+    assert decisions(warm) == decisions(filled)
+    assert entries(home) == [entry], "nothing is written"
+    assert entry.read_bytes() == before
 
 
 def test_it_loads_no_decoder(filled: dict[str, Any]) -> None:
@@ -205,9 +209,7 @@ def half(answer: Any) -> Any:
 
 
 @pytest.mark.parametrize("what", PLANTED)
-def test_what_the_library_contradicts_changes_nothing(
-    what: str, home: Home, filled: dict[str, Any]
-) -> None:
+def test_what_the_library_contradicts_changes_nothing(what: str, home: Home, filled: dict[str, Any]) -> None:
     plant(home, PLANTED[what])
     assert decisions(attached()) == decisions(filled)
 
@@ -314,7 +316,8 @@ def test_another_file_of_the_same_library_is_another_library(
             from optctx._native import Image, loaded_libraries
             from optctx.engine.attach import attach
             library = ctypes.CDLL(sys.argv[1])
-            [base] = [base for name, base in loaded_libraries() if os.path.realpath(name) == os.path.realpath(sys.argv[1])]
+            real = os.path.realpath(sys.argv[1])
+            [base] = [base for name, base in loaded_libraries() if os.path.realpath(name) == real]
             other = attach(Image(sys.argv[1], base))
             assert other.kept == sys.argv[2] and attach().kept == "used", (other.kept, attach().kept)
             assert other.plan.references.sites.packed == attach().plan.references.sites.packed
@@ -338,7 +341,8 @@ class Image_of:  # noqa: N801
 
 def test_the_name_of_an_entry_has_everything_that_it_follows_from() -> None:
     name, image = kept._name(llvmlite_image()), llvmlite_image()
-    assert image.build_id in name and repr(image.identity) in name
+    assert image.build_id in name
+    assert repr(image.identity) in name
     for part in ("iced_x86", "_native", "sites.py", "survey.py", "references.py", "trampolines.py"):
         assert part in name, part
 
@@ -356,7 +360,8 @@ def test_where_nothing_can_be_kept_attaching_works_everything_out(
     for name, value in NOWHERE[where].items():
         monkeypatch.setenv(name, value)
     found = attached()
-    assert found["state"].startswith("not kept: ") and decisions(found) == decisions(cold[1])
+    assert found["state"].startswith("not kept: ")
+    assert decisions(found) == decisions(cold[1])
 
 
 def test_a_full_disk_is_no_reason_to_fail(home: Home) -> None:
@@ -370,27 +375,31 @@ def test_a_full_disk_is_no_reason_to_fail(home: Home) -> None:
     assert entries(home) == [], "nothing is left"
 
 
-def test_processes_that_begin_at_once_decide_the_same(
-    home: Home, cold: tuple[Home, dict[str, Any]]
-) -> None:
+def test_processes_that_begin_at_once_decide_the_same(home: Home, cold: tuple[Home, dict[str, Any]]) -> None:
     out = run_python(
         """
         import json, subprocess, sys
         started = [
-            subprocess.Popen([sys.executable, "-c", sys.argv[1]], stdout=subprocess.PIPE, text=True) for _ in range(4)
+            subprocess.Popen([sys.executable, "-c", sys.argv[1]], stdout=subprocess.PIPE, text=True)
+            for _ in range(4)
         ]
         print(json.dumps([json.loads(each.communicate()[0]) for each in started]))
         """,
         REPORT,
     )
     found = json.loads(out)
-    assert len(found) == 4 and {decisions(each) for each in found} == {decisions(cold[1])}
-    assert attached()["state"] == "used" and len(entries(home)) == 1
+    assert len(found) == 4
+    assert {decisions(each) for each in found} == {decisions(cold[1])}
+    assert attached()["state"] == "used"
+    assert len(entries(home)) == 1
 
 
 def test_a_value_that_the_variable_does_not_have_is_an_error() -> None:
-    done = python_process("-c", "import os; os.environ['OPTCTX_ATTACH_CACHE'] = 'on'; import optctx; optctx.attach()")
-    assert done.returncode == 1 and "expected OPTCTX_ATTACH_CACHE to be off or empty, found 'on'" in done.stderr
+    done = python_process(
+        "-c", "import os; os.environ['OPTCTX_ATTACH_CACHE'] = 'on'; import optctx; optctx.attach()"
+    )
+    assert done.returncode == 1
+    assert "expected OPTCTX_ATTACH_CACHE to be off or empty, found 'on'" in done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -404,7 +413,9 @@ def entry(
 
 
 @given(st.data())
-def test_no_damage_is_taken_for_an_entry(entry: tuple[pathlib.Path, bytes, Home], data: st.DataObject) -> None:
+def test_no_damage_is_taken_for_an_entry(
+    entry: tuple[pathlib.Path, bytes, Home], data: st.DataObject
+) -> None:
     file, whole, home = entry
     content = bytearray(whole)
     for _ in range(data.draw(st.integers(1, 3))):
@@ -440,10 +451,13 @@ def test_what_is_kept_survives_being_read(entry: tuple[pathlib.Path, bytes, Home
         patch.setattr(kept, "_name", lambda image: "")
         patch.setattr("optctx.folders.seal.Seal.name", lambda seal, key: file.name)
         file.write_bytes(whole)
-        assert kept.Kept(llvmlite_image()).load() and findings.taken_over
+        assert kept.Kept(llvmlite_image()).load()
+        assert findings.taken_over
 
 
-def test_a_home_of_another_user_gets_no_folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_of_another_user_gets_no_folder(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(Exception, match="belongs to another user"):
         kept._make_own(str(tmp_path / "cache" / "optctx"))

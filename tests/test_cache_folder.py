@@ -15,8 +15,8 @@ from support import in_child, in_threads
 
 from optctx import CacheWarning, CompileCache, OptctxError
 from optctx.folders import store as folder_module
-from optctx.folders.store import FolderStore
 from optctx.folders.seal import TAG_SIZE
+from optctx.folders.store import FolderStore
 
 
 def mode(path: Path) -> int:

@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 from support import run_python
 
+from optctx._native import Span, find_references, instruction_length, locate
 from optctx.arch import CannotDecodeError
 from optctx.arch.site import SiteRefusal
 from optctx.arch.x86_64 import decoding
-from optctx.arch.x86_64.decoding import Decoder, Reference
+from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference
 from optctx.arch.x86_64.decoding_capstone import CapstoneDecoder
 from optctx.arch.x86_64.sites import Tactic, judge, references_at
+from optctx.engine.attach import attach
+from optctx.image.loaded import llvmlite_image
 
 BEGIN = 0x7F00_0000_0000  # where the code is
 DISTANCE = 0x1000  # from the end of an instruction to what it refers to
@@ -77,6 +80,74 @@ def test_in_the_whole_library_both_find_the_same() -> None:
         assert len(iced["sites"][0]) > 5000 and len(iced["accesses"]) > 5000
         assert len(iced["trampolines"]) > 5000 and len(iced["entrances"]) > 300
     """)
+
+
+USUAL = ("", "66", "f2", "f3", "f0", "2e", "64", "6666", "662e", "66f2", "66f0")
+REX = ("", "40", "44", "48", "4d")
+SIB = (0x00, 0x25, 0xA5)
+
+
+@pytest.mark.iced
+def test_a_length_that_needs_no_decoder_is_the_one_that_iced_says() -> None:
+    # Every opcode with every ModRM byte: what is known without a decoder is an instruction of that length.
+    from iced_x86 import Decoder as Iced
+
+    known = 0
+    after = bytes(range(1, 13))
+    for prefix, rex, escape, opcode in itertools.product(USUAL, REX, ("", "0f"), range(256)):
+        head = bytes.fromhex(prefix + rex + escape) + bytes([opcode])
+        for modrm in range(256):
+            for sib in SIB if modrm >> 6 != 3 and modrm & 7 == 4 else SIB[:1]:
+                code = (head + bytes([modrm, sib]) + after)[:15]
+                found = instruction_length(code)
+                if found is None:
+                    continue
+                known += 1
+                by = Iced(64, code)
+                instruction = by.decode()
+                operand_at = 0
+                if instruction.is_ip_rel_memory_operand:
+                    operand_at = by.get_constant_offsets(instruction).displacement_offset - 1
+                assert not instruction.is_invalid, code.hex()
+                assert found == (instruction.len, operand_at), code.hex()
+    assert known > 1_000_000
+
+
+@pytest.mark.iced
+def test_instructions_are_where_iced_finds_them_in_every_function_that_refers_to_an_option() -> None:
+    image, iced = llvmlite_image(), make("iced-x86")
+    records = attach().survey.records
+    spans = sorted({(record.address, record.size) for record in records if record.size})
+    located = 0
+    for references in find_references(image, [Span(*span) for span in spans]):
+        function = references.function
+        found = locate(image, references)
+        if found is None or not function.name:
+            continue
+        located += 1
+        size = min(function.size, references.places[-1] + LONGEST - function.address)
+        code = image.initial_bytes(function.address, size)
+        expected = references_at(references.places, code, function.address, iced)
+        assert found == [(each.address, len(each.code), each.modrm_at) for each in expected]
+    assert located > 2000
+
+
+def test_what_is_no_usual_instruction_has_no_length() -> None:
+    for code in (
+        "",
+        "66",
+        "0f",
+        "c4",
+        "62f17c48",
+        "f0",
+        "f30f38f0c0",
+        "a100",
+        "d9c0",
+        "8bc0"[:2],
+        "06",
+        "f3f2",
+    ):
+        assert instruction_length(bytes.fromhex(code)) is None, code
 
 
 PREFIXES = ("", "40", "48", "4c", "66", "6648", "67", "f0", "f2", "f3", "64")

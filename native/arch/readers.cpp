@@ -5,7 +5,8 @@
 
 namespace optctx::arch {
 
-Readers group_readers(std::span<const PackedSite> sites, const std::unordered_map<std::uint64_t, std::uint32_t>& slots) {
+Readers group_readers(std::span<const PackedSite> sites,
+                      const std::unordered_map<std::uint64_t, std::uint32_t>& slots) {
     Readers found;
     found.of_site.reserve(sites.size());
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::int32_t, std::uint32_t>, std::uint32_t> known;

@@ -12,15 +12,15 @@ namespace optctx::arch {
 
 // One instruction that refers to the region at `region`, `offset` bytes into it, as optctx/arch/site.py packs it.
 struct PackedSite {
-    std::uint64_t address;   // from the image's base, in bytes; so is `region`
+    std::uint64_t address;  // from the image's base, in bytes; so is `region`
     std::uint64_t region;
     std::int32_t offset;
-    std::uint32_t function;  // number of the symbol
-    std::uint8_t length;     // bytes of the instruction
-    std::uint8_t tactic;     // how its trampoline gets a register: a number of the processor's own
-    std::uint8_t scratch;    // number of that register
+    std::uint32_t function;   // number of the symbol
+    std::uint8_t length;      // bytes of the instruction
+    std::uint8_t tactic;      // how its trampoline gets a register: a number of the processor's own
+    std::uint8_t scratch;     // number of that register
     std::uint8_t operand_at;  // index, in the instruction, of what names the operand
-    std::uint8_t uses;       // bits, as below
+    std::uint8_t uses;        // bits, as below
     std::uint8_t unused[3];
 };
 static_assert(sizeof(PackedSite) == 32);

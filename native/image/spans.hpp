@@ -24,7 +24,8 @@ public:
         if (width_ > most_width) return;
         touched_.resize(width_ / granule + 2);
         for (const Span& span : spans)
-            for (std::uintptr_t at = (span.begin - low_) / granule; at <= (span.begin + span.size - low_) / granule; ++at)
+            for (std::uintptr_t at = (span.begin - low_) / granule; at <= (span.begin + span.size - low_) / granule;
+                 ++at)
                 touched_[at] = true;
     }
     // Cheap and wrong only on the safe side: within reach of a span, an immediate's size included.

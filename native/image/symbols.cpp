@@ -135,8 +135,8 @@ std::optional<Symbol> SymbolIndex::containing(const Numbers& sorted, std::uintpt
     return std::nullopt;
 }
 
-// One pass for all patterns, in the order of the table, in which the names lie one after the other. They begin alike, so
-// the end of a prefix is compared first.
+// One pass for all patterns, in the order of the table, in which the names lie one after the other. They begin alike,
+// so the end of a prefix is compared first.
 std::vector<std::vector<Symbol>> SymbolIndex::functions_named(const Patterns& patterns) const {
     std::vector<std::vector<Symbol>> found(patterns.size());
     for (std::uint32_t number = 1; number < count_; ++number) {
@@ -150,7 +150,8 @@ std::vector<std::vector<Symbol>> SymbolIndex::functions_named(const Patterns& pa
         }
     }
     for (auto& each : found)
-        std::stable_sort(each.begin(), each.end(), [](const Symbol& a, const Symbol& b) { return a.address < b.address; });
+        std::stable_sort(each.begin(), each.end(),
+                         [](const Symbol& a, const Symbol& b) { return a.address < b.address; });
     return found;
 }
 

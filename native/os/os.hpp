@@ -92,7 +92,7 @@ Mapping map_nothing(std::size_t size);
 struct FileIdentity {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
-    std::uint64_t size = 0;      // bytes
+    std::uint64_t size = 0;     // bytes
     std::int64_t modified = 0;  // nanoseconds; so is `changed`
     std::int64_t changed = 0;
 };

@@ -77,8 +77,8 @@ _PACKED = struct.Struct("<QQiIBBBBB3x")  # arch::PackedSite of native/arch/tramp
 _WRITES, _TAKES_ADDRESS, _READS = 1, 2, 4
 
 
-def _address(packed: bytes) -> int:
-    return int.from_bytes(packed[:8], "little")
+def _sorted(rows: list[bytes]) -> list[bytes]:
+    return sorted(rows, key=lambda row: int.from_bytes(row[:8], "little"))  # by address
 
 
 class Sites:
@@ -101,7 +101,7 @@ class Sites:
     def of(cls, image: Image, sites: Iterable[Site]) -> Sites:
         """`sites`: in any order, each looked at once."""
         base = image.base
-        rows = [
+        rows: list[bytes] = [
             _PACKED.pack(
                 site.address - base,
                 site.region - base,
@@ -115,7 +115,7 @@ class Sites:
             )
             for site in sites
         ]
-        return cls(image, b"".join(sorted(rows, key=_address)))
+        return cls(image, b"".join(_sorted(rows)))
 
     def check(self) -> None:
         """Raise MisfitError if the library's file has no such instructions.

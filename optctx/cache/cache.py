@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from optctx._native import inside
 from optctx.cache.entry import pack_reads, pack_result, unpack_reads, unpack_result
-from optctx.folders.store import FolderStore
 from optctx.cache.key import Situation, input_key
-from optctx.folders.seal import check_key
 from optctx.cache.store import MemoryStore, Store
 from optctx.context import OptionContext, current
 from optctx.engine.attach import Engine, attach
 from optctx.errors import OptctxError
+from optctx.folders.seal import check_key
+from optctx.folders.store import FolderStore
 from optctx.image.handles import module_address
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.records import record

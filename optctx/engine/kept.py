@@ -133,7 +133,9 @@ def _name(image: Image) -> str:
 
     Files count by device, inode, size and times: a file that was changed has another time of change.
     """
-    decoder = next((spec.origin for spec in map(find_spec, processor().decoder_packages) if spec and spec.origin), None)
+    decoder = next(
+        (spec.origin for spec in map(find_spec, processor().decoder_packages) if spec and spec.origin), None
+    )
     if decoder is None:
         raise UnusableError("no decoder is installed")
     own = [_status(path) for path in (decoder, str(_native.__file__), *_own_files())]

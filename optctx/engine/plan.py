@@ -115,9 +115,7 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
         _add_printing(plan, printing)
     if not uses.keys() <= plan.slots.keys():
         references.sites = references.sites.of_regions(plan.slots)
-    read = {
-        region: slot for region, slot in plan.slots.items() if plan.regions[slot].role not in _NO_READS
-    }
+    read = {region: slot for region, slot in plan.slots.items() if plan.regions[slot].role not in _NO_READS}
     plan.readers = Readers(image, references.sites, read)
     return plan
 
@@ -216,7 +214,9 @@ def _give_slots(plan: Plan, value_offset: int, uses: Mapping[int, Uses]) -> None
         # Of a class LLVM's setDefault gives the empty value: what every set was registered with.
         region.has_default = record.type.kind != Kind.other
         if record.type.external and record.variable_size is not None:
-            variable = _region(uses.get(record.variable), record, record.variable, record.variable_size, Role.variable)
+            variable = _region(
+                uses.get(record.variable), record, record.variable, record.variable_size, Role.variable
+            )
             variable.written = True  # a few bytes each, and LLVM may write them through pointers
             region.variable = option.variable_slot = plan.add(variable)
             region.escapes = variable.escapes = region.escapes or variable.escapes

@@ -110,7 +110,8 @@ class Redirecting(Mechanism):
 
     def reading_instructions(self) -> list[tuple[int, int, int]]:
         """(address, number of the base register, index of the reader) of each behind a reader's word."""
-        assert self.plan.references.sites is not None and self.plan.readers is not None  # a redirected plan
+        assert self.plan.references.sites is not None
+        assert self.plan.readers is not None
         return [
             (
                 self.transaction.trampoline_of(site.address) + self.processor.access_at(site),

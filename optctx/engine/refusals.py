@@ -106,9 +106,7 @@ def _reason_without_code(record: OptionRecord) -> str:
     return ""
 
 
-def _refuse_by_code(
-    options: dict[int, PlannedOption], code: References, uses: Mapping[int, Uses]
-) -> None:
+def _refuse_by_code(options: dict[int, PlannedOption], code: References, uses: Mapping[int, Uses]) -> None:
     owners = {option.record.variable: option for option in options.values() if option.record.variable}
     owners.update(options)
     for refusal in code.refusals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 
@@ -63,9 +64,7 @@ def _make(folder: int, name: str) -> None:
             write_all(file, os.urandom(_SIZE))
         finally:
             os.close(file)
-        try:
+        with contextlib.suppress(FileExistsError):
             os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-        except FileExistsError:
-            pass
     finally:
         os.unlink(temporary, dir_fd=folder)

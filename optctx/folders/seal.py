@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from optctx.errors import OptctxError
 
-if TYPE_CHECKING:  # loading OpenSSL takes longer than importing the rest of this package; only folders need it
+if (
+    TYPE_CHECKING
+):  # loading OpenSSL takes longer than importing the rest of this package; only folders need it
     import hashlib
     import hmac
 

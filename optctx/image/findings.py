@@ -70,9 +70,7 @@ class Findings:
         """The function whose code holds the address."""
         return self._at(self._functions, address, self._image.function_at)
 
-    def _at(
-        self, known: dict[int, int], address: int, ask: Callable[[int], Symbol | None]
-    ) -> Symbol | None:
+    def _at(self, known: dict[int, int], address: int, ask: Callable[[int], Symbol | None]) -> Symbol | None:
         place = address - self._image.base
         number = known.get(place)
         if number == _NONE:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-
 from typing import NamedTuple
 
 from optctx._native import Image
-from optctx.image.findings import findings_of
 from optctx.image.facts.state_beside import DEFAULTS, ONCE, PLAIN
+from optctx.image.findings import findings_of
 
 __all__ = ["StateBeside", "find_state_beside"]
 

@@ -13,10 +13,10 @@ namespace {
 // What follows an opcode, in 64-bit mode (Intel SDM vol. 2, chapter 2 and appendix A).
 enum Immediate : std::uint8_t { none, byte, word_or_double, up_to_quad };
 struct Form {
-    std::uint8_t prefixes = 0;   // a bit for each mandatory prefix under which the opcode is known: see Prefix
+    std::uint8_t prefixes = 0;  // a bit for each mandatory prefix under which the opcode is known: see Prefix
     bool modrm = false;
     Immediate immediate = none;
-    std::uint8_t memory = 0xFF;    // a bit for each value of ModRM.reg that is known with an operand in memory
+    std::uint8_t memory = 0xFF;     // a bit for each value of ModRM.reg that is known with an operand in memory
     std::uint8_t registers = 0xFF;  // and with a register
 };
 enum Prefix : std::uint8_t { plain = 1, size = 2, rep = 4, repne = 8, any = 15 };  // none, 66, F3, F2
@@ -39,56 +39,56 @@ constexpr Map one_byte() {
         map[group + 4] = {both, false, byte};
         map[group + 5] = {both, false, word_or_double};
     }
-    set_range(map, 0x50, 0x5F, {plain});                 // push, pop
-    map[0x63] = {plain, true};                           // movsxd
-    map[0x68] = {plain, false, word_or_double};          // push
-    map[0x69] = {both, true, word_or_double};            // imul
-    map[0x6A] = {plain, false, byte};                    // push
-    map[0x6B] = {both, true, byte};                      // imul
-    set_range(map, 0x70, 0x7F, {plain, false, byte});    // jcc
+    set_range(map, 0x50, 0x5F, {plain});               // push, pop
+    map[0x63] = {plain, true};                         // movsxd
+    map[0x68] = {plain, false, word_or_double};        // push
+    map[0x69] = {both, true, word_or_double};          // imul
+    map[0x6A] = {plain, false, byte};                  // push
+    map[0x6B] = {both, true, byte};                    // imul
+    set_range(map, 0x70, 0x7F, {plain, false, byte});  // jcc
     map[0x80] = {both, true, byte};
     map[0x81] = {both, true, word_or_double};
     map[0x83] = {both, true, byte};
-    set_range(map, 0x84, 0x8B, {both, true});            // test, xchg, mov
-    map[0x8D] = {both, true, none, 0xFF, 0};             // lea
+    set_range(map, 0x84, 0x8B, {both, true});             // test, xchg, mov
+    map[0x8D] = {both, true, none, 0xFF, 0};              // lea
     map[0x90] = {static_cast<std::uint8_t>(both | rep)};  // nop, pause
-    set_range(map, 0x91, 0x97, {both});                  // xchg
-    set_range(map, 0x98, 0x99, {both});                  // cwde, cdq
+    set_range(map, 0x91, 0x97, {both});                   // xchg
+    set_range(map, 0x98, 0x99, {both});                   // cwde, cdq
     for (const unsigned opcode : {0xA4u, 0xA5u, 0xAAu, 0xABu}) map[opcode] = {static_cast<std::uint8_t>(both | rep)};
-    map[0xA8] = {both, false, byte};                     // test
+    map[0xA8] = {both, false, byte};  // test
     map[0xA9] = {both, false, word_or_double};
-    set_range(map, 0xB0, 0xB7, {plain, false, byte});    // mov
+    set_range(map, 0xB0, 0xB7, {plain, false, byte});  // mov
     set_range(map, 0xB8, 0xBF, {both, false, up_to_quad});
-    set(map, {0xC0, 0xC1}, {both, true, byte});          // shifts
+    set(map, {0xC0, 0xC1}, {both, true, byte});            // shifts
     map[0xC3] = {static_cast<std::uint8_t>(plain | rep)};  // ret
-    map[0xC6] = {both, true, byte, 1, 1};                // mov
+    map[0xC6] = {both, true, byte, 1, 1};                  // mov
     map[0xC7] = {both, true, word_or_double, 1, 1};
-    map[0xC9] = {plain};                                 // leave
-    map[0xCC] = {plain};                                 // int3
-    set_range(map, 0xD0, 0xD3, {both, true});            // shifts
+    map[0xC9] = {plain};                                     // leave
+    map[0xCC] = {plain};                                     // int3
+    set_range(map, 0xD0, 0xD3, {both, true});                // shifts
     set(map, {0xE8, 0xE9}, {plain, false, word_or_double});  // call, jmp
     map[0xEB] = {plain, false, byte};
     set(map, {0xF6, 0xF7}, {both, true, none, 0xFD, 0xFD});  // test, which has an immediate, not, neg, mul, div
-    map[0xFE] = {both, true, none, 3, 3};                // inc, dec
-    map[0xFF] = {plain, true, none, 0x57, 0x57};         // inc, dec, call, jmp, push
+    map[0xFE] = {both, true, none, 3, 3};                    // inc, dec
+    map[0xFF] = {plain, true, none, 0x57, 0x57};             // inc, dec, call, jmp, push
     return map;
 }
 
 constexpr Map two_bytes() {  // after 0F
     Map map{};
-    map[0x0B] = {plain};                                 // ud2
-    set_range(map, 0x10, 0x11, {any, true});             // movups and so on
+    map[0x0B] = {plain};                      // ud2
+    set_range(map, 0x10, 0x11, {any, true});  // movups and so on
     map[0x12] = {static_cast<std::uint8_t>(plain | rep | repne), true};
     set(map, {0x13, 0x17}, {both, true, none, 0xFF, 0});
     set(map, {0x14, 0x15}, {both, true});
     map[0x16] = {static_cast<std::uint8_t>(plain | rep), true};
-    map[0x18] = {plain, true, none, 0x0F, 0};            // prefetch
-    map[0x1F] = {both, true, none, 1, 1};                // nop
+    map[0x18] = {plain, true, none, 0x0F, 0};  // prefetch
+    map[0x1F] = {both, true, none, 1, 1};      // nop
     set(map, {0x28, 0x29, 0x2E, 0x2F}, {both, true});
     set(map, {0x2A, 0x2C, 0x2D}, {static_cast<std::uint8_t>(rep | repne), true});
     map[0x2B] = {both, true, none, 0xFF, 0};
-    map[0x31] = {plain};                                 // rdtsc
-    set_range(map, 0x40, 0x4F, {both, true});            // cmov
+    map[0x31] = {plain};                       // rdtsc
+    set_range(map, 0x40, 0x4F, {both, true});  // cmov
     map[0x50] = {both, true, none, 0, 0xFF};
     map[0x51] = {any, true};
     set_range(map, 0x54, 0x57, {both, true});
@@ -103,21 +103,21 @@ constexpr Map two_bytes() {  // after 0F
     set_range(map, 0x74, 0x76, {size, true});
     set(map, {0x7E, 0x7F}, {static_cast<std::uint8_t>(size | rep), true});
     set_range(map, 0x80, 0x8F, {plain, false, word_or_double});  // jcc
-    set_range(map, 0x90, 0x9F, {plain, true});           // setcc
-    map[0xA2] = {plain};                                 // cpuid
-    set(map, {0xA3, 0xAB, 0xB3, 0xBB}, {both, true});    // bt and so on
-    set(map, {0xA4, 0xAC}, {both, true, byte});          // shld, shrd
-    set(map, {0xA5, 0xAD, 0xAF}, {both, true});          // and imul
-    set(map, {0xB0, 0xB1, 0xC0, 0xC1}, {both, true});    // cmpxchg, xadd
-    set(map, {0xB6, 0xB7, 0xBE, 0xBF}, {both, true});    // movzx, movsx
-    map[0xB8] = {rep, true};                             // popcnt
-    map[0xBA] = {both, true, byte, 0xF0, 0xF0};          // bt by an immediate
+    set_range(map, 0x90, 0x9F, {plain, true});                   // setcc
+    map[0xA2] = {plain};                                         // cpuid
+    set(map, {0xA3, 0xAB, 0xB3, 0xBB}, {both, true});            // bt and so on
+    set(map, {0xA4, 0xAC}, {both, true, byte});                  // shld, shrd
+    set(map, {0xA5, 0xAD, 0xAF}, {both, true});                  // and imul
+    set(map, {0xB0, 0xB1, 0xC0, 0xC1}, {both, true});            // cmpxchg, xadd
+    set(map, {0xB6, 0xB7, 0xBE, 0xBF}, {both, true});            // movzx, movsx
+    map[0xB8] = {rep, true};                                     // popcnt
+    map[0xBA] = {both, true, byte, 0xF0, 0xF0};                  // bt by an immediate
     set(map, {0xBC, 0xBD}, {static_cast<std::uint8_t>(both | rep), true});
-    map[0xC2] = {any, true, byte};                       // cmpps and so on
-    map[0xC4] = {size, true, byte};                      // pinsrw
+    map[0xC2] = {any, true, byte};   // cmpps and so on
+    map[0xC4] = {size, true, byte};  // pinsrw
     map[0xC5] = {size, true, byte, 0, 0xFF};
-    map[0xC6] = {both, true, byte};                      // shufps
-    set_range(map, 0xC8, 0xCF, {plain});                 // bswap
+    map[0xC6] = {both, true, byte};       // shufps
+    set_range(map, 0xC8, 0xCF, {plain});  // bswap
     set_range(map, 0xD1, 0xD6, {size, true});
     map[0xD7] = {size, true, none, 0, 0xFF};
     set_range(map, 0xD8, 0xE5, {size, true});

@@ -33,7 +33,7 @@ bool runs_at_load_only(std::string_view name) {
 }
 
 constexpr std::uint8_t operand_mask = 0xC7, operand = 0x05;  // ModRM: mod 00, rm 101, any register
-constexpr std::size_t operand_size = 5;                       // with its displacement
+constexpr std::size_t operand_size = 5;                      // with its displacement
 
 // References into one list of spans, by function. Takes places in ascending order.
 class Found {

@@ -144,7 +144,12 @@ def _known(by: Decoder, code: bytes, address: int, modrm_at: int) -> Reference:
 def _encoding(by: Decoder, head: bytes, tail: bytes) -> Reference:
     code = head + bytes(4) + tail
     end, reference = by.decode(code, 0)
-    if end != len(code) or reference is None or reference.modrm_at != len(head) - 1 or reference.target != end:
+    if (
+        end != len(code)
+        or reference is None
+        or reference.modrm_at != len(head) - 1
+        or reference.target != end
+    ):
         raise CannotDecodeError(f"{by.name} does not know {code.hex()} as it is known here")
     return reference
 
