@@ -1,4 +1,4 @@
-"""What attaching has decided, in a form that is the same in every process: nothing of where things are loaded."""
+"""What attaching has decided, without where things are loaded: the same in every process."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def decided(engine: Engine) -> dict[str, Any]:
         "layout": (engine.survey.layout, engine.survey.value_offset),
         "records": [
             (
-                record.names, at(record.address), record.size, record.type, record.callback, at(record.variable),
-                record.variable_size, record.has_defaults, names.get(record.alias_of),
+                record.names, at(record.address), record.size, record.type, record.callback,
+                at(record.variable), record.variable_size, record.has_defaults, names.get(record.alias_of),
                 record.set_default_index, record.flag_default_index, record.heap_size, _stored(record, base),
                 record.choices and record.choices.helps(),
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from optctx._native import NO_SLOT, Image, Kind, Ownership, Region, Role
 from optctx.arch.site import Functions, Uses
-from optctx.engine.readers import NO_READER, Readers
+from optctx.engine.readers import NO_READER, Readers, no_readers
 from optctx.engine.references import References, read_references
 from optctx.engine.refusals import PlannedOption, refuse
 from optctx.errors import UnsupportedImageError
@@ -38,7 +38,7 @@ class Plan:
     regions: list[Region] = field(default_factory=list)
     set_default: list[int] = field(default_factory=list)
     slots: dict[int, int] = field(default_factory=dict)
-    readers: Readers | None = None
+    readers: Readers = field(default_factory=no_readers)
     served: dict[int, list[PlannedOption]] = field(default_factory=dict)
     printing: Printing | None = None
     unavailable: dict[str, str] = field(default_factory=dict)
@@ -58,7 +58,6 @@ class Plan:
         it takes.
         """
         assert self.references.sites is not None  # nothing is redirected otherwise
-        assert self.readers is not None
         words, loads = array("I"), bytearray()
         first = len(self.regions)
         for (region, takes_address), reader in zip(
@@ -98,9 +97,9 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
     if no_printing:
         plan.unavailable[DEBUG_OUTPUT] = no_printing
     for option in plan.options.values():
-        places = (option.record.address, option.record.variable)
+        places = [option.record.address, option.record.variable]
         if printing is not None and option.record is printing.option:
-            places = (printing.types.address,)
+            places = [printing.types.address]
         own = tuple(number for place in places if place in uses for number in uses[place].functions)
         if own:
             option.functions = Functions(image, own)
@@ -116,7 +115,7 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
     if not uses.keys() <= plan.slots.keys():
         references.sites = references.sites.of_regions(plan.slots)
     read = {region: slot for region, slot in plan.slots.items() if plan.regions[slot].role not in _NO_READS}
-    plan.readers = Readers(image, references.sites, read)
+    plan.readers = Readers.of(image, references.sites, read)
     return plan
 
 

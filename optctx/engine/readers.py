@@ -11,7 +11,7 @@ from optctx import _native
 from optctx._native import Image, group_readers
 from optctx.arch.site import Sites
 
-__all__ = ["NO_READER", "Reader", "Readers"]
+__all__ = ["NO_READER", "Reader", "Readers", "no_readers"]
 
 NO_READER = 0xFFFFFFFF
 _PACKED = struct.Struct("<IIiI")  # arch::PackedReader of native/arch/readers.hpp
@@ -35,19 +35,23 @@ class Readers:
     Thousands live as long as the process, 16 bytes each. Iterating makes a `Reader` each time.
     """
 
-    def __init__(self, image: Image, sites: Sites, slots: Mapping[int, int]) -> None:
+    def __init__(self, image: Image | None, packed: bytes, by_site: array[int]) -> None:
+        """`by_site`: index of the reader of each site, or NO_READER."""
+        self._image, self._packed, self.by_site = image, packed, by_site
+
+    @classmethod
+    def of(cls, image: Image, sites: Sites, slots: Mapping[int, int]) -> Readers:
         """`slots`: by the address of a region; sites of other regions have no reader."""
-        self._image = image
         by_place = {(address - image.base) % _ADDRESSES: slot for address, slot in slots.items()}
-        self._packed, of_site = group_readers(sites.packed, by_place)
-        self.by_site = array("I", of_site)  # index of the reader of each of the sites, or NO_READER
+        packed, of_site = group_readers(sites.packed, by_place)
+        return cls(image, packed, array("I", of_site))
 
     def __len__(self) -> int:
         return len(self._packed) // _PACKED.size
 
     def __iter__(self) -> Iterator[Reader]:
         for slot, number, offset, uses in _PACKED.iter_unpack(self._packed):
-            function = self._image.numbered(number)
+            function = self._image.numbered(number) if self._image is not None else None
             name = function.name if function is not None else ""
             yield Reader(slot, name, bool(uses & _TAKES_ADDRESS), offset, bool(uses & _READS))
 
@@ -57,3 +61,8 @@ class Readers:
             _native.Reader(slot, offset, bool(uses & _TAKES_ADDRESS), bool(uses & _READS))
             for slot, _, offset, uses in _PACKED.iter_unpack(self._packed)
         ]
+
+
+def no_readers() -> Readers:
+    """Of code that is left as it is."""
+    return Readers(None, b"", array("I"))

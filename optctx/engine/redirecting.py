@@ -145,7 +145,7 @@ class Redirecting(Mechanism):
 
 
 def _decoder_name(image: Image) -> str:
-    """The decoder that tells of the image's code, in this process or an earlier one. Raises CannotDecodeError."""
+    """What tells of the image's code, in this process or an earlier one. Raises CannotDecodeError."""
     findings = findings_of(image)
     name: str | None = findings.recall(_DECODER, ())
     if name is None:

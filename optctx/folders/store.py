@@ -49,8 +49,8 @@ class FolderStore:
 
     what = "compiled code"
     refused = (
-        "and could plant compiled code; take the permission away (chmod go-w), choose another folder, or share "
-        "it with CompileCache(folder, key=...)"
+        "and could plant compiled code; take the permission away (chmod go-w), choose another folder, or "
+        "share it with CompileCache(folder, key=...)"
     )
 
     def __init__(

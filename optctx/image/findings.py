@@ -1,4 +1,4 @@
-"""What is worked out about a library's file: the same for every process that loads it (design/attach-fast.md).
+"""What is worked out about a library's file, the same for every process (design/attach-fast.md).
 
 Answers are plain data in bytes from the library's base, as `marshal` can write them, so that they can be kept
 for the next process. Where the file itself shows that an answer fits, the answer is checked against the file.

@@ -1,8 +1,8 @@
 """A survey as plain data, for the next process: what the library's file decides of every option.
 
-What an option holds now is not part of it. The words of its object that the rest follows from are: its virtual
-functions and those of its parser, what cl::location points at, its callback. If any of them has changed, the
-survey is made anew.
+What an option holds now is not part of it. The words of its object that the rest follows from are: its
+virtual functions and those of its parser, what cl::location points at, its callback. If any of them has
+changed, the survey is made anew.
 """
 
 from __future__ import annotations

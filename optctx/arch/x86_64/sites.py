@@ -135,7 +135,7 @@ def _known(by: Decoder, code: bytes, address: int, modrm_at: int) -> Reference:
     Raises CannotDecodeError if it does not say that this is one instruction with such an operand.
     """
     rest = code[modrm_at + 5 :]
-    known = _encoding(by, code[: modrm_at + 1], rest)
+    known = _encoding(by, code[: modrm_at + 1], rest)  # type: ignore[arg-type]  # every object has a hash
     displacement = int.from_bytes(code[modrm_at + 1 : modrm_at + 5], "little", signed=True)
     return known._replace(address=address, code=code, target=address + len(code) + displacement)
 

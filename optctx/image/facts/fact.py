@@ -62,7 +62,7 @@ def find_object(image: Image, fact: Fact[Form]) -> Symbol | None:
 
 
 def find_members(image: Image, families: Iterable[Family]) -> dict[Family, list[Symbol]]:
-    """Every function of each family, by address. The first time takes a pass over all names of the library."""
+    """Every function of each family, by address. The first time is a pass over all names of the library."""
     asked = list(families)
     found = findings_of(image).families([(family.prefix, family.infix) for family in asked])
     return dict(zip(asked, found, strict=True))

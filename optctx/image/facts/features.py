@@ -38,7 +38,7 @@ _FEATURES: Final[dict[str, tuple[Fact[Any] | Family, ...]]] = {
 }
 
 
-# Functions by how their names begin, which takes a pass over all names: attaching asks for all of them at once.
+# Functions by how their names begin: attaching asks for all at once, in one pass over all names.
 FAMILIES: Final = (
     *(function.family for function in MACHINE_FUNCTIONS),
     *(run.fact for run in RUNS if isinstance(run.fact, Family)),
