@@ -84,7 +84,7 @@ def changed(engine: Engine) -> list[int]:
     code = [
         *_trampolines(engine.plan, engine.index),
         *engine.mechanism.hooks.code,
-        *parser_code(image, engine.index, engine.survey.layout),
+        *parser_code(image, engine.index, engine.survey.layout).code,
     ]
     ends = {address: address + len(before) for address, before, _ in code}
     begins = sorted(ends)
