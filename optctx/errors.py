@@ -17,6 +17,7 @@ __all__ = [
     "DriftWarning",
     "EngineWarning",
     "LinkMismatchError",
+    "NumbaOptionsWarning",
     "OptctxError",
     "OptionTypeError",
     "OptionValueError",
@@ -158,6 +159,10 @@ class AuditError(OptctxError, RuntimeError):
 
 class CacheWarning(RuntimeWarning):
     """A compile cache could not read or change its folder; it warns once of each kind of problem."""
+
+
+class NumbaOptionsWarning(UserWarning):
+    """A function of `optctx.numba` that was compiled under one context is called under another."""
 
 
 class EngineWarning(RuntimeWarning):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 from optctx import _native
 from optctx.context.args import parse_args
 from optctx.context.binding import OnMismatch, bind
+from optctx.context.compiled import decorated, is_compiled
 from optctx.context.contents import Base, Contents, rebuild, resolve_base
 from optctx.context.deferred import refuse_deferred
 from optctx.context.misuse import ContextType, checked_mapping, no_attribute, wrong_lookup
@@ -410,9 +411,14 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Decorate a function: each call of it runs inside this context.
 
+        A function that Numba compiles is compiled under this context instead, wherever it is called, if the
+        program has imported `optctx.numba`.
+
         Raises OptionTypeError for a generator or coroutine function, because its body runs after the call has
-        returned.
+        returned, and for a function of Numba's without `optctx.numba`.
         """
+        if is_compiled(function):
+            return decorated(self, function)
         refuse_deferred(function)
 
         @functools.wraps(function)

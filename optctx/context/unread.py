@@ -27,7 +27,8 @@ _IDLE = (
     "LLVM read no option under it: nothing was compiled there, or on a thread that is outside the scope "
     "(optctx.wrap and optctx.propagating take a scope to other threads)"
 )
-_PACKAGE = __name__.partition(".")[0] + "."
+# Numba compiles where its functions are called, and there `optctx.numba` judges.
+_BETWEEN = (__name__.partition(".")[0] + ".", "numba.", "contextlib")
 
 
 def check_mode(mode: object) -> None:
@@ -93,7 +94,7 @@ def _callers_level() -> int:
     """For a warning of `judge`: the `with` statement, or the call of what is run in a context."""
     level = 2
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_BETWEEN):
         frame = frame.f_back
         level += 1
     return level - 1

@@ -1,0 +1,19 @@
+"""Numba's decorators, with LLVM options for the functions that they compile.
+
+    import optctx.numba
+
+    @optctx.numba.njit(options={"unroll-count": 4})
+    def total(array): ...  # compiled under -unroll-count=4 wherever it is first called, as is all that it calls
+
+Needs Numba 0.61 or newer. Imported on its own; `import optctx` does not import it. Numba itself is not changed.
+"""
+
+from optctx.context.compiled import use_decorator
+from optctx.numba import required  # noqa: F401  # refuse what cannot work  # isort: split
+from optctx.numba.callbacks import cfunc
+from optctx.numba.decorators import apply_context, jit, njit
+from optctx.numba.ufuncs import guvectorize, vectorize
+
+__all__ = ["cfunc", "guvectorize", "jit", "njit", "vectorize"]
+
+use_decorator(apply_context)

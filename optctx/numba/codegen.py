@@ -1,0 +1,179 @@
+"""Numba's code libraries under one set of option values: everything that LLVM does for them has these values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import binding
+from numba.core.codegen import CodeLibrary, JITCodeLibrary, JITCPUCodegen
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.runtime import rtsys
+from numba.core.runtime.nrtdynmod import compile_nrt_functions
+
+from optctx.errors import OptctxError
+from optctx.numba.reads import Reads
+
+if TYPE_CHECKING:
+    from optctx.context import OptionContext
+
+__all__ = ["FOREIGN", "OptionsCodegen", "OptionsLibrary"]
+
+# Globals of this name make Numba refuse to cache what links a library of another option set: its cache knows
+# nothing of their options.
+FOREIGN = "numba.dynamic.globals.optctx"
+_SMALL = "define void @nothing() { ret void }"
+_ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of the variables begin that hold a function's environment
+
+
+class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """A library whose modules are optimised, compiled, loaded and shown under the values of its codegen."""
+
+    def __init__(self, codegen: OptionsCodegen, name: str) -> None:
+        self._foreign: Any = None
+        self.reads = Reads()
+        with codegen.working(self.reads):
+            super().__init__(codegen, name)
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        with self._codegen.working(self.reads):
+            super().add_ir_module(ir_module)
+
+    def add_llvm_module(self, ll_module: Any) -> None:
+        with self._codegen.working(self.reads):
+            super().add_llvm_module(ll_module)
+
+    def add_linking_library(self, library: Any) -> None:
+        if library is rtsys.library:  # which has the options of what was compiled first in this process
+            library = self._codegen.runtime_library()
+        elif not isinstance(library, OptionsLibrary):
+            raise OptctxError(
+                f"cannot link {library.name} into {self.name}, which has LLVM options of its own: Numba compiled "
+                "it without these options, and in another engine; decorate it with optctx.numba"
+            )
+        super().add_linking_library(library)
+
+    def finalize(self) -> None:
+        with self._codegen.working(self.reads), self._codegen.linking():
+            super().finalize()
+        self._codegen.finalized += 1
+
+    def get_pointer_to_function(self, name: str) -> int:
+        with self._codegen.working(self.reads):
+            return int(super().get_pointer_to_function(name))
+
+    def all_reads(self) -> Reads:
+        """What was read for this library, and for everything that is linked into it."""
+        found = Reads(self._codegen.reads.names)
+        seen: set[int] = set()
+        waiting: list[OptionsLibrary] = [self]
+        while waiting:
+            library = waiting.pop()
+            if id(library) not in seen:
+                seen.add(id(library))
+                found.add(library.reads)
+                waiting += library._linking_libraries
+        return found
+
+    def get_asm_str(self) -> str:
+        with self._codegen.values:
+            return str(super().get_asm_str())
+
+    def serialize_using_object_code(self) -> Any:
+        with self._codegen.linking():
+            return super().serialize_using_object_code()
+
+    @classmethod
+    def _unserialize(cls, codegen: OptionsCodegen, state: Any) -> Any:
+        with codegen.values:
+            return super()._unserialize(codegen, state)
+
+    def _get_module_for_linking(self) -> Any:
+        module = super()._get_module_for_linking()
+        if self._codegen.is_linking:
+            return module
+        if self._foreign is None:
+            self._foreign = self._for_another_engine(module)
+        return self._foreign
+
+    def _for_another_engine(self, module: Any) -> Any:
+        """A copy that another engine can link: Numba sets environments in the engine that it compiles for.
+
+        Environments become external symbols, found at the address that they have here.
+        """
+        copy = module.clone()
+        engine = self._codegen._engine
+        for variable in copy.global_variables:
+            if variable.name.startswith(_ENVIRONMENT) and not variable.is_declaration:
+                binding.add_symbol(variable.name, engine.get_global_value_address(variable.name))
+                variable.linkage = "available_externally"
+        mark = binding.parse_assembly(f'@"{FOREIGN}" = weak_odr constant i8 0')
+        mark.data_layout, mark.triple = copy.data_layout, copy.triple
+        copy.link_in(mark)
+        return copy
+
+
+class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
+    """An engine of its own, with a target machine made under these values.
+
+    `values`: a context that can be entered any number of times.
+    """
+
+    _library_class = OptionsLibrary
+
+    def __init__(self, module_name: str, values: OptionContext) -> None:
+        self.values = values
+        self.records = True  # what the target machine reads counts for everything that is compiled with it
+        self.reads = Reads()
+        self.finalized = 0  # libraries that were compiled, rather than loaded
+        self._runtime: CodeLibrary | None = None
+        self._linking = 0
+        with self.working(self.reads):
+            super().__init__(module_name)
+            self._use_machine()
+        self.records = False
+
+    def _use_machine(self) -> None:
+        """Have LLVM make what it makes once for a target machine, while reads are recorded."""
+        module = binding.parse_assembly(_SMALL)
+        module.triple, module.data_layout = self._llvm_module.triple, self._data_layout
+        manager, builder = self._module_pass_manager()
+        manager.run(module, builder)
+        self._tm.emit_assembly(module)
+
+    @contextmanager
+    def working(self, reads: Reads) -> Iterator[None]:
+        """A block in which LLVM works for something, under these values; what it reads is added to `reads`."""
+        with self.values:
+            if self.records:
+                with reads.recorded():
+                    yield
+            else:
+                reads.lose()
+                yield
+
+    @property
+    def is_linking(self) -> bool:
+        """Whether modules are wanted by a library of this engine. Under Numba's compiler lock."""
+        return self._linking > 0
+
+    @contextmanager
+    def linking(self) -> Iterator[None]:
+        """Where libraries of this engine link each other."""
+        with global_compiler_lock:
+            self._linking += 1
+            try:
+                yield
+            finally:
+                self._linking -= 1
+
+    def use_runtime(self, context: Any) -> None:
+        """Take the target context that Numba's runtime functions are made with."""
+        self._context = context
+
+    def runtime_library(self) -> CodeLibrary:
+        """Numba's runtime functions under these values. Under Numba's compiler lock."""
+        if self._runtime is None:
+            self._runtime = compile_nrt_functions(self._context)
+        return self._runtime

@@ -1,0 +1,117 @@
+"""Dispatchers of one set of option values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, ClassVar
+
+from numba.core.caching import NullCache
+from numba.core.dispatcher import Dispatcher
+from numba.core.registry import CPUDispatcher, cpu_target
+
+from optctx.context import OptionContext
+from optctx.numba.cache import OptionsCache
+from optctx.numba.stand_ins import stands_for
+
+__all__ = ["OptionsDispatcher"]
+
+
+class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
+    """A function that Numba compiles under the values of one target, wherever it is first called.
+
+    Each target has a subclass.
+    """
+
+    targetdescr: ClassVar[Any]
+    _is_public = False
+
+    @classmethod
+    def like(cls, dispatcher: Any, signatures: Iterable[Any] | None = None) -> OptionsDispatcher:
+        """A dispatcher of this target for the same function, with the same options of Numba's.
+
+        `signatures`: the only ones that it compiles for; by default those of the other one, if it has been told
+        to compile for no more.
+        """
+        pipeline = dispatcher._compiler.pipeline_class
+        made = cls(dispatcher.py_func, dispatcher.locals, dispatcher.targetoptions, pipeline_class=pipeline)
+        if not isinstance(dispatcher._cache, NullCache):
+            made.enable_caching()
+        if signatures is None and not dispatcher._can_compile:
+            signatures = [overload.signature for overload in dispatcher.overloads.values()]
+        if signatures is not None:
+            for signature in signatures:
+                made.compile(signature)
+            made.disable_compile()
+        return made
+
+    @property
+    def llvm_options(self) -> OptionContext:
+        """The values under which this function is compiled."""
+        return self.targetdescr.context  # type: ignore[no-any-return]
+
+    def enable_caching(self) -> None:
+        self._cache = OptionsCache(self.py_func, self.targetdescr)
+
+    def compile(self, sig: Any) -> Any:
+        with self.targetdescr.compiling():
+            return super().compile(sig)
+
+    def publish(self) -> OptionsDispatcher:
+        """Let functions call this one that plain Numba compiles."""
+        self._is_public = True
+        for overload in self.overloads.values():
+            _insert(overload)
+        return self
+
+    def add_overload(self, cres: Any) -> None:
+        super().add_overload(cres)
+        if self._is_public:
+            _insert(cres)
+
+    def _make_finalizer(self) -> Any:
+        finalize = super()._make_finalizer()
+        overloads = self.overloads
+
+        def finalize_both() -> None:  # must not hold the dispatcher
+            finalize()
+            for overload in overloads.values():
+                with suppress(KeyError):
+                    cpu_target.target_context.remove_user_function(overload.entry_point)
+
+        return finalize_both
+
+    def _reduce_class(self) -> type:
+        return type(self.targetdescr)  # the class of this dispatcher is of one process
+
+    def _reduce_states(self) -> dict[str, Any]:
+        caching = not isinstance(self._cache, NullCache)
+        return {**super()._reduce_states(), "context": self.llvm_options, "caching": caching}
+
+    @classmethod
+    def restored(cls, caching: bool, sigs: list[Any], can_compile: bool, **states: Any) -> OptionsDispatcher:
+        """The inverse of `_reduce_states`, of this target."""
+        known = cls._memo.get(states["uuid"])
+        if known is not None:
+            return known  # type: ignore[no-any-return]
+        made: OptionsDispatcher = super()._rebuild(sigs=[], can_compile=True, **states)
+        if caching:
+            made.enable_caching()
+        for signature in sigs:
+            made.compile(signature)
+        made._can_compile = can_compile
+        return made.publish()
+
+
+@stands_for(Dispatcher)
+def _own_dispatcher(dispatcher: Any, target: Any) -> Any:
+    if dispatcher.targetdescr is not cpu_target:  # of options of its own, or of another processor
+        return dispatcher
+    return target.dispatcher_class.like(dispatcher)
+
+
+def _insert(overload: Any) -> None:
+    if not overload.objectmode:
+        cpu_target.target_context.insert_user_function(
+            overload.entry_point, overload.fndesc, [overload.library]
+        )

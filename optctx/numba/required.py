@@ -1,0 +1,108 @@
+"""The Numba that this package works with: its release, and the names that are used of its insides.
+
+Numba promises little of what a target of one's own needs. Everything is looked up here, once, so that a Numba
+that changed is refused by name when `optctx.numba` is imported.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+
+__all__: list[str] = []
+
+_OLDEST = (0, 61)
+_REMEDY = "install a Numba that optctx.numba knows (0.61 or newer), or use scopes around plain Numba"
+
+# Module -> names in it; a name with a dot is an attribute of a class.
+_NAMES = {
+    "numba.core.caching": (
+        "FunctionCache._index_key",
+        "FunctionCache._load_overload",
+        "FunctionCache._save_overload",
+        "CompileResultCacheImpl.check_cachable",
+        "CompileResultCacheImpl.get_filename_base",
+    ),
+    "numba.core.ccallback": ("CFunc.compile", "CFunc._targetdescr"),
+    "numba.core.codegen": (
+        "CPUCodeLibrary._get_module_for_linking",
+        "CPUCodeLibrary._unserialize",
+        "CPUCodeLibrary.add_ir_module",
+        "CPUCodeLibrary.add_linking_library",
+        "CPUCodeLibrary.add_llvm_module",
+        "CPUCodeLibrary.finalize",
+        "CPUCodeLibrary.get_asm_str",
+        "CPUCodeLibrary.serialize_using_object_code",
+        "JITCodeLibrary.get_pointer_to_function",
+        "JITCPUCodegen.set_env",
+    ),
+    "numba.core.cpu": ("CPUContext.init", "CPUTargetOptions"),
+    "numba.core.descriptors": ("TargetDescriptor",),
+    "numba.core.externals": ("c_math_functions",),
+    "numba.core.registry": ("CPUDispatcher.add_overload", "CPUDispatcher._make_finalizer", "cpu_target"),
+    "numba.core.runtime": ("rtsys.initialize",),
+    "numba.core.runtime.nrtdynmod": ("compile_nrt_functions",),
+    "numba.core.target_extension": (
+        "CPU",
+        "dispatcher_registry",
+        "jit_registry",
+        "target_override",
+        "target_registry",
+    ),
+    "numba.core.types": ("Dispatcher", "Function"),
+    "numba.core.typing": ("Context._insert_global", "Context.resolve_value_type"),
+    "numba.core.typing.templates": ("_OverloadFunctionTemplate",),
+    "numba.np.ufunc.dufunc": ("DUFunc._initialize", "DUFunc._compile_for_argtys"),
+    "numba.np.ufunc.ufuncbuilder": ("UFuncDispatcher._compile_core", "UFuncTargetOptions"),
+}
+# The parameters that are passed on.
+_PARAMETERS = {
+    ("numba.core.cpu", "CPUContext.__init__"): ("self", "typingctx", "target"),
+    ("numba.core.codegen", "CPUCodeLibrary.__init__"): ("self", "codegen", "name"),
+    ("numba.core.base", "BaseContext.get_function"): ("self", "fn", "sig", "_firstcall"),
+    ("numba.core.base", "BaseContext.insert_user_function"): ("self", "func", "fndesc", "libs"),
+}
+
+
+def _check() -> None:
+    """Raise ImportError for a Numba that is missing, too old, or not as it is known."""
+    try:
+        numba = importlib.import_module("numba")
+    except ImportError as error:
+        raise ImportError(
+            f"optctx.numba needs Numba, which cannot be imported ({error}); install it: pip install numba"
+        ) from error
+    found = tuple(map(int, re.findall(r"\d+", numba.__version__)[:2]))
+    if found < _OLDEST:
+        raise ImportError(f"optctx.numba does not work with Numba {numba.__version__}; {_REMEDY}")
+    lost = [
+        f"{module}.{name}" for module, names in _NAMES.items() for name in names if not _has(module, name)
+    ]
+    if lost:
+        raise ImportError(f"Numba {numba.__version__} has no {', '.join(lost)}; {_REMEDY}")
+    for (module, name), parameters in _PARAMETERS.items():
+        given = tuple(inspect.signature(_get(module, name)).parameters)
+        if given != parameters:
+            raise ImportError(
+                f"Numba {numba.__version__} has {module}.{name}({', '.join(given)}), expected "
+                f"({', '.join(parameters)}); {_REMEDY}"
+            )
+
+
+def _has(module: str, name: str) -> bool:
+    try:
+        _get(module, name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def _get(module: str, name: str) -> object:
+    found: object = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+_check()

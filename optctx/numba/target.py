@@ -1,0 +1,255 @@
+"""One set of option values as a target of Numba's: types, engine, and a class of dispatchers.
+
+Numba compiles a function once for each target and signature, and every function that it calls for the same
+target, NumPy's included. So a target for each set of values gives each set code of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numba.core import cpu, externals, types, typing, utils
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.decorators import jit
+from numba.core.descriptors import TargetDescriptor
+from numba.core.dispatcher import Dispatcher
+from numba.core.errors import TypingError
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
+from numba.core.target_extension import (
+    CPU,
+    dispatcher_registry,
+    jit_registry,
+    target_override,
+    target_registry,
+)
+from numba.core.typing.templates import _OverloadFunctionTemplate
+
+from optctx.context import OptionContext
+from optctx.context.lookups import process_wide_values
+from optctx.context.unread import judge
+from optctx.engine.attach import attach, is_llvmlites
+from optctx.errors import ProcessWideOptionError, UnsupportedImageError
+from optctx.numba.codegen import OptionsCodegen
+from optctx.numba.dispatcher import OptionsDispatcher
+from optctx.numba.stand_ins import Maker, maker_for
+
+__all__ = ["OptionsTarget", "target_of"]
+
+
+class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
+    """What Numba calls a target. There is one for each set of values, and it lasts as long as the process."""
+
+    options = cpu.CPUTargetOptions  # of Numba's own, such as `fastmath`
+    _numbers = itertools.count()
+
+    def __init__(self, context: OptionContext) -> None:
+        self.name = f"optctx-{next(self._numbers)}"
+        super().__init__(self.name)
+        self.context = context
+        self.engine = context._engine
+        self._depth = 0  # of compilations inside each other
+        self.values = context if context._unread == "ignore" else OptionContext(base=context)
+        self._specialised: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        hardware = type(f"Options{self.name[7:]}", (CPU,), {})
+        self.dispatcher_class: type[OptionsDispatcher] = type(
+            "OptionsDispatcher", (OptionsDispatcher,), {"targetdescr": self, "__module__": __name__}
+        )
+        target_registry[self.name] = hardware
+        dispatcher_registry[hardware] = self.dispatcher_class
+        jit_registry[hardware] = functools.partial(jit, _target=self.name)
+        self._typing_context = OptionsTyping(self)
+        self._target_context = OptionsContext(self)
+
+    @classmethod
+    def _rebuild(cls, **states: Any) -> OptionsDispatcher:
+        """Unpickle a dispatcher, with the target of its context in this process."""
+        context = states.pop("context")
+        return target_of(context).dispatcher_class.restored(**states)
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """A block in which Numba compiles for this target; says at the end what LLVM did not read."""
+        codegen = self._target_context.codegen()
+        with global_compiler_lock, target_override(self.name):
+            before, self._depth = codegen.finalized, self._depth + 1
+            failed = True
+            try:
+                yield
+                failed = False
+            finally:
+                self._depth -= 1
+                if self._depth == 0 and codegen.finalized > before:
+                    judge(self.context, self.context._unread, failed=failed)
+
+    @property
+    def typing_context(self) -> OptionsTyping:
+        return self._typing_context
+
+    @property
+    def target_context(self) -> OptionsContext:
+        return self._target_context
+
+    def own(self, value: Any) -> Any:
+        """What stands for a Python value in functions of this target: its own, for what plain Numba compiles."""
+        make = maker_for(value)
+        return value if make is None else self._specialise(value, make)
+
+    def own_type(self, kind: Any) -> Any:
+        """The same for a type."""
+        return types.Dispatcher(self.own(kind.dispatcher)) if type(kind) is types.Dispatcher else kind
+
+    def _specialise(self, value: Any, make: Maker) -> Any:
+        with global_compiler_lock:
+            found = self._specialised.get(value)
+            if found is None:
+                found = make(value, self)
+                if found is not value:  # which would keep itself
+                    self._specialised[value] = found
+        return found
+
+
+class OptionsTyping(typing.Context):  # type: ignore[misc]
+    """Types as in Numba, with implementations of overloaded functions that are of one target alone."""
+
+    def __init__(self, target: OptionsTarget) -> None:
+        self._target = target
+        self._templates: dict[type, type] = {}
+        self._own_templates: set[type] = set()
+        super().__init__()
+
+    def resolve_value_type(self, val: Any) -> Any:
+        own = self._target.own(val)
+        if isinstance(own, Dispatcher):
+            self._check_recursion(own)
+        try:
+            return super().resolve_value_type(own)
+        except ValueError:
+            self._check_known(own)
+            raise
+
+    def _check_recursion(self, dispatcher: Any) -> None:
+        """A call back is resolved when both are compiled, which Numba does within one engine."""
+        if dispatcher.targetdescr is not self._target and dispatcher.is_compiling:
+            raise TypingError(
+                f"{dispatcher.py_func.__qualname__} calls a function that calls it back, and the two have different "
+                "LLVM options (optctx.numba); give them the same options"
+            )
+
+    def _check_known(self, value: Any) -> None:
+        if cpu_target.typing_context._lookup_global(value) is not None:
+            raise TypingError(
+                f"{value!r} is of plain Numba's CPU target alone, and cannot be compiled under LLVM options "
+                "(optctx.numba); pass its result in, or call it from a function of plain Numba"
+            )
+
+    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
+        return super().resolve_function_type(self._target.own_type(func), args, kws)
+
+    def _insert_global(self, gv: Any, gty: Any) -> None:
+        super()._insert_global(gv, self._own_function(gty))
+
+    def _own_function(self, kind: Any) -> Any:
+        """A function type whose overloads no other target changes: Numba keeps them in the class of a template."""
+        if type(kind) is not types.Function:
+            return kind
+        return types.Function(tuple(map(self._own_template, kind.templates)))
+
+    def _own_template(self, template: type) -> type:
+        # `issubclass` of Numba's templates takes a millisecond: they have an abstract base.
+        if _OverloadFunctionTemplate not in template.__mro__ or template in self._own_templates:
+            return template
+        if template not in self._templates:
+            own: dict[str, Any] = {"_impl_cache": {}, "_compiled_overloads": {}, "_inline_overloads": {}}
+            self._templates[template] = type(template)(template.__name__, (template,), own)
+            self._own_templates.add(self._templates[template])
+        return self._templates[template]
+
+
+class OptionsContext(cpu.CPUContext):  # type: ignore[misc]
+    """Code generation as in Numba, in an engine of its own."""
+
+    def __init__(self, target: OptionsTarget) -> None:
+        self._options_target = target
+        super().__init__(target.typing_context, target.name)
+
+    def __repr__(self) -> str:
+        """As Numba's: the text is compiled into functions, for errors that nothing can catch."""
+        return f"<{cpu.CPUContext.__module__}.{cpu.CPUContext.__name__}>"
+
+    @global_compiler_lock  # type: ignore[untyped-decorator]
+    def init(self) -> None:
+        self.is32bit = utils.MACHINE_BITS == 32
+        self._internal_codegen = OptionsCodegen("numba.exec", self._options_target.values)
+        self._internal_codegen.use_runtime(self)
+        externals.c_math_functions.install(self)
+
+    def load_additional_registries(self) -> None:
+        _initialise_plain()
+        super().load_additional_registries()
+
+    def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
+        fn = self._options_target.own_type(fn)
+        if isinstance(fn, types.Dispatcher):
+            self._know(fn.dispatcher, sig)
+        return super().get_function(fn, sig, _firstcall)
+
+    def _know(self, dispatcher: Any, sig: Any) -> None:
+        """Have the implementation of a dispatcher's overload, which may be of another target."""
+        if sig.args not in dispatcher.overloads:
+            dispatcher.get_call_template(sig.args, {})
+        if dispatcher.targetdescr is not self._options_target:
+            found = dispatcher.overloads[sig.args]
+            if found.entry_point not in self._defns:
+                self.insert_user_function(found.entry_point, found.fndesc, [found.library])
+
+
+@functools.cache
+def _initialise_plain() -> None:
+    """Numba makes its runtime functions with the first context that compiles: that has to be its own."""
+    process_wide_values(attach()).run(rtsys.initialize, cpu_target.target_context)
+
+
+_targets: dict[tuple[OptionContext, str], OptionsTarget] = {}
+
+
+def target_of(context: OptionContext) -> OptionsTarget:
+    """The target of a set of values; the same one for equal sets.
+
+    Raises UnsupportedImageError and ProcessWideOptionError for a context that cannot be entered whenever Numba
+    compiles.
+    """
+    _check(context)
+    with global_compiler_lock:
+        key = (context, context._unread)
+        if key not in _targets:
+            _targets[key] = OptionsTarget(context)
+        return _targets[key]
+
+
+def _check(context: OptionContext) -> None:
+    engine = context._engine
+    if not is_llvmlites(engine):
+        raise UnsupportedImageError(
+            f"cannot compile with Numba under {context!r}: the context is for the LLVM of {engine.image.path}; "
+            "make a context for llvmlite's LLVM"
+        )
+    if not engine.mechanism.intercepts:
+        raise UnsupportedImageError(
+            f"cannot compile Numba functions under {context!r}: {engine.why_not_intercepted}; enter the "
+            "context around the first call instead"
+        )
+    exclusive = context._contents.exclusive()
+    if exclusive:
+        raise ProcessWideOptionError(
+            f"cannot compile Numba functions under {context!r}: it changes {', '.join(exclusive)} for the whole "
+            "process, and other threads would have to wait whenever Numba compiles; enter it around the first "
+            "call instead",
+            exclusive[0],
+            "process-wide",
+        )

@@ -1,0 +1,222 @@
+"""NumPy's universal functions (`numba.vectorize`, `numba.guvectorize`) under LLVM options."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from numba.core.descriptors import TargetDescriptor
+from numba.core.registry import cpu_target
+from numba.np.ufunc.dufunc import DUFunc
+from numba.np.ufunc.gufunc import GUFunc
+from numba.np.ufunc.ufuncbuilder import GUFuncBuilder, UFuncDispatcher, UFuncTargetOptions
+
+from optctx.context import OptionContext, current
+from optctx.numba.cache import OptionsCache
+from optctx.numba.place import Options, check_arguments, refuse, target_for
+from optctx.numba.stand_ins import stands_for
+from optctx.numba.target import OptionsTarget
+
+__all__ = ["OptionsDUFunc", "OptionsGUFunc", "guvectorize", "vectorize"]
+
+
+class _Target(TargetDescriptor):  # type: ignore[misc]
+    """A target for the loops of universal functions, which have fewer options of Numba's own."""
+
+    options = UFuncTargetOptions
+
+    def __init__(self, target: OptionsTarget) -> None:
+        super().__init__(target.name)
+        self.target = target
+
+    @property
+    def typing_context(self) -> Any:
+        return self.target.typing_context
+
+    @property
+    def target_context(self) -> Any:
+        return self.target.target_context
+
+
+class _Dispatcher(UFuncDispatcher):  # type: ignore[misc]
+    """Compiles the signatures of one universal function under the values of one target."""
+
+    def __init__(self, target: OptionsTarget, py_func: Any, targetoptions: dict[str, Any]) -> None:
+        self.targetdescr = _Target(target)
+        super().__init__(py_func, {}, targetoptions)
+
+    def enable_caching(self) -> None:
+        self.cache = OptionsCache(self.py_func, self.targetdescr.target)
+
+    def _compile_core(self, *args: Any) -> Any:
+        with self.targetdescr.target.compiling():
+            return super()._compile_core(*args)
+
+
+class _Universal:
+    """What universal functions under options have in common."""
+
+    _dispatcher: _Dispatcher
+    _install_type: Callable[[Any], None]
+    _install_cg: Callable[[Any], None]
+
+    @property
+    def target(self) -> OptionsTarget:
+        return self._dispatcher.targetdescr.target
+
+    @property
+    def llvm_options(self) -> OptionContext:
+        """The values under which this function is compiled."""
+        return self.target.context
+
+    def install(self, target: Any) -> Any:
+        """Let functions of another target call it, which may be plain Numba's; gives itself."""
+        known = self.__dict__.setdefault("_known_to", [self.target])
+        if target not in known:
+            self._install_type(target.typing_context)
+            self._install_cg(target.target_context)
+            known.append(target)
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"cannot pickle {self!r}: a universal function with LLVM options is of one process")
+
+
+class OptionsDUFunc(_Universal, DUFunc):  # type: ignore[misc]
+    """A universal function of which every loop is compiled under the values of one target."""
+
+    def __init__(
+        self, target: OptionsTarget, py_func: Any, identity: Any, cache: bool, targetoptions: dict[str, Any]
+    ) -> None:
+        dispatcher = _Dispatcher(target, py_func, {"nopython": True, **targetoptions})
+        if cache:
+            dispatcher.enable_caching()
+        self._initialize(dispatcher, identity)
+        functools.update_wrapper(self, py_func)
+        self.install(cpu_target)
+
+    def _compile_for_argtys(self, *args: Any, **named: Any) -> Any:
+        with self.target.compiling():
+            return super()._compile_for_argtys(*args, **named)
+
+
+class OptionsGUFunc(_Universal, GUFunc):  # type: ignore[misc]
+    """The same for a generalized universal function."""
+
+    def __init__(self, target: OptionsTarget, py_func: Any, signature: str, **named: Any) -> None:
+        self.ufunc = None
+        self._frozen = False
+        self._identity = named.pop("identity", None)
+        self._is_dynamic = named.pop("is_dynamic", False)
+        writable = named.pop("writable_args", ())
+        # As plain Numba makes one, but for the dispatcher.
+        self.gufunc_builder = GUFuncBuilder(py_func, signature, self._identity, False, named, writable)
+        self._dispatcher = self.gufunc_builder.nb_func = _Dispatcher(target, py_func, {"nopython": True})
+        self.__name__, self.__doc__ = py_func.__name__, py_func.__doc__
+        self._initialize(self._dispatcher)
+        functools.update_wrapper(self, py_func)
+        self.install(cpu_target)
+
+    def add(self, fty: Any) -> None:
+        with self.target.compiling():
+            super().add(fty)
+
+    def build_ufunc(self) -> OptionsGUFunc:
+        with self.target.compiling():
+            return super().build_ufunc()  # type: ignore[no-any-return]
+
+
+def vectorize(ftylist_or_function: Any = (), *, options: Options = None, **named: Any) -> Any:
+    """Decorate a function as `numba.vectorize` does, and compile it, with all that it calls, under LLVM options.
+
+    Args:
+        ftylist_or_function, named: As for `numba.vectorize`, with the target "cpu" alone.
+        options: Option name -> value, or an OptionContext; None for the values in force where the decorator runs.
+
+    Raises as `njit` does.
+    """
+    check_arguments("vectorize", (ftylist_or_function,), named)
+    named.pop("target", None)
+    target = target_for("vectorize", current() if options is None else options)
+    identity, cache = named.pop("identity", None), named.pop("cache", False)
+    make = functools.partial(OptionsDUFunc, target, identity=identity, cache=cache, targetoptions=named)
+    if inspect.isfunction(ftylist_or_function):
+        return make(ftylist_or_function)
+    return functools.partial(_complete, make, _signatures(ftylist_or_function))
+
+
+def guvectorize(*args: Any, options: Options = None, **named: Any) -> Any:
+    """Decorate a function as `numba.guvectorize` does, and compile it, with all that it calls, under LLVM options.
+
+    Args:
+        args, named: As for `numba.guvectorize`, with the target "cpu" alone and without `cache`.
+        options: Option name -> value, or an OptionContext; None for the values in force where the decorator runs.
+
+    Raises as `njit` does.
+    """
+    check_arguments("guvectorize", args, named)
+    if named.pop("cache", False):
+        refuse(
+            "guvectorize", "Numba's cache of its loops knows nothing of LLVM's options; leave out cache=True"
+        )
+    if len(args) not in (1, 2):
+        refuse("guvectorize", f"expected signatures and a layout, or a layout, found {len(args)} arguments")
+    named.pop("target", None)
+    target = target_for("guvectorize", current() if options is None else options)
+    signatures = _signatures(args[0]) if len(args) == 2 else []
+    if not signatures:
+        named.setdefault("is_dynamic", True)
+    return functools.partial(
+        _complete, functools.partial(OptionsGUFunc, target, signature=args[-1], **named), signatures
+    )
+
+
+def _signatures(given: Any) -> list[Any]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _complete(make: Callable[[Any], Any], signatures: list[Any], function: Any) -> Any:
+    """The universal function, compiled for the signatures if there are any, and then for no other."""
+    made = make(function)
+    for signature in signatures:
+        made.add(signature)
+    if signatures:
+        made.disable_compile()
+    return made.build_ufunc()
+
+
+@stands_for(DUFunc)
+def _own_ufunc(function: Any, target: OptionsTarget) -> Any:
+    if isinstance(function, OptionsDUFunc):
+        return function.install(target)
+    dispatcher = function._dispatcher
+    identity = "reorderable" if function.identity is None and function.reorderable else function.identity
+    made = OptionsDUFunc(target, dispatcher.py_func, identity, False, dict(dispatcher.targetoptions))
+    if function._frozen:
+        for signature in dispatcher.overloads:
+            made.add(signature)
+        made.disable_compile()
+    return made
+
+
+@stands_for(GUFunc)
+def _own_gufunc(function: Any, target: OptionsTarget) -> Any:
+    if isinstance(function, OptionsGUFunc):
+        return function.install(target)
+    builder = function.gufunc_builder
+    made = OptionsGUFunc(
+        target,
+        builder.py_func,
+        builder.signature,
+        identity=function._identity,
+        is_dynamic=function._is_dynamic,
+        writable_args=builder.writable_args,
+        **builder.targetoptions,
+    )
+    for signature in builder._sigs:
+        made.add(signature)
+    made.build_ufunc()
+    made._frozen = function._frozen
+    return made
