@@ -5,20 +5,19 @@ A helper and NumPy functions are called, so that most of the code is theirs.
 
 from __future__ import annotations
 
-import ctypes
-import re
+import struct
 from collections.abc import Callable
 from typing import Any
 
 import numba
 import numpy as np
 
-__all__ = ["ARRAY", "calls_helper", "calls_numpy", "code", "helper", "loop", "raises"]
-
-Decorator = Callable[[Any], Any]
+__all__ = ["ARRAY", "KERNELS", "code_of", "compiled", "helper", "is_vector", "machine_code"]
 
 ARRAY = np.arange(1000)
-_CODE = 96  # bytes of machine code that are compared, none of which is an address
+# Of sections in object files.
+_PROGRAM = 1
+_EXECUTED = 4
 
 
 @numba.njit  # type: ignore[untyped-decorator]
@@ -34,10 +33,10 @@ def calls_helper(array: Any) -> int:
 
 
 def calls_numpy(array: Any) -> Any:
-    return np.sum(array) + np.sort(array)[0] + helper(array)
+    return np.sum(array) + np.max(array)
 
 
-def loop(array: Any) -> int:
+def loops(array: Any) -> int:
     count = 0
     for i in range(array.size):
         if array[i] == 1 or array[i] == 14 or array[i] == 29:
@@ -45,17 +44,43 @@ def loop(array: Any) -> int:
     return count
 
 
-def raises(array: Any, index: int) -> int:
-    if index > array.size:
-        raise IndexError("far out", index)
-    return array[index]
+def raises(array: Any) -> int:
+    if array.size > 5000:
+        raise IndexError("too many", array.size)
+    return array[0]
 
 
-def code(function: Any) -> dict[str, str]:
-    """The assembly and machine code of a dispatcher with one signature, without the numbers of functions."""
-    [text] = function.inspect_asm().values()
+KERNELS = {each.__name__: each for each in (calls_helper, calls_numpy, loops, raises)}
+
+
+def machine_code(function: Any) -> str:
+    """Of a dispatcher with one signature, as LLVM emitted it: no address is in it yet."""
     [overload] = function.overloads.values()
-    address = overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
-    # Names have the number of the function, as in "B2v1", and there are strings of names.
-    named = re.sub(r"(?<=[vB])\d+|(?<=\", )\d+$|(?<=#)\d+", "", text, flags=re.MULTILINE)
-    return {"assembly": named, "code": ctypes.string_at(address, _CODE).hex()}
+    return code_of(overload.library._get_compiled_object())
+
+
+def code_of(elf: bytes) -> str:
+    """The bytes in the sections of an object file that are executed."""
+    [start] = struct.unpack_from("<Q", elf, 0x28)
+    [count] = struct.unpack_from("<H", elf, 0x3C)
+    found = b""
+    for index in range(count):
+        _, kind, flags, _, offset, size = struct.unpack_from("<IIQQQQ", elf, start + 64 * index)
+        found += elf[offset : offset + size] if kind == _PROGRAM and flags & _EXECUTED else b""
+    return found.hex()
+
+
+def is_vector(function: Any) -> bool:
+    """Whether code of a dispatcher with one signature has vectors of integers."""
+    [text] = function.inspect_llvm().values()
+    return " x i64>" in text
+
+
+def compiled(decorate: Callable[[Any], Any]) -> dict[str, str]:
+    """The machine code of every kernel."""
+    found = {}
+    for name, kernel in KERNELS.items():
+        function = decorate(kernel)
+        function(ARRAY)
+        found[name] = machine_code(function)
+    return found

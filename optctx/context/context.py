@@ -418,7 +418,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         returned, and for a function of Numba's without `optctx.numba`.
         """
         if is_compiled(function):
-            return decorated(self, function)
+            return cast("Callable[P, R]", decorated(self, function))
         refuse_deferred(function)
 
         @functools.wraps(function)

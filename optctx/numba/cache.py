@@ -1,9 +1,9 @@
 """Numba's cache of compiled functions, with LLVM's options in its keys.
 
-Numba looks a function up by its signature, its source and the processor. Here the key has in addition what its
-compilation read of the options, as it is now: a function is never loaded that LLVM would compile otherwise, and
-one is found again if only options differ that were not read. The files stand beside those of Numba, which
-neither reads nor changes them.
+Numba looks a function up by its signature, its source and the processor. Here the key also has the options that
+its compilation read, as they are now. So a function is never loaded that LLVM would compile otherwise, and it is
+found again if only options differ that were not read. The files stand beside Numba's own, which stay as they
+are: Numba does not look for these.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class _Files(CompileResultCacheImpl):  # type: ignore[misc]
     def check_cachable(self, cres: Any) -> bool:
         if cres.library.has_dynamic_globals and FOREIGN in cres.library._dynamic_globals:
             name = cres.fndesc.qualname.split(".")[-1]
-            text = f'Cannot cache compiled function "{name}" as it calls a function that has LLVM options of its own'
+            why = "as it calls a function that has LLVM options of its own"
+            text = f'Cannot cache compiled function "{name}" {why}'
             warnings.warn_explicit(text, NumbaWarning, self._locator._py_file, self._lineno)
             return False
         return bool(super().check_cachable(cres))

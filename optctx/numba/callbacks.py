@@ -27,7 +27,7 @@ class OptionsCFunc(CFunc):  # type: ignore[misc]
     @property
     def llvm_options(self) -> OptionContext:
         """The values under which this callback is compiled."""
-        return self._targetdescr.context  # type: ignore[no-any-return]
+        return self._targetdescr.context
 
     def enable_caching(self) -> None:
         self._cache = OptionsCache(self._pyfunc, self._targetdescr)
@@ -50,7 +50,7 @@ def cfunc(
 
     Args:
         sig, locals, cache, pipeline_class, named: As for `numba.cfunc`.
-        options: Option name -> value, or an OptionContext; None for the values in force where the decorator runs.
+        options: Option name -> value, or an OptionContext. None: the values in force where the decorator runs.
 
     Raises as `njit` does.
     """

@@ -1,4 +1,4 @@
-"""Numba's code libraries under one set of option values: everything that LLVM does for them has these values."""
+"""Numba's engine and code libraries under one set of values: all that LLVM does for them is under these."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     def __init__(self, codegen: OptionsCodegen, name: str) -> None:
         self._foreign: Any = None
+        self._before_emission: bytes | None = None
         self.reads = Reads()
         with codegen.working(self.reads):
             super().__init__(codegen, name)
@@ -49,8 +50,8 @@ class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
             library = self._codegen.runtime_library()
         elif not isinstance(library, OptionsLibrary):
             raise OptctxError(
-                f"cannot link {library.name} into {self.name}, which has LLVM options of its own: Numba compiled "
-                "it without these options, and in another engine; decorate it with optctx.numba"
+                f"cannot link {library.name} into {self.name}, which has LLVM options of its own: Numba "
+                "compiled it without them, for another engine; decorate it with optctx.numba"
             )
         super().add_linking_library(library)
 
@@ -76,9 +77,18 @@ class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
                 waiting += library._linking_libraries
         return found
 
+    def _finalize_final_module(self) -> None:
+        if not self._disable_inspection:  # loaded from a cache, without its module
+            self._before_emission = self._final_module.as_bitcode()
+        super()._finalize_final_module()
+
     def get_asm_str(self) -> str:
-        with self._codegen.values:
+        """The code that runs. Emission changes a module: what Numba emits again may be other code."""
+        if self._before_emission is None:
             return str(super().get_asm_str())
+        with self._codegen.values:
+            module = binding.parse_bitcode(self._before_emission)
+            return str(self._codegen._tm.emit_assembly(module))
 
     def serialize_using_object_code(self) -> Any:
         with self._codegen.linking():
@@ -144,7 +154,7 @@ class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
 
     @contextmanager
     def working(self, reads: Reads) -> Iterator[None]:
-        """A block in which LLVM works for something, under these values; what it reads is added to `reads`."""
+        """A block in which LLVM works under these values. What it reads is added to `reads`."""
         with self.values:
             if self.records:
                 with reads.recorded():

@@ -21,21 +21,21 @@ __all__ = ["apply_context", "jit", "njit"]
 def njit(*args: Any, options: Options = None, **named: Any) -> Any:
     """Decorate a function as `numba.njit` does, and compile it under LLVM options.
 
-    The function, the functions that it calls, and those of NumPy that it calls are compiled under these options,
-    wherever they are first called. Functions that plain Numba decorated are compiled again for this. A function
-    that has options of its own keeps them.
+    The function is compiled under these options wherever it is first called, and so are the functions that it
+    calls, NumPy's included. Helpers that plain Numba decorated are compiled again for this. A helper that has
+    options of its own keeps them.
 
     Args:
         args, named: As for `numba.njit`. With `cache=True` the key of a file has what the compilation read of
             LLVM's options.
-        options: Option name -> value, or an OptionContext. All other options have the values that are in force
-            where the decorator runs. "context": the function is compiled for each context that it is called in.
-            None: it is compiled for the context of the first call; a call in another one runs the same code,
-            with a NumbaOptionsWarning.
+        options: Option name -> value, or an OptionContext. All other options have the values in force where the
+            decorator runs. "context": the function is compiled for each context that it is called in. None: it
+            is compiled for the context of the first call. A call in another one runs the same code, with a
+            NumbaOptionsWarning.
 
     Raises:
-        UnknownOptionError, OptionTypeError, OptionValueError, ProcessWideOptionError: The message begins with the
-            place of the decorator. Nothing was changed.
+        UnknownOptionError, OptionTypeError, OptionValueError, ProcessWideOptionError: The message begins with
+            the place of the decorator. Nothing was changed.
         UnsupportedImageError: LLVM's code cannot be redirected in this process (`optctx.info()`).
     """
     return _decorated("njit", options, args, named)
@@ -51,7 +51,7 @@ def _decorated(decorator: str, options: Options, args: tuple[Any, ...], named: d
     if named.get("forceobj"):
         refuse(
             decorator,
-            "object mode has no LLVM options: Numba compiles its loops later, at their first run; leave out forceobj",
+            "object mode has no LLVM options: Numba compiles its loops later, when they run; leave out forceobj",
         )
     if options is None or options == "context":
         following = getattr(numba, decorator)(*args, _target=FOLLOWING, **named)
@@ -61,7 +61,7 @@ def _decorated(decorator: str, options: Options, args: tuple[Any, ...], named: d
 
 
 def _finished(made: Any, mode: Mode) -> Any:
-    """A dispatcher, or a decorator that makes one. Where Numba's JIT is disabled it is the function itself."""
+    """A dispatcher, or a decorator that makes one; where Numba's JIT is disabled, the function itself."""
     if isinstance(made, OptionsDispatcher):
         return made.publish()
     if isinstance(made, FollowingDispatcher):
@@ -77,12 +77,12 @@ def apply_context(context: OptionContext, function: Any) -> Any:
         return function.under(context)
     if isinstance(function, OptionsDispatcher):
         raise OptionTypeError(
-            f"cannot put {function!r} under {context!r}: it has LLVM options of its own; put the context above "
-            "numba.njit, or give its options to optctx.numba.njit"
+            f"cannot put {function!r} inside {context!r}: it has LLVM options of its own; put the context "
+            "above numba.njit, or give its options to optctx.numba.njit"
         )
     if type(function) is CPUDispatcher:
         return target_of(context).dispatcher_class.like(function).publish()
     raise OptionTypeError(
-        f"cannot put {function!r} inside {context!r}: a context compiles the functions of numba.njit and numba.jit "
-        "anew, and this is of another kind; use the decorator of optctx.numba with options=..."
+        f"cannot put {function!r} inside {context!r}: a context compiles functions of numba.njit and numba.jit, "
+        "and this is of another kind; use its decorator in optctx.numba with options=..."
     )

@@ -30,8 +30,8 @@ class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
     def like(cls, dispatcher: Any, signatures: Iterable[Any] | None = None) -> OptionsDispatcher:
         """A dispatcher of this target for the same function, with the same options of Numba's.
 
-        `signatures`: the only ones that it compiles for; by default those of the other one, if it has been told
-        to compile for no more.
+        `signatures`: the only ones that it compiles for; by default those of the other one, if that compiles
+        for no more.
         """
         pipeline = dispatcher._compiler.pipeline_class
         made = cls(dispatcher.py_func, dispatcher.locals, dispatcher.targetoptions, pipeline_class=pipeline)

@@ -94,16 +94,19 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
         return self
 
     def _of(self, context: OptionContext | None) -> OptionsDispatcher:
-        return self._found(context, lambda each: self.in_target(target_of(each)))
+        found: OptionsDispatcher = self._found(context, lambda each: self.in_target(target_of(each)))
+        return found
 
     def _of_first(self, context: OptionContext | None) -> OptionsDispatcher | None:
         """The first dispatcher if the context has the same values."""
         first = self._first
         assert first is not None
-        return self._found(context, lambda each: first if each == first.llvm_options else None)
+        same: OptionsDispatcher | None
+        same = self._found(context, lambda each: first if each == first.llvm_options else None)
+        return same
 
     def _found(self, context: OptionContext | None, find: Callable[[OptionContext], Any]) -> Any:
-        """What is found for a context, once for each; outside all of them, for the values at the first time."""
+        """What is found for a context, once for each. Outside all of them: for the values of the first time."""
         if context is None:
             if self._outside is None:
                 self._outside = find(current())

@@ -31,8 +31,8 @@ def target_for(decorator: str, options: object) -> OptionsTarget:
     if not isinstance(options, Mapping):  # of which an OptionContext is one
         refuse(
             decorator,
-            "options are a mapping from option name to value, such as {'unroll-count': 4}, or an OptionContext, "
-            f'found {shown(options)}; "context" is for njit and jit alone',
+            "options are a mapping from option name to value, such as {'unroll-count': 4}, or an "
+            f'OptionContext, found {shown(options)}; "context" is for njit and jit alone',
         )
     try:
         return target_of(options if isinstance(options, OptionContext) else OptionContext(options))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from typing import Any
 
 __all__: list[str] = []
 
@@ -26,6 +27,8 @@ _NAMES = {
     ),
     "numba.core.ccallback": ("CFunc.compile", "CFunc._targetdescr"),
     "numba.core.codegen": (
+        "CPUCodeLibrary._disable_inspection",
+        "CPUCodeLibrary._finalize_final_module",
         "CPUCodeLibrary._get_module_for_linking",
         "CPUCodeLibrary._unserialize",
         "CPUCodeLibrary.add_ir_module",
@@ -98,8 +101,8 @@ def _has(module: str, name: str) -> bool:
     return True
 
 
-def _get(module: str, name: str) -> object:
-    found: object = importlib.import_module(module)
+def _get(module: str, name: str) -> Any:
+    found: Any = importlib.import_module(module)
     for part in name.split("."):
         found = getattr(found, part)
     return found

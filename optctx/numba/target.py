@@ -96,7 +96,7 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
         return self._target_context
 
     def own(self, value: Any) -> Any:
-        """What stands for a Python value in functions of this target: its own, for what plain Numba compiles."""
+        """What stands for a Python value in functions of this target: for plain Numba's functions, its own."""
         make = maker_for(value)
         return value if make is None else self._specialise(value, make)
 
@@ -137,8 +137,8 @@ class OptionsTyping(typing.Context):  # type: ignore[misc]
         """A call back is resolved when both are compiled, which Numba does within one engine."""
         if dispatcher.targetdescr is not self._target and dispatcher.is_compiling:
             raise TypingError(
-                f"{dispatcher.py_func.__qualname__} calls a function that calls it back, and the two have different "
-                "LLVM options (optctx.numba); give them the same options"
+                f"{dispatcher.py_func.__qualname__} calls a function that calls it back, and the two have "
+                "different LLVM options (optctx.numba); give them the same options"
             )
 
     def _check_known(self, value: Any) -> None:
@@ -155,7 +155,7 @@ class OptionsTyping(typing.Context):  # type: ignore[misc]
         super()._insert_global(gv, self._own_function(gty))
 
     def _own_function(self, kind: Any) -> Any:
-        """A function type whose overloads no other target changes: Numba keeps them in the class of a template."""
+        """A function type whose overloads no other target changes: Numba keeps them in a template's class."""
         if type(kind) is not types.Function:
             return kind
         return types.Function(tuple(map(self._own_template, kind.templates)))
@@ -221,8 +221,8 @@ _targets: dict[tuple[OptionContext, str], OptionsTarget] = {}
 def target_of(context: OptionContext) -> OptionsTarget:
     """The target of a set of values; the same one for equal sets.
 
-    Raises UnsupportedImageError and ProcessWideOptionError for a context that cannot be entered whenever Numba
-    compiles.
+    Raises UnsupportedImageError and ProcessWideOptionError for a context that cannot be entered whenever
+    Numba compiles.
     """
     _check(context)
     with global_compiler_lock:
@@ -236,8 +236,8 @@ def _check(context: OptionContext) -> None:
     engine = context._engine
     if not is_llvmlites(engine):
         raise UnsupportedImageError(
-            f"cannot compile with Numba under {context!r}: the context is for the LLVM of {engine.image.path}; "
-            "make a context for llvmlite's LLVM"
+            f"cannot compile Numba functions under {context!r}: the context is for the LLVM of "
+            f"{engine.image.path}; make a context for llvmlite's LLVM"
         )
     if not engine.mechanism.intercepts:
         raise UnsupportedImageError(
@@ -247,9 +247,9 @@ def _check(context: OptionContext) -> None:
     exclusive = context._contents.exclusive()
     if exclusive:
         raise ProcessWideOptionError(
-            f"cannot compile Numba functions under {context!r}: it changes {', '.join(exclusive)} for the whole "
-            "process, and other threads would have to wait whenever Numba compiles; enter it around the first "
-            "call instead",
+            f"cannot compile Numba functions under {context!r}: it changes {', '.join(exclusive)} for the "
+            "whole process, and other threads would have to wait whenever Numba compiles; enter it around the "
+            "first call instead",
             exclusive[0],
             "process-wide",
         )

@@ -129,11 +129,11 @@ class OptionsGUFunc(_Universal, GUFunc):  # type: ignore[misc]
 
 
 def vectorize(ftylist_or_function: Any = (), *, options: Options = None, **named: Any) -> Any:
-    """Decorate a function as `numba.vectorize` does, and compile it, with all that it calls, under LLVM options.
+    """Decorate a function as `numba.vectorize` does, and compile it under LLVM options with all that it calls.
 
     Args:
         ftylist_or_function, named: As for `numba.vectorize`, with the target "cpu" alone.
-        options: Option name -> value, or an OptionContext; None for the values in force where the decorator runs.
+        options: Option name -> value, or an OptionContext. None: the values in force where the decorator runs.
 
     Raises as `njit` does.
     """
@@ -148,11 +148,11 @@ def vectorize(ftylist_or_function: Any = (), *, options: Options = None, **named
 
 
 def guvectorize(*args: Any, options: Options = None, **named: Any) -> Any:
-    """Decorate a function as `numba.guvectorize` does, and compile it, with all that it calls, under LLVM options.
+    """Decorate a function as `numba.guvectorize` does; compile it under LLVM options with all that it calls.
 
     Args:
         args, named: As for `numba.guvectorize`, with the target "cpu" alone and without `cache`.
-        options: Option name -> value, or an OptionContext; None for the values in force where the decorator runs.
+        options: Option name -> value, or an OptionContext. None: the values in force where the decorator runs.
 
     Raises as `njit` does.
     """

@@ -1,0 +1,440 @@
+"""`optctx.numba`: functions with options of their own are as in a process that has these options."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+if sys.version_info >= (3, 14):
+    pytest.skip("Numba is installed before Python 3.14", allow_module_level=True)
+
+import numba
+import numba_kernels
+import numpy as np
+from llvmlite import binding
+from numba.core.errors import TypingError
+from numba_kernels import ARRAY, code_of, compiled, helper, is_vector, machine_code
+from support import in_threads, run_python
+
+import optctx.numba
+from optctx import (
+    OptctxError,
+    OptionContext,
+    OptionTypeError,
+    ProcessWideOptionError,
+    UnknownOptionError,
+    UnreadOptionError,
+    UnreadOptionWarning,
+)
+
+pytestmark = pytest.mark.redirected
+
+Options = dict[str, object]
+
+SCALAR: Options = {"force-vector-width": 1, "vectorize-slp": False}
+TESTS: Options = {"min-bit-test-cmps": 100, "trap-unreachable": True}
+FAST: Options = {"fast-isel": True}  # written to the target machine
+INTEL: Options = {"x86-asm-syntax": "intel"}  # read when a target machine is made
+
+
+FRESH = """
+    import json, sys
+    from llvmlite import binding
+    for argument in sys.argv[1:]:
+        binding.set_option("", argument)
+    import numba
+    from numba_kernels import compiled
+    assert "optctx" not in sys.modules
+    print(json.dumps(compiled(numba.njit)))
+"""
+
+
+@functools.cache
+def fresh_process(*arguments: str) -> dict[str, str]:
+    found: dict[str, str] = json.loads(run_python(FRESH, *arguments))
+    return found
+
+
+def fresh(options: Options) -> dict[str, str]:
+    """What plain Numba makes in a process without optctx that has these options set for all of it."""
+    return fresh_process(*OptionContext(options, base="defaults").args())
+
+
+def total(array: Any) -> int:
+    result = 0
+    for value in array:
+        result += value
+    return result
+
+
+def test_these_options_change_every_kernel() -> None:
+    plain = fresh({})
+    scalar, fast = (
+        {name for name, text in fresh(each).items() if text != plain[name]} for each in (SCALAR, FAST)
+    )
+    assert scalar == {"calls_helper", "calls_numpy"}
+    assert fast == plain.keys()
+
+
+@pytest.mark.parametrize("options", [SCALAR, FAST, {}], ids=["scalar", "fast", "none"])
+def test_functions_helpers_and_numpy_are_as_in_a_fresh_process(options: Options) -> None:
+    # All was compiled before, under other options.
+    compiled(numba.njit)
+    compiled(optctx.numba.njit(options=TESTS))
+    assert compiled(optctx.numba.njit(options=options)) == fresh(options)
+
+
+def test_plain_functions_and_their_helpers_are_as_without_options() -> None:
+    compiled(optctx.numba.njit(options=SCALAR))
+    assert compiled(numba.njit) == fresh({})
+    assert is_vector(helper)
+
+
+@pytest.mark.parametrize("name", numba_kernels.KERNELS)
+def test_assembly_is_that_of_the_code_that_runs(name: str) -> None:
+    function = optctx.numba.njit(options=SCALAR)(numba_kernels.KERNELS[name])
+    with OptionContext(INTEL):
+        function(ARRAY)
+    assert machine_code(function) == fresh(SCALAR)[name]
+    for moment in ({}, INTEL):
+        with OptionContext(moment):
+            [text] = function.inspect_asm().values()
+        assert assembled(text) == machine_code(function)
+
+
+def assembled(text: str) -> str:
+    """The machine code of assembly in AT&T's syntax."""
+    binding.initialize_native_asmparser()
+    escaped = "".join(c if c.isalnum() else f"\\{ord(c):02X}" for c in text)
+    triple = binding.get_process_triple()
+    with (
+        binding.create_context() as context,
+        binding.parse_assembly(f'target triple = "{triple}"\nmodule asm "{escaped}"', context) as module,
+        binding.Target.from_triple(triple).create_target_machine() as machine,
+    ):
+        return code_of(machine.emit_object(module))
+
+
+def test_assembly_is_in_the_syntax_of_the_options() -> None:
+    function = optctx.numba.njit("int64(int64[::1])", options=INTEL)(total)
+    [text] = function.inspect_asm().values()
+    assert ".intel_syntax noprefix" in text
+
+
+def test_a_helper_with_options_keeps_them_and_its_caller_has_its_own() -> None:
+    inner = optctx.numba.njit(options=TESTS)(total)
+
+    @optctx.numba.njit(options=SCALAR)
+    def outer(array: Any) -> int:
+        return inner(array) + np.sum(array)
+
+    assert outer(ARRAY) == 2 * ARRAY.sum()
+    assert (outer.llvm_options["force-vector-width"], inner.llvm_options["force-vector-width"]) == (1, 0)
+    assert is_vector(inner)
+    assert inner.llvm_options.overrides == TESTS
+
+
+def test_plain_functions_call_functions_with_options_that_raise() -> None:
+    function = optctx.numba.njit(options=SCALAR)(numba_kernels.KERNELS["raises"])
+    plain = numba.njit(lambda array: function(array) + np.sum(array))
+    other = optctx.numba.njit(options=TESTS)(lambda array: function(array) + np.sum(array))
+    for caller in (function, plain, other):
+        caller(ARRAY)
+        with pytest.raises(IndexError, match=r"too many.*9999"):  # its arguments are in an environment
+            caller(np.arange(9999))
+
+
+def test_what_numba_can_do_inside_functions_with_options() -> None:
+    recursive = numba.njit(lambda n: n if n < 2 else recursive(n - 1) + recursive(n - 2))
+
+    @optctx.numba.njit(options=SCALAR)
+    def own(n: int) -> int:
+        return n if n < 2 else own(n - 1) + own(n - 2)
+
+    @optctx.numba.njit(options=SCALAR)
+    def function(called: Any, n: int) -> Any:
+        items = [i * 2 for i in range(n)]
+        items.append(called(n))
+        table = {1: 2.0}
+        table[n] = 3.0
+        with numba.objmode(length="int64"):
+            length = len(str(n))
+        return items[-1] + len(table) + len("abc" + str(n)) + length + np.sort(np.arange(n))[-1] + own(n)
+
+    assert function(recursive, 10) == 55 + 2 + 5 + 2 + 9 + 55
+    assert not recursive.overloads  # it was compiled for the other function alone
+
+
+def test_functions_are_values_of_a_function_type() -> None:
+    kind = numba.types.FunctionType(numba.int64(numba.int64[::1]))
+    first = optctx.numba.njit("int64(int64[::1])", options=SCALAR)(total)
+    run = numba.njit(numba.int64(kind, numba.int64[::1]))(lambda function, array: function(array))
+    assert run(first, ARRAY) == ARRAY.sum()
+
+
+def test_signatures_compile_at_once_and_no_others_later() -> None:
+    function = optctx.numba.njit("int64(int64[::1])", options=SCALAR)(total)
+    assert len(function.signatures) == 1
+    assert not is_vector(function)
+    with pytest.raises(TypeError, match="No matching definition"):
+        function(3)
+
+
+def test_threads_that_compile_at_once_have_their_own_options() -> None:
+    found: dict[int, bool] = {}
+
+    def work(index: int) -> None:
+        function = optctx.numba.njit(options=(SCALAR, TESTS)[index % 2])(total)
+        function(ARRAY)
+        found[index] = is_vector(function)
+
+    in_threads([functools.partial(work, index) for index in range(4)])
+    assert found == {0: False, 1: True, 2: False, 3: True}
+
+
+def test_parallel_loops() -> None:
+    assert run_python(PARALLEL) == "499500 True\n499500 False\n"
+
+
+PARALLEL = """
+    import numba, optctx.numba
+    from numba_kernels import ARRAY
+
+    def total(array):
+        result = 0
+        for i in numba.prange(array.size):
+            result += array[i]
+        return result
+
+    for decorate in (numba.njit, optctx.numba.njit(options={"force-vector-width": 1, "vectorize-slp": False})):
+        function = numba.njit(parallel=True)(total) if decorate is numba.njit else optctx.numba.njit(
+            parallel=True, options={"force-vector-width": 1, "vectorize-slp": False})(total)
+        print(function(ARRAY), " x i64>" in "".join(function.inspect_llvm().values()))
+"""
+
+
+# Universal functions and callbacks
+
+
+def test_universal_functions() -> None:
+    @optctx.numba.vectorize(options=SCALAR)
+    def twice(x: Any) -> Any:
+        return 2 * x
+
+    @optctx.numba.guvectorize("(n)->(n)", options=SCALAR)
+    def thrice(array: Any, result: Any) -> None:
+        for i in range(array.size):
+            result[i] = 3 * array[i]
+
+    plain_twice = numba.vectorize(["int64(int64)"])(lambda x: 2 * x)
+    plain_thrice = numba.guvectorize("(n)->(n)")(thrice.gufunc_builder.py_func)
+
+    def calls(array: Any) -> Any:
+        result = np.empty_like(array)
+        thrice(array, result)
+        return twice(array).sum() + result.sum()
+
+    def calls_plain(array: Any) -> Any:
+        result = np.empty_like(array)
+        plain_thrice(array, result)
+        return plain_twice(array).sum() + result.sum()
+
+    assert twice(ARRAY).sum() == 2 * ARRAY.sum()
+    for decorate in (numba.njit, optctx.numba.njit(options=SCALAR), optctx.numba.njit(options=TESTS)):
+        assert decorate(calls)(ARRAY) == decorate(calls_plain)(ARRAY) == 5 * ARRAY.sum()
+    with pytest.raises(TypeError, match="of one process"):
+        twice.__reduce__()
+    for function in (twice, thrice):
+        assert function.llvm_options.overrides == SCALAR
+        for overload in function._dispatcher.overloads.values():
+            assert " x i64>" not in overload.library.get_llvm_str()
+    assert twice._dispatcher.overloads
+    assert thrice._dispatcher.overloads
+
+
+def test_callbacks() -> None:
+    @optctx.numba.cfunc("int64(int64)", options=SCALAR)
+    def squares(n: int) -> int:
+        return helper(np.arange(n))
+
+    plain = numba.cfunc("int64(int64)")(squares.__wrapped__)
+    assert squares.ctypes(10) == plain.ctypes(10) == 285
+    assert " x i64>" not in squares.inspect_llvm()
+    assert " x i64>" in plain.inspect_llvm()
+
+
+# Contexts as decorators
+
+
+def test_a_context_compiles_a_dispatcher_under_its_values() -> None:
+    plain = numba.njit("int64(int64[::1])", fastmath=True)(total)
+    function = OptionContext(SCALAR)(plain)
+    assert function is not plain
+    assert (is_vector(plain), is_vector(function)) == (True, False)
+    assert function.targetoptions["fastmath"] is True
+    assert function.signatures == plain.signatures
+    with pytest.raises(OptionTypeError, match="has LLVM options of its own"):
+        OptionContext(TESTS)(function)
+    with pytest.raises(OptionTypeError, match="of another kind"):
+        OptionContext(TESTS)(numba.cfunc("int64(int64)")(lambda x: x))
+
+
+def test_without_the_import_a_context_refuses_a_dispatcher() -> None:
+    script = """
+        import numba
+        from optctx import OptionContext, OptionTypeError
+        try:
+            OptionContext({"unroll-count": 4})(numba.njit(lambda x: x))
+        except OptionTypeError as error:
+            print(error)
+    """
+    assert "import optctx.numba" in run_python(script)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"unrol-count": 4}, UnknownOptionError, "did you mean unroll-count"),
+        ({"unroll-count": "many"}, OptctxError, "cannot set 'unroll-count' to 'many'"),
+        ({"time-passes": True}, ProcessWideOptionError, "time-passes"),
+        (4, OptionTypeError, "found 4"),
+        ("unroll-count=4", OptionTypeError, "found 'unroll-count=4'"),
+    ],
+)
+@pytest.mark.parametrize(
+    "decorate",
+    [
+        optctx.numba.njit,
+        optctx.numba.jit,
+        optctx.numba.vectorize,
+        optctx.numba.guvectorize,
+        optctx.numba.cfunc,
+    ],
+    ids=lambda decorate: decorate.__name__,
+)
+def test_a_bad_option_is_one_error_at_the_decorator(
+    decorate: Callable[..., Any], options: Any, error: type[Exception], said: str
+) -> None:
+    line = sys._getframe().f_lineno + 2
+    with pytest.raises(error) as raised:
+        decorate("int64(int64)", options=options)
+    text = str(raised.value)
+    assert text.startswith(f"@optctx.numba.{decorate.__name__} at {__file__}:{line}: ")
+    assert said in text
+    assert raised.value.__cause__ is None or not isinstance(raised.value.__cause__, OptctxError)
+
+
+def test_what_cannot_have_options_is_refused_by_name() -> None:
+    with pytest.raises(OptionTypeError, match=r"given by name: options=\{'unroll-count': 4\}"):
+        optctx.numba.njit({"unroll-count": 4})
+    with pytest.raises(OptionTypeError, match="object mode has no LLVM options"):
+        optctx.numba.jit(forceobj=True, options=SCALAR)
+    with pytest.raises(OptionTypeError, match="target 'cpu', found target='parallel'"):
+        optctx.numba.vectorize(target="parallel", options=SCALAR)
+    with pytest.raises(OptionTypeError, match="leave out cache=True"):
+        optctx.numba.guvectorize("(n)->(n)", cache=True, options=SCALAR)
+    with pytest.raises(OptionTypeError, match='"context" is for njit and jit alone'):
+        optctx.numba.vectorize(options="context")
+    exclusive = OptionContext({"info-output-file": "-"}, process_wide="exclusive")
+    with pytest.raises(ProcessWideOptionError, match="it changes info-output-file for the whole process"):
+        optctx.numba.njit(options=exclusive)
+
+
+def test_functions_of_different_options_do_not_call_each_other_in_turn() -> None:
+    @optctx.numba.njit(options=SCALAR)
+    def even(n: int) -> bool:
+        return True if n == 0 else odd(n - 1)
+
+    @optctx.numba.njit(options=TESTS)
+    def odd(n: int) -> bool:
+        return False if n == 0 else even(n - 1)
+
+    with pytest.raises(
+        TypingError, match="calls a function that calls it back, and the two have different LLVM"
+    ):
+        even(4)
+
+
+def test_a_jitclass_is_refused_by_name() -> None:
+    @numba.experimental.jitclass([("x", numba.int64)])
+    class Counter:
+        def __init__(self, x: int) -> None:
+            self.x = x
+
+    with pytest.raises(TypingError, match="Counter.*cannot be compiled under LLVM options"):
+        optctx.numba.njit(options=SCALAR)(lambda n: Counter(n).x)(3)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("sys.modules['numba'] = None", "optctx.numba needs Numba, which cannot be imported"),
+        (
+            "import numba; numba.__version__ = '0.60.0'",
+            "optctx.numba does not work with Numba 0.60.0; install",
+        ),
+        (
+            "from numba.core.codegen import CPUCodeLibrary as library; del library._get_module_for_linking",
+            "has no numba.core.codegen.CPUCodeLibrary._get_module_for_linking; install",
+        ),
+    ],
+    ids=["missing", "old", "changed"],
+)
+def test_another_numba_is_refused_at_import(change: str, said: str) -> None:
+    script = f"import sys\n{change}\ntry: import optctx.numba\nexcept ImportError as error: print(error)"
+    assert said in run_python(script)
+
+
+def test_functions_travel_to_other_processes() -> None:
+    function = optctx.numba.njit(options=SCALAR)(total)
+    import pickle
+
+    assert pickle.loads(pickle.dumps(function)) is function
+    script = """
+        import pickle, sys
+        from numba_kernels import ARRAY, is_vector
+        function = pickle.loads(bytes.fromhex(sys.argv[1]))
+        print(function(ARRAY), is_vector(function), function.llvm_options.args())
+    """
+    said = run_python(script, pickle.dumps(function).hex())
+    assert said == f"{ARRAY.sum()} False {OptionContext(SCALAR).args()}\n"
+
+
+def test_without_numbas_compiler_the_function_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
+    assert optctx.numba.njit(options=SCALAR)(total) is total
+    assert optctx.numba.njit(total, options=SCALAR) is total
+    assert optctx.numba.njit(options="context")(total) is total
+
+
+# What was not read
+
+
+def test_an_option_that_nothing_reads_is_told_once_for_each_compilation() -> None:
+    context = OptionContext({"arm-parallel-dsp-load-limit": 3, "unroll-count": 5}, unread="warn")
+    function = optctx.numba.njit(options=context)(total)
+    with pytest.warns(UnreadOptionWarning, match="only ARM code reads it") as told:
+        function(ARRAY)
+    assert [each.filename for each in told] == [__file__]
+    assert re.findall(r"-[\w-]+=", str(told[0].message)) == ["-arm-parallel-dsp-load-limit="]
+    function(ARRAY)  # nothing is compiled, and nothing said
+    strict = optctx.numba.njit(options=context.derive(unread="error"))(total)
+    with pytest.raises(UnreadOptionError):
+        strict(ARRAY)
+
+
+def test_a_scope_in_which_nothing_was_compiled_says_so() -> None:
+    function = numba.njit(total)
+    function(ARRAY)
+    context = OptionContext({"unroll-count": 5}, unread="warn")
+    with pytest.warns(UnreadOptionWarning, match="nothing was compiled"), context:
+        function(ARRAY)
