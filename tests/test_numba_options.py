@@ -19,6 +19,7 @@ import numba_kernels
 import numpy as np
 from llvmlite import binding
 from numba.core.errors import TypingError
+from numba.core.registry import CPUDispatcher
 from numba_kernels import ARRAY, code_of, compiled, helper, is_vector, machine_code
 from support import in_threads, run_python
 
@@ -75,11 +76,8 @@ def total(array: Any) -> int:
 
 def test_these_options_change_every_kernel() -> None:
     plain = fresh({})
-    scalar, fast = (
-        {name for name, text in fresh(each).items() if text != plain[name]} for each in (SCALAR, FAST)
-    )
-    assert scalar == {"calls_helper", "calls_numpy"}
-    assert fast == plain.keys()
+    changed = [{name for name in plain if fresh(each)[name] != plain[name]} for each in (SCALAR, FAST)]
+    assert changed == [{"calls_helper", "calls_numpy"}, plain.keys()]
 
 
 @pytest.mark.parametrize("options", [SCALAR, FAST, {}], ids=["scalar", "fast", "none"])
@@ -165,9 +163,9 @@ def test_what_numba_can_do_inside_functions_with_options() -> None:
         table[n] = 3.0
         with numba.objmode(length="int64"):
             length = len(str(n))
-        return items[-1] + len(table) + len("abc" + str(n)) + length + np.sort(np.arange(n))[-1] + own(n)
+        return items[-1] + len(table) + len("abc" + str(n)) + length + own(n)
 
-    assert function(recursive, 10) == 55 + 2 + 5 + 2 + 9 + 55
+    assert function(recursive, 10) == 55 + 2 + 5 + 2 + 55
     assert not recursive.overloads  # it was compiled for the other function alone
 
 
@@ -212,9 +210,9 @@ PARALLEL = """
             result += array[i]
         return result
 
-    for decorate in (numba.njit, optctx.numba.njit(options={"force-vector-width": 1, "vectorize-slp": False})):
-        function = numba.njit(parallel=True)(total) if decorate is numba.njit else optctx.numba.njit(
-            parallel=True, options={"force-vector-width": 1, "vectorize-slp": False})(total)
+    options = {"force-vector-width": 1, "vectorize-slp": False}
+    for decorate in (numba.njit(parallel=True), optctx.numba.njit(parallel=True, options=options)):
+        function = decorate(total)
         print(function(ARRAY), " x i64>" in "".join(function.inspect_llvm().values()))
 """
 
@@ -272,6 +270,10 @@ def test_callbacks() -> None:
 # Contexts as decorators
 
 
+class Other(CPUDispatcher):  # type: ignore[misc]
+    """As of another library."""
+
+
 def test_a_context_compiles_a_dispatcher_under_its_values() -> None:
     plain = numba.njit("int64(int64[::1])", fastmath=True)(total)
     function = OptionContext(SCALAR)(plain)
@@ -282,7 +284,7 @@ def test_a_context_compiles_a_dispatcher_under_its_values() -> None:
     with pytest.raises(OptionTypeError, match="has LLVM options of its own"):
         OptionContext(TESTS)(function)
     with pytest.raises(OptionTypeError, match="of another kind"):
-        OptionContext(TESTS)(numba.cfunc("int64(int64)")(lambda x: x))
+        OptionContext(TESTS)(Other(total, targetoptions={"nopython": True}))
 
 
 def test_without_the_import_a_context_refuses_a_dispatcher() -> None:
@@ -312,13 +314,7 @@ def test_without_the_import_a_context_refuses_a_dispatcher() -> None:
 )
 @pytest.mark.parametrize(
     "decorate",
-    [
-        optctx.numba.njit,
-        optctx.numba.jit,
-        optctx.numba.vectorize,
-        optctx.numba.guvectorize,
-        optctx.numba.cfunc,
-    ],
+    [getattr(optctx.numba, name) for name in optctx.numba.__all__],
     ids=lambda decorate: decorate.__name__,
 )
 def test_a_bad_option_is_one_error_at_the_decorator(
@@ -370,7 +366,7 @@ def test_a_jitclass_is_refused_by_name() -> None:
         def __init__(self, x: int) -> None:
             self.x = x
 
-    with pytest.raises(TypingError, match="Counter.*cannot be compiled under LLVM options"):
+    with pytest.raises(TypingError, match=r"Counter.*cannot be compiled under LLVM options"):
         optctx.numba.njit(options=SCALAR)(lambda n: Counter(n).x)(3)
 
 
