@@ -1,0 +1,53 @@
+"""A program that compiles a function with Numba's cache on disk, and says what came from there.
+
+Its arguments are JSON: what is set process-wide, as command-line arguments, and then a list of steps. A step
+is "plain" for Numba itself, or the options of a function. For each step it prints how often Numba found the
+function in its cache, and the first bytes of the machine code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import binding
+
+_CODE = 96  # bytes, none of which is an address
+
+array = np.arange(100)
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def is_special(value: int) -> bool:
+    return value == 1 or value == 14 or value == 29
+
+
+def loops(array: Any) -> int:
+    count = 0
+    for i in range(array.size):
+        if is_special(array[i]):
+            count += array[i] // 7
+    return count
+
+
+def step(options: Any) -> tuple[int, str]:
+    if options == "plain":
+        function = numba.njit(loops, cache=True)
+    else:
+        import optctx.numba
+
+        function = optctx.numba.njit(loops, cache=True, options=options)
+    function(array)
+    [overload] = function.overloads.values()
+    address = overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
+    return sum(function.stats.cache_hits.values()), ctypes.string_at(address, _CODE).hex()
+
+
+if __name__ == "__main__":
+    for argument in json.loads(sys.argv[1]):
+        binding.set_option("", argument)
+    print(json.dumps([step(each) for each in json.loads(sys.argv[2])]))
