@@ -1,0 +1,165 @@
+"""`optctx.numba`: functions that are compiled for the context in which they are called."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import sys
+import warnings
+from typing import Any
+
+import pytest
+
+if sys.version_info >= (3, 14):
+    pytest.skip("Numba is installed before Python 3.14", allow_module_level=True)
+
+import numba
+from numba_kernels import ARRAY, helper, is_vector
+from support import in_threads
+
+import optctx.numba
+from optctx import OptionContext
+from optctx.errors import NumbaOptionsWarning
+
+pytestmark = pytest.mark.redirected
+
+SCALAR = {"force-vector-width": 1, "vectorize-slp": False}
+
+
+def total(array: Any) -> int:
+    result = 0
+    for value in array:
+        result += value
+    return result
+
+
+def calls_helper(array: Any) -> int:
+    return helper(array) + 1
+
+
+def test_one_function_is_compiled_for_each_context_with_what_it_calls() -> None:
+    function = optctx.numba.njit(calls_helper, options="context")
+    scalar = OptionContext(SCALAR)
+    expected = helper.py_func(ARRAY) + 1
+    for _ in range(2):
+        assert function(ARRAY) == expected
+        assert is_vector(function)
+        with scalar:
+            assert function(ARRAY) == expected
+            assert not is_vector(function)
+            with OptionContext({"force-vector-width": 4}):
+                assert function(ARRAY) == expected
+                assert "<4 x i64>" in "".join(function.inspect_llvm().values())
+    assert function.under(scalar).llvm_options == scalar
+
+
+def test_equal_contexts_share_the_code() -> None:
+    function = optctx.numba.njit(total, options="context")
+    pointers = set()
+    for _ in range(3):
+        with OptionContext(SCALAR):
+            function(ARRAY)
+            [overload] = function.overloads.values()
+            pointers.add(overload.entry_point)
+    assert len(pointers) == 1
+
+
+def test_what_is_kept_for_a_context_goes_with_it() -> None:
+    function = optctx.numba.njit(total, options="context")
+    for _ in range(3):
+        with OptionContext(SCALAR):
+            function(ARRAY)
+    assert not function._by_context
+
+
+def test_threads_in_different_contexts_call_one_function() -> None:
+    function = optctx.numba.njit(calls_helper, options="context")
+    found: dict[int, bool] = {}
+
+    def work(index: int) -> None:
+        with OptionContext(SCALAR if index % 2 else {}):
+            function(ARRAY)
+            found[index] = is_vector(function)
+
+    in_threads([functools.partial(work, index) for index in range(4)])
+    assert found == {0: True, 1: False, 2: True, 3: False}
+
+
+def test_signatures_are_compiled_for_each_context_and_no_others() -> None:
+    function = optctx.numba.njit("int64(int64[::1])", options="context")(total)
+    with OptionContext(SCALAR):
+        assert function(ARRAY) == ARRAY.sum()
+        assert not is_vector(function)
+        with pytest.raises(TypeError, match="No matching definition"):
+            function(3)
+
+
+def test_functions_with_options_compile_it_for_themselves_and_plain_ones_for_their_context() -> None:
+    function = optctx.numba.njit(total, options="context")
+    own = optctx.numba.njit(options=SCALAR)(lambda array: function(array))
+    assert own(ARRAY) == ARRAY.sum()
+    assert not is_vector(own)
+    assert function.under(OptionContext(SCALAR)).signatures
+    plain = numba.njit(lambda array: function(array))
+    with OptionContext(SCALAR):
+        assert plain(ARRAY) == ARRAY.sum()
+    assert not is_vector(plain)
+
+
+def test_a_context_as_decorator_gives_the_function_of_that_context() -> None:
+    function = optctx.numba.njit(total, options="context")
+    scalar = OptionContext(SCALAR)(function)
+    assert scalar(ARRAY) == ARRAY.sum()
+    assert not is_vector(scalar)
+
+
+@pytest.mark.parametrize("first", [SCALAR, None], ids=["inside", "outside"])
+def test_without_options_the_first_context_stays_and_another_is_told(first: dict[str, object] | None) -> None:
+    function = optctx.numba.njit(calls_helper)
+    if first:
+        with OptionContext(first):
+            function(ARRAY)
+    else:
+        function(ARRAY)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if first:
+            with OptionContext(first):  # of the same values
+                function(ARRAY)
+        else:
+            function(ARRAY)
+    assert is_vector(function) is (first is None)
+    with OptionContext({"unroll-count": 3}), pytest.warns(NumbaOptionsWarning) as told:
+        function(ARRAY)
+    assert "calls_helper was compiled under OptionContext(" in str(told[0].message)
+    assert "and now is called under OptionContext({'unroll-count': 3})" in str(told[0].message)
+    assert [each.filename for each in told] == [__file__]
+    assert is_vector(function) is (first is None)
+    if first:
+        with pytest.warns(NumbaOptionsWarning, match="called outside any scope"):
+            function(ARRAY)
+
+
+@pytest.mark.parametrize("options", ["context", None])
+def test_pickles_follow_as_well(options: Any) -> None:
+    function = optctx.numba.njit("int64(int64[::1])", options=options)(total)
+    assert pickle.loads(pickle.dumps(function)) is function
+    uuid = function._uuid
+    states = function._reduce_states()
+    copy = type(function)._rebuild(**{**states, "uuid": uuid + "-copy"})
+    assert (copy.mode, copy._frozen) == (function.mode, True)
+    with OptionContext(SCALAR):
+        assert copy(ARRAY) == ARRAY.sum()
+        assert not is_vector(copy)
+
+
+def test_numbas_questions_are_answered_for_the_context_of_the_thread() -> None:
+    function = optctx.numba.njit(total, options="context")
+    with OptionContext(SCALAR):
+        function(ARRAY)
+        assert len(function.signatures) == len(function.nopython_signatures) == 1
+        assert function.stats.cache_hits == {}
+        function.recompile()
+        assert not is_vector(function)
+    assert function.signatures == []
+    assert not function.is_compiling
