@@ -1,0 +1,1 @@
+"""Numba's own tests, stock, with optctx attached, and inside a scope (`make numba`)."""

@@ -1,0 +1,153 @@
+"""Run Numba's own tests in three ways, and print what differs.
+
+Stock: without optctx. Attached: after `optctx.attach()`. Scope: all inside `with OptionContext():`. Each module of
+tests runs in a process of its own for each. A test that ends differently is run again by itself, and counts only if
+it differs again. The exit status is 1 if any does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.numba_suite.child import MODES
+
+CHILD = Path(__file__).parent / "child.py"
+# Of every part of Numba that compiles; some minutes for each way.
+SOME = (
+    *("array_exprs", "array_iterators", "casting", "closure", "comprehension", "dicts", "dispatcher"),
+    *("errorhandling", "exceptions", "extending", "fastmath", "flow_control", "func_lifetime", "generators"),
+    *("inlining", "jitclasses", "linker", "looplifting", "nested_calls", "nrt", "object_mode", "optional"),
+    *("recursion", "svml", "target_overloadselector", "tuples", "typedlist", "withlifting"),
+)
+
+Outcomes = dict[str, tuple[str, str]]  # test -> outcome and why
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="make numba", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("modules", nargs="*", help="of numba.tests, such as dispatcher; a selection")
+    parser.add_argument("--all", action="store_true", help="every module (hours)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at once; all processors")
+    parser.add_argument("--seconds", type=float, default=1800, help="a process may take; 1800")
+    options = parser.parse_args()
+    modules = every_module() if options.all else [f"numba.tests.test_{each}" for each in options.modules or SOME]
+    missing = [each for each in modules if importlib.util.find_spec(each) is None]
+    if missing:
+        parser.error(f"this Numba has no {', '.join(missing)}")
+    found, seconds = run_all(modules, options.jobs, options.seconds)
+    differing = confirmed(found, options.jobs, options.seconds)
+    print("\n".join(table(found, seconds)))
+    for test in differing:
+        print(f"\n{test}: {', '.join(f'{mode} {found[mode].get(test, NOT_RUN)[0]}' for mode in MODES)}")
+        for mode in MODES[1:]:
+            print("".join(f"  {mode}: {line}\n" for line in found[mode].get(test, NOT_RUN)[1].splitlines()[-4:]), end="")
+    print(f"\n{len(differing)} tests end differently")
+    return int(bool(differing))
+
+
+def every_module() -> list[str]:
+    import numba.tests
+
+    names = (info.name for info in pkgutil.iter_modules(numba.tests.__path__))
+    return [f"numba.tests.{name}" for name in sorted(names) if name.startswith("test_")]
+
+
+def run_all(modules: list[str], jobs: int, limit: float) -> tuple[dict[str, Outcomes], Counter[str]]:
+    """What came of every test, and the seconds that processes took, by mode."""
+    found: dict[str, Outcomes] = {mode: {} for mode in MODES}
+    seconds: Counter[str] = Counter()
+
+    def work(module: str, mode: str) -> None:
+        outcomes, took = run([module], mode, limit)
+        found[mode].update(outcomes)
+        seconds[mode] += took
+        counts = Counter(outcome for outcome, _ in outcomes.values())
+        print(f"{module} {mode}: {dict(counts)} in {took:.0f} s", file=sys.stderr, flush=True)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for done in [pool.submit(work, module, mode) for module in modules for mode in MODES]:
+            done.result()
+    return found, seconds
+
+
+def run(names: list[str], mode: str, limit: float) -> tuple[Outcomes, float]:
+    """What came of the tests of these names, and the seconds that it took."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "outcomes")
+        file.touch()
+        ended = "timed out"
+        try:
+            done = subprocess.run(
+                [sys.executable, str(CHILD), mode, str(file), *names],
+                cwd=folder,
+                env={**os.environ, "NUMBA_CACHE_DIR": f"{folder}/cache"},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                timeout=limit,
+            )
+            ended = f"the process ended with status {done.returncode}: {done.stderr[-2000:]}"
+        except subprocess.TimeoutExpired:
+            pass
+        outcomes = read(file, ended)
+    return outcomes or {name: ("crashed", ended) for name in names}, time.monotonic() - began
+
+
+def read(file: Path, ended: str) -> Outcomes:
+    """The outcome of each test: its worst, and "crashed" if it has none."""
+    found: Outcomes = {}
+    for line in file.read_text().splitlines():
+        test, outcome, why = json.loads(line)
+        known = found.get(test, ("started", ""))
+        if known[0] != "failed" and outcome != "started":
+            found[test] = (outcome, why)
+        else:
+            found.setdefault(test, known)
+    return {test: ("crashed", ended) if end[0] == "started" else end for test, end in found.items()}
+
+
+NOT_RUN = ("not run", "")
+
+
+def confirmed(found: dict[str, Outcomes], jobs: int, limit: float) -> list[str]:
+    """Tests that end differently, by themselves as well; what they end with then counts."""
+    tests = sorted(set().union(*found.values()))
+    suspects = [test for test in tests if len({found[mode].get(test, NOT_RUN)[0] for mode in MODES}) > 1]
+
+    def again(test: str, mode: str) -> None:
+        found[mode][test] = run([test], mode, limit)[0].get(test, NOT_RUN)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for done in [pool.submit(again, test, mode) for test in suspects for mode in MODES]:
+            done.result()
+    return [test for test in suspects if len({found[mode][test][0] for mode in MODES}) > 1]
+
+
+def table(found: dict[str, Outcomes], seconds: Counter[str]) -> list[str]:
+    """In Markdown."""
+    kinds = ("passed", "failed", "skipped", "crashed")
+    lines = [f"| Numba's tests | tests | {' | '.join(kinds)} | seconds |", "| --- " * (len(kinds) + 3) + "|"]
+    for mode in MODES:
+        counts = Counter(outcome for outcome, _ in found[mode].values())
+        cells = [str(len(found[mode])), *(str(counts[kind]) for kind in kinds), f"{seconds[mode]:.0f}"]
+        lines.append(f"| {mode} | {' | '.join(cells)} |")
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())
