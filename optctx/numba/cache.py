@@ -87,7 +87,8 @@ class OptionsCache(FunctionCache):  # type: ignore[misc]
         return entry[1] if entry is not None and entry[0] == under else []
 
     def _names(self, reads: Reads) -> list[str]:
-        return sorted(self._target.engine.options if reads.names is None else reads.names)
+        names = reads.names()
+        return sorted(self._target.engine.options if names is None else names)
 
     def _under(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         """Everything that the result depends on but the options that can be scoped."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -65,20 +66,21 @@ class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
             return int(super().get_pointer_to_function(name))
 
     def all_reads(self) -> Reads:
-        """What was read for this library, and for everything that is linked into it."""
-        found = Reads(self._codegen.reads.names)
+        """What was read for this library, for everything that is linked into it, and for the target machine."""
+        found = Reads()
+        found.include(self._codegen.reads)
         seen: set[int] = set()
         waiting: list[OptionsLibrary] = [self]
         while waiting:
             library = waiting.pop()
             if id(library) not in seen:
                 seen.add(id(library))
-                found.add(library.reads)
+                found.include(library.reads)
                 waiting += library._linking_libraries
         return found
 
     def _finalize_final_module(self) -> None:
-        if not self._disable_inspection:  # loaded from a cache, without its module
+        if not self._disable_inspection:  # of what was loaded from a cache there is no module
             self._before_emission = self._final_module.as_bitcode()
         super()._finalize_final_module()
 
@@ -136,6 +138,7 @@ class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
         self.values = values
         self.records = True  # what the target machine reads counts for everything that is compiled with it
         self.reads = Reads()
+        self._compiling: tuple[int, Reads] | None = None  # the thread that compiles
         self.finalized = 0  # libraries that were compiled, rather than loaded
         self._runtime: CodeLibrary | None = None
         self._linking = 0
@@ -154,14 +157,34 @@ class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
 
     @contextmanager
     def working(self, reads: Reads) -> Iterator[None]:
-        """A block in which LLVM works under these values. What it reads is added to `reads`."""
+        """A block in which LLVM works under these values. What it reads is counted in `reads`."""
         with self.values:
-            if self.records:
+            if self._compiling is not None and self._compiling[0] == threading.get_ident():
+                reads.include(self._compiling[1])
+                yield
+            elif self.records:
                 with reads.recorded():
                     yield
             else:
                 reads.lose()
                 yield
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """A block in which Numba compiles: what is read there counts for every library that is worked on.
+
+        A block for each library would take longer: the first read of an option in each costs most.
+        """
+        if not self.records:
+            yield
+            return
+        reads = Reads()
+        with reads.recorded():
+            self._compiling = threading.get_ident(), reads
+            try:
+                yield
+            finally:
+                self._compiling = None
 
     @property
     def is_linking(self) -> bool:

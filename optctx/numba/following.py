@@ -13,7 +13,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.target_extension import CPU, dispatcher_registry, target_registry
 
 from optctx.context import OptionContext, current
-from optctx.context.scope import innermost
+from optctx.context.context import seen
 from optctx.engine.attach import attach
 from optctx.engine.choice import level_outside
 from optctx.errors import NumbaOptionsWarning
@@ -63,7 +63,7 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
 
     def _here(self) -> OptionsDispatcher:
         """The dispatcher for the context that this thread is in."""
-        context = innermost(attach(), self._doing)
+        context = seen(attach(), self._doing)
         if self.mode == "each":
             return self._of(context)
         if self._first is None:
@@ -75,7 +75,7 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
         found = self._here()
         if self.mode == "each":
             return found
-        context = innermost(attach(), self._doing)
+        context = seen(attach(), self._doing)
         if self._of_first(context) is not found:
             warnings.warn(
                 f"{self.py_func.__qualname__} was compiled under {found.llvm_options!r}, and now is called "

@@ -6,30 +6,49 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from optctx.errors import OptctxError
+from optctx.records.log import Log
 from optctx.records.record import record
 
 __all__ = ["Reads"]
 
 
 class Reads:
-    """Names of options. None stands for every option: LLVM worked where nothing was recorded."""
+    """Names of options that were read, in this and in the reads that it includes."""
 
     def __init__(self, names: Iterable[str] | None = ()) -> None:
-        self.names: set[str] | None = None if names is None else set(names)
+        self._names: set[str] | None = None if names is None else set(names)
+        self._log: Log | None = None  # of a block that has not ended
+        self._included: list[Reads] = []
 
-    def add(self, other: Reads) -> None:
-        if self.names is None or other.names is None:
-            self.names = None
-        else:
-            self.names |= other.names
+    def names(self) -> set[str] | None:
+        """So far. None stands for every option: LLVM worked where nothing was recorded."""
+        found: set[str] = set()
+        seen: list[Reads] = []
+        waiting = [self]
+        while waiting:
+            reads = waiting.pop()
+            if reads in seen:
+                continue
+            seen.append(reads)
+            own = reads._own()
+            if own is None:
+                return None
+            found |= own
+            waiting += reads._included
+        return found
+
+    def include(self, other: Reads) -> None:
+        """Count what the other has, now and later."""
+        if other is not self and other not in self._included:
+            self._included.append(other)
 
     def lose(self) -> None:
         """Take note that LLVM works where nothing is recorded."""
-        self.names = None
+        self._names = None
 
     @contextmanager
     def recorded(self) -> Iterator[None]:
-        """A block of which every read is added."""
+        """A block of which every read is counted."""
         recording = record()
         try:
             log = recording.__enter__()
@@ -37,11 +56,18 @@ class Reads:
             self.lose()
             yield
             return
+        self._log = log
         try:
             yield
         finally:
             recording.__exit__(None, None, None)
-            try:
-                self.add(Reads(log.names))
-            except OptctxError:
-                self.lose()
+            self._names = self._own()
+            self._log = None
+
+    def _own(self) -> set[str] | None:
+        if self._names is None or self._log is None:
+            return self._names
+        try:
+            return self._names | self._log.names
+        except OptctxError:  # not everything was recorded
+            return None

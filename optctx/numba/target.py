@@ -53,7 +53,7 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
         super().__init__(self.name)
         self.context = context
         self.engine = context._engine
-        self._depth = 0  # of compilations inside each other
+        self._is_compiling = False  # under Numba's compiler lock
         self.values = context if context._unread == "ignore" else OptionContext(base=context)
         self._specialised: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         hardware = type(f"Options{self.name[7:]}", (CPU,), {})
@@ -75,17 +75,29 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
     @contextmanager
     def compiling(self) -> Iterator[None]:
         """A block in which Numba compiles for this target; says at the end what LLVM did not read."""
-        codegen = self._target_context.codegen()
         with global_compiler_lock, target_override(self.name):
-            before, self._depth = codegen.finalized, self._depth + 1
-            failed = True
-            try:
+            if self._is_compiling:
                 yield
-                failed = False
+                return
+            self._is_compiling = True
+            try:
+                with self._outermost():
+                    yield
             finally:
-                self._depth -= 1
-                if self._depth == 0 and codegen.finalized > before:
-                    judge(self.context, self.context._unread, failed=failed)
+                self._is_compiling = False
+
+    @contextmanager
+    def _outermost(self) -> Iterator[None]:
+        codegen = self._target_context.codegen()
+        before = codegen.finalized
+        failed = True
+        try:
+            with codegen.compiling():
+                yield
+            failed = False
+        finally:
+            if codegen.finalized > before:
+                judge(self.context, self.context._unread, failed=failed)
 
     @property
     def typing_context(self) -> OptionsTyping:

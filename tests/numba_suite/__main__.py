@@ -27,7 +27,7 @@ CHILD = Path(__file__).parent / "child.py"
 SOME = (
     *("array_exprs", "array_iterators", "casting", "closure", "comprehension", "dicts", "dispatcher"),
     *("errorhandling", "exceptions", "extending", "fastmath", "flow_control", "func_lifetime", "generators"),
-    *("inlining", "jitclasses", "linker", "looplifting", "nested_calls", "nrt", "object_mode", "optional"),
+    *("inlining", "jitclasses", "looplifting", "nested_calls", "nrt", "object_mode", "optional"),
     *("recursion", "svml", "target_overloadselector", "tuples", "typedlist", "withlifting"),
 )
 
