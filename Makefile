@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml $(wildcard metadata/*.py)
 
-.PHONY: demo test lint docs docs-test wheels images bench conformance fuzz probe soak sanitize stub clean
+.PHONY: demo test lint docs docs-test wheels images numba bench conformance fuzz probe soak sanitize stub clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -77,6 +77,11 @@ $(VENV)/.built: $(VENV)/.made $(SOURCES)
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs build/docs
 	@echo "open build/docs/index.html"
+
+# Numba's own tests: stock, attached, and inside a scope; prints the table and what differs. make numba NUMBA=--all
+# runs all of them (hours), NUMBA='dispatcher nrt' some modules, NUMBA=--help tells more.
+numba: $(VENV)/.built
+	$(BIN)/python -m tests.numba_suite $(NUMBA)
 
 # Into dist/, each tried in an empty environment: make wheels PYTHONS='python3.11 python3.12 python3.14t'
 PYTHONS ?= $(PYTHON)

@@ -35,7 +35,7 @@ TESTS = [
     f"tests/test_{name}.py"
     for name in (
         *("at_once", "binding", "binding_lifetimes", "binding_lljit", "containment", "fresh"),
-        *("function_attributes", "links", "numba", "parallel", "scopes", "trust"),
+        *("function_attributes", "links", "numba", "numba_options", "parallel", "scopes", "trust"),
     )
 ]
 # LLVM 15 reads `ptr` only where llvmlite is told so.

@@ -47,9 +47,9 @@ def test_one_function_is_compiled_for_each_context_with_what_it_calls() -> None:
         with scalar:
             assert function(ARRAY) == expected
             assert not is_vector(function)
-            with OptionContext({"force-vector-width": 4}):
+            with OptionContext({"force-vector-width": 0}):
                 assert function(ARRAY) == expected
-                assert "<4 x i64>" in "".join(function.inspect_llvm().values())
+                assert is_vector(function)
     assert function.under(scalar).llvm_options == scalar
 
 

@@ -32,8 +32,8 @@ __all__ = ["Watcher", "watch"]
 
 Callback = Callable[[DriftEvent], object]
 
-# Comparisons around calls: each takes 20 us, and 70 where LLVM works in between and has the caches. Numba calls
-# llvmlite two thousand times for two small functions.
+# Comparisons around calls: each takes 20 us, and 70 where LLVM works in between and has the caches. Numba
+# calls llvmlite two thousand times for two small functions.
 _EACH_SECOND = 25
 _AT_ONCE = 20
 

@@ -50,7 +50,8 @@ def cfunc(
 
     Args:
         sig, locals, cache, pipeline_class, named: As for `numba.cfunc`.
-        options: Option name -> value, or an OptionContext. None: the values in force where the decorator runs.
+        options: Option name -> value, or an OptionContext. None: the values that are in force where the
+            decorator runs.
 
     Raises as `njit` does.
     """

@@ -66,7 +66,7 @@ class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
             return int(super().get_pointer_to_function(name))
 
     def all_reads(self) -> Reads:
-        """What was read for this library, for everything that is linked into it, and for the target machine."""
+        """What was read for this library, for what is linked into it, and for the target machine."""
         found = Reads()
         found.include(self._codegen.reads)
         seen: set[int] = set()

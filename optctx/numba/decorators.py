@@ -28,10 +28,10 @@ def njit(*args: Any, options: Options = None, **named: Any) -> Any:
     Args:
         args, named: As for `numba.njit`. With `cache=True` the key of a file has what the compilation read of
             LLVM's options.
-        options: Option name -> value, or an OptionContext. All other options have the values in force where the
-            decorator runs. "context": the function is compiled for each context that it is called in. None: it
-            is compiled for the context of the first call. A call in another one runs the same code, with a
-            NumbaOptionsWarning.
+        options: Option name -> value, or an OptionContext. All other options have the values in force where
+            the decorator runs. "context": the function is compiled for each context that it is called in.
+            None: it is compiled for the context of the first call. A call in another one runs the same code,
+            with a NumbaOptionsWarning.
 
     Raises:
         UnknownOptionError, OptionTypeError, OptionValueError, ProcessWideOptionError: The message begins with
@@ -51,7 +51,7 @@ def _decorated(decorator: str, options: Options, args: tuple[Any, ...], named: d
     if named.get("forceobj"):
         refuse(
             decorator,
-            "object mode has no LLVM options: Numba compiles its loops later, when they run; leave out forceobj",
+            "object mode has no LLVM options: Numba compiles its loops when they run; leave out forceobj",
         )
     if options is None or options == "context":
         following = getattr(numba, decorator)(*args, _target=FOLLOWING, **named)
@@ -83,6 +83,6 @@ def apply_context(context: OptionContext, function: Any) -> Any:
     if type(function) is CPUDispatcher:
         return target_of(context).dispatcher_class.like(function).publish()
     raise OptionTypeError(
-        f"cannot put {function!r} inside {context!r}: a context compiles functions of numba.njit and numba.jit, "
-        "and this is of another kind; use its decorator in optctx.numba with options=..."
+        f"cannot put {function!r} inside {context!r}: a context compiles functions of numba.njit and "
+        "numba.jit, and this is of another kind; use its decorator in optctx.numba with options=..."
     )

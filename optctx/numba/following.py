@@ -106,7 +106,7 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
         return same
 
     def _found(self, context: OptionContext | None, find: Callable[[OptionContext], Any]) -> Any:
-        """What is found for a context, once for each. Outside all of them: for the values of the first time."""
+        """What is found for a context, once for each. Outside of them: for the values of the first time."""
         if context is None:
             if self._outside is None:
                 self._outside = find(current())

@@ -108,7 +108,7 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
         return self._target_context
 
     def own(self, value: Any) -> Any:
-        """What stands for a Python value in functions of this target: for plain Numba's functions, its own."""
+        """What stands for a Python value in functions of this target: for plain Numba's, its own."""
         make = maker_for(value)
         return value if make is None else self._specialise(value, make)
 
@@ -260,8 +260,8 @@ def _check(context: OptionContext) -> None:
     if exclusive:
         raise ProcessWideOptionError(
             f"cannot compile Numba functions under {context!r}: it changes {', '.join(exclusive)} for the "
-            "whole process, and other threads would have to wait whenever Numba compiles; enter it around the "
-            "first call instead",
+            "whole process, and other threads would have to wait whenever Numba compiles; enter it around "
+            "the first call instead",
             exclusive[0],
             "process-wide",
         )

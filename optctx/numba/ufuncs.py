@@ -129,11 +129,12 @@ class OptionsGUFunc(_Universal, GUFunc):  # type: ignore[misc]
 
 
 def vectorize(ftylist_or_function: Any = (), *, options: Options = None, **named: Any) -> Any:
-    """Decorate a function as `numba.vectorize` does, and compile it under LLVM options with all that it calls.
+    """Decorate a function as `numba.vectorize` does; compile it under LLVM options with all that it calls.
 
     Args:
         ftylist_or_function, named: As for `numba.vectorize`, with the target "cpu" alone.
-        options: Option name -> value, or an OptionContext. None: the values in force where the decorator runs.
+        options: Option name -> value, or an OptionContext. None: the values that are in force where the
+            decorator runs.
 
     Raises as `njit` does.
     """
@@ -152,7 +153,8 @@ def guvectorize(*args: Any, options: Options = None, **named: Any) -> Any:
 
     Args:
         args, named: As for `numba.guvectorize`, with the target "cpu" alone and without `cache`.
-        options: Option name -> value, or an OptionContext. None: the values in force where the decorator runs.
+        options: Option name -> value, or an OptionContext. None: the values that are in force where the
+            decorator runs.
 
     Raises as `njit` does.
     """

@@ -1,8 +1,8 @@
 """Run Numba's own tests in three ways, and print what differs.
 
-Stock: without optctx. Attached: after `optctx.attach()`. Scope: all inside `with OptionContext():`. Each module of
-tests runs in a process of its own for each. A test that ends differently is run again by itself, and counts only if
-it differs again. The exit status is 1 if any does.
+Stock: without optctx. Attached: after `optctx.attach()`. Scope: all inside `with OptionContext():`. Each
+module of tests runs in a process of its own for each. A test that ends differently is run again by itself, and
+counts only if it differs again. The exit status is 1 if any does.
 """
 
 from __future__ import annotations
@@ -40,10 +40,12 @@ def main() -> int:
     )
     parser.add_argument("modules", nargs="*", help="of numba.tests, such as dispatcher; a selection")
     parser.add_argument("--all", action="store_true", help="every module (hours)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at once; all processors")
+    jobs = os.cpu_count() or 1
+    parser.add_argument("--jobs", type=int, default=jobs, help="processes at once; one for each processor")
     parser.add_argument("--seconds", type=float, default=1800, help="a process may take; 1800")
     options = parser.parse_args()
-    modules = every_module() if options.all else [f"numba.tests.test_{each}" for each in options.modules or SOME]
+    chosen = options.modules or SOME
+    modules = every_module() if options.all else [f"numba.tests.test_{each}" for each in chosen]
     missing = [each for each in modules if importlib.util.find_spec(each) is None]
     if missing:
         parser.error(f"this Numba has no {', '.join(missing)}")
@@ -53,7 +55,8 @@ def main() -> int:
     for test in differing:
         print(f"\n{test}: {', '.join(f'{mode} {found[mode].get(test, NOT_RUN)[0]}' for mode in MODES)}")
         for mode in MODES[1:]:
-            print("".join(f"  {mode}: {line}\n" for line in found[mode].get(test, NOT_RUN)[1].splitlines()[-4:]), end="")
+            for line in found[mode].get(test, NOT_RUN)[1].splitlines()[-4:]:
+                print(f"  {mode}: {line}")
     print(f"\n{len(differing)} tests end differently")
     return int(bool(differing))
 
@@ -105,7 +108,7 @@ def run(names: list[str], mode: str, limit: float) -> tuple[Outcomes, float]:
         except subprocess.TimeoutExpired:
             pass
         outcomes = read(file, ended)
-    return outcomes or {name: ("crashed", ended) for name in names}, time.monotonic() - began
+    return outcomes or dict.fromkeys(names, ("crashed", ended)), time.monotonic() - began
 
 
 def read(file: Path, ended: str) -> Outcomes:
