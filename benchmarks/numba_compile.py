@@ -1,8 +1,8 @@
 """What optctx costs a compilation of Numba's; the baseline is a process without optctx.
 
 There is a process for each way. They compile the same functions in turns, in an order that changes. The
-figures are medians of what each took in relation to the baseline in the same round. They are of the processor's
-time, which other work on the machine disturbs least.
+figures are medians of what each took in relation to the baseline in the same round, in time of the
+processor, which other work on the machine disturbs least.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import pathlib
 import re
 import sys
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from optctx import (
     UnknownOptionError,
     UnreadOptionError,
     UnreadOptionWarning,
+    record,
 )
 
 pytestmark = pytest.mark.redirected
@@ -434,3 +436,16 @@ def test_a_scope_in_which_nothing_was_compiled_says_so() -> None:
     context = OptionContext({"unroll-count": 5}, unread="warn")
     with pytest.warns(UnreadOptionWarning, match="nothing was compiled"), context:
         function(ARRAY)
+
+
+def test_a_scope_in_which_code_came_from_a_cache_says_so(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    numba.njit(total, cache=True)(ARRAY)
+    function = numba.njit(total, cache=True)
+    context = OptionContext({"unroll-count": 5}, unread="warn")
+    with pytest.warns(UnreadOptionWarning, match="LLVM loaded modules and no more"), context, record() as log:
+        function(ARRAY)
+    assert function.stats.cache_hits
+    assert [each.cause[:20] for each in log.unread] == ["nothing was compiled"]

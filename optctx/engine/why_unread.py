@@ -40,6 +40,14 @@ _TARGETS = {
     "Xtensa": "Xtensa",
 }
 _CONSTRUCTOR = re.compile(r"(\w+)(<[^()]*>)?::\1\(")
+# Functions that make modules out of text or bitcode, and no code out of modules.
+_LOADING = re.compile(
+    r"\b(LLParser|BitcodeReader|Constant\w+::get\w*|Function::Function|Upgrade\w+|Verifier)\b"
+)
+_LOADED = (
+    "nothing was compiled under it: LLVM loaded modules and no more, such as code that a cache had, and that "
+    "was compiled before"
+)
 _SHOWN = 3  # functions that a cause names
 
 
@@ -51,6 +59,8 @@ def why_unread(option: PlannedOption, ran: Set[str], idle: str = "") -> str:
         return "nothing in this library reads it"
     if idle:
         return idle
+    if ran and all(_LOADING.search(demangle(name)) for name in ran):
+        return _LOADED
     readers = [demangle(name) for name in option.readers]
     names = _names(readers)
     targets = [_target_of(reader) for reader in readers]

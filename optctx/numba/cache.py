@@ -2,8 +2,8 @@
 
 Numba looks a function up by its signature, its source and the processor. Here the key also has the options
 that its compilation read, as they are now. So a function is never loaded that LLVM would compile otherwise,
-and it is found again if only options differ that were not read. The files stand beside Numba's own, which stay
-as they are: Numba does not look for these.
+and it is found again if only options differ that were not read. The files stand beside Numba's own, which
+stay as they are: Numba does not look for these.
 """
 
 from __future__ import annotations

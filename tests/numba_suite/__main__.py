@@ -1,8 +1,8 @@
 """Run Numba's own tests in three ways, and print what differs.
 
 Stock: without optctx. Attached: after `optctx.attach()`. Scope: all inside `with OptionContext():`. Each
-module of tests runs in a process of its own for each. A test that ends differently is run again by itself, and
-counts only if it differs again. The exit status is 1 if any does.
+module of tests runs in a process of its own for each. A test that ends differently is run again by itself,
+and counts only if it differs again. The exit status is 1 if any does.
 """
 
 from __future__ import annotations
