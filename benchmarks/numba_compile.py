@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
 _OPTIONS = {"arm-parallel-dsp-load-limit": 3}  # which changes no code here: LLVM works as much
-_ROUNDS = 15
+_ROUNDS = 40
 _WARM = 3  # rounds that do not count
 _STOCK = "without optctx (baseline)"
 _LIMITS = {  # way -> how much longer it may take than the baseline, or than another way

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -39,6 +40,11 @@ def main() -> int:
         prog="make numba", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("modules", nargs="*", help="of numba.tests, such as dispatcher; a selection")
+    parser.add_argument(
+        "--options",
+        action="store_true",
+        help="a fourth way: the tests' functions decorated by optctx.numba, with an option",
+    )
     parser.add_argument("--all", action="store_true", help="every module (hours)")
     jobs = os.cpu_count() or 1
     parser.add_argument("--jobs", type=int, default=jobs, help="processes at once; one for each processor")
@@ -49,12 +55,13 @@ def main() -> int:
     missing = [each for each in modules if importlib.util.find_spec(each) is None]
     if missing:
         parser.error(f"this Numba has no {', '.join(missing)}")
-    found, seconds = run_all(modules, options.jobs, options.seconds)
+    modes = MODES if options.options else MODES[:3]
+    found, seconds = run_all(modules, modes, options.jobs, options.seconds)
     differing = confirmed(found, options.jobs, options.seconds)
     print("\n".join(table(found, seconds)))
     for test in differing:
-        print(f"\n{test}: {', '.join(f'{mode} {found[mode].get(test, NOT_RUN)[0]}' for mode in MODES)}")
-        for mode in MODES[1:]:
+        print(f"\n{test}: {', '.join(f'{mode} {found[mode].get(test, NOT_RUN)[0]}' for mode in modes)}")
+        for mode in modes[1:]:
             for line in found[mode].get(test, NOT_RUN)[1].splitlines()[-4:]:
                 print(f"  {mode}: {line}")
     print(f"\n{len(differing)} tests end differently")
@@ -68,9 +75,11 @@ def every_module() -> list[str]:
     return [f"numba.tests.{name}" for name in sorted(names) if name.startswith("test_")]
 
 
-def run_all(modules: list[str], jobs: int, limit: float) -> tuple[dict[str, Outcomes], Counter[str]]:
+def run_all(
+    modules: list[str], modes: Sequence[str], jobs: int, limit: float
+) -> tuple[dict[str, Outcomes], Counter[str]]:
     """What came of every test, and the seconds that processes took, by mode."""
-    found: dict[str, Outcomes] = {mode: {} for mode in MODES}
+    found: dict[str, Outcomes] = {mode: {} for mode in modes}
     seconds: Counter[str] = Counter()
 
     def work(module: str, mode: str) -> None:
@@ -81,7 +90,7 @@ def run_all(modules: list[str], jobs: int, limit: float) -> tuple[dict[str, Outc
         print(f"{module} {mode}: {dict(counts)} in {took:.0f} s", file=sys.stderr, flush=True)
 
     with ThreadPoolExecutor(jobs) as pool:
-        for done in [pool.submit(work, module, mode) for module in modules for mode in MODES]:
+        for done in [pool.submit(work, module, mode) for module in modules for mode in modes]:
             done.result()
     return found, seconds
 
@@ -130,22 +139,22 @@ NOT_RUN = ("not run", "")
 def confirmed(found: dict[str, Outcomes], jobs: int, limit: float) -> list[str]:
     """Tests that end differently, by themselves as well; what they end with then counts."""
     tests = sorted(set().union(*found.values()))
-    suspects = [test for test in tests if len({found[mode].get(test, NOT_RUN)[0] for mode in MODES}) > 1]
+    suspects = [test for test in tests if len({found[mode].get(test, NOT_RUN)[0] for mode in found}) > 1]
 
     def again(test: str, mode: str) -> None:
         found[mode][test] = run([test], mode, limit)[0].get(test, NOT_RUN)
 
     with ThreadPoolExecutor(jobs) as pool:
-        for done in [pool.submit(again, test, mode) for test in suspects for mode in MODES]:
+        for done in [pool.submit(again, test, mode) for test in suspects for mode in found]:
             done.result()
-    return [test for test in suspects if len({found[mode][test][0] for mode in MODES}) > 1]
+    return [test for test in suspects if len({found[mode][test][0] for mode in found}) > 1]
 
 
 def table(found: dict[str, Outcomes], seconds: Counter[str]) -> list[str]:
     """In Markdown."""
     kinds = ("passed", "failed", "skipped", "crashed")
     lines = [f"| Numba's tests | tests | {' | '.join(kinds)} | seconds |", "| --- " * (len(kinds) + 3) + "|"]
-    for mode in MODES:
+    for mode in found:
         counts = Counter(outcome for outcome, _ in found[mode].values())
         cells = [str(len(found[mode])), *(str(counts[kind]) for kind in kinds), f"{seconds[mode]:.0f}"]
         lines.append(f"| {mode} | {' | '.join(cells)} |")
