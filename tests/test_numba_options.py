@@ -449,3 +449,18 @@ def test_a_scope_in_which_code_came_from_a_cache_says_so(
         function(ARRAY)
     assert function.stats.cache_hits
     assert [each.cause[:20] for each in log.unread] == ["nothing was compiled"]
+
+
+def test_where_threads_take_turns_options_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPTCTX_ENGINE", "exclusive")
+    script = """
+        import optctx.numba
+        from optctx import UnsupportedImageError
+        try:
+            optctx.numba.njit(options={"unroll-count": 2})
+        except UnsupportedImageError as error:
+            print(str(error).partition(": ")[2])
+    """
+    assert run_python(script).startswith(
+        "cannot compile Numba functions under OptionContext({'unroll-count': 2}): "
+    )

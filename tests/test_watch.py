@@ -34,6 +34,7 @@ from optctx import (
 )
 from optctx._native import watchers
 from optctx.drifting import interception
+from optctx.drifting.allowance import Allowance
 
 pytestmark = pytest.mark.usefixtures("attached")
 
@@ -355,3 +356,14 @@ def test_where_llvm_cannot_be_watched_nothing_is_left_half_done(monkeypatch: pyt
     monkeypatch.undo()
     with watch(ignore) as watcher:
         assert not watcher.closed
+
+
+def test_calls_that_come_fast_compare_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("optctx.drifting.allowance.time.monotonic", lambda: now)
+    allowance = Allowance(each_second=25, at_once=20)
+    assert [allowance.take() for _ in range(22)] == [True] * 20 + [False] * 2
+    now += 0.04
+    assert [allowance.take() for _ in range(2)] == [True, False]
+    now += 1000
+    assert [allowance.take() for _ in range(21)] == [True] * 20 + [False]

@@ -15,7 +15,7 @@ class Allowance:
 
     def __init__(self, each_second: float, at_once: int) -> None:
         self._apart = 1 / each_second
-        self._tolerance = (at_once - 1) * self._apart
+        self._tolerance = (at_once - 0.5) * self._apart
         self._next = time.monotonic()  # when the work would be due if it were done in regular intervals
 
     def take(self) -> bool:
