@@ -41,7 +41,7 @@ pytestmark = pytest.mark.redirected
 Options = dict[str, object]
 
 SCALAR: Options = {"force-vector-width": 1, "vectorize-slp": False}
-TESTS: Options = {"min-bit-test-cmps": 100, "trap-unreachable": True}
+OTHER: Options = {"inline-threshold": 50, "trap-unreachable": True}
 FAST: Options = {"fast-isel": True}  # written to the target machine
 INTEL: Options = {"x86-asm-syntax": "intel"}  # read when a target machine is made
 
@@ -86,7 +86,7 @@ def test_these_options_change_every_kernel() -> None:
 def test_functions_helpers_and_numpy_are_as_in_a_fresh_process(options: Options) -> None:
     # All was compiled before, under other options.
     compiled(numba.njit)
-    compiled(optctx.numba.njit(options=TESTS))
+    compiled(optctx.numba.njit(options=OTHER))
     assert compiled(optctx.numba.njit(options=options)) == fresh(options)
 
 
@@ -128,7 +128,7 @@ def test_assembly_is_in_the_syntax_of_the_options() -> None:
 
 
 def test_a_helper_with_options_keeps_them_and_its_caller_has_its_own() -> None:
-    inner = optctx.numba.njit(options=TESTS)(total)
+    inner = optctx.numba.njit(options=OTHER)(total)
 
     @optctx.numba.njit(options=SCALAR)
     def outer(array: Any) -> int:
@@ -137,13 +137,13 @@ def test_a_helper_with_options_keeps_them_and_its_caller_has_its_own() -> None:
     assert outer(ARRAY) == 2 * ARRAY.sum()
     assert (outer.llvm_options["force-vector-width"], inner.llvm_options["force-vector-width"]) == (1, 0)
     assert is_vector(inner)
-    assert inner.llvm_options.overrides == TESTS
+    assert inner.llvm_options.overrides == OTHER
 
 
 def test_plain_functions_call_functions_with_options_that_raise() -> None:
     function = optctx.numba.njit(options=SCALAR)(numba_kernels.KERNELS["raises"])
     plain = numba.njit(lambda array: function(array) + np.sum(array))
-    other = optctx.numba.njit(options=TESTS)(lambda array: function(array) + np.sum(array))
+    other = optctx.numba.njit(options=OTHER)(lambda array: function(array) + np.sum(array))
     for caller in (function, plain, other):
         caller(ARRAY)
         with pytest.raises(IndexError, match=r"too many.*9999"):  # its arguments are in an environment
@@ -190,7 +190,7 @@ def test_threads_that_compile_at_once_have_their_own_options() -> None:
     found: dict[int, bool] = {}
 
     def work(index: int) -> None:
-        function = optctx.numba.njit(options=(SCALAR, TESTS)[index % 2])(total)
+        function = optctx.numba.njit(options=(SCALAR, OTHER)[index % 2])(total)
         function(ARRAY)
         found[index] = is_vector(function)
 
@@ -246,7 +246,7 @@ def test_universal_functions() -> None:
         return plain_twice(array).sum() + result.sum()
 
     assert twice(ARRAY).sum() == 2 * ARRAY.sum()
-    for decorate in (numba.njit, optctx.numba.njit(options=SCALAR), optctx.numba.njit(options=TESTS)):
+    for decorate in (numba.njit, optctx.numba.njit(options=SCALAR), optctx.numba.njit(options=OTHER)):
         assert decorate(calls)(ARRAY) == decorate(calls_plain)(ARRAY) == 5 * ARRAY.sum()
     with pytest.raises(TypeError, match="of one process"):
         twice.__reduce__()
@@ -284,9 +284,9 @@ def test_a_context_compiles_a_dispatcher_under_its_values() -> None:
     assert function.targetoptions["fastmath"] is True
     assert function.signatures == plain.signatures
     with pytest.raises(OptionTypeError, match="has LLVM options of its own"):
-        OptionContext(TESTS)(function)
+        OptionContext(OTHER)(function)
     with pytest.raises(OptionTypeError, match="of another kind"):
-        OptionContext(TESTS)(Other(total, targetoptions={"nopython": True}))
+        OptionContext(OTHER)(Other(total, targetoptions={"nopython": True}))
 
 
 def test_without_the_import_a_context_refuses_a_dispatcher() -> None:
@@ -352,7 +352,7 @@ def test_functions_of_different_options_do_not_call_each_other_in_turn() -> None
     def even(n: int) -> bool:
         return True if n == 0 else odd(n - 1)
 
-    @optctx.numba.njit(options=TESTS)
+    @optctx.numba.njit(options=OTHER)
     def odd(n: int) -> bool:
         return False if n == 0 else even(n - 1)
 

@@ -118,7 +118,13 @@ class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
         engine = self._codegen._engine
         for variable in copy.global_variables:
             if variable.name.startswith(_ENVIRONMENT) and not variable.is_declaration:
-                binding.add_symbol(variable.name, engine.get_global_value_address(variable.name))
+                address = engine.get_global_value_address(variable.name)
+                if not address:
+                    raise OptctxError(
+                        f"cannot link {self.name} into a function with other LLVM options: its engine has no "
+                        f"{variable.name}; give both functions the same options"
+                    )
+                binding.add_symbol(variable.name, address)
                 variable.linkage = "available_externally"
         mark = binding.parse_assembly(f'@"{FOREIGN}" = weak_odr constant i8 0')
         mark.data_layout, mark.triple = copy.data_layout, copy.triple
@@ -151,8 +157,6 @@ class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
         """Have LLVM make what it makes once for a target machine, while reads are recorded."""
         module = binding.parse_assembly(_SMALL)
         module.triple, module.data_layout = self._llvm_module.triple, self._data_layout
-        manager, builder = self._module_pass_manager()
-        manager.run(module, builder)
         self._tm.emit_assembly(module)
 
     @contextmanager

@@ -207,7 +207,7 @@ class OptionsContext(cpu.CPUContext):  # type: ignore[misc]
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
         fn = self._options_target.own_type(fn)
-        if isinstance(fn, types.Dispatcher):
+        if isinstance(fn, types.Dispatcher) and isinstance(fn.dispatcher, Dispatcher):
             self._know(fn.dispatcher, sig)
         return super().get_function(fn, sig, _firstcall)
 
