@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-__all__ = ["Part", "draw_part", "files"]
+__all__ = ["Part", "attributed", "draw_part", "files"]
 
 _SAMPLE = Path(__file__).parent.parent / "sample"
 _LINKAGE = re.compile(r"\b(private|internal|linkonce_odr|linkonce|weak_odr|weak|available_externally)\b ?")
@@ -73,6 +73,13 @@ def draw_part(random: Random) -> Part:
     numbers = part.defined
     kept = random.sample(numbers, min(len(numbers), random.randint(1, 4)))
     return replace(part, declared=frozenset(numbers) - frozenset(kept))
+
+
+def attributed(text: str, attribute: str) -> str:
+    """IR, in which every function that has a body has the attribute."""
+    first, *others = re.split(r"(?m)^(?=define )", text)
+    functions = map(_function, others)
+    return first + "".join(f"{function.head} {attribute}{function.rest}" for function in functions)
 
 
 @cache

@@ -16,6 +16,7 @@ C = TypeVar("C")
 
 _TOGETHER = 25  # cases in one child
 _TRIES = 300  # cases that are tried to make a finding smaller
+_TRIES_OF_HANGS = 40  # each of them takes the time that a case may take
 
 
 class Target(Protocol[C]):
@@ -82,9 +83,12 @@ class Hunt(Generic[C]):
             cases = [self.target.make(random) for _ in range(min(count, _TOGETHER))]
             count -= len(cases)
             for place, outcome in enumerate(self._outcomes(cases)):
-                self.counts[outcome.kind] += 1
+                self._count(cases[place], outcome)
                 if outcome.wrong:
                     self._judge(cases[place], outcome, cases[:place])
+
+    def _count(self, case: C, outcome: Outcome) -> None:
+        self.counts[outcome.kind] += 1
 
     def _judge(self, case: C, outcome: Outcome, before: Sequence[C]) -> None:
         if not self._last([case]).wrong:
@@ -110,7 +114,7 @@ class Hunt(Generic[C]):
 
     def _smallest(self, case: C, outcome: Outcome) -> tuple[C, Outcome]:
         """A case that ends the same way, and of which no part can be left out."""
-        tries = iter(range(_TRIES))
+        tries = iter(range(_TRIES_OF_HANGS if outcome.kind == "hangs" else _TRIES))
         smaller: Iterator[C] | None = self.target.smaller(case)
         while smaller is not None:
             candidates, smaller = smaller, None

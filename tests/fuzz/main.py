@@ -12,6 +12,7 @@ from tests.fuzz.caches import CachesTarget
 from tests.fuzz.hunt import Hunt
 from tests.fuzz.modules import ModulesTarget
 from tests.fuzz.options import options_fuzzer
+from tests.fuzz.sets import SetsHunt, SetsTarget
 from tests.fuzz.stamps import StampsTarget
 
 __all__ = ["main"]
@@ -28,21 +29,27 @@ class Fuzzer(Protocol):
     def summary(self) -> str: ...
 
 
-def _hunting(make: Callable[[float], Any]) -> Callable[[float], AbstractContextManager[Fuzzer]]:
+Options = argparse.Namespace
+
+
+def _hunting(
+    make: Callable[[Options], Any], kind: Callable[[Any], Fuzzer] = Hunt
+) -> Callable[[Options], AbstractContextManager[Fuzzer]]:
     @contextmanager
-    def hunt(seconds: float) -> Iterator[Fuzzer]:
-        target = make(seconds)
+    def hunt(options: Options) -> Iterator[Fuzzer]:
+        target = make(options)
         target.prepare()
-        yield Hunt(target)
+        yield kind(target)
 
     return hunt
 
 
-_TARGETS: dict[str, tuple[Callable[[float], AbstractContextManager[Fuzzer]], int]] = {  # cases for each seed
-    "options": (options_fuzzer, 1000),
-    "modules": (_hunting(ModulesTarget), 200),
-    "stamps": (_hunting(StampsTarget), 200),
-    "caches": (_hunting(CachesTarget), 200),
+_TARGETS: dict[str, tuple[Callable[[Options], AbstractContextManager[Fuzzer]], int]] = {  # cases for a seed
+    "options": (lambda options: options_fuzzer(options.seconds), 1000),
+    "modules": (_hunting(lambda options: ModulesTarget(options.seconds)), 200),
+    "stamps": (_hunting(lambda options: StampsTarget(options.seconds)), 200),
+    "caches": (_hunting(lambda options: CachesTarget(options.seconds)), 200),
+    "sets": (_hunting(lambda options: SetsTarget(options.seconds, options.llvm_tests), SetsHunt), 1000),
 }
 
 
@@ -57,13 +64,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="the first of them")
     parser.add_argument("--seconds", type=float, default=20, help="that a case may take")
     parser.add_argument("--findings", type=int, default=10, help="of a target, before giving up on it")
+    parser.add_argument(
+        "--llvm-tests",
+        nargs="+",
+        default=(),
+        metavar="FOLDER",
+        help="of llvm/test (Transforms), whose inputs the target sets compiles, too",
+    )
     options = parser.parse_args(arguments)
     names = list(_TARGETS) if options.target == "all" else [options.target]
     found = 0
     for name in names:
         end = time.monotonic() + 60 * options.minutes / len(names)
         make, cases = _TARGETS[name]
-        with make(options.seconds) as fuzzer:
+        with make(options) as fuzzer:
             found += _run(name, fuzzer, options.seed, options.cases or cases, end, options.findings)
     return int(found > 0)
 
@@ -73,7 +87,7 @@ def _run(name: str, fuzzer: Fuzzer, seed: int, cases: int, end: float, most: int
     told = 0
     while True:
         fuzzer.run_batch(seed, cases)
-        print(f"{name}, seed {seed}: {fuzzer.summary()}")
+        print(f"{name}, seed {seed}: {fuzzer.summary()}", flush=True)
         for finding in fuzzer.findings[told:]:
             print(f"FOUND {finding}", flush=True)
         told, seed = len(fuzzer.findings), seed + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optctx.registry import Option
 
-__all__ = ["accepted_values", "hostile_values"]
+__all__ = ["accepted_values", "hostile_values", "spread_values"]
 
 _NUMBERS = (0, 1, 2, 3, 7, 16, 31, 33, 64, 255, 1000, 65_536, 10**6, 2**31 - 1)
 _WIDE = {
@@ -26,6 +26,20 @@ def accepted_values(option: Option) -> list[str]:
     low, high = float(least), float(most)
     inside = [value for value in values if low <= float(value) <= high]
     return list(dict.fromkeys([least, *inside, f"{(low + high) // 2:.15g}", most]))
+
+
+def spread_values(option: Option) -> list[str]:
+    """A few of the values that a module may set: the bounds, what is next to them, the middle, small ones."""
+    values = accepted_values(option)
+    least, between, most = option.trusted_values.partition("..")
+    if not between:
+        return values
+    low, high = float(least), float(most)
+    if option.type in ("float", "double"):
+        inside = [number for number in (0.0, 0.5, 1.0, (low + high) / 2) if low < number < high]
+        return [least, *map(str, inside), most]
+    whole = {int(low), int(low) + 1, 0, 1, 2, 7, 64, int(low + high) // 2, int(high) - 1, int(high)}
+    return [str(number) for number in sorted(whole) if low <= number <= high]
 
 
 def hostile_values(option: Option) -> list[str]:
