@@ -30,8 +30,9 @@ conformance: $(VENV)/.built
 	$(BIN)/python -m tests.conformance Transforms Analysis CodeGen
 	$(BIN)/python -m tests.conformance Transforms Analysis --spoil --audit
 
-# Names and values, modules with hostile attributes and stamps, and folders of caches, against exits, crashes, hangs,
-# prints and changes; the kernel ends what opens, starts or loads anything: make fuzz MINUTES=60 SEED=1000
+# Names and values, modules with hostile attributes and stamps, folders of caches, and sets of tuning options, against
+# exits, crashes, hangs, prints and changes; the kernel ends what opens, starts or loads anything:
+# make fuzz MINUTES=60 SEED=1000
 # FUZZ='--target modules' fuzzes one of them, SANITIZER=address (or undefined, thread) the code built under a sanitizer.
 MINUTES ?= 10
 SEED ?= 1
@@ -40,9 +41,11 @@ fuzz: $(if $(SANITIZER),build/$(SANITIZER)/.made,$(VENV)/.built)
 	  --minutes $(MINUTES) --seed $(SEED) $(FUZZ)
 
 # Every option with hostile values, wherever LLVM reads it: what modules may set does nothing but tune (two hours).
+# Then sets of such options, until half an hour is over: pairs that end the process although neither does alone.
 probe: $(VENV)/.built
 	$(BIN)/python -m tests.probe
 	$(BIN)/python -m tests.probe --llvm-tests Transforms CodeGen
+	$(BIN)/python -m tests.fuzz --target sets --minutes 30 --llvm-tests Transforms CodeGen
 
 # Random operations on threads, in forks, under signals and faults, against known answers: make soak MINUTES=60 SEED=1
 # OPTIONS='--without forks' leaves kinds of operations out; .venv/bin/python -m tests.soak --help lists them.

@@ -167,6 +167,12 @@ def test_a_short_run_on_caches_finds_nothing() -> None:
     assert numbers["warned"] > 25
 
 
+def test_a_short_run_on_sets_finds_nothing() -> None:
+    numbers = short_run("sets", 100)
+    assert numbers["compiled"] > 90
+    assert numbers["pairs"] > 10_000
+
+
 class Numbers:
     """A target of numbers, which goes wrong where 13 is among them."""
 
@@ -266,6 +272,44 @@ def test_a_fault_after_other_cases_is_found_with_them() -> None:
     hunt.run_batch(1, 25)
     assert hunt.findings
     assert all(finding.before for finding in hunt.findings)
+
+
+def find_in_sets() -> None:
+    """Prints what is found if LLVM prints wherever two options that it reads have certain values."""
+    from tests.fuzz import sets
+
+    compile_case = sets.compile_case
+
+    def faulty(case: Any) -> str:
+        how = compile_case(case)
+        if {"-unroll-runtime=true", "-slp-min-tree-size=0"} <= set(case.words):
+            os.write(1, b"words")
+        return how
+
+    target = sets.SetsTarget()
+    target.prepare()
+    sets.compile_case = faulty  # type: ignore[assignment]
+    hunt = sets.SetsHunt(target)
+    number = 0
+    while not hunt.findings:
+        hunt.run_batch(number, 100)
+        number += 1
+    [finding, *_] = hunt.findings
+    print(*sorted(finding.case.words), finding.outcome.how, number < 100, flush=True)
+    assert target.coverage.met < target.coverage.together
+    again = sets.SetsTarget()
+    again.prepare()
+    same = sets.SetsHunt(again)
+    for at in range(number):
+        same.run_batch(at, 100)
+    assert same.findings == hunt.findings
+    assert same.summary() == hunt.summary()
+
+
+def test_two_options_that_go_wrong_together_are_found_and_made_small() -> None:
+    """And the same seeds find the same."""
+    said = run_python("import test_fuzz; test_fuzz.find_in_sets()")
+    assert said == "-slp-min-tree-size=0 -unroll-runtime=true prints True\n"
 
 
 def find_in_modules() -> None:

@@ -1,4 +1,5 @@
-"""Hostile input of every kind: names and values, attributes in modules, stamps, and folders of caches.
+"""Hostile input of every kind: names and values, attributes in modules, stamps, folders of caches, and sets of
+options that a module may set.
 
 python -m tests.fuzz --help
 """

@@ -22,6 +22,7 @@ C = TypeVar("C")
 FINE = ("compiled", "warned", "refused", "invalid")
 _FATAL = ("dies", "exits", "hangs", "reaches")
 _KEPT = 1500  # bytes of what was printed
+_JUDGED = 1 << 24  # and of which it is decided whether it may be printed
 _WAITING = 8  # times the processor time that a case may take: a wait, or a busy machine
 
 
@@ -88,10 +89,10 @@ def _child(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) -> I
             for line in told:
                 how, size = json.loads(line)
                 ended += 1
-                printed = _text(streams, position, size)
+                printed = _text(streams, position, size, _JUDGED)
                 position = size
                 prints = printed and how in FINE and not only_forced(printed)
-                yield Outcome("prints" if prints else how, printed)
+                yield Outcome("prints" if prints else how, printed[:_KEPT])
     finally:
         _, status = os.waitpid(pid, 0)
         size = os.fstat(streams).st_size
@@ -101,8 +102,8 @@ def _child(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) -> I
         yield Outcome(_how(os.waitstatus_to_exitcode(status)), printed)
 
 
-def _text(streams: int, begin: int, end: int) -> str:
-    return os.pread(streams, min(end - begin, _KEPT), begin).decode(errors="replace")
+def _text(streams: int, begin: int, end: int, most: int = _KEPT) -> str:
+    return os.pread(streams, min(end - begin, most), begin).decode(errors="replace")
 
 
 def _how(code: int) -> str:

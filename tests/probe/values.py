@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from optctx.image.typenames import INTEGER_RANGES
 from optctx.registry import Option
 
 __all__ = ["accepted_values", "hostile_values", "spread_values"]
@@ -38,8 +39,10 @@ def spread_values(option: Option) -> list[str]:
     if option.type in ("float", "double"):
         inside = [number for number in (0.0, 0.5, 1.0, (low + high) / 2) if low < number < high]
         return [least, *map(str, inside), most]
-    whole = {int(low), int(low) + 1, 0, 1, 2, 7, 64, int(low + high) // 2, int(high) - 1, int(high)}
-    return [str(number) for number in sorted(whole) if low <= number <= high]
+    smallest, largest = INTEGER_RANGES[option.type]
+    bottom, top = max(int(low), smallest), min(int(high), largest)
+    whole = {bottom, bottom + 1, 0, 1, 2, 7, 64, (bottom + top) // 2, top - 1, top}
+    return [str(number) for number in sorted(whole) if bottom <= number <= top]
 
 
 def hostile_values(option: Option) -> list[str]:
