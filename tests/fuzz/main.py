@@ -56,7 +56,7 @@ _TARGETS: dict[str, tuple[Callable[[Options], AbstractContextManager[Fuzzer]], i
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 if nothing was found, 1 if something was."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--target", choices=(*_TARGETS, "all"), default="all", help="what is fuzzed")
+    parser.add_argument("--target", nargs="+", choices=_TARGETS, default=list(_TARGETS), help="what is fuzzed (all)")
     parser.add_argument(
         "--minutes", type=float, default=0, help="go on for so long, all targets together; 0 is --cases only"
     )
@@ -72,10 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="of llvm/test (Transforms), whose inputs the target sets compiles, too",
     )
     options = parser.parse_args(arguments)
-    names = list(_TARGETS) if options.target == "all" else [options.target]
     found = 0
-    for name in names:
-        end = time.monotonic() + 60 * options.minutes / len(names)
+    for name in options.target:
+        end = time.monotonic() + 60 * options.minutes / len(options.target)
         make, cases = _TARGETS[name]
         with make(options) as fuzzer:
             found += _run(name, fuzzer, options.seed, options.cases or cases, end, options.findings)
