@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from random import Random
@@ -13,6 +14,8 @@ from tests.probe.values import spread_values
 __all__ = ["Coverage", "Values"]
 
 _CANDIDATES = 4  # of which the one with the most new pairs joins a set
+# The largest that are tried: for loops in loops LLVM takes minutes over more, also if metadata of the loop asks for it.
+_MOST = {"unroll-count": 7, "unroll-and-jam-count": 7}
 
 
 class Values:
@@ -23,7 +26,9 @@ class Values:
         self.numbers: dict[str, range] = {}  # of an option's values
         for option in options:
             begin = len(self.settings)
-            self.settings += (Setting(option.name, value) for value in spread_values(option))
+            most = _MOST.get(option.name, math.inf)
+            values = [value for value in spread_values(option) if most == math.inf or int(value) <= most]
+            self.settings += (Setting(option.name, value) for value in values)
             self.numbers[option.name] = range(begin, len(self.settings))
 
     def among(self, name: str, other: str) -> int:
