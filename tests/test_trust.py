@@ -65,6 +65,16 @@ TOGETHER = {
     "-ir-outlining-no-cost -aggregate-extracted-args": "aggregate-extracted-args",
     "-tail-dup-placement-threshold=4 -enable-machine-outliner=always": "enable-machine-outliner",
     "-misched-fusion=false -post-RA-scheduler": "misched-fusion",
+    "-misched-only-block=1 -join-liveintervals=false": "join-liveintervals",
+    "-enable-split-machine-functions -mfs-split-ehcode": "mfs-split-ehcode",
+    "-unroll-threshold=65536 -unroll-force-peel-count=7": "unroll-threshold",
+    "-force-target-num-vector-regs=0 -force-target-max-vector-interleave=15625": (
+        "force-target-max-vector-interleave"
+    ),
+    "-sampled-instr-period=33 -sampled-instrumentation": "sampled-instrumentation",
+    "-slp-schedule-budget=0 -slp-min-tree-size=1 -slp-threshold=0": "slp-min-tree-size",
+    "-insert-all0 -insert-has0": "insert-has0",
+    "-force-vector-interleave=3 -vectorizer-min-trip-count=1955": "vectorizer-min-trip-count",
 }
 
 
