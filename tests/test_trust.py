@@ -67,7 +67,7 @@ TOGETHER = {
     "-misched-fusion=false -post-RA-scheduler": "misched-fusion",
     "-misched-only-block=1 -join-liveintervals=false": "join-liveintervals",
     "-enable-split-machine-functions -mfs-split-ehcode": "mfs-split-ehcode",
-    "-unroll-threshold=65536 -unroll-force-peel-count=7": "unroll-force-peel-count",
+    "-unroll-force-peel-count=7 -unroll-threshold=65536": "unroll-force-peel-count",
     "-force-target-num-vector-regs=0 -force-target-max-vector-interleave=15625": (
         "force-target-max-vector-interleave"
     ),
