@@ -74,6 +74,9 @@ TOGETHER = {
     "-sampled-instr-period=33 -sampled-instrumentation": "sampled-instrumentation",
     "-slp-schedule-budget=0 -slp-min-tree-size=1 -slp-threshold=0": "slp-min-tree-size",
     "-insert-all0 -insert-has0": "insert-has0",
+    "-hwasan-instrument-with-calls=false -hwasan-experimental-use-page-aliases": (
+        "hwasan-experimental-use-page-aliases"
+    ),
     "-force-vector-interleave=3 -vectorizer-min-trip-count=1955": "vectorizer-min-trip-count",
 }
 
