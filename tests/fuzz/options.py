@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from unittest.mock import patch
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -140,5 +142,6 @@ def options_fuzzer(seconds: float) -> Iterator[Fuzzer]:
     """`seconds`: that a case may take."""
     attach()
     sys.set_int_max_str_digits(0)  # findings are shown whole; the child has the usual limit
-    with FreshProcess() as fresh, Watched(seconds) as watched:
+    # A viewer that LLVM finds would be started, and print when other cases run.
+    with patch.dict(os.environ, PATH=""), FreshProcess() as fresh, Watched(seconds) as watched:
         yield Fuzzer(watched, fresh)
