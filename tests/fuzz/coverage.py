@@ -14,7 +14,8 @@ from tests.probe.values import spread_values
 __all__ = ["Coverage", "Values"]
 
 _CANDIDATES = 4  # of which the one with the most new pairs joins a set
-# The largest that are tried: for loops in loops LLVM takes minutes over more, also if metadata of the loop asks for it.
+# The largest that are tried: over more LLVM takes minutes for loops in loops, also if their metadata asks for
+# it.
 _MOST = {"unroll-count": 7, "unroll-and-jam-count": 7}
 
 

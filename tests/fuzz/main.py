@@ -56,7 +56,9 @@ _TARGETS: dict[str, tuple[Callable[[Options], AbstractContextManager[Fuzzer]], i
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 if nothing was found, 1 if something was."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--target", nargs="+", choices=_TARGETS, default=list(_TARGETS), help="what is fuzzed (all)")
+    parser.add_argument(
+        "--target", nargs="+", choices=_TARGETS, default=list(_TARGETS), help="what is fuzzed (all)"
+    )
     parser.add_argument(
         "--minutes", type=float, default=0, help="go on for so long, all targets together; 0 is --cases only"
     )

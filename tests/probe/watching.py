@@ -38,8 +38,8 @@ class Case:
     attribute: bool = False  # the option is an attribute of every function, and not of a scope
 
 
-# What LLVM says of a loop that it was told to vectorise and cannot, as it does for the metadata of a loop; and of a
-# loop whose metadata asks for what it could not do.
+# What LLVM says of a loop that it was told to vectorise and cannot, as it does for the metadata of a loop;
+# and of a loop whose metadata asks for what it could not do.
 _FORCED = re.compile(
     r"remark: \S+ .*(vectoriz|UserVF).*|warning: \S+ .*unable to perform the requested transformation.*"
 )
