@@ -37,7 +37,7 @@ def short_run(target: str, cases: int, seed: int = 7) -> dict[str, int]:
     done = subprocess.run([*command, *more], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     words = done.stdout.split()
-    numbers = {name.strip(","): int(number) for number, name in pairwise(words) if number.isdigit()}
+    numbers = {name.strip(",;"): int(number) for number, name in pairwise(words) if number.isdigit()}
     assert numbers["cases"] == cases
     return numbers
 
@@ -279,37 +279,44 @@ def find_in_sets() -> None:
     from tests.fuzz import sets
 
     compile_case = sets.compile_case
+    planted = {"-unroll-runtime=true", "-slp-vectorize-hor=true"}
 
     def faulty(case: Any) -> str:
         how = compile_case(case)
-        if {"-unroll-runtime=true", "-slp-vectorize-hor=true"} <= set(case.words):
+        if planted <= set(case.words):
             os.write(1, b"words")
         return how
 
-    target = sets.SetsTarget()
-    target.prepare()
+    def hunting() -> sets.SetsHunt:
+        target = sets.SetsTarget()
+        every = target._candidates()
+        target._candidates = lambda: [  # type: ignore[method-assign]
+            job for job in every if job.passes == "default<O3>" and job.path.endswith("counted.ll")
+        ]
+        target.prepare()
+        return sets.SetsHunt(target)
+
     sets.compile_case = faulty  # type: ignore[assignment]
-    hunt = sets.SetsHunt(target)
-    number = 0
-    while not hunt.findings:
-        hunt.run_batch(number, 100)
-        number += 1
-    [finding, *_] = hunt.findings
-    print(*sorted(finding.case.words), finding.outcome.how, number < 100, flush=True)
-    assert target.coverage.met < target.coverage.together
-    again = sets.SetsTarget()
-    again.prepare()
-    same = sets.SetsHunt(again)
-    for at in range(number):
-        same.run_batch(at, 100)
-    assert same.findings == hunt.findings
-    assert same.summary() == hunt.summary()
+    hunt, batches = hunting(), 0
+    while "words" not in [finding.outcome.printed for finding in hunt.findings]:
+        hunt.run_batch(batches, 100)
+        batches += 1
+    finding = next(each for each in hunt.findings if each.outcome.printed == "words")
+    print(*sorted(finding.case.words), finding.outcome.how)
+    again = hunting()
+    for number in range(batches):
+        again.run_batch(number, 100)
+    assert again.findings == hunt.findings
+    assert again.summary() == hunt.summary()
+    coverage = hunt.target.coverage
+    assert 0 < coverage.options_met < coverage.options_together
+    assert coverage.options_met <= coverage.met < coverage.together
 
 
 def test_two_options_that_go_wrong_together_are_found_and_made_small() -> None:
     """And the same seeds find the same."""
     said = run_python("import test_fuzz; test_fuzz.find_in_sets()")
-    assert said == "-slp-vectorize-hor=true -unroll-runtime=true prints True\n"
+    assert said == "-slp-vectorize-hor=true -unroll-runtime=true prints\n"
 
 
 def find_in_modules() -> None:

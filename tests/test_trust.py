@@ -74,6 +74,10 @@ TOGETHER = {
     "-sampled-instr-period=33 -sampled-instrumentation": "sampled-instrumentation",
     "-slp-schedule-budget=0 -slp-min-tree-size=1 -slp-threshold=0": "slp-min-tree-size",
     "-window-sched=force -window-ii-coeff=65535": "window-ii-coeff",
+    "-align-all-functions=1 -align-all-blocks=2": "align-all-functions",
+    "-combiner-disabled -regalloc-eviction-max-interference-cutoff=1": (
+        "regalloc-eviction-max-interference-cutoff"
+    ),
     "-insert-all0 -insert-has0": "insert-has0",
     "-hwasan-instrument-with-calls=false -hwasan-experimental-use-page-aliases": (
         "hwasan-experimental-use-page-aliases"
