@@ -78,6 +78,9 @@ TOGETHER = {
     "-combiner-disabled -regalloc-eviction-max-interference-cutoff=1": (
         "regalloc-eviction-max-interference-cutoff"
     ),
+    "-pipeliner-register-pressure -pipeliner-register-pressure-margin=104": (
+        "pipeliner-register-pressure-margin"
+    ),
     "-insert-all0 -insert-has0": "insert-has0",
     "-hwasan-instrument-with-calls=false -hwasan-experimental-use-page-aliases": (
         "hwasan-experimental-use-page-aliases"
