@@ -95,8 +95,8 @@ def watch(callback: Callback | None = None, *, contained: bool = False) -> Watch
     change can be found some milliseconds later. Changes that contexts make are not reported. After a fork,
     the child continues to watch.
 
-    Reaches the whole process: calls through llvmlite take longer until the last watcher is closed, by 2 % of
-    a compilation or less. Attaches at first use.
+    Reaches the whole process: calls through llvmlite take longer until the last watcher is closed. Attaches
+    at first use.
 
     Args:
         callback: Called with a DriftEvent, on the thread that made or found the change, with llvmlite's lock
