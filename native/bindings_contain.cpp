@@ -96,9 +96,11 @@ void add_contain(nb::module_& m) {
         .value("reset_all", contain::Function::reset_all)
         .value("reset_parser", contain::Function::reset_parser)
         .value("registered", contain::Function::registered);
-    m.def("use_registry", [](unsigned image, const std::string& layout) {
-        contain::use_registry(view::checked_image(image), layout);
-    }, "image"_a, "layout"_a, "Set how the image's maps of options are laid out, by the name that `walk_registry` gave.");
+    m.def(
+        "use_registry",
+        [](unsigned image, const std::string& layout) { contain::use_registry(view::checked_image(image), layout); },
+        "image"_a, "layout"_a,
+        "Set how the image's maps of options are laid out, by the name that `walk_registry` gave.");
     m.def(
         "intercept_parser",
         [](unsigned image, contain::Function function, std::uintptr_t address) {
@@ -146,7 +148,8 @@ void add_contain(nb::module_& m) {
             return reinterpret_cast<std::uintptr_t>(activation->words()[slot]);
         },
         "image"_a, "slot"_a,
-        "Return where LLVM finds a region on this thread, inside a context: valid as long as nothing is set there. None "
+        "Return where LLVM finds a region on this thread, inside a context: valid as long as nothing is set there. "
+        "None "
         "outside.");
     m.def(
         "given_inside", &given_inside, "image"_a, "owner"_a,

@@ -75,7 +75,7 @@ private:
     std::vector<std::uint64_t> pristine_;     // value of each hot word before LLVM ran
     std::vector<const void*> pristine_sets_;  // for each copied set, the option whose value it starts with
     std::map<std::uintptr_t, std::vector<std::unique_ptr<image::RegistryCopy>>> registries_;  // newest last
-    std::unique_ptr<Exposed> exposed_;                                                        // once code has asked LLVM for its options
+    std::unique_ptr<Exposed> exposed_;  // once code has asked LLVM for its options
     std::shared_ptr<Context> adopted_;
     Given given_;
     bool raises_flag_ = false;

@@ -15,8 +15,7 @@ from numba.core.target_extension import CPU, dispatcher_registry, target_registr
 from optctx.context import OptionContext, current
 from optctx.context.context import seen
 from optctx.engine.attach import attach
-from optctx.engine.choice import level_outside
-from optctx.errors import NumbaOptionsWarning
+from optctx.errors import NumbaOptionsWarning, level_outside
 from optctx.numba.dispatcher import OptionsDispatcher
 from optctx.numba.stand_ins import stands_for
 from optctx.numba.target import OptionsTarget, target_of

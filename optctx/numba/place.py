@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from optctx.context import OptionContext
-from optctx.engine.choice import level_outside
-from optctx.errors import OptctxError, OptionTypeError, shown
+from optctx.errors import OptctxError, OptionTypeError, level_outside, shown
 from optctx.numba.target import OptionsTarget, target_of
 
 __all__ = ["Options", "check_arguments", "refuse", "target_for"]
