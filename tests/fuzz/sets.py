@@ -13,6 +13,7 @@ import optctx
 from optctx import OptionContext, info, record, registry
 from optctx.engine.attach import attach
 from optctx.engine.machines import belongs_to_machine
+from optctx.image.typenames import INTEGER_RANGES
 from tests.conformance import job as compiling
 from tests.conformance.job import Job, compile_job, initialise, source
 from tests.fuzz.bases import attributed
@@ -27,7 +28,6 @@ __all__ = ["Case", "SetsHunt", "SetsTarget", "compile_case"]
 
 _PLACES = 64  # cases between two looks at what LLVM read
 _ATTRIBUTES = 0.25  # of the cases
-_NUMBERS = ("int", "uint", "int64", "uint64")
 
 
 @dataclass(frozen=True)
@@ -226,18 +226,13 @@ class SetsHunt(Hunt[Case]):
 
 
 def _nearer(setting: Setting) -> Iterator[str]:
-    """Values nearer to the registered one, the nearest first."""
+    """Values that a module may set, nearer to the registered one, the nearest first."""
     option = registry()[setting.name]
-    if option.type not in _NUMBERS or not isinstance(option.default, int):
-        return
     least, between, most = option.trusted_values.partition("..")
+    if option.type not in INTEGER_RANGES or not between or not isinstance(option.default, int):
+        return
     distance = int(setting.text or "0") - option.default
-    for part in (0, 1, 2, 4, 8, 16) if between else ():
-        near = option.default + (distance * part // 32)
+    parts = (0, 1, 2, 4, 8, 16, 24, 31)  # of 32
+    for near in dict.fromkeys(option.default + distance * part // 32 for part in parts):
         if float(least) <= near <= float(most) and abs(near - option.default) < abs(distance):
             yield str(near)
-    near = option.default + distance // 2
-    if between and float(least) <= near <= float(most) and near != option.default + distance:
-        yield str(near)
-    if between and abs(distance) > 1:
-        yield str(option.default + distance - (1 if distance > 0 else -1))
