@@ -81,6 +81,9 @@ TOGETHER = {
     "-pipeliner-register-pressure -pipeliner-register-pressure-margin=104": (
         "pipeliner-register-pressure-margin"
     ),
+    "-aarch64-stack-hazard-in-non-streaming -aarch64-streaming-hazard-size=250000": (
+        "aarch64-stack-hazard-in-non-streaming"
+    ),
     "-insert-all0 -insert-has0": "insert-has0",
     "-hwasan-instrument-with-calls=false -hwasan-experimental-use-page-aliases": (
         "hwasan-experimental-use-page-aliases"
