@@ -191,7 +191,9 @@ def _harm(damage: Damage, folder: Path, outside: Path) -> None:
         file.write_bytes(content)
     elif damage.kind == "copy":
         file.write_bytes(content)
-        file.with_name(f"{damage.number:064x}").write_bytes(content)
+        copied = file.with_name(f"{damage.number:064x}")
+        if not os.path.lexists(copied):  # which other damage may have made a folder or a pipe
+            copied.write_bytes(content)
     elif damage.kind == "empty":
         file.touch()
     elif damage.kind == "link outside":
