@@ -84,6 +84,7 @@ TOGETHER = {
     "-aarch64-stack-hazard-in-non-streaming -aarch64-streaming-hazard-size=250000": (
         "aarch64-stack-hazard-in-non-streaming"
     ),
+    "-aarch64-enable-pipeliner -schedmodel=false": "schedmodel",
     "-insert-all0 -insert-has0": "insert-has0",
     "-hwasan-instrument-with-calls=false -hwasan-experimental-use-page-aliases": (
         "hwasan-experimental-use-page-aliases"
