@@ -166,10 +166,14 @@ def test_names_that_are_no_text_or_not_in_order_are_no_table() -> None:
 
     class Fake:
         def __init__(self, at, size=48):
-            self.address, self.size = at, size
+            self.address, self.size, self.base, self.number = at, size, at, 1
+            self.name = "_ZL17SPIRVExtensionMap"
 
-        def symbol(self, name):
-            return self.address if name == "_ZL17SPIRVExtensionMap" else None
+        def named(self, name):
+            return self if name == self.name else None
+
+        def numbered(self, number):
+            return self
 
         def object_at(self, address):
             return self

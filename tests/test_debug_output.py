@@ -161,7 +161,7 @@ def test_llvms_flag_is_up_only_while_a_scope_needs_it_and_nobody_takes_it_for_dr
 
 def test_what_others_set_process_wide_meanwhile_is_theirs_and_stays() -> None:
     def child() -> None:
-        with OptionContext(debug=True):
+        with OptionContext(debug=True, sets="process"):
             set_option("debug")
             assert registry()["debug"].value is True
             assert list(drift()) == ["debug"]
@@ -191,7 +191,7 @@ def test_threads_outside_follow_what_is_set_process_wide(when: str, given: tuple
 
         if when == "before":
             set_option(*given)
-        with OptionContext(debug=True):
+        with OptionContext(debug=True, sets="process"):
             if when == "inside":
                 look()
                 assert outside.pop() == 0
@@ -213,7 +213,7 @@ def test_threads_outside_follow_as_well_when_it_is_taken_back() -> None:
     def child() -> None:
         set_option("debug")
         outside: list[list[str]] = []
-        with OptionContext(debug=True):
+        with OptionContext(debug=True, sets="process"):
             set_option("debug", "false")
             in_threads([lambda: outside.append(printed(lambda: compile_job(PLAIN)))])
             assert printed(lambda: compile_job(PLAIN)) != []

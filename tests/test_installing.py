@@ -26,6 +26,7 @@ INDEX = {  # what there is to install: (name, version) -> what it needs
     ("rich", "13.0.0"): "",
     ("iced-x86", "1.21.0"): "",
     ("capstone", "5.0.6"): "",
+    ("platformdirs", "4.3.0"): "",
 }
 
 

@@ -27,7 +27,7 @@ def marks(text: str, redirected: bool) -> list[pytest.MarkDecorator]:
 
 
 def guide(page: Path) -> object:
-    return pytest.param(page, id=page.stem, marks=marks(page.read_text(), page in REDIRECTED))
+    return pytest.param(page, id=page.stem, marks=marks(page.read_text("utf-8"), page in REDIRECTED))
 
 
 def alone(number: int, program: Program) -> object:
@@ -59,7 +59,7 @@ def test_the_number_of_refused_options_is_the_one_on_the_page(page: Path) -> Non
 
     refused = sum(option.scope == "process" for option in registry().values())
     refused -= not attach().mechanism.intercepts  # `debug`
-    assert f"{refused} of {len(registry()):,} option names cannot" in page.read_text()
+    assert f"{refused} of {len(registry()):,} option names cannot" in page.read_text("utf-8")
 
 
 PROSE = sorted([*ROOT.glob("*.md"), *ROOT.glob("design/*.md"), *(ROOT / "docs").glob("*.md"), *PAGES])
@@ -67,5 +67,5 @@ PROSE = sorted([*ROOT.glob("*.md"), *ROOT.glob("design/*.md"), *(ROOT / "docs").
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
-    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)", page.read_text())
+    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)", page.read_text("utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []

@@ -129,7 +129,7 @@ def test_what_never_ends_or_explodes_times_out_and_the_others_go_on() -> None:
 
 def test_what_takes_all_memory_is_stopped() -> None:
     values = {"unroll-peel-count": ["256"]}
-    report = sensitivity(SMALL, options=[*values], values=values, limits=Limits(memory=1 << 20))
+    report = sensitivity(SMALL, options=[*values], values=values, limits=Limits(memory=8 << 20))
     ((_, trial),) = report.dead
     assert trial.verdict == "crashes"
     assert "memory" in trial.reason or "bad_alloc" in trial.reason

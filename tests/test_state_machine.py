@@ -159,9 +159,13 @@ class Scopes(RuleBasedStateMachine):
 
     @rule(thread=THREADS, name=st.sampled_from(SCALARS), data=st.data())
     def set_for_all(self, thread: int, name: str, data: st.DataObject) -> None:
-        """Process-wide, from whatever scope the thread is in."""
+        """Process-wide, whatever scopes the threads are in."""
         value = data.draw(DRAWN[name])
-        self.workers[thread].do(lambda: binding.set_option("", f"-{name}={value}"))
+        # Inside a scope it would be the scope's.
+        worker = Worker() if self.stacks[thread] else self.workers[thread]
+        worker.do(lambda: binding.set_option("", f"-{name}={value}"))
+        if worker is not self.workers[thread]:
+            worker.end()
         self.process = {**self.process, name: value}
 
     @rule(first=contexts, second=contexts)
