@@ -70,8 +70,8 @@ def test_no_mangled_name_stands_outside_the_facts() -> None:
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path in sources
         if facts not in path.parents
-        for number, line in enumerate(path.read_text().splitlines(), 1)
-        if MANGLED.search(line)
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if MANGLED.search(line) and "NumbaEnv" not in line  # a name of Numba's
     ]
     assert elsewhere == []
     assert sum(len(MANGLED.findall(path.read_text())) for path in facts.glob("*.py")) > 50

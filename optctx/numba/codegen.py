@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import binding
 from numba.core.codegen import CodeLibrary, JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.itanium_mangler import PREFIX, mangle_identifier
 from numba.core.runtime import rtsys
 from numba.core.runtime.nrtdynmod import compile_nrt_functions
 
@@ -27,7 +26,7 @@ __all__ = ["FOREIGN", "OptionsCodegen", "OptionsLibrary"]
 FOREIGN = "numba.dynamic.globals.optctx"
 _SMALL = "define void @nothing() { ret void }"
 # How the names of the variables begin that hold a function's environment.
-_ENVIRONMENT = f"{PREFIX}N{mangle_identifier('NumbaEnv')}"
+_ENVIRONMENT = "_ZN08NumbaEnv"
 
 
 class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
