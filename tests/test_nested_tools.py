@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import locale
 import pathlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from cpp_build import ROOT, SHARED, compile_cpp
@@ -20,6 +21,14 @@ from optctx.image.facts.names import PARSE_OPTIONS, RESET_OPTIONS
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside")]
 
 Tool = Callable[..., int]
+
+
+@pytest.fixture(autouse=True)
+def _the_locale_stays() -> Iterator[None]:
+    """llvmlite prints a module under the locale "C", and two threads that do so at once leave it at that."""
+    before = locale.setlocale(locale.LC_ALL)
+    yield
+    locale.setlocale(locale.LC_ALL, before)
 
 
 @pytest.fixture(scope="module")
