@@ -448,7 +448,7 @@ def stop(*_): raise Stop
 signal.signal(signal.SIGALRM, stop)
 random.seed(3)
 plain = optctx.OptionContext(base="defaults")
-for n in range(1500):
+for n in range(400):
     try:
         with optctx.contained() as context:
             signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 150e-6))

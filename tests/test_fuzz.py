@@ -168,9 +168,9 @@ def test_a_short_run_on_caches_finds_nothing() -> None:
 
 
 def test_a_short_run_on_sets_finds_nothing() -> None:
-    numbers = short_run("sets", 100)
-    assert numbers["compiled"] > 90
-    assert numbers["pairs"] > 10_000
+    numbers = short_run("sets", 40)
+    assert numbers["compiled"] > 35
+    assert numbers["pairs"] > 4_000
 
 
 class Numbers:

@@ -104,7 +104,7 @@ def test_tools_on_four_threads_do_not_meet(run_tool: Tool) -> None:
     before = process_state(), _raw_state()
 
     def work(count: int) -> None:
-        for _ in range(100):
+        for _ in range(40):
             with contained() as context:
                 assert run_tool(f"-unroll-count={count}") == count
                 assert context.with_sets() == OptionContext(base="defaults")
