@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from llvmlite import binding
-from support import UNROLLED_ONCE, both, scopes_become
+from support import UNROLLED_ONCE, both, process_state, scopes_become
 
 import optctx
 from optctx.fresh import FreshProcess
@@ -66,6 +66,15 @@ def llvm_context() -> Iterator[Any]:
     """An LLVMContext for the test alone."""
     with binding.create_context() as made:
         yield made
+
+
+@pytest.fixture
+def unchanged() -> Iterator[None]:
+    """The test leaves every option of the process as it was."""
+    before = process_state()
+    yield
+    assert process_state() == before
+    assert not optctx.drift()
 
 
 @pytest.fixture

@@ -25,7 +25,6 @@ from support import (
     four,
     in_child,
     in_threads,
-    process_state,
     python_process,
     reset_all,
     run_python,
@@ -51,18 +50,10 @@ from optctx import (
 from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.testing import options, values
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside")]
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside", "unchanged")]
 
 JOB = Job(COUNTED, "default<O3>", triple=X86, emit="assembly")
 COUNTS = (2, 3, 4, 8)
-
-
-@pytest.fixture(autouse=True)
-def _the_process_stays_as_it_was() -> object:
-    before = process_state()
-    yield
-    assert process_state() == before
-    assert not drift()
 
 
 def test_set_option_acts_on_its_scope_alone_as_in_a_process_of_its_own(fresh: FreshProcess) -> None:

@@ -6,9 +6,9 @@ import ctypes
 import struct
 
 import pytest
-from support import COUNTED, X86, both, four, in_threads, process_state, reset_all, set_option, unrolled
+from support import COUNTED, X86, both, four, in_threads, reset_all, set_option, unrolled
 
-from optctx import OptionContext, contained, current, drift, registry
+from optctx import OptionContext, contained, current, registry
 from optctx._native import call_pointer, read_words, replace_add_occurrence, walk_registry
 from optctx.engine.attach import Engine, attach
 from optctx.fresh import FreshProcess, Job, compile_job
@@ -16,15 +16,7 @@ from optctx.image.facts.fact import need
 from optctx.image.facts.names import ADD_OCCURRENCE, REGISTERED_OPTIONS, TOP_LEVEL
 from optctx.image.survey import _subcommand
 
-pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside")]
-
-
-@pytest.fixture(autouse=True)
-def _the_process_stays_as_it_was() -> object:
-    before = process_state()
-    yield
-    assert process_state() == before
-    assert not drift()
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside", "unchanged")]
 
 
 def registered() -> dict[str, int]:

@@ -17,7 +17,7 @@ from tests.fuzz.bases import Part, draw_part, files
 from tests.fuzz.confined import Limits
 from tests.fuzz.module_case import Attribute, Case, translate
 from tests.fuzz.programs import module_program
-from tests.fuzz.words import Setting, accepted, garbage, hostile, known_value, name_of
+from tests.fuzz.words import accepted, garbage, hostile, known_value, name_of, without_avoided
 
 __all__ = ["TRIPLES", "ModulesTarget"]
 
@@ -123,7 +123,7 @@ class ModulesTarget:
             settings = [accepted(random, triple) for _ in range(random.choice((1, 2, 4, 8, 16, 30)))]
             texts = [
                 setting.word(random.choice(("-", "--"))).encode()
-                for setting in self._without_avoided(settings)
+                for setting in without_avoided(self._avoided, settings)
             ]
             attributes.append(
                 Attribute(number, random.choice(parts[number].defined), tuple(texts), random.choice(features))
@@ -216,13 +216,6 @@ class ModulesTarget:
 
     def avoid(self, case: Case) -> None:
         self._avoided.append(frozenset(map(name_of, case.options)))
-
-    def _without_avoided(self, settings: list[Setting]) -> list[Setting]:
-        names = {setting.name for setting in settings}
-        for together in self._avoided:
-            if together and together <= names:
-                names.remove(min(together))
-        return [setting for setting in settings if setting.name in names]
 
 
 def _flips(random: Random) -> tuple[tuple[float, int], ...]:

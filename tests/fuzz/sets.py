@@ -20,7 +20,7 @@ from tests.fuzz.bases import attributed
 from tests.fuzz.confined import Limits, Outcome, outcomes
 from tests.fuzz.coverage import Coverage, Values
 from tests.fuzz.hunt import Hunt
-from tests.fuzz.words import Setting
+from tests.fuzz.words import Setting, without_avoided
 from tests.probe.jobs import jobs
 from tests.probe.llvm_tests import tuning_jobs
 
@@ -141,7 +141,7 @@ class SetsTarget:
         attribute = random.random() < _ATTRIBUTES
         names = [name for name in self._reads[job] if not (attribute and name in self._machine)]
         chosen = self.coverage.draw(random, names, random.randint(10, 40))
-        settings = self._without_avoided([self.values.settings[number] for number in chosen])
+        settings = without_avoided(self._avoided, [self.values.settings[number] for number in chosen])
         self._place = (self._place + 1) % _PLACES
         return Case(job, tuple(settings), attribute, self._place)
 
@@ -198,13 +198,6 @@ class SetsTarget:
 
     def avoid(self, case: Case) -> None:
         self._avoided.append(frozenset(setting.name for setting in case.settings))
-
-    def _without_avoided(self, settings: list[Setting]) -> list[Setting]:
-        names = {setting.name for setting in settings}
-        for together in self._avoided:
-            if together and together <= names:
-                names.remove(min(together))
-        return [setting for setting in settings if setting.name in names]
 
 
 class SetsHunt(Hunt[Case]):

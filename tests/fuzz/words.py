@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from random import Random
@@ -10,7 +11,7 @@ from optctx import Option, registry
 from optctx.engine.attach import attach
 from optctx.engine.machines import belongs_to_machine
 
-__all__ = ["Setting", "accepted", "garbage", "hostile", "known_value", "name_of"]
+__all__ = ["Setting", "accepted", "garbage", "hostile", "known_value", "name_of", "without_avoided"]
 
 _EDGES = ("0", "-1", "2147483648", "4294967295", "18446744073709551615", "1" + "0" * 40, "nan", "inf", "-inf",
           "1e308", "0x7fffffff", "0b11", "-0", "007", "+1", " 1", "1 ", "")  # fmt: skip
@@ -42,6 +43,15 @@ class Setting:
     def word(self, dashes: str = "-") -> str:
         """As on a command line."""
         return f"{dashes}{self.name}" + ("" if self.text is None else f"={self.text}")
+
+
+def without_avoided(avoided: Iterable[frozenset[str]], settings: list[Setting]) -> list[Setting]:
+    """Without one option of each set that is all there."""
+    names = {setting.name for setting in settings}
+    for together in avoided:
+        if together and together <= names:
+            names.remove(min(together))
+    return [setting for setting in settings if setting.name in names]
 
 
 def name_of(word: str) -> str:
