@@ -30,11 +30,16 @@ void print_fatal(const std::string& why) noexcept { std::fprintf(stderr, "LLVM E
 // The scope that this thread is inside has these values from now on.
 void show(Activation& activation, unsigned image, std::uintptr_t option, std::shared_ptr<Context> context, Given given,
           bool fresh) {
-    if (const view::Mark mark = view::current_mark(image))
-        view::keep_set_inside(mark, {context, given});
-    else
+    const view::Mark mark = view::current_mark(image);
+    if (!mark) {
         reporter.ends_with_call(image, option);
+        activation.adopt(std::move(context), std::move(given), fresh);
+        return;
+    }
+    view::SetInside values{context, given};
+    view::make_room_for_set_inside(mark);
     activation.adopt(std::move(context), std::move(given), fresh);
+    view::keep_set_inside(mark, std::move(values));
 }
 
 Outcome refuse(view::Space& space, std::uint32_t slot, const view::Occurrences& values, const view::ParseError& error) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -12,19 +13,26 @@ namespace {
 
 struct All {
     os::ForkSafeMutex mutex{os::Rank::inside};
-    std::unordered_map<const void*, SetInside> by_mark;
-    std::atomic<std::size_t> count{0};  // of by_mark: most programs set nothing inside
+    std::unordered_map<const void*, SetInside> by_mark;  // without a context: room only
+    std::atomic<std::size_t> count{0};                   // of by_mark: most programs set nothing inside
 };
 auto& all = *new All;  // outlives every thread
 
 }  // namespace
 
-void keep_set_inside(const void* mark, SetInside values) {
+static_assert(std::is_nothrow_move_constructible_v<SetInside> && std::is_nothrow_move_assignable_v<SetInside>);
+
+void make_room_for_set_inside(const void* mark) {
+    const std::lock_guard lock(all.mutex);
+    all.by_mark.try_emplace(mark);
+    all.count = all.by_mark.size();
+}
+
+void keep_set_inside(const void* mark, SetInside values) noexcept {
     SetInside before;  // destroyed after the lock is released
     const std::lock_guard lock(all.mutex);
-    SetInside& kept = all.by_mark[mark];
-    before = std::exchange(kept, std::move(values));
-    all.count = all.by_mark.size();
+    const auto kept = all.by_mark.find(mark);
+    if (kept != all.by_mark.end()) before = std::exchange(kept->second, std::move(values));
 }
 
 void forget_set_inside(const void* mark) noexcept {
@@ -45,7 +53,7 @@ std::optional<SetInside> set_inside(const void* mark) {
     if (mark == nullptr || all.count.load(std::memory_order_relaxed) == 0) return std::nullopt;
     const std::lock_guard lock(all.mutex);
     const auto found = all.by_mark.find(mark);
-    if (found == all.by_mark.end()) return std::nullopt;
+    if (found == all.by_mark.end() || found->second.context == nullptr) return std::nullopt;
     return found->second;
 }
 

@@ -15,8 +15,10 @@ struct SetInside {
     Given given;
 };
 
-// From here on, until `forget_set_inside`, the scope with this mark (view/scope.hpp) has these values.
-void keep_set_inside(const void* mark, SetInside values);
+// From here on, until `forget_set_inside`, the scope with this mark (view/scope.hpp) has these values. Its room has
+// been made before: after the scope's thread has adopted them, nothing can fail.
+void make_room_for_set_inside(const void* mark);
+void keep_set_inside(const void* mark, SetInside values) noexcept;
 void forget_set_inside(const void* mark) noexcept;
 // Runs in the child of a fork: forgets the scopes of other threads.
 void forget_set_inside_unless(bool (*stays)(const void* mark)) noexcept;
