@@ -10,7 +10,7 @@
 namespace optctx::image {
 namespace {
 
-constexpr std::uint64_t shortest_text = 16;                // bytes; the scans stop short of the end of the code
+constexpr std::uint64_t shortest_text = 16;                // bytes; scans end a few bytes before the end of the code
 constexpr std::uint32_t longest_build_id = 256;            // bytes; linkers write 20
 constexpr std::uint64_t largest = std::uint64_t{1} << 33;  // bytes of a library; the largest known has 2^28
 

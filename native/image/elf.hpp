@@ -26,8 +26,8 @@ std::vector<LoadedLibrary> loaded_libraries();
 
 class Image {
 public:
-    // Throws Misfit if the file is no ELF library with symbols, or not the one that is loaded at `base`, and OsError if
-    // it cannot be read.
+    // Throws Misfit if the file is not an ELF library with symbols or is not the library loaded at `base`, and OsError
+    // if it cannot be read.
     Image(std::string path, std::uintptr_t base);
 
     const std::string& path() const noexcept { return path_; }
@@ -42,22 +42,22 @@ public:
     std::optional<Symbol> object_at(std::uintptr_t address) const { return symbols_.object_at(address); }
     std::optional<Symbol> named(std::string_view name) const { return symbols_.named(name); }
     std::optional<Symbol> numbered(std::uint32_t number) const { return symbols_.numbered(number); }
-    // Functions whose name starts with `prefix` and holds `infix`.
+    // For each pattern, the functions whose names start with its prefix and contain its infix.
     std::vector<std::vector<Symbol>> functions_named(const SymbolIndex::Patterns& patterns) const {
         return symbols_.functions_named(patterns);
     }
     // Calls `visit(address of the pointer, what it points at)` for each R_X86_64_RELATIVE relocation.
     template <class Visit>
     void visit_relative_relocations(const Visit& visit) const;
-    // The code as the file has it; `text_begin()` is the address of its first byte. What runs may have been changed.
+    // The code in the file; its first byte is loaded at `text_begin()`. The code in memory may have been patched.
     const std::uint8_t* text() const { return at<std::uint8_t>(text_offset_, text_end_ - text_begin_); }
-    // What the file says is at an address before anything has run: zeros in .bss. No relocations are applied.
+    // The file's contents for an address, before any relocation: zeros in .bss.
     std::vector<std::uint8_t> initial_bytes(std::uintptr_t address, std::size_t size) const;
     bool contains(std::uintptr_t address) const noexcept { return address >= begin_ && address < end_; }
-    // Frees the index of symbols: what is asked for later is worked out again.
+    // Frees the symbol index. A later query builds it again.
     void forget_symbols() { symbols_.forget(); }
     const os::FileIdentity& identity() const noexcept { return file_.identity(); }
-    // The file's pages need not stay in memory: what is asked for later is read again.
+    // Lets the kernel drop the file's pages. A later query reads them again.
     void release_pages() const noexcept { file_.release_pages(); }
 
 private:

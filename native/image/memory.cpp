@@ -17,8 +17,8 @@ std::string hex(std::uintptr_t number) {
     return "0x" + text;
 }
 
-// Bytes of the UTF-8 sequence that begins with `first`, or 0 (Unicode 15, table 3-7, without the exceptions for the
-// second byte).
+// The length in bytes of the UTF-8 sequence that begins with `first`, or 0 if none does (Unicode 15, table 3-7; the
+// restrictions on the second byte are in `may_follow`).
 std::size_t sequence_size(std::uint8_t first) {
     if (first < 0x80) return 1;
     if (first >= 0xC2 && first < 0xE0) return 2;
@@ -26,7 +26,7 @@ std::size_t sequence_size(std::uint8_t first) {
     return first >= 0xF0 && first < 0xF5 ? 4 : 0;
 }
 
-// The exceptions: overlong forms, surrogates, and numbers past the last character.
+// Excludes overlong forms, surrogates, and code points above U+10FFFF.
 bool may_follow(std::uint8_t first, std::uint8_t second) {
     switch (first) {
         case 0xE0:

@@ -1,5 +1,5 @@
-// Reads memory whose layout is still in doubt: every pointer may be wild, every count and length too large. Nothing
-// here faults, and nothing is allocated by a number that was read before that number is checked.
+// Reads memory whose layout is not proven yet: any pointer may be wild, any count or length too large. No read faults,
+// and no size that was read is allocated before it is checked.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace optctx::image {
 
-// The library is not laid out as it is taken to be; the message says what does not fit.
+// The library does not have the layout that was assumed; the message says what differs.
 struct Misfit : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 constexpr std::size_t longest_text = 1 << 16;  // bytes; LLVM 22's longest help text has 758
-constexpr std::size_t most_bytes = 1 << 24;    // that one read copies
+constexpr std::size_t most_bytes = 1 << 24;    // copied by one read
 
-// Throws Misfit if any byte cannot be read; `what` is what the bytes are taken for.
+// Throws Misfit if any byte cannot be read; its message calls the bytes `what`.
 void load_bytes(std::uintptr_t address, void* to, std::size_t size, const char* what);
 std::vector<std::uint8_t> load_bytes(std::uintptr_t address, std::size_t size, const char* what);
 
@@ -30,14 +30,14 @@ T load(std::uintptr_t address, const char* what) {
     return value;
 }
 
-// Throws Misfit if it is longer than `most` bytes, cannot be read, or is not UTF-8 without control characters other
-// than tabs and line ends.
+// Throws Misfit if the text is longer than `most` bytes, cannot be read, is not UTF-8, or has control characters other
+// than tabs and newlines.
 std::string load_text(std::uintptr_t address, std::size_t size, const char* what, std::size_t most = longest_text);
 
-// Memory as it was when it was first looked at: reads each page once. For thousands of small objects that lie together.
+// Reads each page once and keeps the copy. For thousands of small objects that lie close together.
 class Snapshot {
 public:
-    // As the functions of these names.
+    // As the functions above.
     void load_bytes(std::uintptr_t address, void* to, std::size_t size, const char* what);
     std::vector<std::uint8_t> load_bytes(std::uintptr_t address, std::size_t size, const char* what);
     template <class T>
@@ -50,7 +50,7 @@ public:
 
 private:
     using Page = std::vector<std::uint8_t>;
-    const Page* page_at(std::uintptr_t begin);  // nullptr for one that cannot be read
+    const Page* page_at(std::uintptr_t begin);  // nullptr if it cannot be read
 
     std::unordered_map<std::uintptr_t, Page> pages_;
     std::uintptr_t last_begin_ = 0;

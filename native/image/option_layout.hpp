@@ -1,7 +1,7 @@
-// How LLVM 20 to 22 lays out cl::Option and its relatives in memory (Itanium C++ ABI; see
-// llvm/Support/CommandLine.h; LLVM 14 has one more word before the name). The only place that knows these
-// offsets. The registry walk checks them against every option's name, and what varies between builds
-// is measured at attach time (`value_offset`), never derived from a version.
+// The layout of cl::Option and related classes in LLVM 20 to 22 (Itanium C++ ABI; llvm/Support/CommandLine.h). LLVM 14
+// has one more word before the name. No other file knows these offsets. The registry walk checks them against the name
+// of every option. What differs between builds is measured while attaching (`value_offset`), never derived from a
+// version number.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct RawStringRef {
     std::size_t size;
 };
 
-// The part of cl::Option before what depends on ABI-breaking checks (SmallPtrSet's epoch).
+// cl::Option up to the first member whose offset depends on ABI-breaking checks (SmallPtrSet's epoch).
 struct RawOption {
     const void* const* vtable;
     std::uint16_t occurrences;
@@ -49,7 +49,7 @@ struct RawVector {
 };
 static_assert(sizeof(RawVector) == 0x10);
 
-// cl::list with internal storage, from the value offset on.
+// cl::list with internal storage, starting at the value offset.
 struct RawList {
     std::uintptr_t values[3];    // std::vector<T>: begin, end, end of storage
     std::uintptr_t defaults[3];  // std::vector<OptionValue<T>>
@@ -58,22 +58,22 @@ struct RawList {
 };
 static_assert(offsetof(RawList, positions) == 0x38);
 
-// The same in LLVM 15, where lists have no defaults. Which of the two an image has is measured at attach time.
+// The same in LLVM 15, whose lists keep no defaults. Attaching measures which of the two an image has.
 struct RawListWithoutDefaults {
     std::uintptr_t values[3];
     std::uintptr_t positions[3];
 };
 static_assert(offsetof(RawListWithoutDefaults, positions) == 0x18);
 
-// cl::bits with internal storage, from the value offset on.
+// cl::bits with internal storage, starting at the value offset.
 struct RawBits {
     std::uint32_t bits;
     std::uintptr_t positions[3];
 };
 static_assert(offsetof(RawBits, positions) == 0x08);
 
-// A std::set of an enum: laid out so by every libstdc++, whichever strings go with it. One of our own is the same, so
-// that LLVM can free its nodes and add others.
+// A std::set of an enum. Every libstdc++ lays it out like this, under either string ABI, so LLVM can free nodes of a
+// set that optctx made, and add its own.
 struct RawSetNode {
     std::uint32_t color;
     const RawSetNode* parent;
@@ -86,7 +86,7 @@ static_assert(offsetof(RawSetNode, element) == 0x20);
 
 struct RawSet {
     std::uint64_t compare;  // std::less, which is empty
-    std::uint32_t color;    // from here on the header of the tree, which its nodes point back at
+    std::uint32_t color;    // first member of the tree's header, which nodes point back at
     const RawSetNode* root;
     const RawSetNode* smallest;
     const RawSetNode* largest;
@@ -107,15 +107,14 @@ static_assert(sizeof(RawCowHeader) == 24);
 
 // llvm::ManagedStatic<T>.
 struct RawManagedStatic {
-    const void* object;  // null until it is first used
+    const void* object;  // null until the first use
     const void* deleter;
     const void* next;
 };
 static_assert(sizeof(RawManagedStatic) == 24);
 
-// A kind of debug output and its level: std::pair<std::string, std::optional<int>> with a copy-on-write string; up to
-// LLVM 21 only the string, so that a type takes 8 bytes. llvm::CurrentDebugType is a ManagedStatic of a std::vector of
-// these.
+// A type of debug output and its level: std::pair<std::string, std::optional<int>> with a copy-on-write string. Up to
+// LLVM 21 it is the string alone, 8 bytes. llvm::CurrentDebugType is a ManagedStatic of a std::vector of these.
 struct RawDebugType {
     const char* name;
     std::int32_t level;
@@ -124,7 +123,7 @@ struct RawDebugType {
 static_assert(offsetof(RawDebugType, has_level) == 0x0C);
 static_assert(sizeof(RawDebugType) == 0x10);
 
-// The head of llvm::raw_ostream.
+// The first members of llvm::raw_ostream.
 struct RawOstream {
     const void* const* vtable;
     std::uint32_t kind;

@@ -29,14 +29,14 @@ struct DenseMapBucket {
     std::uintptr_t option;
 };
 
-// Memory that LLVM's own code may give back, should a caller have the map grow: it frees with the same functions.
+// Allocated as LLVM allocates, because its code frees this memory where a caller makes the map grow.
 std::uint8_t* copy_bytes(std::uintptr_t from, std::size_t size) {
     auto* to = static_cast<std::uint8_t*>(::operator new(size));
     std::memcpy(to, reinterpret_cast<const void*>(from), size);
     return to;
 }
 
-// Words of the head that say where the map is and what is in it.
+// The words of the map's head that hold its table and its counts.
 std::size_t words_of(RegistryLayout layout) { return layout == RegistryLayout::dense_map_with_epoch ? 4 : 3; }
 
 }  // namespace
@@ -67,7 +67,7 @@ bool RegistryCopy::is_current(std::uintptr_t map) const noexcept {
 void RegistryCopy::copy_string_map(const std::function<std::uintptr_t(std::uintptr_t)>& instead_of) {
     StringMap head;
     std::memcpy(&head, head_.get(), sizeof head);
-    // The pointers to the entries, one that ends iterations, and a hash for each bucket.
+    // A pointer for each bucket, the sentinel that ends iteration, and a hash for each bucket.
     const std::size_t size = (head.buckets + 1) * sizeof(std::uintptr_t) + head.buckets * sizeof(std::uint32_t);
     std::uint8_t* table = copy_bytes(head.table, size);
     for (std::uint32_t i = 0; i < head.buckets; ++i) {

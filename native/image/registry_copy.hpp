@@ -1,4 +1,4 @@
-// A copy of LLVM's map of registered options that leads to other Option objects.
+// A copy of LLVM's map of registered options that points at other Option objects.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace optctx::image {
 
-// The maps that walk_registry tells apart, by the names that it gives them.
+// The layouts that walk_registry distinguishes, by the names it gives them.
 enum class RegistryLayout : std::uint8_t { string_map, dense_map_with_epoch, dense_map };
 // Throws std::runtime_error for another name.
 RegistryLayout registry_layout(const std::string& name);
@@ -23,16 +23,16 @@ public:
     RegistryCopy(const RegistryCopy&) = delete;
     RegistryCopy& operator=(const RegistryCopy&) = delete;
 
-    // The map that a caller of LLVM's may read, and change as its own.
+    // A map that callers of LLVM's functions may read and change.
     std::uintptr_t map() const noexcept { return reinterpret_cast<std::uintptr_t>(head_.get()); }
-    // Whether it has the entries that `map` has now.
+    // Whether `map` still has the entries that were copied.
     bool is_current(std::uintptr_t map) const noexcept;
 
 private:
     void copy_string_map(const std::function<std::uintptr_t(std::uintptr_t)>& instead_of);
     void copy_dense_map(std::size_t at, const std::function<std::uintptr_t(std::uintptr_t)>& instead_of);
 
-    static constexpr std::size_t head_words = 5;  // more than a map has
+    static constexpr std::size_t head_words = 5;  // no map has more
 
     RegistryLayout layout_;
     std::vector<std::uint64_t> original_;  // the head of the map that was copied

@@ -16,7 +16,7 @@ constexpr std::uint32_t most_categories = 64;    // of one option
 
 std::uintptr_t number(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
 
-// Collects entries, each proven before the next one is read.
+// Collects entries, and proves each before the next is read.
 class Entries {
 public:
     explicit Entries(Snapshot& memory) : memory_(memory) {}
@@ -34,14 +34,14 @@ public:
         if (options_.size() != announced || announced == 0)
             throw Misfit(std::to_string(options_.size()) + " entries found, " + std::to_string(announced) +
                          " announced");
-        // An option without a name of its own is registered once for each of its literal values: two of LLVM 22's.
+        // An option without a name is registered under each of its literal values. LLVM 22 has two.
         if (nameless_ > 8 + announced / 64)
             throw Misfit(std::to_string(nameless_) + " of " + std::to_string(announced) + " options have no name");
         return std::move(options_);
     }
 
 private:
-    // The name that an Option holds, after everything else that its head points at is proven.
+    // The name inside an Option, once everything else that its head points at is proven.
     std::string own_name(std::uintptr_t address) {
         if (address % alignof(RawOption) != 0) throw Misfit("the address of an option is not aligned");
         const auto raw = memory_.load<RawOption>(address, "an option");

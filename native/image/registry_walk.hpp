@@ -1,4 +1,4 @@
-// Walks LLVM's map of registered options, after checking every entry of it.
+// Walks LLVM's map of registered options and checks every entry.
 #pragma once
 
 #include "image/option_layout.hpp"
@@ -15,14 +15,14 @@ struct RegisteredOption {
 };
 
 struct Registry {
-    std::string layout;  // which of the known map layouts checked out
+    std::string layout;  // the known map layout that held
     std::vector<RegisteredOption> options;
 };
 
-// `map` is what cl::getRegisteredOptions returned. Tries every known layout. A layout holds only if the number of
-// entries is the one that the map states, if every Option's name is its key (or empty: literal enum options), and if
-// all that the heads of the Options point at is there: names, help texts, categories. Every read is checked, so `map`
-// may be any address. Throws Misfit with the reason for each layout.
+// `map`: as cl::getRegisteredOptions returned it. Tries every known layout. A layout holds only if the map has as many
+// entries as it states, if the name of each Option is its key (or empty, for options that are literal enum values), and
+// if everything that the head of an Option points at can be read: names, help texts, categories. Every read is checked,
+// so `map` may be any address. Throws Misfit with a reason for each layout.
 Registry walk_registry(std::uintptr_t map);
 
 }  // namespace optctx::image

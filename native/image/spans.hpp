@@ -1,4 +1,4 @@
-// Spans of storage, and which of them holds an address.
+// Spans of storage, and a test for addresses inside them.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ struct Span {
     std::size_t size;
 };
 
-// Of spans that are sorted and disjoint, and outlive the index.
+// The spans must be sorted and disjoint, and must outlive the index.
 class SpanIndex {
 public:
     explicit SpanIndex(const std::vector<Span>& spans) : spans_(spans) {
@@ -28,7 +28,7 @@ public:
                  ++at)
                 touched_[at] = true;
     }
-    // Cheap and wrong only on the safe side: within reach of a span, an immediate's size included.
+    // A cheap filter: false only if no span is within the size of an immediate of `address`.
     bool near(std::uintptr_t address) const {
         const std::uintptr_t from = address - low_;
         if (from + 8 >= width_ + 8) return false;
@@ -50,7 +50,7 @@ private:
     const std::vector<Span>& spans_;
     std::uintptr_t low_ = 0;
     std::uintptr_t width_ = 0;
-    std::vector<bool> touched_;  // granules from `low_` on that a span reaches into
+    std::vector<bool> touched_;  // by granule from `low_`: a span overlaps it
 };
 
 }  // namespace optctx::image

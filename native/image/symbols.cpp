@@ -12,7 +12,7 @@
 namespace optctx::image {
 namespace {
 
-os::ForkSafeMutex working(os::Rank::symbols);  // on the index of any library
+os::ForkSafeMutex working(os::Rank::symbols);  // held while any library's index is built
 
 bool is_function(const Elf64_Sym& entry) { return ELF64_ST_TYPE(entry.st_info) == STT_FUNC; }
 
@@ -37,7 +37,7 @@ std::shared_ptr<const SymbolIndex::Names> SymbolIndex::names() const {
         auto made = std::make_shared<Names>();
         made->places.assign(std::bit_ceil(count_ + count_ / 2 + 1), 0);
         made->tags.assign(made->places.size(), 0);
-        for (std::uint32_t number = 1; number < count_; ++number)  // the first is none
+        for (std::uint32_t number = 1; number < count_; ++number)  // 0 is reserved
             if (counts(symbols_[number])) add(*made, number);
         names_ = std::move(made);
     }
@@ -80,7 +80,7 @@ std::optional<Symbol> SymbolIndex::numbered(std::uint32_t number) const {
     return symbol(number);
 }
 
-// The place of the name, or the free one where it would be.
+// The place that holds the name, or the free place where it belongs.
 std::size_t SymbolIndex::place_of(const Names& names, std::string_view name, std::size_t hash) const {
     const Numbers& places = names.places;
     std::size_t place = hash & (places.size() - 1);
@@ -90,7 +90,7 @@ std::size_t SymbolIndex::place_of(const Names& names, std::string_view name, std
     return place;
 }
 
-// Of several symbols with one name (local ones) the first counts.
+// Of several local symbols with one name, the first counts.
 void SymbolIndex::add(Names& names, std::uint32_t number) const {
     const std::string_view name = strings_ + symbols_[number].st_name;
     const std::size_t hash = std::hash<std::string_view>()(name);
@@ -135,8 +135,8 @@ std::optional<Symbol> SymbolIndex::containing(const Numbers& sorted, std::uintpt
     return std::nullopt;
 }
 
-// One pass for all patterns, in the order of the table, in which the names lie one after the other. They begin alike,
-// so the end of a prefix is compared first.
+// One pass for all patterns, in table order, because names are stored in that order. Many names begin alike, so the
+// last character of a prefix is compared first.
 std::vector<std::vector<Symbol>> SymbolIndex::functions_named(const Patterns& patterns) const {
     std::vector<std::vector<Symbol>> found(patterns.size());
     for (std::uint32_t number = 1; number < count_; ++number) {

@@ -1,4 +1,4 @@
-// What an ELF file names: functions and objects, by name and by address.
+// The functions and objects that an ELF file names, by name and by address.
 #pragma once
 
 #include <elf.h>
@@ -18,41 +18,41 @@ struct Symbol {
     std::uintptr_t address;
     std::size_t size;  // bytes
     std::string_view name;
-    std::uint32_t number = 0;  // its place in the table; 0: none
+    std::uint32_t number = 0;  // its index in the symbol table; 0: none
 };
 
-// An index of a symbol table that stays where it is, in the mapped file: 12 bytes a symbol, a tenth of a copy with its
-// names. The table has to outlive the index. What an answer needs is worked out at the first question of its kind: a
-// process that attaches by what is kept of an earlier one asks few.
+// An index over a symbol table in the mapped file: 12 bytes a symbol, a tenth of what a copy with its names takes. The
+// table must outlive the index. Each part is built by the first query that needs it: a process that attaches from what
+// an earlier one kept makes few.
 class SymbolIndex {
 public:
     SymbolIndex() = default;
     SymbolIndex(const SymbolIndex&) = delete;
     SymbolIndex& operator=(const SymbolIndex&) = delete;
-    // Sets the `count` symbols at `symbols` whose names are in `strings`, of a library loaded at `base`. Once.
+    // Takes `count` symbols at `symbols`, whose names are in `strings`, of a library loaded at `base`. Called once.
     void open(const Elf64_Sym* symbols, std::size_t count, const char* strings, std::uintptr_t base);
 
     std::size_t size() const;
     std::optional<std::uintptr_t> address_of(std::string_view name) const;
     std::optional<Symbol> named(std::string_view name) const;
-    // The symbol in that place of the table, if it is a function or an object of this library.
+    // The symbol at that index of the table, if it is a function or an object that this library defines.
     std::optional<Symbol> numbered(std::uint32_t number) const;
-    // Symbols may nest or share an address: the containing one that starts last.
+    // Symbols may nest or share an address: returns the one that starts last of those that contain it.
     std::optional<Symbol> function_at(std::uintptr_t address) const;
     std::optional<Symbol> object_at(std::uintptr_t address) const;
-    // For each (prefix, infix), the functions whose name starts with the one and holds the other, by address.
+    // For each (prefix, infix), the functions whose names start with the one and contain the other, by address.
     using Patterns = std::vector<std::pair<std::string, std::string>>;
     std::vector<std::vector<Symbol>> functions_named(const Patterns& patterns) const;
 
-    // Frees what was worked out. Answers that were given stay good.
+    // Frees what was built. Symbols that were returned stay valid.
     void forget();
 
 private:
-    using Numbers = std::vector<std::uint32_t>;  // places in the table
+    using Numbers = std::vector<std::uint32_t>;  // indices of the symbol table
     struct Names {
-        std::size_t count = 0;  // distinct ones
-        Numbers places;  // open addressing by the hash of the name, a power of two of them; 0 where there is none
-        std::vector<std::uint8_t> tags;  // of the hash in each place: most other names differ without being fetched
+        std::size_t count = 0;           // distinct ones
+        Numbers places;                  // an open-addressing hash table, a power of two long; 0 is a free place
+        std::vector<std::uint8_t> tags;  // a byte of the hash in each place, which spares reading most other names
     };
     struct Addresses {
         Numbers functions;  // by address
@@ -69,7 +69,7 @@ private:
     std::size_t count_ = 0;
     const char* strings_ = nullptr;
     std::uintptr_t base_ = 0;
-    mutable std::shared_ptr<const Names> names_;  // both guarded by a lock of all indexes
+    mutable std::shared_ptr<const Names> names_;  // both guarded by one lock for all indexes
     mutable std::shared_ptr<const Addresses> addresses_;
 };
 

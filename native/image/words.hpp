@@ -1,4 +1,4 @@
-// Compares words of this process with those of an earlier one that had the same library.
+// Compares words in memory with those that an earlier process found in the same library.
 #pragma once
 
 #include "image/elf.hpp"
@@ -8,15 +8,15 @@
 
 namespace optctx::image {
 
-// As optctx/image/kept_survey.py packs it.
+// The format that optctx/image/kept_survey.py packs.
 struct WordCheck {
     std::uint32_t object;
     std::uint32_t index;  // of the word in that object; with the highest bit set, `value` counts from the image's base
     std::int64_t value;
 };
 
-// Whether every check holds; they are sorted by object. `objects`: addresses. False as well for an object that is not
-// there, or cannot be read.
+// Whether every check holds. `checks` are sorted by object; `objects` holds addresses. Also false if an object is
+// missing or cannot be read.
 bool words_match(const Image& image, std::span<const std::uintptr_t> objects, std::span<const WordCheck> checks);
 
 }  // namespace optctx::image
