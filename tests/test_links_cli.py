@@ -152,31 +152,42 @@ def test_bitcode_that_llvm_does_not_survive_is_one_line_that_names_the_file(
     assert main(["check-link", four, four]) == 0
 
 
-@pytest.mark.parametrize(
-    ("end", "words"),
-    [
-        ("os.kill(os.getpid(), 11)", "killed by SIGSEGV"),
-        ("print('LLVM ERROR: odd', file=sys.stderr, flush=True); os._exit(1)", "LLVM ERROR: odd"),
-        ("os._exit(3)", "exited with status 3"),
-    ],
-)
-def test_a_process_that_dies_over_a_file_is_one_line(
-    end: str,
-    words: str,
-    four: str,
-    tmp_path: pathlib.Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    """A stand-in for LLVM in the process that reads."""
+@pytest.fixture
+def deadly(
+    four: str, request: pytest.FixtureRequest, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> str:
+    """A file over which the process that reads does what the parameter says: a stand-in for LLVM."""
     (tmp_path / "reader.py").write_text(
-        "import os, sys\nfrom optctx.cli import link_reader\n\n"
-        f"def read(module):\n    if module.name.endswith('deadly.ll'):\n        {end}\n\n"
+        "import os, sys, time\nfrom optctx.cli import link_reader\n\n"
+        f"def read(module):\n    if module.name.endswith('deadly.ll'):\n        {request.param}\n\n"
         "link_reader.read_stamps = read\nmain = link_reader.main\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     exchange = link_reader.Exchange
     monkeypatch.setattr(link_reader, "Exchange", lambda module, **more: exchange("reader", **more))
-    deadly = written(module_of("plain.c"), tmp_path / "deadly.ll")
+    return written(module_of("plain.c"), tmp_path / "deadly.ll")
+
+
+@pytest.mark.parametrize(
+    ("deadly", "words"),
+    [
+        ("os.kill(os.getpid(), 11)", "killed by SIGSEGV"),
+        ("print('LLVM ERROR: odd', file=sys.stderr, flush=True); os._exit(1)", "LLVM ERROR: odd"),
+        ("os._exit(3)", "exited with status 3"),
+    ],
+    indirect=["deadly"],
+)
+def test_a_process_that_dies_over_a_file_is_one_line(
+    deadly: str, words: str, four: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert main(["check-link", four, deadly, four]) == 2
     assert capfd.readouterr() == ("", f"optctx: cannot read {deadly}: LLVM crashed: {words}\n")
+
+
+@pytest.mark.parametrize("deadly", ["time.sleep(3600)"], indirect=True)
+def test_a_file_that_llvm_never_finishes_is_one_line(
+    deadly: str, four: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check-link", four, deadly, "--timeout", "0.5"]) == 2
+    words = "LLVM took longer than 0.5 s and was stopped; --timeout allows more"
+    assert capfd.readouterr() == ("", f"optctx: cannot read {deadly}: {words}\n")

@@ -13,6 +13,7 @@ from rich.text import Text
 from optctx.cli.console import output, printable
 from optctx.cli.files import read_file
 from optctx.cli.link_reader import Question, compare
+from optctx.cli.parser import seconds
 from optctx.context import OptionContext
 from optctx.links import LinkReport
 
@@ -43,6 +44,13 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         "--require-stamps", action="store_true", help="exit status 1 also for a file without a stamp"
     )
     parser.add_argument(
+        "--timeout",
+        type=seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="time that LLVM may take for one file (default: %(default)g)",
+    )
+    parser.add_argument(
         "--format", choices=("table", "json"), default="table", help="how to print (default: table)"
     )
     parser.set_defaults(run=run)
@@ -54,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.link_options is not None:
         context = OptionContext.from_args(arguments.link_options, base="defaults", process_wide="exclusive")
     files = tuple((printable(path), read_file(path, "LLVM bitcode or IR")) for path in arguments.files)
-    report = compare(Question(files, context, arguments.require_stamps))
+    report = compare(Question(files, context, arguments.require_stamps), arguments.timeout)
     if arguments.format == "json":
         print(json.dumps(_plain(report), indent=2))
     else:

@@ -40,12 +40,15 @@ class _Reading:
     name: str
 
 
-def compare(question: Question) -> LinkReport:
-    """What `check_link` finds. Raises OptctxError as it does, and for a file that LLVM does not survive."""
+def compare(question: Question, timeout: float) -> LinkReport:
+    """What `check_link` finds. Raises OptctxError as it does, and for a file that LLVM does not survive.
+
+    `timeout`: seconds that LLVM may take for one file, and for the comparison.
+    """
     reading = ""
     with Exchange("optctx.cli.link_reader", quiet=True) as helper:
         helper.send(question)
-        while messages := helper.receive():
+        while messages := _received(helper, timeout, reading):
             for message in messages:
                 match message:
                     case LinkReport():
@@ -57,6 +60,16 @@ def compare(question: Question) -> LinkReport:
         status, printed = helper.ended()
     end = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
     raise OptctxError(f"cannot read {reading or 'the files'}: LLVM crashed: {last_words(printed) or end}")
+
+
+def _received(helper: Exchange, timeout: float, reading: str) -> list[object]:
+    try:
+        return helper.receive(timeout if reading else None)
+    except TimeoutError:
+        raise OptctxError(
+            f"cannot read {reading}: LLVM took longer than {timeout:g} s and was stopped; "
+            "--timeout allows more"
+        ) from None
 
 
 def main() -> int:
@@ -88,6 +101,7 @@ def _answers(question: Question) -> Iterable[object]:
             module = _module(name, data)
             read_stamps(module)  # LLVM reads metadata only when it is asked for
             modules.append(module)
+        yield _Reading("the stamps")
         yield check_link(modules, question.context, require_stamps=question.require_stamps)
     except OptctxError as error:
         yield str(error)

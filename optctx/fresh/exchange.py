@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
+import time
 from typing import Any, TypeVar
 
 from optctx.fresh.helper import end_helper, printed_to, start_helper
@@ -55,14 +57,23 @@ class Exchange:
         assert helper.stdin is not None
         write_all(helper.stdin.fileno(), encode(message))
 
-    def receive(self) -> list[Any]:
-        """At least one message, or none if the helper has ended."""
+    def receive(self, seconds: float | None = None) -> list[Any]:
+        """At least one message, or none if the helper has ended.
+
+        Raises TimeoutError if nothing complete arrives in that time; None waits for any time.
+        """
         helper = self._running()
         assert helper.stdout is not None
-        while data := os.read(helper.stdout.fileno(), _CHUNK):
+        answers = helper.stdout.fileno()
+        end = None if seconds is None else time.monotonic() + seconds
+        while True:
+            wait = None if end is None else max(0.0, end - time.monotonic())
+            if not select.select([answers], [], [], wait)[0]:
+                raise TimeoutError
+            if not (data := os.read(answers, _CHUNK)):
+                return []
             if messages := self._decoder.feed(data):
                 return messages
-        return []
 
     def ended(self) -> tuple[int, str]:
         """Wait for a helper that ends by itself. Exit status, below 0 a signal; what it printed."""

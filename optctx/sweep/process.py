@@ -45,9 +45,9 @@ class SweepProcess(Exchange):
         except BrokenPipeError:
             raise self._died() from None
 
-    def receive(self) -> list[Any]:
+    def receive(self, seconds: float | None = None) -> list[Any]:
         """At least one message. Raises OptctxError if the helper has ended."""
-        messages = super().receive()
+        messages = super().receive(seconds)
         if not messages:
             raise self._died()
         return messages
