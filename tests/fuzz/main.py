@@ -49,7 +49,10 @@ _TARGETS: dict[str, tuple[Callable[[Options], AbstractContextManager[Fuzzer]], i
     "modules": (_hunting(lambda options: ModulesTarget(options.seconds)), 200),
     "stamps": (_hunting(lambda options: StampsTarget(options.seconds)), 200),
     "caches": (_hunting(lambda options: CachesTarget(options.seconds)), 200),
-    "sets": (_hunting(lambda options: SetsTarget(options.seconds, options.llvm_tests), SetsHunt), 1000),
+    "sets": (
+        _hunting(lambda options: SetsTarget(options.seconds, options.llvm_tests, options.jobs), SetsHunt),
+        1000,
+    ),
 }
 
 
@@ -72,6 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=(),
         metavar="FOLDER",
         help="of llvm/test (Transforms), whose inputs the target sets compiles, too",
+    )
+    parser.add_argument(
+        "--jobs", type=int, metavar="COUNT", help="of the target sets: compilations to choose from, at random"
     )
     options = parser.parse_args(arguments)
     found = 0

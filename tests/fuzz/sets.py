@@ -64,9 +64,13 @@ class SetsTarget:
 
     name = "sets"
 
-    def __init__(self, seconds: float = 20, llvm_tests: Sequence[str] = ()) -> None:
-        """`llvm_tests`: folders of llvm/test whose inputs are compiled beside those of tests/sample."""
+    def __init__(self, seconds: float = 20, llvm_tests: Sequence[str] = (), most: int | None = None) -> None:
+        """`llvm_tests`: folders of llvm/test whose inputs are compiled beside those of tests/sample.
+
+        `most`: of all these compilations, so many chosen at random.
+        """
         self.limits = Limits(seconds)
+        self._most = most
         self.coverage: Coverage
         self._folders = llvm_tests
         self._reads: dict[Job, list[str]] = {}
@@ -99,11 +103,13 @@ class SetsTarget:
         found = dict.fromkeys(jobs())
         if self._folders:
             found |= dict.fromkeys(job.bare() for job in tuning_jobs(self._folders))
-        return list(found)
+        if self._most is None or len(found) <= self._most:
+            return list(found)
+        return Random(self._most).sample(list(found), self._most)
 
     def _learn(self, candidates: Sequence[Job]) -> None:
         """What each compilation reads, of those that stock LLVM survives without a word."""
-        counted = next(job for job in candidates if job.path.endswith("counted.ll"))
+        counted = next(job for job in jobs() if job.path.endswith("counted.ll"))
         for case in (Case(counted, ()), Case(counted, (Setting("unroll-count", "2"),), attribute=True)):
             self.perform(case)  # no child imports anything or maps code
         for begin in range(0, len(candidates), _PLACES):
