@@ -2,7 +2,7 @@
 
 from optctx.context import (
     jit_libraries,  # noqa: F401  # bindings follow modules into llvmlite's LLJIT
-    workers,  # noqa: F401  # of multiprocessing begin outside any scope
+    workers,  # noqa: F401  # multiprocessing's workers begin outside any scope
 )
 from optctx.context.attributes import attach, detach
 from optctx.context.binding import bound, unbind

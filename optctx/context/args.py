@@ -23,11 +23,13 @@ def parse_args(
     mode: ProcessWideMode = "refuse",
     check: Callable[[PlannedOption, str], None] | None = None,
 ) -> dict[str, Texts]:
-    """Name -> occurrences. The last of several counts, as every later override does; lists collect theirs.
+    """Map the name of each option to its occurrences: the last one, or all of them for a list.
 
-    `check` may raise for an option before anything else is said of it. Raises UnknownOptionError,
-    OptionValueError for a missing value or an argument that is no option, and OptionTypeError for something
-    that is not text.
+    `check` gets every option, and the name it was given by, before any other check of that option, and may
+    raise.
+
+    Raises UnknownOptionError, ProcessWideOptionError as `scopable` does, OptionValueError for a missing value
+    or an argument that is not an option, and OptionTypeError for arguments that are not text.
     """
     found: dict[str, Texts] = {}
     rest = iter(_words(args))
@@ -58,7 +60,7 @@ def parse_args(
 
 
 def _hint(engine: Engine, word: str, last: str) -> str:
-    """What to write in place of a word without a dash. `last`: the value before it."""
+    """What to write instead of a word that does not begin with a dash; `last` is the value before it."""
     if last == "=":
         return "; write -name=value without spaces around '='"
     name, equals, text = word.partition("=")

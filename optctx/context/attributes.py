@@ -1,4 +1,4 @@
-"""The attribute "optctx" of functions: whether it counts in this process, and the options that it can set.
+"""The function attribute "optctx": whether it counts in this process, and which options it can set.
 
     define void @f() "optctx"="-unroll-count=4 -slp-threshold=3" { ... }
 
@@ -38,13 +38,13 @@ __all__ = ["Attributes", "attach", "attributes_policy", "detach", "resolve"]
 
 Attributes = Literal["ignore", "error", "warn"]
 
-_LONGEST = 1 << 14  # bytes of an attribute: room for hundreds of options
-_SHOWN = 200  # bytes of it in a message
+_LONGEST = 1 << 14  # bytes of an attribute; holds hundreds of options
+_SHOWN = 200  # bytes of an attribute that a message shows
 
 
 @dataclass(frozen=True)
 class _Policy:
-    """Of one image. Replaced as a whole: a thread that runs LLVM at that moment sees one or the other."""
+    """The setting for one image. Replaced as a whole: a thread inside LLVM sees the old or the new one."""
 
     attributes: Attributes = "ignore"
     trust: Trust = TUNING
@@ -108,9 +108,7 @@ def detach() -> None:
 
 
 def attributes_policy() -> tuple[str, ...]:
-    """What attributes mean to llvmlite's LLVM in this process, for keys: nothing but "ignore" if they do not
-    count.
-    """
+    """The setting for llvmlite's LLVM, as part of a cache key; `("ignore",)` if attributes do not count."""
     engine = engine_attach.made()
     policy = _IGNORE if engine is None else _policies.get(engine.index, _IGNORE)
     if policy.attributes == "ignore":
@@ -121,9 +119,10 @@ def attributes_policy() -> tuple[str, ...]:
 def resolve(
     image: int, text: bytes, here: OptionContext | None, before: int, triple: bytes
 ) -> OptionContext | Literal[False] | None:
-    """On the thread that runs this LLVM, inside `here`: the options of a text, after `before` other texts.
+    """Make the context of one attribute, for native code, on the thread that runs this LLVM inside `here`.
 
-    None if nothing may run, False to compile without it; then the enclosing call will say why.
+    `before` counts the different attributes of the module that were resolved earlier. Returns None if the
+    module must not run and False to compile without the attribute; the enclosing call then reports why.
     """
     policy = _policies.get(image, _IGNORE)
     if policy.attributes == "ignore":
@@ -133,7 +132,7 @@ def resolve(
         return _read(image, text, here, before, policy.trust)
     except (OptctxError, UnicodeDecodeError) as error:
         problem = _problem(text, error, policy.attributes == "warn")
-    # Tracebacks lead to frames of the caller, which hold modules.
+    # Outside the `except` block: a traceback would keep the caller's frames alive, and the modules in them.
     tell(problem)
     return False if isinstance(problem, Warning) else None
 
@@ -154,7 +153,7 @@ def _problem(text: bytes, error: Exception, warns: bool) -> UntrustedOptionWarni
 
 
 def _check_target(triple: bytes) -> None:
-    """Raises OptionValueError for a target whose functions cannot have options of their own."""
+    """Raise OptionValueError for a target whose functions cannot have options of their own."""
     if triple.startswith(b"spirv"):
         raise OptionValueError(
             "functions for SPIR-V cannot have options of their own, because LLVM keeps the types of all of "

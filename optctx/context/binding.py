@@ -68,7 +68,7 @@ def bind(engine: Engine, context: OptionContext, llvm_context: ContextRef, on_mi
 
 
 def bound(llvm_context: ContextRef) -> OptionContext | None:
-    """Give the context that is bound to an LLVMContext, or None.
+    """Return the context that is bound to an LLVMContext, or None.
 
     Raises:
         TypeError: `llvm_context` is not an LLVMContext of llvmlite's.
@@ -104,7 +104,7 @@ def unbind(llvm_context: ContextRef) -> None:
 
 
 def _mismatch(owner: OptionContext, here: OptionContext) -> str:
-    """How two contexts differ, in words; empty if they do not."""
+    """Say in words how two contexts differ; empty if they are equal."""
     if owner == here:
         return ""
     differences = owner.diff(here)
@@ -117,7 +117,7 @@ def _mismatch(owner: OptionContext, here: OptionContext) -> str:
 
 
 def _may_run(owner: OptionContext, here: OptionContext | None, is_error: bool) -> bool:
-    """On the thread that runs LLVM, inside `here`: whether a module bound to `owner` may run."""
+    """Judge, on the thread that runs LLVM inside `here`, whether a module bound to `owner` may run."""
     from optctx.context.lookups import process_wide_values
 
     text = _mismatch(owner, process_wide_values(owner._engine) if here is None else here._as_seen())
@@ -131,12 +131,12 @@ def _may_run(owner: OptionContext, here: OptionContext | None, is_error: bool) -
 
 
 def _cannot_enter(context: OptionContext, why: str) -> None:
-    """On the thread that runs LLVM: the enclosing call is to say so."""
+    """Leave an error, on the thread that runs LLVM, for the enclosing call to raise."""
     tell(UnsupportedImageError(f"not everything has been run: cannot enter {context!r}: {why}"))
 
 
 def _cannot_make_machine(why: str) -> None:
-    """On the thread that runs LLVM: the enclosing call is to say so."""
+    """Leave an error, on the thread that runs LLVM, for the enclosing call to raise."""
     tell(
         UnsupportedImageError(
             f"the code is not what the option values in force ask for: LLVM made no target machine for them "

@@ -1,4 +1,4 @@
-"""Functions that Numba compiles: a scope around a call of one reaches its first compilation at most."""
+"""Functions that Numba compiles: a scope around a call reaches at most the function's first compilation."""
 
 from __future__ import annotations
 
@@ -14,21 +14,24 @@ __all__ = ["decorated", "is_compiled", "use_decorator"]
 
 Decorator = Callable[["OptionContext", Any], Any]
 
-_decorators: list[Decorator] = []  # of `optctx.numba`, where that was imported
+_decorators: list[Decorator] = []  # that of `optctx.numba`, once imported
 
 
 def use_decorator(decorator: Decorator) -> None:
-    """Have `@context` make of such a function what this gives."""
+    """Have `@context` pass functions that Numba compiles to `decorator`, and return its result."""
     _decorators[:] = [decorator]
 
 
 def is_compiled(function: object) -> bool:
-    """Whether it is one of Numba's, which say so by an attribute of their class."""
+    """Whether Numba compiles the function; the classes of such functions have an attribute `__numba__`."""
     return hasattr(type(function), "__numba__")
 
 
 def decorated(context: OptionContext, function: Any) -> Any:
-    """Raises OptionTypeError if the program has not imported `optctx.numba`, or if that cannot compile it."""
+    """Compile a Numba function under `context`.
+
+    Raises OptionTypeError if the program has not imported `optctx.numba`, or if that refuses the function.
+    """
     if not _decorators:
         raise OptionTypeError(
             f"cannot put {shown(function)} inside {context!r}: Numba compiles it once for each signature, "

@@ -1,4 +1,4 @@
-"""What a context is made of: process-wide drift at the bottom, then inherited overrides, then its own."""
+"""The layers of a context: process-wide drift at the bottom, then inherited overrides, then its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Base = Union[Literal["inherit", "defaults"], "OptionContext"]
 
 @dataclass(frozen=True)
 class Contents:
-    """On top of what was registered: `drift` (what was different process-wide), `inherited`, `own`."""
+    """The layers above the registered values: `drift` at the bottom, then `inherited`, then `own`."""
 
     drift: Setting
     inherited: Mapping[str, Override]
@@ -34,30 +34,30 @@ class Contents:
     def native(
         self, engine: Engine, reads: _native.Reads | None = None, sets: _native.Sets = _native.Sets.contain
     ) -> _native.Context:
-        """The context that threads can enter, which marks in `reads` what is read."""
+        """Make the native context, which threads enter. Reads of its values are marked in `reads`."""
         effective = {**self.inherited, **self.own}.values()
         settings = [override.setting for override in effective if override.setting is not None]
         changes = changes_of(engine, effective)
         return _native.Context.make(engine.space, self.drift, settings, changes, reads, sets)
 
     def exclusive(self) -> list[str]:
-        """Options that are changed for the whole process while the context is entered."""
+        """The names of the options that entering the context changes for the whole process."""
         effective = {**self.inherited, **self.own}.values()
         return sorted(override.name for override in effective if override.setting is None)
 
     def names(self, engine: Engine) -> set[str]:
-        """Options that may be different from what was registered."""
+        """The names of the options that may differ from their registered state."""
         drifted = (option.record.name for option, _ in engine.drifted(self.drift))
         return {*self.inherited, *self.own, *drifted}
 
     def portable(self, engine: Engine) -> tuple[dict[str, Texts], dict[str, Texts]]:
-        """(inherited, own) as text, for another process; raises OptionValueError for a value without."""
+        """(inherited, own) as text, for another process. Raises OptionValueError for a value without text."""
         inherited = self._drifted_texts(engine)
         inherited.update((override.name, override.texts) for override in self.inherited.values())
         return inherited, {override.name: override.texts for override in self.own.values()}
 
     def flat(self, engine: Engine) -> dict[str, Texts]:
-        """Everything on top of what was registered, as one set of texts; raises as `portable` does."""
+        """All layers merged into one set of texts. Raises as `portable` does."""
         effective = {**self.inherited, **self.own}.values()
         return {
             **self._drifted_texts(engine),
@@ -65,7 +65,7 @@ class Contents:
         }
 
     def _drifted_texts(self, engine: Engine) -> dict[str, Texts]:
-        """Options that differ process-wide and that nothing here overrides."""
+        """The texts of drifted options that no override replaces."""
         found = {}
         for option, storage in engine.drifted(self.drift):
             name = option.record.name
@@ -77,7 +77,7 @@ class Contents:
                     f"cannot pickle or stamp a context that inherits a process-wide value of {name!r}, "
                     "which has no text form"
                 )
-            # A choice that is an option itself is given by its own name.
+            # A literal choice is an option name itself, such as -regbankselect-fast.
             given = value if isinstance(value, str) and value in option.record.names else name
             found[given] = texts_of(option, given, value)
         return found
@@ -98,16 +98,16 @@ def resolve_base(engine: Engine, base: Base, current: OptionContext | None) -> C
 
 
 def drift_of(engine: Engine) -> Setting:
-    """What is different process-wide, at this moment, from what was registered."""
+    """The difference between the process-wide state, at this moment, and the registered one."""
     return engine.space.drift()
 
 
 def rebuild(
     engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Texts]
 ) -> tuple[Contents, list[Override]]:
-    """The inverse of `Contents.portable`: a base, and the overrides on top of it.
+    """Invert `Contents.portable`: returns a base, and the overrides on top of it.
 
-    What was allowed when the context was made is allowed again.
+    Options that cannot be scoped are accepted: the original context was allowed to set them.
     """
     below = [make_override(engine, name, texts, "exclusive") for name, texts in inherited.items()]
     base = Contents(

@@ -119,7 +119,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         unread: UnreadMode = "ignore",
         sets: SetsMode = "contain",
     ) -> None:
-        """Fills a new object: `made` on top of everything that `base` has, which is of `parent`, if any."""
+        """Fill a new object with `made` on top of `base`: the contents of `parent`, if there is one."""
         check_mode(unread)
         inherited = {**base.inherited, **base.own}
         own = {override.option.record.name: override for override in made}
@@ -264,7 +264,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         return self._as_seen()
 
     def _as_seen(self) -> OptionContext:
-        """On a thread that is inside: this context, or what its thread has made of it with LLVM's setters."""
+        """This context, on a thread inside it, or a new one if code inside has used LLVM's setters."""
         given = _native.given_inside(self._engine.index, self)
         if given is None:
             return self
@@ -321,7 +321,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     @overload
     def get(self, name: str, type: type[T]) -> T: ...
     def get(self, name: str, type: type[Any] | None = None) -> Any:
-        """Give the value of an option; with `type`, only if it is the option's own type.
+        """Return the value of an option; with `type`, only if it is the option's own type.
 
         Raises UnknownOptionError, and OptionTypeError if the option has another type.
         """
@@ -333,7 +333,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     if not TYPE_CHECKING:  # where every other name stays an error
 
         def __getattr__(self, name: str) -> Any:
-            """Raises AttributeError; says how to look up the option that may have been meant."""
+            """Raise AttributeError, with a hint if `name` resembles an option or a method."""
             raise no_attribute(self, name)
 
     def __contains__(self, name: object) -> bool:
@@ -352,7 +352,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         return MappingProxyType({override.name: override.value(self._engine) for override in own.values()})
 
     def args(self) -> list[str]:
-        """Give the overrides as command-line arguments."""
+        """Return the overrides as command-line arguments."""
         return [arg for override in self._contents.own.values() for arg in override.args()]
 
     def _read(self, option: PlannedOption) -> Value:
@@ -361,14 +361,14 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         override = self._contents.own.get(name) or self._contents.inherited.get(name)
         if override is not None:
             return override.value(self._engine)
-        if option.slot is None or option.scope == "process":  # the same for every context: LLVM's own
+        if option.slot is None or option.scope == "process":  # in LLVM's own storage for every context
             return read_value(option, record.variable or record.address + offset)
         if record.type.external:
             return read_value(option, self._native.address(option.variable_slot))
         return read_value(option, self._native.address(option.slot) + offset)
 
     def _state(self, name: str) -> tuple[object, bool]:
-        """Everything that LLVM can tell of an option here: (value, whether it was given)."""
+        """Everything that LLVM can find out about an option here: (value, whether it was given)."""
         option = self._engine.resolve(find(self._engine, name))
         value = _frozen(self._read(option))
         if option.slot is None:
@@ -376,7 +376,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         return value, _native.option_at(self._native.address(option.slot)).occurrences != 0
 
     def _key(self) -> tuple[str, frozenset[tuple[str, object]]]:
-        """What two equal contexts have in common: the library, and every option that is not as registered."""
+        """What equality compares: the library, and the state of every option that is not as registered."""
         registered = OptionContext._from(self._engine, resolve_base(self._engine, "defaults", None), ())
         names = self._contents.names(self._engine)
         states = ((name, self._state(name)) for name in names)
@@ -436,14 +436,14 @@ def _engine_of(base: Base) -> Engine:
 
 
 def _parent(engine: Engine, base: Base) -> OptionContext | None:
-    """The context that a new one has values from, if any."""
+    """The context that a new one inherits values from, if any."""
     if isinstance(base, OptionContext):
         return base
     return seen(engine, "inherit from the current context") if base == "inherit" else None
 
 
 def seen(engine: Engine, what: str) -> OptionContext | None:
-    """The values that this task has inside its innermost context, None outside any; see `_as_seen`.
+    """The innermost context of this task, as code inside sees it (`_as_seen`). None outside any context.
 
     Raises ScopeError as `check_in_line` does.
     """
@@ -457,20 +457,20 @@ def _restore(
     unread: UnreadMode = "ignore",
     sets: SetsMode = "contain",
 ) -> OptionContext:
-    """What unpickling calls: the registered defaults, then what was inherited, then the overrides."""
+    """Unpickle a context: the registered defaults, then inherited values, then the overrides."""
     engine = attached() or attach()
     base, made = rebuild(engine, inherited, own)
     return OptionContext._from(engine, base, made, None, unread, sets)
 
 
 def _frozen(value: Value) -> object:
-    """The value as a hashable object that equals itself: a NaN does not."""
+    """The value as a hashable object that equals itself, which a NaN does not."""
     if isinstance(value, list):
         return tuple(_frozen(item) for item in value)
     return value.hex() if isinstance(value, float) else value
 
 
-# What `with` does beyond its native step; each before anything has changed, or after everything has.
+# The parts of `with` in Python. Native code calls them before it changes anything or once all is changed.
 
 
 def _check_in_line(context: OptionContext | None, verb: str) -> None:

@@ -12,7 +12,7 @@ _DEFERRED = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.i
 
 
 def refuse_deferred(function: object) -> None:
-    """Raises OptionTypeError for coroutine and generator functions, and for what cannot be called."""
+    """Raise OptionTypeError for coroutine and generator functions, and for anything that is not callable."""
     if not callable(function):
         raise OptionTypeError(
             f"expected a function or another callable, found {function!r} of type {type(function).__name__}"

@@ -1,8 +1,8 @@
-"""What was found wrong while LLVM was running is raised by the call that made it run.
+"""Problems found while LLVM runs, raised by the call that ran it.
 
-Interceptors run inside LLVM, where nothing can be raised. They leave the problem here, for their thread; the
-next optctx function to return raises it, or llvmlite's own: its functions that run LLVM get a ctypes
-`errcheck` when optctx attaches.
+Interceptors run inside LLVM, where no exception can be raised. They leave the problem here for their thread.
+The next function of optctx or llvmlite to return raises it: attaching gives llvmlite's functions that run
+LLVM a ctypes `errcheck`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from optctx.image.freeing import order_arguments, order_freeing
 
 __all__ = ["forget_problems", "raise_problems", "tell", "when_returning"]
 
-# llvmlite's functions that run passes, emit, compile, or ask for a layout, and the one that sets options.
+# llvmlite's functions that run passes, emit, compile, make a data layout, or set options.
 _FUNCTIONS = (
     "LLVMPY_SetCommandLine",
     "LLVMPY_RunNewModulePassManager",
@@ -43,12 +43,12 @@ _listeners: list[Callable[[], None]] = []
 
 
 def tell(problem: BaseException) -> None:
-    """Leaves a problem of this thread for the enclosing call; also what a signal handler raised in LLVM."""
+    """Leave a problem, or what a signal handler raised inside LLVM, to the enclosing call on this thread."""
     _problems.found.append(problem)
 
 
 def raise_problems(stacklevel: int = 3) -> None:
-    """Warns of this thread's warnings and raises its first error; both are forgotten then."""
+    """Issue this thread's warnings, raise its first error and forget both. Else call the listeners."""
     found, _problems.found = _problems.found, []
     problem = None
     try:
@@ -58,19 +58,19 @@ def raise_problems(stacklevel: int = 3) -> None:
         for problem in found:
             if not isinstance(problem, Warning):
                 raise problem
-    finally:  # an error that a frame of its own traceback holds keeps the caller's module and LLVMContext
+    finally:  # else the error and this frame form a cycle, which keeps the caller's module and LLVMContext
         del found, problem
     for listener in _listeners:
         listener()
 
 
 def forget_problems() -> None:
-    """For a call that begins: what is here was left by one that an exception interrupted."""
+    """Forget, as a call begins, the problems of an earlier call that an exception interrupted."""
     _problems.found.clear()
 
 
 def when_returning(listener: Callable[[], None]) -> None:
-    """Has the listener called, from now on, where such a call returns; it may raise for its caller."""
+    """Call the listener, from now on, whenever such a call returns. What it raises, that call raises."""
     if listener not in _listeners:
         _listeners.append(listener)
 

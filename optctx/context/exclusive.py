@@ -1,4 +1,4 @@
-"""Options that cannot be scoped, for contexts that are allowed to change them for the whole process."""
+"""Process-wide changes of options that cannot be scoped, for contexts that are allowed to make them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["changes_of"]
 
 
 def changes_of(engine: Engine, overrides: Iterable[Override]) -> ProcessWide | None:
-    """What the overrides that cannot be scoped change process-wide, or None where there are none."""
+    """The process-wide changes for those overrides that cannot be scoped. None if all can be."""
     exclusive = [override for override in overrides if override.setting is None]
     if not exclusive:
         return None
@@ -50,9 +50,9 @@ def _change(engine: Engine, override: Override) -> Change:
 
 
 def _state(engine: Engine, name: str) -> tuple[int, int]:
-    """(address, size) of what parsing the option changes besides its value, (0, 0) if nothing."""
+    """(address, size) of the object that parsing the option changes besides its value, or (0, 0)."""
     if name in BISECTION:
-        call_pointer(need(engine.image, PASS_GATE).address)  # makes the object if it was not made yet
+        call_pointer(need(engine.image, PASS_GATE).address)  # makes the object if it does not exist yet
         return _object(engine, OPT_BISECTOR)
     if name in DEBUG_TYPES:
         return _object(engine, DEBUG_FLAG)
@@ -60,7 +60,7 @@ def _state(engine: Engine, name: str) -> tuple[int, int]:
 
 
 def _debug_types(engine: Engine) -> tuple[int, int]:
-    """(address of the list of types, bytes of one of them)."""
+    """(address of the list of debug types, size of an element in bytes)."""
     types = find_debug_types(engine.image)
     return types.address, types.type_size
 

@@ -11,12 +11,12 @@ from optctx.wording import did_you_mean, nearest
 
 __all__ = ["expectation"]
 
-_MOST_CHOICES = 12  # that a message lists
+_MOST_CHOICES = 12  # in a message
 _FLOATS = (Kind.float32, Kind.float64)
 
 
 def expectation(option: PlannedOption, texts: Sequence[str]) -> str:
-    """What the option takes, or the nearest of its choices to what was given; perhaps empty."""
+    """Say what the option takes, or suggest the choice nearest to the given text. May be empty."""
     kind = option.record.type.kind
     if option.record.choices is not None:
         return _choices(list(option.record.choices.names()), texts)

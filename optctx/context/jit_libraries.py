@@ -1,6 +1,7 @@
-"""Modules of a bound LLVMContext in llvmlite's LLJIT: what is bound goes with their text.
+"""Carries bindings into llvmlite's LLJIT.
 
 `JITLibraryBuilder.add_ir` takes the text of a module, and `link` parses it into an LLVMContext of its own.
+That LLVMContext gets the binding of the one that the module was in.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from optctx.image.handles import module_address
 
 __all__: list[str] = []
 
-_PARSED = (0, 1)  # kinds of entries that get an LLVMContext each: IR, and what llvmlite calls native assembly
+_PARSED = (0, 1)  # kinds of entries with an LLVMContext each: IR, and what llvmlite calls native assembly
 _BOUND = "_optctx_bindings"  # attribute of a builder: index of the entry -> binding
 
 
@@ -69,7 +70,7 @@ def _link(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _arm() -> None:
-    """Once, also where an exception interrupted it before."""
+    """Wrap each method once, even if an exception interrupted an earlier call."""
     from llvmlite.binding import JITLibraryBuilder
 
     if not hasattr(JITLibraryBuilder.add_ir, "__wrapped__"):

@@ -1,4 +1,4 @@
-"""Values without an explicit context: those of the current scope, or of the whole process."""
+"""Lookups without an explicit context: in the current scope, or in the process-wide values."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ T = TypeVar("T")
 
 
 def current() -> OptionContext:
-    """Give the context that this task is in, with what was set inside it (`OptionContext.with_sets`); outside
-    all scopes, a context of the process-wide values of this moment.
+    """Return the context that this task is in, with what was set inside it (`OptionContext.with_sets`).
+
+    Outside all scopes, returns a context of the process-wide values of this moment.
 
     Raises ScopeError if this thread is inside a scope of another task (see OptionContext).
     """
@@ -33,7 +34,7 @@ def current() -> OptionContext:
 def contained() -> OptionContext:
     """Make a context without overrides, for code that sets LLVM's options itself.
 
-    It has the values that this task has now. Whatever code inside gives to LLVM's own setters ends with the
+    It has the values that this task has now. Values that code inside gives to LLVM's own setters end with the
     block: `with optctx.contained(): ...` leaves the process as it was. Raises as `OptionContext` does.
     """
     return OptionContext()
@@ -44,9 +45,9 @@ def tool(args: Iterable[str] | str = (), *, unread: UnreadMode = "ignore") -> Op
     resets all options, or both.
 
     The tool starts from the registered values, with `args` on top. It sees nothing of the contexts around it
-    and nothing that was set process-wide. What it sets and resets ends with the block, however that ends; the
-    caller's values and occurrences are what they were. Tools on other threads, and a tool inside a tool, do
-    not meet. Options that contexts cannot hold are everybody's still.
+    and nothing that was set process-wide. What it sets and resets ends with the block, even if the block
+    fails; the caller's values and occurrences are what they were. Tools on other threads, and a tool inside a
+    tool, do not affect each other. Options that contexts cannot hold are still set for the whole process.
 
     Args:
         args: A command line, as in `OptionContext.from_args`.
@@ -58,7 +59,7 @@ def tool(args: Iterable[str] | str = (), *, unread: UnreadMode = "ignore") -> Op
 
 
 def process_wide_values(engine: Engine) -> OptionContext:
-    """Give a context of the image's process-wide values of this moment."""
+    """Return a context of the image's process-wide values of this moment."""
     return OptionContext._from(engine, Contents(drift_of(engine), {}, {}), ())
 
 
@@ -67,7 +68,7 @@ def lookup(name: str, *, llvm_context: ContextRef | None = None) -> Value: ...
 @overload
 def lookup(name: str, type: type[T], *, llvm_context: ContextRef | None = None) -> T: ...
 def lookup(name: str, type: type[Any] | None = None, *, llvm_context: ContextRef | None = None) -> Any:
-    """Give the value of an option: as bound to `llvm_context`, if it is bound, else as in `current()`.
+    """Return the value of an option: as bound to `llvm_context`, if it is bound, else as in `current()`.
 
     Raises as `OptionContext.get`, `bound` and `current` do.
     """

@@ -1,4 +1,4 @@
-"""What is said where a context is used as something that it is not: a class, a namespace, a dictionary."""
+"""Errors for misused contexts: entering the class, options as attributes, lookups with a default, ..."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class ContextType(ABCMeta):
             )
 
         def __exit__(cls, *error: object) -> None:
-            """Never called; `with` looks for it first."""
+            """Never called. `with` requires it before it calls `__enter__`."""
 
 
 def checked_mapping(overrides: object) -> Mapping[str, object]:
-    """The overrides as they are. Raises OptionTypeError for anything but a mapping."""
+    """Return the overrides unchanged. Raises OptionTypeError for anything but a mapping."""
     if isinstance(overrides, Mapping):
         return overrides
     raise OptionTypeError(
@@ -56,7 +56,7 @@ def _instead(overrides: object) -> str:
 
 
 def wrong_lookup(option: PlannedOption, name: str, asked: object) -> OptionTypeError:
-    """The error for `get(name, asked)` where that is not a type of the option."""
+    """The error for `get(name, asked)` if `asked` is not a type of the option."""
     own, python = type_name(option.record.type.kind), python_types(option.record.type)[0].__name__
     if not isinstance(asked, type):
         return OptionTypeError(
@@ -70,7 +70,7 @@ def wrong_lookup(option: PlannedOption, name: str, asked: object) -> OptionTypeE
 
 
 def no_attribute(context: OptionContext, name: str) -> AttributeError:
-    """The error for an attribute that contexts do not have; an option of that name is looked up otherwise."""
+    """The error for an attribute that contexts do not have, with a hint for the name of an option."""
     words = f"{type(context).__name__!r} object has no attribute {name!r}"
     engine = attached()
     if name.startswith("_") or engine is None:

@@ -29,7 +29,7 @@ class Override:
     setting: Setting | None = field(compare=False, repr=False)
 
     def value(self, engine: Engine) -> Value:
-        """What LLVM's parser made of the text; the text itself where the type has no readable form."""
+        """The value that LLVM parsed from the text, or the text itself if the type has no readable form."""
         if self.setting is None or self.option.record.type.kind == Kind.other:
             return list(self.texts) if self.option.record.type.kind == Kind.list else self.texts[-1]
         addresses = {patch.slot: patch.address for patch in self.setting.patches}
@@ -44,9 +44,9 @@ class Override:
 
 
 def make_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode = "refuse") -> Override:
-    """Has LLVM parse `texts` for the option; nothing process-wide changes and nothing is printed.
+    """Have LLVM parse `texts` for the option. Changes nothing process-wide and prints nothing.
 
-    `name`: as it was given. Raises what `scopable` raises, and OptionValueError with LLVM's words.
+    `name` is the one that the caller gave. Raises as `scopable` does, and OptionValueError with LLVM's words.
     """
     option = scopable(engine, name, mode)
     _check_text(name, texts)
@@ -73,11 +73,11 @@ def _check_text(name: str, texts: Texts) -> None:
 
 def _message(option: PlannedOption, name: str, texts: Texts, said: str) -> str:
     given = ",".join(text for text in texts if text is not None)
-    # LLVM prefixes the name of a program, which there is none of: ": for the --name option: ..."
+    # LLVM begins with the program's name, which is empty here: ": for the --name option: ..."
     words = said.strip().lstrip(": ") or "no reason given"
     expected = expectation(option, [text for text in texts if text is not None])
     if not expected:
         return f"cannot set {name!r} to {shown(given)}: LLVM says: {words}"
-    # LLVM ends some with an exclamation mark.
+    # Some of LLVM's messages end with an exclamation mark.
     end = f" {expected[0].upper()}{expected[1:]}" if words.endswith("!") else f"; {expected}"
     return f"cannot set {name!r} to {shown(given)}: LLVM says: {words}{end}"

@@ -14,10 +14,10 @@ __all__ = ["ProcessWideMode", "scopable"]
 
 ProcessWideMode = Literal["refuse", "exclusive"]
 
-# Options whose callback changes one object, which can be put back with them.
+# Options whose callback changes a single object, which can be restored with the option.
 BISECTION = ("opt-bisect-limit",)
 DEBUG_TYPES = ("debug-only",)
-# Bytes of a variable that only a pointer on the heap leads to.
+# Sizes in bytes of cl::location variables that have no symbol, by kind.
 VARIABLE_SIZES = {Kind.boolean: 1, Kind.string: 8}
 _PRINTS = "it makes LLVM print and end the process"
 _NEVER = {
@@ -30,10 +30,10 @@ _NEVER = {
 
 
 def scopable(engine: Engine, name: str, mode: ProcessWideMode = "refuse") -> PlannedOption:
-    """The option called `name`, or the one that an alias stands for, if a context may set it.
+    """Look up the option called `name`, through an alias too, if a context may set it.
 
-    Raises UnknownOptionError, and ProcessWideOptionError with the reason for an option that cannot be scoped
-    and, in mode "exclusive", cannot be put back exactly either.
+    Raises UnknownOptionError, and ProcessWideOptionError with the reason if the option cannot be scoped. In
+    mode "exclusive" it raises the latter only if the option could not be restored exactly either.
     """
     if mode not in ("refuse", "exclusive"):
         raise OptionTypeError(f'process_wide is "refuse" or "exclusive", found {shown(mode)}')
@@ -58,7 +58,7 @@ def scopable(engine: Engine, name: str, mode: ProcessWideMode = "refuse") -> Pla
 
 
 def _instead(option: PlannedOption, never: str) -> str:
-    """What to do about an option that cannot be scoped. `never`: why it cannot be put back either, if so."""
+    """What to do about an option that cannot be scoped. `never`: why it cannot be restored, or empty."""
     if not never:
         return (
             'use process_wide="exclusive", which sets it for the whole process while the context is entered'
@@ -70,7 +70,7 @@ def _instead(option: PlannedOption, never: str) -> str:
 
 
 def _why_not(option: PlannedOption) -> str:
-    """Why a change of the option could not be undone exactly, or an empty string."""
+    """Why a change of the option could not be undone exactly; empty if it could."""
     record = option.record
     kind = record.type.kind
     never = next((_NEVER[name] for name in record.names if name in _NEVER), "")

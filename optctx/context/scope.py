@@ -1,9 +1,9 @@
-"""What this task is inside of, and whether the thread that it runs on is in line with that.
+"""The scope that a task is in, and checks that its thread is in line with it.
 
 A ContextVar holds the mark of the task's innermost scope, so scopes go wherever contextvars go: into tasks
 made inside them, `asyncio.to_thread`, `copy_context().run`. LLVM sees the scopes of the thread. The native
-module brings the two in line around every call into LLVM that Python code makes, and at every switch of tasks
-where the interpreter reports those (design/tasks.md).
+module brings the two in line around every call into LLVM that Python code makes. Where the interpreter
+reports switches of tasks, it also does so at every switch (design/tasks.md).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
     "library_calls",
 ]
 
-# A new one for each entry. A third item is the mark of the innermost scope of another image around it.
+# A new one for each entry. A third item is the mark of the innermost enclosing scope of another image.
 Mark: TypeAlias = "tuple[OptionContext, _native.Context] | tuple[OptionContext, _native.Context, Mark]"
 LibraryCalls: TypeAlias = "tuple[Callable[[], None], Callable[[], None]]"
 Token: TypeAlias = "contextvars.Token[Mark | None]"
@@ -47,7 +47,7 @@ _following: set[int] = set()  # indexes of images
 
 
 def entered(engine: Engine, what: str) -> OptionContext | None:
-    """The context of the engine's image that this task has entered last, None outside any of its scopes.
+    """The innermost context of the engine's image that this task is in; None outside any.
 
     Raises ScopeError as `check_in_line` does.
     """
@@ -60,10 +60,10 @@ def entered(engine: Engine, what: str) -> OptionContext | None:
 
 
 def check_in_line(what: str) -> None:
-    """Raises ScopeError if this thread is inside a scope of another task, which is suspended in it.
+    """Raise ScopeError if this thread is inside a scope of another task that is suspended there.
 
-    Code that was called inside that scope and runs in another contextvars.Context is no other task: the scope
-    is not suspended, but further out on this thread.
+    Code that is called inside that scope does not count as another task, even in another
+    contextvars.Context: the scope is further out on this thread, not suspended.
     """
     found = _native.innermost()
     if found is None:
@@ -81,7 +81,7 @@ def check_in_line(what: str) -> None:
 
 
 def cannot_enter(context: OptionContext, kind: type[Exception], text: str) -> OptctxError:
-    """The error for a context that the native module would not enter."""
+    """The error for a context that the native module refused to enter."""
     if issubclass(kind, _native.GateError):
         return ScopeError(f"cannot enter {context!r}: {text}")
     if issubclass(kind, _native.UnwatchedError):
@@ -90,29 +90,29 @@ def cannot_enter(context: OptionContext, kind: type[Exception], text: str) -> Op
 
 
 def cannot_leave(context: OptionContext, text: str) -> ScopeError:
-    """The error for a scope that the native module would not leave."""
+    """The error for a scope that the native module refused to leave."""
     return ScopeError(f"cannot leave {context!r}: {text}")
 
 
 def begin_outside() -> None:
-    """Leaves every scope and recording of this thread and task: in a worker process no other code will."""
+    """Leave every scope and recording of this thread and task. In a worker process no other code would."""
     _native.leave_all()
     _innermost.set(None)
 
 
 def follow_tasks(engine: Engine) -> None:
-    """Has every call that llvmlite makes see what its task is inside of, from now on.
+    """Make every call through llvmlite, from now on, see the scope of its task.
 
-    So do all calls where the interpreter reports switches of tasks and no thread waits for its turn. Called
-    with the first context of an image. If an exception interrupts it, the next call does the rest. For an
-    image that is not llvmlite's, only switches are followed.
+    Where the interpreter reports switches of tasks, all calls into LLVM do, unless threads take turns. For an
+    image that is not llvmlite's, only switches are followed. Called with the first context of an image. If an
+    exception interrupts it, the next call completes it.
     """
     if engine.index not in _following:
         _native.inside(_lock, _follow, engine)
 
 
 def _follow(engine: Engine) -> None:
-    """Each step is whole, and made once."""
+    """Take the steps, each of which happens wholly or not at all, and only once."""
     if engine.mechanism.follows_tasks:
         _native.watch_context_switches()
     if is_llvmlites(engine):
@@ -127,12 +127,12 @@ def _follow(engine: Engine) -> None:
 
 
 def library_calls(engine: Engine) -> LibraryCalls:
-    """What is called where a call of llvmlite's begins and where it ends: always the same pair."""
+    """The callbacks for the beginning and the end of a call through llvmlite: always the same pair."""
     return _library_calls.setdefault(engine.index, _native.library_calls(engine.index))
 
 
 def _is_running(context: contextvars.Context | None) -> bool:
-    """Whether a contextvars.Context is current on this thread, or further out on it."""
+    """Whether a contextvars.Context is the current one on this thread, or further out."""
     token = _probe.set(None)
     current = _context_of(token)
     _probe.reset(token)
@@ -144,6 +144,6 @@ def _is_running(context: contextvars.Context | None) -> bool:
 
 
 def _context_of(holder: object) -> contextvars.Context | None:
-    """Where a token was made; what a Context was entered from. CPython shows neither but to its collector."""
+    """The Context that a token was made in, or a Context was entered from. Only CPython's collector knows."""
     held = gc.get_referents(holder)
     return next((each for each in held if isinstance(each, contextvars.Context)), None)

@@ -1,9 +1,8 @@
-"""What LLVM's own setters do inside a context: `cl::ParseCommandLineOptions`, which llvmlite's `set_option`
-comes down to, the resets, and `addOccurrence` of LLVM's own option objects.
+"""LLVM's own setters inside a context: `cl::ParseCommandLineOptions` (which llvmlite's `set_option` calls),
+the resets, and `addOccurrence` of LLVM's own option objects.
 
-A context that contains shows its thread the new values until the thread leaves; native code sees to that
-(native/contain). Here is what is said about values that a context does not contain, and what becomes of those
-that it does.
+Native code shows contained values to the thread until it leaves (native/contain). This module makes contexts
+that hold such values, and reports values that a context did not contain.
 """
 
 from __future__ import annotations
@@ -37,7 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["Given", "SetsMode", "contents_with", "native_mode"]
 
 SetsMode = Literal["contain", "process", "error"]
-# Whether all options were reset, and by slot (name, text) of each occurrence since, with their storage.
+# Whether all options were reset; and what was set since, by slot: the storage, and (name, text) of each
+# occurrence.
 Given = tuple[bool, Mapping[int, "tuple[list[tuple[str, str | None]], Setting]"]]
 
 _MODES = {
@@ -48,7 +48,10 @@ _MODES = {
 
 
 def native_mode(engine: Engine, mode: SetsMode) -> _native.Sets:
-    """Raises OptionTypeError for what is no SetsMode, UnsupportedImageError where it cannot be had."""
+    """The native form of `mode`.
+
+    Raises OptionTypeError if it is not a SetsMode, and UnsupportedImageError if the engine does not offer it.
+    """
     if mode not in _MODES:
         raise OptionTypeError(f'sets is "contain", "process" or "error", found {shown(mode)}')
     if mode != "contain" and not engine.mechanism.follows_tasks:
@@ -60,7 +63,7 @@ def native_mode(engine: Engine, mode: SetsMode) -> _native.Sets:
 
 
 def contents_with(engine: Engine, contents: Contents, given: Given) -> tuple[Contents, list[Override]]:
-    """What a context is made of after that: `contents` with it on top, and what is new."""
+    """Put what the setters were `given` on top of `contents`. Returns the result and the new overrides."""
     was_reset, by_slot = given
     if was_reset:
         kept = {name: each for name, each in _all(contents).items() if each.setting is None}
@@ -77,9 +80,9 @@ def _all(contents: Contents) -> dict[str, Override]:
 def _override(
     engine: Engine, slot: int, occurrences: list[tuple[str, str | None]], setting: Setting
 ) -> Override:
-    """One option as it was given inside, under the name of its last occurrence.
+    """The override for an option that was set inside, under the name of its last occurrence.
 
-    Without occurrences, code wrote to it through a pointer: its texts say the value.
+    Without occurrences, code wrote the value through a pointer. The texts are then made from the value.
     """
     option = engine.plan.owners[slot]
     if not occurrences:
@@ -97,13 +100,13 @@ def _written(engine: Engine, option: PlannedOption, setting: Setting) -> Overrid
         )
     unnamed = Override(option.record.name, (), option, setting)
     value = unnamed.value(engine)
-    # A choice that is an option itself is given by its own name.
+    # A literal choice is an option name itself, such as -regbankselect-fast.
     name = value if isinstance(value, str) and value in option.record.names else option.record.name
     return replace(unnamed, name=name, texts=texts_of(option, name, value))
 
 
 def _not_contained(image: int, address: int) -> None:
-    """Inside LLVM: the option at `address` is being set for the whole process, inside a context."""
+    """Warn, from inside LLVM, that code in a context sets the option at `address` for the whole process."""
     option = engine_of(image).plan.options.get(address)
     if option is None:
         words = "an option that was registered after optctx attached has no storage of its own in contexts"
@@ -117,7 +120,7 @@ def _not_contained(image: int, address: int) -> None:
 
 
 def _ends_with_call(image: int, address: int) -> None:
-    """Inside LLVM: the scope of this task was entered on another thread."""
+    """Warn, from inside LLVM, that a value ends with this call: another thread entered this task's scope."""
     option = engine_of(image).plan.options.get(address)
     what = "a reset of LLVM's options" if option is None else f"the value given to {option.record.name!r}"
     tell(
@@ -129,7 +132,7 @@ def _ends_with_call(image: int, address: int) -> None:
 
 
 def _not_set(image: int, address: int) -> None:
-    """Inside LLVM: the context of this thread lets nothing be set."""
+    """Leave an error, from inside LLVM: the context of this thread refuses LLVM's setters."""
     option = engine_of(image).plan.options.get(address)
     what = "reset LLVM's options" if address == 0 else "set an LLVM option"
     if option is not None:

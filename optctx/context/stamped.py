@@ -1,4 +1,4 @@
-"""The options that a module carries in its stamps, as overrides, and whether its stamps agree."""
+"""Makes overrides from the stamps of a module, and checks that its stamps agree."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _MOST_DIFFERENT = 64  # stamps that are compared; they may say the same in diffe
 def stamped_overrides(
     engine: Engine, module: object, mode: ProcessWideMode, trust: Trust
 ) -> list[tuple[Stamp, list[Override]]]:
-    """Every stamp of a module, with what LLVM's parsers make of it here.
+    """The stamps of a module that name different options, each with its overrides.
 
-    Raises what `read_stamps` raises, OptctxError for a module without a stamp, LinkMismatchError for one with
-    more different stamps than can mean the same, UntrustedOptionError, and what `make_override` raises, with
-    the name of the module that said so.
+    Raises as `read_stamps` does, OptctxError for a module without a stamp, and LinkMismatchError for one with
+    more than 64 different stamps. Raises UntrustedOptionError, and as `make_override` does, with the name of
+    the stamped module.
     """
     stamps = read_stamps(module)
     if not stamps:
@@ -59,14 +59,14 @@ def stamped_overrides(
 
 
 def taken(engine: Engine, stamp: Stamp) -> tuple[OptionContext, dict[str, Texts]]:
-    """The context of what this LLVM takes of a stamp, and the texts of the rest by the option's own name."""
+    """A context of the options in a stamp that this LLVM accepts, and the texts of the others by name."""
     from optctx.context.context import OptionContext
 
     made, refused = [], {}
     for name, texts in stamp.options.items():
         try:
             if any(text is not None and len(text) > _LONGEST for text in texts):
-                raise OptctxError  # of some options LLVM keeps every text for good
+                raise OptctxError  # LLVM never frees the texts of some options
             made.append(_override(engine, name, texts, "exclusive"))
         except OptctxError:
             known = engine.options.get(name)
@@ -75,14 +75,14 @@ def taken(engine: Engine, stamp: Stamp) -> tuple[OptionContext, dict[str, Texts]
 
 
 def _override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode) -> Override:
-    """One option of a stamp. Raises what `make_override` raises."""
+    """The override for one option of a stamp. Raises as `make_override` does."""
     if not texts and find(engine, name).record.type.kind not in (Kind.list, Kind.bits):
         raise OptionValueError(f"cannot set {name!r} without an occurrence: it is no list")
     return make_override(engine, name, texts, mode)
 
 
 def _trusted(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode, trust: Trust) -> Override:
-    """The same, if it is accepted from a module. Raises UntrustedOptionError, too."""
+    """As `_override`. Raises UntrustedOptionError for an option or value that modules may not set."""
     option = engine.resolve(find(engine, name))
     trust.check(option, name)
     trust.check_text(option, name, texts)
@@ -92,7 +92,7 @@ def _trusted(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode, tru
 
 
 def agreed(found: Sequence[tuple[Stamp, OptionContext]]) -> OptionContext:
-    """The context that all stamps of a module give; raises LinkMismatchError if they give several."""
+    """The context that all stamps of a module agree on. Raises LinkMismatchError if they differ."""
     (first, context), *others = found
     for stamp, other in others:
         if other != context:
@@ -106,7 +106,7 @@ def agreed(found: Sequence[tuple[Stamp, OptionContext]]) -> OptionContext:
 
 
 def in_words(value: Value, given: bool) -> str:
-    """What a context says of an option, for a message: LLVM can tell a default that was given from none."""
+    """The state of an option, for a message. LLVM can tell a default that was given from one that was not."""
     return repr(value) if given else f"not given ({value!r})"
 
 

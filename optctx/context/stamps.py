@@ -1,14 +1,14 @@
-"""What a stamp is: a node of the named metadata `!optctx.options`, one for each module that was compiled.
+"""The format of stamps: nodes of the named metadata `!optctx.options`, one for each compiled module.
 
     !optctx.options = !{!0}
     !0 = !{!"1", !"kernel.c", !1, !2, !3}       format, module, options in order of name
     !1 = !{!"enable-gvn-hoist", !"true"}        -enable-gvn-hoist=true
-    !2 = !{!"mattr", !"+avx", !"-fma"}          a list, an occurrence each
+    !2 = !{!"mattr", !"+avx", !"-fma"}          a list: an operand for each occurrence
     !3 = !{!"regbankselect-fast", null}         -regbankselect-fast, without a value
 
-LLVM's linker appends the nodes of one module to those of the other, so that a linked module has the stamps
-of all the modules that it was made of. Texts are those of the command line: they mean the same to every
-process, and a reader of the module sees what it was compiled with.
+LLVM's linker appends the nodes of one module to those of the other, so a linked module has the stamps of all
+its parts. Values are written as on a command line: the text means the same in every process, and people who
+read the module can see what it was compiled with.
 """
 
 from __future__ import annotations
@@ -26,13 +26,12 @@ __all__ = ["Stamp", "called", "module_identifier", "module_label", "read_stamps"
 _NAME = "optctx.options"
 _FORMAT = "1"
 _DEPTH = 2  # a stamp, and an option in it
-# A module may be hostile: a stamp is no larger than a choice of options needs, and a module has one for each
-# module that it was linked from.
+# Limits, because a module may be hostile. A linked module has a stamp for each of its parts.
 _MOST_STAMPS = 100_000
-_MOST_OPERANDS = 4096  # of a stamp: of an option a name, and a text for each occurrence
+_MOST_OPERANDS = 4096  # of a stamp: for each option a node, in it the name and a text for each occurrence
 _MOST_BYTES = 1 << 16  # of a stamp, half of them for the name of its module
 _HEAD = 2  # operands before the options
-_NO_NAMES = ("", "<string>")  # of what llvmlite parses: bitcode, text
+_NO_NAMES = ("", "<string>")  # identifiers of modules that llvmlite parses from bitcode and from text
 
 
 @dataclass(frozen=True)
@@ -53,20 +52,20 @@ def module_identifier(module: object) -> str:
 
 
 def module_label(module: object) -> str:
-    """What to call a module: its identifier or else its source file; may be empty. Raises as above."""
+    """The identifier of a module, or else its source file, or empty. Raises as `module_identifier` does."""
     names = module_names(module_address(module))
     return next((name for name in names if name not in _NO_NAMES), "")
 
 
 def called(label: str) -> str:
-    """A module in a message."""
+    """How a message names a module."""
     return f"module {shown(label)}" if label else "a module without a name"
 
 
 def write_stamp(module: object, options: Mapping[str, Texts]) -> None:
-    """Replaces all stamps of a module by one.
+    """Replace all stamps of a module with one.
 
-    Raises as `module_label` does, and OptctxError for options that are more than `read_stamps` reads.
+    Raises as `module_label` does, and OptctxError for more options than `read_stamps` accepts.
     """
     _check_size(options)
     node: Node = (
@@ -80,8 +79,8 @@ def write_stamp(module: object, options: Mapping[str, Texts]) -> None:
 def read_stamps(module: object) -> list[Stamp]:
     """The stamps of a module, in the order in which it was linked; none if it was never stamped.
 
-    Raises as `module_label` does, OptctxError for metadata of that name that is no stamp, and
-    UntrustedOptionError for a stamp of more than 64 KiB or 4,096 operands.
+    Raises as `module_label` does, OptctxError for metadata of that name that is not a stamp, and
+    UntrustedOptionError for too many stamps or a stamp of more than 64 KiB or 4,096 operands.
     """
     address = module_address(module)
     label = module_label(module)
@@ -122,7 +121,7 @@ def _stamp(node: tuple[object, ...], label: str) -> Stamp:
         if len(options) != len(found):
             raise ValueError("an option twice")
         return Stamp(_text(producer), options)
-    except ValueError:  # of unpacking and decoding, too
+    except ValueError:  # also from unpacking and decoding
         raise _malformed(
             label, node, 'a node such as !{!"1", !"kernel.c", !{!"unroll-count", !"4"}}'
         ) from None

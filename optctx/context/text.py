@@ -1,4 +1,4 @@
-"""Turns Python values into command-line text, which LLVM's own parsers then judge."""
+"""Turns Python values into command-line text for LLVM's own parsers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Texts = tuple[str | None, ...]
 
 _INTEGERS = (Kind.int32, Kind.uint32, Kind.int64, Kind.uint64)
 _FLOATS = (Kind.float32, Kind.float64)
-_LONGEST_INTEGER = 14_000  # bits; str() stops at 4,300 digits, and no option holds nearly as many
+_LONGEST_INTEGER = 14_000  # bits; str() refuses more than 4,300 digits, and no option holds nearly as many
 _VALUE_REQUIRED, _VALUE_DISALLOWED = 2, 3  # cl::ValueExpected
 _COMMA_SEPARATED = 1  # cl::MiscFlags
 
 
 def texts_of(option: PlannedOption, name: str, value: object) -> Texts:
-    """The occurrences that give `option` the value; raises OptionTypeError for a type it does not take."""
+    """The occurrences that give `option` the value. Raises OptionTypeError for a type it does not take."""
     kind = option.record.type.kind
     if kind in (Kind.list, Kind.bits):
         return _list_texts(option, name, value)
@@ -76,7 +76,7 @@ def _list_texts(option: PlannedOption, name: str, value: object) -> Texts:
 
 
 def _set_text(option: PlannedOption, name: str, value: object) -> str:
-    """All in one occurrence: each replaces the one before. Python's sets have no order of their own."""
+    """All elements in one occurrence, since each occurrence replaces the one before. Sorts unordered sets."""
     assert isinstance(option.record.choices, ElementNames)
     if not isinstance(value, Iterable) or isinstance(value, (bytes, dict)):
         raise _wrong_type(option, name, value, "names, or command-line text")

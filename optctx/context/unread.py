@@ -1,4 +1,4 @@
-"""Overrides that LLVM did not read while their scope was entered: what is kept to know, and what is said."""
+"""Finds and reports overrides that LLVM did not read while their context was entered or bound."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ _IDLE = (
     "LLVM read no option under it: nothing was compiled there, or on a thread that is outside the scope "
     "(optctx.wrap and optctx.propagating take a scope to other threads)"
 )
-# Numba compiles where its functions are called, and there `optctx.numba` judges.
+# Modules with frames between `judge` and the user's code. Numba compiles, and `optctx.numba` judges, inside
+# calls of Numba's functions.
 _BETWEEN = (__name__.partition(".")[0] + ".", "numba.", "contextlib")
 
 
 def check_mode(mode: object) -> None:
-    """Raises OptionTypeError for what is no UnreadMode."""
+    """Raise OptionTypeError if `mode` is not an UnreadMode."""
     if mode not in ("ignore", "warn", "error"):
         raise OptionTypeError(f'unread is "ignore", "warn" or "error", found {shown(mode)}')
 
@@ -40,31 +41,31 @@ def check_mode(mode: object) -> None:
 def marks(
     engine: Engine, mode: UnreadMode, parent: OptionContext | None, own: Iterable[Override]
 ) -> Reads | None:
-    """Where the reads of a new context are marked; None if no part of the program asks.
+    """Make the marks for reads of a new context; None if neither it nor its parents need them.
 
-    What is read of the values that it has from `parent` counts there, too. Raises UnsupportedImageError where
-    it cannot be known what is read.
+    Reads of values that it inherits from `parent` also count for `parent`. Raises UnsupportedImageError if
+    the engine cannot tell what LLVM reads.
     """
     inherited = parent._native.reads if parent is not None else None
     if inherited is None and mode == "ignore":
         return None
-    reader_index(engine)  # from now on reads can be told
+    reader_index(engine)  # prepares the engine to mark reads
     if inherited is None:
         return Reads.make(engine.space)
     options = [override.option for override in own]
     hidden = [slot for option in options for slot in (option.slot, option.variable_slot) if slot is not None]
     names = {option.record.name for option in options}
-    for slot, served in engine.plan.served.items():  # which they have read through storage of their own
+    for slot, served in engine.plan.served.items():  # storage through which only overridden options are read
         if served and all(engine.resolve(option).record.name in names for option in served):
             hidden.append(slot)
     return Reads.inherit(engine.space, inherited, hidden)
 
 
 def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
-    """Of a context that was left: warns of its own overrides that nothing read since last time, or raises.
+    """Warn or raise, as `mode` says, for the context's own overrides that LLVM did not read since last time.
 
-    Says nothing while any thread is inside, or it is bound. If the block `failed`, nothing is raised on top
-    of that.
+    Does nothing while a thread is inside the context or an LLVMContext is bound to it. Only warns, and never
+    raises, if the block `failed`.
     """
     if mode == "ignore":
         return
@@ -74,7 +75,7 @@ def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
     engine = context._engine
     read = reader_index(engine).functions(readers)
     ran = {function for functions in read.values() for function in functions}
-    # What cannot be scoped cannot be judged, because its reads are not seen. Nor `debug`.
+    # Reads of options that cannot be scoped are not seen, so they are not judged. Nor are those of `debug`.
     judged = {name: o for name, o in context._contents.own.items() if o.setting is not None}
     unread = [o for name, o in judged.items() if name not in read and engine.plan.sees_reads(o.option)]
     if not unread:
@@ -86,12 +87,12 @@ def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
     text = f"LLVM did not read {len(unread)} of the options that {shown(context)} sets: {'; '.join(said)}"
     if mode == "error" and not failed:
         raise UnreadOptionError(text, tuple(override.name for override in unread), said)
-    with suppress(UnreadOptionWarning) if failed else nullcontext():  # where warnings are errors
+    with suppress(UnreadOptionWarning) if failed else nullcontext():  # in case warnings are errors
         warnings.warn(text, UnreadOptionWarning, stacklevel=_callers_level())
 
 
 def _callers_level() -> int:
-    """For a warning of `judge`: the `with` statement, or the call of what is run in a context."""
+    """The stack level of the `with` statement, or of the call in a context, that `judge` warns about."""
     level = 2
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith(_BETWEEN):

@@ -1,4 +1,4 @@
-"""Has the workers of multiprocessing begin outside any scope, wherever they were forked (design/fork.md)."""
+"""Makes multiprocessing's workers begin outside any scope, wherever they are forked (design/fork.md)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__: list[str] = []
 
 
 class _Worker:
-    """An object for multiprocessing, which calls the function below while the object lives."""
+    """The object that `_begin` is registered for: multiprocessing calls `_begin` while the object lives."""
 
 
 _worker = _Worker()
-_told: list[object] = []  # multiprocessing.util, from the first fork with it on
+_told: list[object] = []  # multiprocessing.util, once `_begin` is registered there
 
 
 def _tell_multiprocessing() -> None:
-    """Before a fork. multiprocessing runs `_begin` in the children that it forks, and in no other."""
+    """Register `_begin`, before a fork. multiprocessing calls it in the children that it forks itself."""
     util = sys.modules.get("multiprocessing.util")
     if util is not None and util not in _told:
         util.register_after_fork(_worker, _begin)
