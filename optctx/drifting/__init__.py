@@ -1,4 +1,4 @@
-"""Changes of process-wide values: which options have drifted, and which code changes them as it happens."""
+"""Process-wide changes of options: which options have drifted, and which code changes them."""
 
 from optctx.drifting.drift import Drift, Drifts, drift
 from optctx.drifting.event import DriftEvent

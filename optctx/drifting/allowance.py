@@ -1,4 +1,4 @@
-"""Work around calls that may come thousands of times in a second."""
+"""A rate limit for work around calls that can come thousands of times in a second."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ __all__ = ["Allowance"]
 
 
 class Allowance:
-    """Lets work be done so many times a second, and `at_once` times in a row.
+    """Allows `each_second` pieces of work a second, and `at_once` pieces in a row.
 
-    Any number of threads may ask at once: what two do at the same moment may count once.
+    Any number of threads can ask at once. Two that ask at the same moment may count as one.
     """
 
     def __init__(self, each_second: float, at_once: int) -> None:
         self._apart = 1 / each_second
         self._tolerance = (at_once - 0.5) * self._apart
-        self._next = time.monotonic()  # when the work would be due if it were done in regular intervals
+        self._next = time.monotonic()  # when the next piece would be due at regular intervals
 
     def take(self) -> bool:
-        """Whether the work may be done now, which counts."""
+        """Return whether the work may be done now. If so, it counts as done."""
         now = time.monotonic()
         if now < self._next - self._tolerance:
             return False

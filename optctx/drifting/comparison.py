@@ -19,13 +19,13 @@ from optctx.locks import Rank, lock_held_by_fork
 
 __all__ = ["Comparison", "Difference"]
 
-_HEAD = (8, 8)  # (bytes from the start of an Option, size): how often it was given, flags, position
+_HEAD = (8, 8)  # (bytes from the start of an Option, size): occurrences, flags, position
 _VALUE_SIZES = {
     Kind.boolean: 1,
     Kind.character: 1,
     Kind.list: 24,
     Kind.set: 48,
-}  # bytes; of others a word says enough
+}  # bytes; for other kinds comparing one word is enough
 _WORD = 8
 
 
@@ -37,29 +37,29 @@ class Difference:
 
 
 class Comparison:
-    """What the options were at the last comparison, for the whole process.
+    """The process-wide state of the options at the last comparison.
 
-    A comparison never blocks: while another one is under way, on any thread, it finds nothing.
+    A comparison never blocks: it finds nothing while another one is under way on any thread.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._busy = lock_held_by_fork(Rank.COMPARING)
         self._comparing = False  # guarded by it
-        self._explained: dict[int, tuple[str, object]] = {}  # states that were reported by other means
+        self._explained: dict[int, tuple[str, object]] = {}  # keys of states that were reported already
         self._refused = refused(engine)
         self._spans = Spans([span for option in self._refused for span in _spans(engine, option)])
         self.begin_again()
 
     def begin_again(self) -> None:
-        """What happened until now is not found any more."""
+        """Start from the state of this moment: earlier changes are not found any more."""
         self._explained.clear()
         self._drift = self._engine.space.drift()
         self._drifted = drifted_states(self._engine, self._drift)
         self._bytes, self._states = self._refused_now()
 
     def _refused_now(self) -> tuple[bytes | None, dict[int, OptionState]]:
-        """(what tells of a change, states) without what contexts have changed; no bytes while they have."""
+        """(bytes, states) of refused options, without the changes of contexts. No bytes while those last."""
         while True:
             epoch = process_wide_epoch(self._engine.index)
             ours = CoveredStorage()
@@ -71,11 +71,11 @@ class Comparison:
                 return read, states
 
     def explain(self, option: PlannedOption, state: OptionState) -> None:
-        """This state of the option was told of: `differences` leaves it out."""
+        """Leave this state of the option out of the next `differences`: it was reported already."""
         self._explained[option.record.address] = state.key
 
     def differences(self) -> list[Difference]:
-        """What changed since the last time, in the order of the registry."""
+        """The changes since the last comparison."""
         found = inside_if_free(self._busy, self._found)
         if found is None:
             return []
@@ -85,7 +85,10 @@ class Comparison:
         return [*self._of_scoped(), *self._of_refused()]
 
     def _of_scoped(self) -> list[Difference]:
-        """Where threads take turns, the values of threads inside a context do not count."""
+        """Changes of options that contexts have storage for.
+
+        Where threads take turns, the values of threads inside a context do not count.
+        """
         drift = self._engine.space.drift()
         if drift.is_same(self._drift):
             return []
@@ -99,7 +102,10 @@ class Comparison:
         return [each for each in found if each.before.key != each.after.key]
 
     def _of_refused(self) -> list[Difference]:
-        """While a context with `process_wide="exclusive"` changes such options, nothing is compared."""
+        """Changes of refused options.
+
+        Compares nothing while a context with `process_wide="exclusive"` changes such options.
+        """
         epoch = process_wide_epoch(self._engine.index)
         if epoch % 2:
             return []
@@ -121,7 +127,7 @@ class Comparison:
 
 
 def _spans(engine: Engine, option: PlannedOption) -> list[tuple[int, int]]:
-    """(address, bytes) of what tells that the option may have changed."""
+    """(address, size in bytes) of the memory that changes when the option does."""
     record = option.record
     size = _VALUE_SIZES.get(record.type.kind, _WORD)
     if record.variable:

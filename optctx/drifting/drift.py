@@ -1,4 +1,4 @@
-"""What is different, process-wide, from what was registered."""
+"""`drift()`: the options whose process-wide state differs from the registered one."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def drift() -> Drifts:
 
 
 def refused(engine: Engine) -> list[PlannedOption]:
-    """Options that no context has storage of its own for; no aliases."""
+    """The options that contexts have no storage for, without aliases."""
     options = engine.plan.options.values()
     return [
         each
@@ -103,21 +103,21 @@ def refused(engine: Engine) -> list[PlannedOption]:
 
 
 def times(count: int) -> str:
-    """How often an option was given, in words."""
+    """Say in words how often an option was given."""
     if count == 0:
         return "not given"
     return "given once" if count == 1 else f"given {count} times"
 
 
 def _outside_contexts(engine: Engine) -> dict[int, OptionState]:
-    """Address of the option -> state, where no context has storage of its own."""
+    """Address of the option -> state, for options that contexts have no storage for."""
     while True:
         epoch = process_wide_epoch(engine.index)
         ours = CoveredStorage()
         states = {each.record.address: outside_contexts(engine, each, ours) for each in refused(engine)}
         if process_wide_epoch(engine.index) == epoch:
             return states
-        # A context changed them, or put them back, in between.
+        # A context changed or restored them in between.
 
 
 def _drift(name: str, registered: OptionState, now: OptionState) -> Drift:

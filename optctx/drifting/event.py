@@ -1,4 +1,4 @@
-"""One change of an option's value, with the thread and the stacks of the moment when it was seen."""
+"""One change of an option's value, with the thread and the stacks when it was seen."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ class DriftEvent:
         return f"LLVM option {self.name!r} {how}"
 
     def _given(self) -> str:
-        """For a type without a readable form."""
+        """The end of the sentence for a type without a readable form."""
         return f" to what {self.text!r} says" if self.text is not None else ""
 
     def report(self) -> str:
-        """Give the change and both stacks as several lines of text."""
+        """Return the change and both stacks as several lines of text."""
         native = "".join(f"  {each}\n" for each in self.native_stack)
         parts = [f"{self}\n"]
         if self.stack:
@@ -85,7 +85,7 @@ class DriftEvent:
 
 @dataclass(frozen=True)
 class Moment:
-    """Who is at work on this thread. `place`: file, line and module that a warning points at."""
+    """A thread and its stacks at one moment. `place`: the file, line and module that a warning points at."""
 
     thread: str
     thread_id: int
@@ -95,7 +95,7 @@ class Moment:
 
 
 def here(image: Image | None = None) -> Moment:
-    """This moment of this thread; LLVM's functions are told for code that runs under them, of `image`."""
+    """Record this moment of this thread, with the native stack if `image` is given."""
     ident = threading.get_ident()
     name = next((each.name for each in threading.enumerate() if each.ident == ident), "")
     frames = _frames()
@@ -116,7 +116,7 @@ def here(image: Image | None = None) -> Moment:
 
 
 def _frames() -> list[FrameType]:
-    """Innermost first; without those of this package, which are in the way."""
+    """The frames of this thread, innermost first, from the first one outside optctx.drifting."""
     frames: list[FrameType] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -131,7 +131,7 @@ def _package(frame: FrameType) -> str:
 
 
 def _native_stack(image: Image) -> tuple[str, ...]:
-    """Functions of LLVM from the innermost on, and the one outside that called them."""
+    """LLVM's functions, innermost first, then the function outside LLVM that called them."""
     found: list[str] = []
     for address in native_stack():
         function = image.function_at(address) if image.contains(address) else None

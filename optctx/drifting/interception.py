@@ -1,4 +1,4 @@
-"""Has LLVM tell when it gives a value to an option, while there is a watcher (optctx/engine/setters.py)."""
+"""Calls back when LLVM gives a value to an option, while there is a watcher (optctx/engine/setters.py)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["Interception", "Listeners"]
 
 
 class Listeners:
-    """What is called while there is a watcher, on any thread; nothing in it may raise.
+    """Functions that native code calls while there is a watcher, on any thread. They must not raise.
 
-    `begins(image, option)` and `ends(image, option, text, refused, contained)` around LLVM's parse of one
-    value, in the middle of its work; `call_begins` and `call_ends` around every call that llvmlite makes,
+    `begins(image, option)` and `ends(image, option, text, refused, contained)` are called around LLVM's parse
+    of one value, inside LLVM. `call_begins` and `call_ends` are called around every call through llvmlite,
     with its lock held.
     """
 
@@ -35,7 +35,7 @@ class Listeners:
         self._are_set = False
 
     def set(self) -> None:
-        """Have native code call them, from the first call on."""
+        """Hand the functions to native code. A second call does nothing."""
         if not self._are_set:
             set_occurrence_listeners(self.begins, self.ends)
             set_call_listeners(self.call_begins, self.call_ends)
@@ -43,17 +43,23 @@ class Listeners:
 
 
 class Interception:
-    """Made once for an image, off. `returning` is called where the enclosing call can still raise."""
+    """The interception of one image, made once, initially off.
+
+    `returning` is called at the end of each call that runs LLVM, from where that call can still raise.
+    """
 
     def __init__(self, engine: Engine, listeners: Listeners, returning: Callable[[], None]) -> None:
-        """Changes nothing yet."""
+        """Change nothing yet."""
         self._engine = engine
         listeners.set()
         when_returning(returning)
 
     def add(self, watcher: WatcherBase) -> None:
-        """Reaches the whole process, in one step. Raises UnsupportedImageError with nothing changed."""
-        follow_tasks(self._engine)  # llvmlite tells of its calls from then on
+        """Add a watcher for the whole process, in one step.
+
+        Raises UnsupportedImageError if that fails; then nothing was changed.
+        """
+        follow_tasks(self._engine)  # llvmlite reports its calls from now on
         try:
             add_watcher(self._engine.index, watcher, self._engine.mechanism.setters)
         except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""What LLVM can tell of an option, apart from its storage: the value, and how often it was given."""
+"""The state of an option as LLVM can find it out: the value, and how often it was given."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = [
 ]
 
 _OCCURRENCES = (8, 2)  # (bytes from the start of an Option, size)
-_LIST_DEFAULTS = 24  # bytes from a cl::list's values to the vector of what cl::list_init gave
+_LIST_DEFAULTS = 24  # bytes from a cl::list's values to the vector of its cl::list_init values
 
 
 @dataclass(frozen=True)
 class OptionState:
-    """`value` is None for types without a readable form: there only `occurrences` tells of a change."""
+    """`value` is None for types without a readable form, whose changes show in `occurrences` only."""
 
     value: Value
     occurrences: int
@@ -40,19 +40,19 @@ class OptionState:
 
     @property
     def key(self) -> tuple[str, object]:
-        """The same for states that LLVM treats alike: it asks for the value, and whether it was given."""
+        """Equal for states that LLVM treats alike: it asks for the value and whether it was given."""
         return repr(self.value), self.occurrences != 0 if self.readable else self.occurrences
 
 
 def live_state(engine: Engine, option: PlannedOption) -> OptionState:
-    """As LLVM's own storage has it at this moment."""
+    """The state in LLVM's own storage at this moment."""
     record = option.record
     address = record.variable or record.address + engine.survey.value_offset
     return _state(option, address, option_at(record.address).occurrences)
 
 
 def shown_state(engine: Engine, option: PlannedOption) -> OptionState | None:
-    """As LLVM finds it on this thread inside a context; None outside, or for one without storage there."""
+    """The state that LLVM sees on this thread inside a context. None outside, or without storage there."""
     if not _has_storage(option):
         return None
     assert option.slot is not None
@@ -68,7 +68,7 @@ def shown_state(engine: Engine, option: PlannedOption) -> OptionState | None:
 
 
 def outside_contexts(engine: Engine, option: PlannedOption, ours: CoveredStorage) -> OptionState:
-    """The same without what contexts with `process_wide="exclusive"` have changed at this moment, `ours`."""
+    """As `live_state`, without what contexts with `process_wide="exclusive"` have changed (`ours`)."""
     record = option.record
     address = record.variable or record.address + engine.survey.value_offset
     at, size = _OCCURRENCES
@@ -77,10 +77,10 @@ def outside_contexts(engine: Engine, option: PlannedOption, ours: CoveredStorage
 
 
 def registered_state(engine: Engine, option: PlannedOption) -> OptionState:
-    """What cl::init said, independent of later changes.
+    """The state from `cl::init`, independent of later changes.
 
-    A list of an option that contexts refuse is read from LLVM's own copy, where cl::list_init gave nothing;
-    None stands for one that cannot be told.
+    A refused option that is a list has one only if `cl::list_init` gave it nothing. Else its state is not
+    readable.
     """
     record, space = option.record, engine.space
     offset = engine.survey.value_offset
@@ -98,7 +98,7 @@ def registered_state(engine: Engine, option: PlannedOption) -> OptionState:
 
 
 def drifted_states(engine: Engine, drift: Setting) -> dict[int, OptionState]:
-    """Address of the option -> state, for all that a drift of the space holds."""
+    """Address of the option -> state, for every option in `drift`."""
     return {
         option.record.address: _state(option, storage.value, option_at(storage.option).occurrences)
         for option, storage in engine.drifted(drift)

@@ -1,4 +1,4 @@
-"""Watchers: each reports every change of a process-wide value, on all threads."""
+"""`watch()`: watchers that report every change of a process-wide value, on all threads."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ __all__ = ["Watcher", "watch"]
 
 Callback = Callable[[DriftEvent], object]
 
-# Comparisons around calls: each takes 20 us, and 70 where LLVM works in between and has the caches. Numba
-# calls llvmlite two thousand times for two small functions.
+# Comparisons around calls. Each takes 20 us, or 70 us if LLVM has worked in between and replaced the contents
+# of the processor's caches. Numba calls llvmlite two thousand times for two small functions.
 _EACH_SECOND = 25
 _AT_ONCE = 20
 
@@ -45,7 +45,7 @@ class Watcher(WatcherBase):
     """
 
     def __init__(self, callback: Callback | None, watching: _Watching, contained: bool) -> None:
-        self._contained = contained  # whether it is told of those, too
+        self._contained = contained  # whether it reports contained values, too
         self.events: list[DriftEvent] = []
         self._callback = callback
         self._watching = watching
@@ -64,11 +64,11 @@ class Watcher(WatcherBase):
             self._finish(failed=False)
 
     def _finish(self, failed: bool) -> None:
-        """Called by `close` and `__exit__`, when it is none of the watchers any more."""
+        """Report the rest. Called by `close` and `__exit__`, after the watcher was removed."""
         self._watching.look(self)
         errors = self._watching.tell(lambda each: each.watcher is self)
         if failed:
-            _unraisable(errors)  # the block's own error is the one to see
+            _unraisable(errors)  # the block's own error is raised
         else:
             _raise_first(errors)
 
@@ -102,8 +102,8 @@ def watch(callback: Callback | None = None, *, contained: bool = False) -> Watch
         callback: Called with a DriftEvent, on the thread that made or found the change, with llvmlite's lock
             held. It can use LLVM, but must not wait for a thread that does. Without it, each change is a
             DriftWarning that points at the line that made it.
-        contained: Whether to report what LLVM's setters are given inside scopes that contain it, too. It
-            changes no process-wide value.
+        contained: Whether to also report values that code gives to LLVM's setters inside scopes that contain
+            them. They change no process-wide value.
 
     Raises:
         OptionTypeError: `callback` cannot be called.
@@ -121,7 +121,7 @@ def watch(callback: Callback | None = None, *, contained: bool = False) -> Watch
 
 
 class _Report:
-    """What a watcher was not told yet, and the thread that is to tell it."""
+    """An event that a watcher was not told yet, and the thread that must tell it."""
 
     def __init__(self, watcher: Watcher, event: DriftEvent, moment: Moment) -> None:
         self.watcher = watcher
@@ -134,18 +134,18 @@ class _Report:
 
 
 class _Parse:
-    """An option that LLVM is giving a value to on a thread, and what it was before."""
+    """A parse under way: the option that LLVM gives a value to on this thread, and its state before."""
 
     def __init__(self, address: int, before: OptionState, inside: OptionState | None) -> None:
         self.address = address
         self.before = before
-        self.inside = inside  # what it was in the scope of the thread
+        self.inside = inside  # its state in the thread's scope
         self.thread = threading.get_ident()
         self.depth = parses_under_way()
 
 
 class _Act(NamedTuple):
-    """What LLVM was given, where it was seen in the act."""
+    """What LLVM was given, for a change that was seen as it happened."""
 
     text: str | None
     refused: bool
@@ -155,9 +155,9 @@ class _Act(NamedTuple):
 class _Watching:
     """The watchers of one image.
 
-    What runs inside LLVM's and llvmlite's calls waits for no lock: lists are changed in single steps, and
-    looked through in copies, since other threads change them at any moment. Their elements are what they are
-    by identity, so that finding one runs no code of Python's.
+    Code that runs inside LLVM's and llvmlite's calls takes no lock. It changes lists in single steps and
+    iterates over copies, because other threads change the lists at any moment. Elements compare by identity,
+    so finding one runs no Python code.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -175,7 +175,7 @@ class _Watching:
         return inside(_changing, self._join, watcher)
 
     def _join(self, watcher: Watcher) -> Watcher:
-        """The last step is the one that has an effect."""
+        """Take part from the last step on; until then nothing has an effect."""
         if self._interception is None:
             self._comparison = Comparison(self._engine)
             self._interception = Interception(self._engine, _listeners, self._returning)
@@ -184,12 +184,12 @@ class _Watching:
             self._parsing.clear()
             self._comparison.begin_again()
         else:
-            self.look()  # what changed before is not for the new one
+            self.look()  # the new watcher does not report earlier changes
         self._interception.add(watcher)
         return watcher
 
     def look(self, leaving: Watcher | None = None) -> None:
-        """Compares, and reports changes that bypassed the parsers; also to a watcher that is leaving."""
+        """Compare, and report changes that bypassed the parsers, also to a watcher that is `leaving`."""
         told = self.watchers() if leaving is None else (*self.watchers(), leaving)
         if self._comparison is None or not told:
             return
@@ -201,9 +201,10 @@ class _Watching:
                 self._report(each, moment, told=told)
 
     def tell(self, wanted: Callable[[_Report], bool]) -> list[Exception]:
-        """Tells the watchers what they were not told yet; returns what they raise.
+        """Tell the watchers the `wanted` events that they were not told yet. Returns the errors they raise.
 
-        Not in the middle of LLVM's work: the collector may run code there that calls llvmlite, or closes.
+        Does nothing inside LLVM's parsers, where the garbage collector can run code that calls llvmlite or
+        closes a watcher.
         """
         raised: list[Exception] = []
         if parses_under_way():
@@ -213,22 +214,22 @@ class _Watching:
                 try:
                     self._reports.remove(report)
                 except ValueError:
-                    continue  # told by a call inside another
+                    continue  # a nested call has told it
                 try:
                     report.tell()
-                except Exception as error:  # for the enclosing call
+                except Exception as error:  # the enclosing call raises it
                     raised.append(error)
             return raised
         finally:
-            del raised  # tracebacks lead to this frame, and from it to the caller's
+            del raised  # tracebacks refer to this frame and so to the caller's
 
     def process_ends(self) -> None:
-        """Python's functions are not called by LLVM any more."""
+        """Remove the watchers, so LLVM does not call Python functions any more."""
         for each in self.watchers():
             remove_watcher(each)
 
     def forked(self) -> None:
-        """In the child only this thread lives on."""
+        """Forget other threads, which do not exist in the child."""
         me = threading.get_ident()
         self._parsing = [each for each in self._parsing if each.thread == me]
         self._reports = [each for each in self._reports if each.thread == me]
@@ -269,7 +270,7 @@ class _Watching:
             self._report(Difference(option, before, after), here(self._engine.image), act, told)
 
     def _take_begun(self, address: int) -> _Parse | None:
-        """This thread's innermost parse of the option."""
+        """Remove and return this thread's innermost parse of the option."""
         me = threading.get_ident()
         for each in reversed(self._parsing.copy()):
             if (each.thread, each.address) == (me, address):
@@ -284,7 +285,7 @@ class _Watching:
             self.look()
 
     def call_ends(self) -> None:
-        """llvmlite would keep its lock if this raised."""
+        """Tell what this thread has found. Must not raise: llvmlite would keep its lock."""
         if self._reports:
             _unraisable(self.tell(_is_of_this_thread))
 
@@ -322,9 +323,9 @@ class _Watching:
 
 
 def _is_stale(parse: _Parse, depth: int) -> bool:
-    """Whether this thread's parse has ended, and an exception interrupted what was to be done then.
+    """Whether the parse was this thread's and has ended, but an exception interrupted `ends`.
 
-    `depth`: parses of this thread that began before and have not ended.
+    `depth`: the number of this thread's parses that began earlier and are still under way.
     """
     return parse.thread == threading.get_ident() and parse.depth > depth
 
@@ -343,12 +344,12 @@ def _raise_first(errors: list[Exception]) -> None:
 
 
 def _unraisable(errors: list[Exception]) -> None:
-    """As Python does for an exception that no code can catch."""
+    """Report errors to `sys.unraisablehook`, as no code can catch them."""
     while errors:
         report_unraisable(errors.pop(0), watch)
 
 
-_changing = lock_held_by_fork(Rank.WATCHERS)  # of those who join
+_changing = lock_held_by_fork(Rank.WATCHERS)  # held while a watcher joins
 _watchings: dict[int, _Watching] = {}  # by the image's index
 
 
@@ -361,7 +362,7 @@ def _each(act: Callable[[_Watching], None]) -> None:
         act(each)
 
 
-# Around every call of llvmlite's: each takes half a microsecond.
+# Called around every call through llvmlite. Each takes half a microsecond.
 
 
 def _call_begins() -> None:
@@ -374,7 +375,7 @@ def _call_ends() -> None:
         each.call_ends()
 
 
-# What native code calls has no image where a call of llvmlite's may have changed options in any of them.
+# `call_begins` and `call_ends` get no image: a call through llvmlite may change options of any image.
 _listeners = Listeners(
     begins=lambda image, address: _watchings[image].begins(address),
     ends=lambda image, *act: _watchings[image].ends(*act),
