@@ -1,8 +1,8 @@
-"""Which compilations wait for one another: only those that share a native object.
+"""Locks for compilations: only those that share a native object wait for one another.
 
-An LLVMContext and everything in it may be used by one thread at a time, and so may a TargetMachine. Each has
-a reentrant lock, found by its address (native/compile/keyed_locks.hpp); modules in separate contexts with
-separate target machines never meet.
+Only one thread at a time may use an LLVMContext and what is in it, or a TargetMachine. Each of them has a
+reentrant lock, found by its address (native/compile/keyed_locks.hpp). Modules in separate LLVMContexts, with
+separate target machines, never wait for each other.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ __all__ = ["llvmlite_lock", "raise_errors"]
 
 
 def llvmlite_lock(api: NativeApi, context: int) -> Any:
-    """llvmlite's own lock, for LLVM's global context: every user of llvmlite works in it. Else None.
+    """llvmlite's own lock for LLVM's global LLVMContext, which every user of llvmlite shares. Else None.
 
-    Do not compile in the global context from a callback that llvmlite runs under its lock.
+    Do not compile in the global LLVMContext from a callback that llvmlite runs under its lock.
     """
     if context != api.global_context():
         return None
@@ -28,7 +28,7 @@ def llvmlite_lock(api: NativeApi, context: int) -> Any:
 
 
 def raise_errors(errors: list[bytes]) -> None:
-    """Raises OptctxError with what LLVM says of the code, if it says anything."""
+    """Raise OptctxError with the errors that LLVM reported for the module, if any."""
     if errors:
         words = (" ".join(each.decode(errors="replace").split()) for each in errors)
         raise OptctxError("LLVM refuses the module: " + "; ".join(words))

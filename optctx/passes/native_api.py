@@ -1,9 +1,9 @@
 """The library functions that compiling needs, with prototypes of their own.
 
-llvmlite's `ffi.lib` takes one process-wide lock around every call, so nothing here goes through it: a
-separate `ctypes.CDLL` of the same, already loaded file gives separate function objects. ctypes releases the
-GIL around each call. Functions that the library does not export are called at the address that its symbol
-table gives.
+llvmlite's `ffi.lib` takes one process-wide lock around every call, so no call here goes through it. A
+separate `ctypes.CDLL` of the same file, which is already loaded, gives separate function objects. ctypes
+releases the GIL around each call. Functions that the library does not export are called at their address in
+its symbol table.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ Function = Callable[..., Any]
 
 
 class NativeApi:
-    """Typed functions of one loaded library; pointers are plain integers (`c_void_p`). `image`: its index.
+    """Typed functions of one loaded library. Pointers are plain integers (`c_void_p`). `image` is its index.
 
-    Raises UnsupportedImageError if the library lacks one of them. Making one changes nothing in the process.
+    Making a NativeApi changes nothing in the process. Raises UnsupportedImageError if the library lacks a
+    function.
     """
 
     def __init__(self, image: Image) -> None:
@@ -85,6 +86,6 @@ class NativeApi:
 def native_api() -> NativeApi:
     """The functions of llvmlite's own library, looked up once in a process.
 
-    Raises UnsupportedImageError if llvmlite's library is not there or lacks a function.
+    Raises UnsupportedImageError if llvmlite's library is missing or lacks a function.
     """
     return NativeApi(llvmlite_image())

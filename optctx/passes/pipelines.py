@@ -1,4 +1,4 @@
-"""What may have been meant by a pass pipeline that LLVM cannot parse."""
+"""Hints for pass pipelines that LLVM cannot parse."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SYNTAX = "write it as for `opt -passes`, such as 'default<O3>' or 'function(sro
 
 
 def pipeline_hint(pipeline: str, said: str) -> str:
-    """What to write instead, for the end of a message. `said`: LLVM's words."""
+    """Say what to write instead, at the end of a message. `said`: LLVM's words."""
     text = pipeline.strip()
     if level := _LEVEL.fullmatch(text):
         return f"did you mean 'default<{level[1]}>'?"
@@ -48,6 +48,6 @@ def _nearest_pass(said: str) -> str:
     known = pass_names(llvmlite_image())
     if level := _LEVEL.fullmatch(name):
         return f"did you mean 'default<{level[1]}>'?"
-    if name in known:  # inside something that holds passes of another kind
+    if name in known:  # LLVM does not know it inside a pass manager of another kind
         return f"{name!r} is a {known[name]} pass: write it at the top level, or inside {known[name]}(...)"
     return did_you_mean(repr(each) for each in nearest(name, known))

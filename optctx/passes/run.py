@@ -25,8 +25,7 @@ def run_passes(
     target_machine: TargetMachine | None = None,
     tuning: PipelineTuningOptions | None = None,
 ) -> None:
-    """Run a pass pipeline in LLVM's text form ("default<O3>", "function(sroa,instcombine)") on a module, in
-    place.
+    """Run a pass pipeline on a module, in place: "default<O3>", "function(sroa,instcombine)".
 
     The passes see this thread's option values. The call releases the GIL and does not take llvmlite's
     process-wide lock. Threads run in parallel if each has an LLVMContext
