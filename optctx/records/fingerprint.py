@@ -13,14 +13,16 @@ from optctx.records.option_state import changed_options, state_under
 
 __all__ = ["fingerprint_of", "states_of"]
 
-_FORMAT = 1  # of what is hashed
+_FORMAT = 1  # of the hashed text
 
 
 def fingerprint_of(
     engine: Engine, scopes: Iterable[tuple[Context, Sequence[PlannedOption]]], process: Sequence[str]
 ) -> str:
-    """`scopes`: contexts in the order in which they were first entered, each with the options read under it.
-    `process`: of the options that cannot be scoped.
+    """Hash what was read, and under which values.
+
+    `scopes`: contexts in the order in which they were first entered, each with the options read under it.
+    `process`: the states of the options that cannot be scoped (`process_states`).
     """
     parts = [
         (sorted(o.record.name for o in read), states_of(engine, context, read)) for context, read in scopes
@@ -30,8 +32,11 @@ def fingerprint_of(
 
 
 def states_of(engine: Engine, context: Context, read: Iterable[PlannedOption]) -> list[tuple[str, str]]:
-    """(name, state) of those options that the context does not have as they were registered, which the build
-    id stands for; and under no name, what it changes for the whole process."""
+    """(name, state) of the read options that are not as registered in the context.
+
+    The build id stands for the registered states. If the context changes options for the whole process, these
+    changes follow under an empty name.
+    """
     changed = changed_options(engine, context)
     names = sorted(changed.keys() & {option.record.name for option in read})
     states = [(name, state_under(engine, context, changed[name])) for name in names]

@@ -33,9 +33,10 @@ _NOWHERE = "LLVM compiled nothing on this thread inside the block"
 class Read:
     """One option that LLVM read.
 
-    `values`: what it saw, each once, in the order in which scopes were first entered. `functions`: those of
-    LLVM that read it, demangled, with everything that was inlined into them. `note`: of an override that was
-    read but is the same as the option's process-wide value, that it is; otherwise empty.
+    `values`: the values that LLVM saw, each once, in the order in which scopes were first entered.
+    `functions`: the LLVM functions that read it, demangled. A read by inlined code counts for the function
+    that it was inlined into. `note`: says so if an override was read but equals the option's process-wide
+    value; otherwise empty.
     """
 
     name: str
@@ -45,7 +46,7 @@ class Read:
 
     @property
     def value(self) -> Value:
-        """What was seen, where that was the same throughout. Raises OptctxError where it was not."""
+        """The value that LLVM saw. Raises OptctxError if it saw several."""
         if len(self.values) != 1:
             raise OptctxError(f"{self.name!r} was read with several values, {self.values!r}: see `values`")
         return self.values[0]
@@ -55,7 +56,7 @@ class Read:
 class Unread:
     """An override of a scope, a bound context or a function's attribute that LLVM did not read.
 
-    `cause`: the likely one, in words.
+    `cause`: the likely cause, in words.
     """
 
     name: str
@@ -63,25 +64,25 @@ class Unread:
     cause: str
 
 
-# What was read under one context: it, and the indexes of the readers.
+# A context, and the indexes of the readers that read under it.
 Scope = tuple[Context, list[int]]
 
 
 class Log:
     """What LLVM read on one thread, from the beginning of a block to its end.
 
-    Before the end, only the thread that records may ask; it learns what was read so far.
+    Before the end, only the thread that records can use the log, and sees what was read so far.
     """
 
     def __init__(self, engine: Engine, recorder: Recorder) -> None:
-        """Of a recorder that was started just now, on this thread."""
+        """The log of a recorder that starts now, on this thread."""
         self._engine = engine
         self._recorder = recorder
         self._thread = threading.get_ident()
         self._drift = drift_of(engine)
         self._process = process_states(engine)
         self._runs_before = run_counts(engine.index)
-        self._runs: tuple[int, int] | None = None  # in the block: on every thread, and on this one
+        self._runs: tuple[int, int] | None = None  # (on all threads, on this one); set at the end
         self._ended: list[Scope] | None = None
         self._problem: str | None = None
 
@@ -89,12 +90,12 @@ class Log:
         self._runs = self._counted_runs()
         try:
             self._ended = self._scopes()
-        except OptctxError as error:  # for who asks; the block may have failed already
+        except OptctxError as error:  # raised when the log is used; the block may have failed already
             self._problem = str(error)
 
     @property
     def names(self) -> frozenset[str]:
-        """Names of the options that were read; `reads` says more, and takes longer."""
+        """Names of the options that were read. `reads` has more details, and takes longer."""
         readers = {reader for _, own in self._scopes() for reader in own}
         return frozenset(option.record.name for option in self._options(sorted(readers)))
 
@@ -102,8 +103,8 @@ class Log:
     def reads(self) -> Mapping[str, Read]:
         """Every option that was read, by name.
 
-        Those that cannot be scoped (`Option.scope` "process") are not seen, and neither is `debug`. A value
-        that LLVM itself wrote inside a scope is shown as the scope has it.
+        Reads of `debug`, and of options that cannot be scoped (`Option.scope` "process"), are not seen. If
+        LLVM itself wrote an option inside a scope, `values` has the context's value.
         """
         values: dict[str, list[Value]] = {}
         readers: set[int] = set()
@@ -136,10 +137,9 @@ class Log:
 
     @property
     def unread(self) -> list[Unread]:
-        """Overrides of the contexts that were entered, which nothing read under any of them.
+        """Overrides of the contexts that were entered that LLVM read under none of them.
 
-        Of contexts that change options for the whole process, those changes are left out, because
-        their reads are not seen.
+        Options that a context changes for the whole process are left out, because their reads are not seen.
         """
         read: set[tuple[str, str]] = set()
         ran: set[str] = set()
@@ -159,7 +159,7 @@ class Log:
         ]
 
     def __str__(self) -> str:
-        """A table: what was read with values and functions, then what was not read, with the cause."""
+        """Two tables: options read, with values and functions; overrides not read, with causes."""
         try:
             return log_text(self)
         except OptctxError as error:
@@ -174,12 +174,12 @@ class Log:
     def fingerprint(self) -> str:
         """A key, 64 hexadecimal digits, over the library's build id and the options that were read.
 
-        Two compilations of the same input that have the same fingerprint have the same output: a cache of
-        compiled code stays valid when an option changes that was not read, and misses when one changes that
-        was. It is the same in every process with the same library, but a new one each time where an option
-        was set process-wide whose value has no readable form. What the options name, such as the content of a
-        profile, is not in it. Options that cannot be scoped are in it as they were process-wide when the
-        block began.
+        Two compilations of the same input that have the same fingerprint have the same output. A cache of
+        compiled code therefore stays valid if an option changes that was not read, and misses if one changes
+        that was. The fingerprint is the same in every process with the same library. If an option was set
+        process-wide whose value has no readable form, every fingerprint is different. Files that options
+        name, such as a profile, are not part of it. Options that cannot be scoped are part of it, as they
+        were process-wide when the block began.
 
         Raises OptctxError if not everything was recorded, as all of this does.
         """
@@ -194,7 +194,7 @@ class Log:
         return everywhere, here
 
     def _idle(self, ran: Set[str]) -> str:
-        """Why LLVM could read nothing on this thread, if it did not work there."""
+        """Why LLVM read nothing on this thread: it did not run there. Empty if it did."""
         everywhere, here = self._counted_runs()
         if here:
             return ""
@@ -234,7 +234,7 @@ class Log:
         ]
 
     def _with_values(self, context: Context | None, readers: list[int]) -> list[Scope]:
-        """Outside every scope values are process-wide, as they were at the beginning and as they are now."""
+        """What was read in `context`. Outside scopes (None): under process-wide values, first and current."""
         if context is not None:
             return [(context, readers)]
         if not readers:

@@ -1,4 +1,4 @@
-"""What an option is, as far as LLVM can tell: its value, and whether it was given."""
+"""The state of an option under a context, as LLVM can find it out: its value, and whether it was given."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["changed_options", "process_states", "state_under", "value_under"]
 
 
 def value_under(engine: Engine, context: Context, option: PlannedOption) -> Value:
-    """The value that LLVM sees under the context. The option is one that can be scoped."""
+    """The value that LLVM sees under the context. The option must be scopable."""
     assert option.slot is not None
     if option.variable_slot != NO_SLOT:
         return read_value(option, context.address(option.variable_slot))
@@ -22,10 +22,10 @@ def value_under(engine: Engine, context: Context, option: PlannedOption) -> Valu
 
 
 def state_under(engine: Engine, context: Context, option: PlannedOption) -> str:
-    """A text that is the same for the same state of a scopable option, and for no other, in every process.
+    """A text that identifies the state of a scopable option in every process.
 
-    A value without a readable form stands for what LLVM was given. If that is not known, because the option
-    was set process-wide, the text is a new one each time.
+    For a value without a readable form it is the text that LLVM was given. If that is unknown, because the
+    option was set process-wide, every call returns a different text.
     """
     assert option.slot is not None
     if option.record.type.kind == Kind.other:
@@ -36,14 +36,14 @@ def state_under(engine: Engine, context: Context, option: PlannedOption) -> str:
 
 
 def changed_options(engine: Engine, context: Context) -> dict[str, PlannedOption]:
-    """Name -> option, for those that are not as they were registered, as far as they can be scoped."""
+    """Name -> option, for scopable options that the context does not have as registered."""
     owners = engine.plan.owners
     changed = [owners[slot] for slot in context.changed if slot in owners]
     return {option.record.name: option for option in changed}
 
 
 def process_states(engine: Engine) -> list[str]:
-    """Name and state of each option that only the whole process can set: reads of those are not seen."""
+    """Name and state of each option that cannot be scoped. Reads of these options are not seen."""
     return [
         f"{option.record.name}: {_process_state(engine, option)}"
         for option in engine.plan.options.values()
@@ -56,7 +56,7 @@ def _process_state(engine: Engine, option: PlannedOption) -> str:
     occurrences = _native.option_at(storage.option).occurrences
     record = option.record
     if not record.type.supported or record.type.kind == Kind.other or (record.callback and occurrences):
-        # What was given cannot be read back.
+        # The value that was given cannot be read back.
         return os.urandom(16).hex() if occurrences else "not given"
     return f"{'given' if occurrences else 'not given'} {_exact(read_value(option, storage.value))}"
 

@@ -1,4 +1,4 @@
-"""`record()`: a block in which every option that LLVM reads is noted."""
+"""`record()`: a block that records every option that LLVM reads."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Recording(RecordingBase):
 
     @property
     def log(self) -> Log:
-        """What `with` gives. Raises ScopeError before the block was entered."""
+        """The log that `with` returns. Raises ScopeError before the block was entered."""
         if self._log is None:
             raise ScopeError("cannot give the log of a recording that was not entered")
         return self._log
 
     def _prepare(self) -> Log:
-        """Called by `__enter__`: everything but the start."""
+        """Do everything but start. Called by `__enter__`."""
         if self._log is not None:
             raise ScopeError("cannot enter this recording again: it was entered before; call record() again")
         engine = attach()
@@ -48,7 +48,7 @@ class Recording(RecordingBase):
         return ScopeError(f"cannot end the recording: {why}")
 
     def _finish(self) -> None:
-        """Called by `__exit__`, when it has stopped."""
+        """End the log. Called by `__exit__`, after the recording has stopped."""
         if self._log is not None:
             self._log._end()
 

@@ -21,7 +21,7 @@ _NAME = re.compile(r"(?:\(anonymous namespace\)|operator\(\)|[^(])+")
 
 
 def log_text(log: Log) -> str:
-    """Two tables in text: what was read, then the overrides that were not; and a summary."""
+    """Two tables as text, the options read and the overrides not read, and a summary."""
     reads, unread = log.reads, log.unread
     lines = []
     if reads:
@@ -33,7 +33,7 @@ def log_text(log: Log) -> str:
 
 
 def read_cells(read: Read) -> tuple[str, str, str]:
-    """(name, values, functions by their names alone, with the note), of an option that was read."""
+    """(name, values, functions without parameters and the note) of an option that was read."""
     functions = list(dict.fromkeys(_without_parameters(name) for name in read.functions))
     more = f" and {len(functions) - 1} more" if len(functions) > 1 else ""
     note = f" ({read.note})" if read.note else ""
@@ -41,7 +41,7 @@ def read_cells(read: Read) -> tuple[str, str, str]:
 
 
 def log_summary(reads: int, unread: int) -> str:
-    """How many options were read, and how many overrides were not, in a line."""
+    """One line: how many options were read, and how many overrides were not."""
     return f"{counted(reads, 'option')} read, {counted(unread, 'override')} not read"
 
 
@@ -52,9 +52,9 @@ def log_as_json(log: Log, *, unread_only: bool = False) -> str:
 
 
 def log_as_csv(log: Log, *, unread_only: bool = False) -> str:
-    """A header, and a line for each option that was read, and for each override that was not.
+    """A header, and a line for each option that was read and each override that was not.
 
-    Several values, and several functions, are separated by "; ".
+    Several values or functions are separated by "; ".
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -68,6 +68,6 @@ def log_as_csv(log: Log, *, unread_only: bool = False) -> str:
 
 
 def _without_parameters(function: str) -> str:
-    """A demangled name up to its parameters; other parentheses may stand in the name itself."""
+    """A demangled name up to its parameters. The name itself may contain parentheses."""
     name = _NAME.match(function)
     return name.group() if name else function
