@@ -1,4 +1,4 @@
-"""Flags of clang, opt and llc that are no options of the LLVM library, and what to use instead."""
+"""Flags of clang, opt and llc that are not options of the LLVM library, and what to use instead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from optctx.image.pass_names import pass_names
 __all__ = ["advice_for"]
 
 _LEVEL = "-{name} is an optimisation level of clang and opt; name the pipeline instead: 'default<{level}>'"
-# Pattern of a name without its dashes -> what it is and what to use. The first that matches counts.
+# (pattern of a name without its dashes, what it is and what to use instead). The first match counts.
 _FLAGS = (
     (
         r"mllvm|Xllvm",
@@ -71,7 +71,7 @@ _OPTIMISATION = re.compile(r"O([0-3sz]|fast|\d+)?")
 
 
 def advice_for(image: Image, name: str) -> str:
-    """What a name is that LLVM does not know as an option, and what to use instead; or an empty string."""
+    """Say what a name is that is not an LLVM option, and what to use instead. May be empty."""
     bare = name.lstrip("-")
     if level := _OPTIMISATION.fullmatch(bare):
         number = level[1] if level[1] in ("0", "1", "2", "3", "s", "z") else "3"

@@ -64,7 +64,7 @@ class Option:
 
     @property
     def choices(self) -> dict[str, str]:
-        """Of an enum (or bits, a set or a list of them): choice -> what LLVM says of it."""
+        """Choice -> LLVM's description of it, for an enum, and for bits, a set or a list of enums."""
         return choice_help(self._target.record.choices)
 
     @property

@@ -1,4 +1,4 @@
-"""The mapping from name to option, and the errors for names that are not there."""
+"""The mapping from names to options, and the errors for names that are not registered."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def registry() -> Registry:
 
 
 def find(engine: Engine, name: str) -> PlannedOption:
-    """The option called `name`. Raises UnknownOptionError with the nearest names."""
+    """The option called `name`. Raises UnknownOptionError as `unknown` words it."""
     option = engine.options.get(name) if isinstance(name, str) else None
     if option is None:
         raise unknown(engine, name)
@@ -55,7 +55,7 @@ def find(engine: Engine, name: str) -> PlannedOption:
 
 
 def unknown(engine: Engine, name: object) -> UnknownOptionError:
-    """The error for a name that is not registered: what it is elsewhere, or the nearest names."""
+    """The error for a name that is not registered. It says where the name belongs, or the nearest names."""
     if not isinstance(name, str):
         return UnknownOptionError(
             f"an option name is a string, found {shown(name)} of type {type(name).__name__}", shown(name)
@@ -63,7 +63,7 @@ def unknown(engine: Engine, name: object) -> UnknownOptionError:
     if advice := advice_for(engine.image, name):
         return UnknownOptionError(f"no LLVM option is called {shown(name)}: {advice}", name)
     bare = name.lstrip("-").replace("_", "-")
-    first = re.split(r"[=\s]", bare, maxsplit=1)[0]  # of a name and a value in one
+    first = re.split(r"[=\s]", bare, maxsplit=1)[0]  # in case the text is a name with a value
     near = next(([each] for each in (bare, first) if each in engine.options), nearest(bare, engine.options))
     hint = did_you_mean(near) or "`optctx list` shows every name"
     if first != bare:

@@ -17,11 +17,10 @@ _BOOL_OR_DEFAULT = {0: None, 1: True, 2: False}  # cl::BOU_UNSET, BOU_TRUE, BOU_
 
 
 def read_value(option: PlannedOption, storage: int) -> Value:
-    """The value at `storage`: where the value itself is, inside the Option or where cl::location points.
+    """Read the value at `storage`, which is inside the Option or where cl::location points.
 
-    boolOrDefault gives None where it is unset; an enum gives the name of the choice, or None where no
-    choice stores what is there; bits and sets give the names that are set; a type without a readable form
-    gives None.
+    A boolOrDefault that is unset gives None. An enum gives the name of the choice, or None if no choice
+    stores that number. Bits and sets give the names that are set. A type without a readable form gives None.
     """
     kind = option.record.type.kind
     if kind == Kind.list:
@@ -42,7 +41,7 @@ def read_value(option: PlannedOption, storage: int) -> Value:
 
 
 def read_default(option: PlannedOption, value_offset: int) -> Value:
-    """What cl::init said, from the OptionValue that follows the value in the Option itself."""
+    """Read the `cl::init` value from the OptionValue that follows the value in the Option itself."""
     kind = option.record.type.kind
     if kind in (Kind.list, Kind.bits, Kind.set, Kind.other) or option.record.alias_of:
         return None
@@ -95,7 +94,7 @@ _EMPTY: dict[Kind, Scalar] = {
 
 
 def _empty(option: PlannedOption) -> Value:
-    """The value of an option without cl::init: T()."""
+    """The value of an option without `cl::init`: T()."""
     kind = option.record.type.kind
     if kind == Kind.enumeration:
         names, stored, _ = option.record.stored_choices()
@@ -104,7 +103,7 @@ def _empty(option: PlannedOption) -> Value:
 
 
 def python_types(option_type: OptionType) -> tuple[type, ...]:
-    """The Python types that a lookup of such an option may ask for."""
+    """The Python types that a lookup of an option of this type may ask for."""
     kind = option_type.kind
     if kind in (Kind.boolean, Kind.bool_or_default):
         return (bool,)
@@ -118,12 +117,12 @@ def python_types(option_type: OptionType) -> tuple[type, ...]:
 
 
 def choice_help(choices: Choices | ElementNames | None) -> dict[str, str]:
-    """Choice -> what LLVM says of it; empty where the option has no choices."""
+    """Choice -> LLVM's description of it. Empty if the option has no choices."""
     return {} if choices is None else dict(zip(choices.names(), choices.helps(), strict=True))
 
 
 def value_text(value: Value) -> str:
-    """A value as people write it on a command line; "unset" where it was not given."""
+    """A value as written on a command line; "unset" for None."""
     if value is None:
         return "unset"
     if isinstance(value, bool):
