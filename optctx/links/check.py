@@ -25,11 +25,11 @@ _LINK_STEP = "the link step"
 
 @dataclass(frozen=True)
 class _Source:
-    """One that says something of options: a stamp, or the link step."""
+    """One set of options to compare: a stamp, or the link step."""
 
     label: str
-    context: OptionContext  # of what this LLVM takes
-    refused: Mapping[str, Texts]  # the rest, by the name under which this LLVM knows the option, if it does
+    context: OptionContext  # of the options that this LLVM accepts
+    refused: Mapping[str, Texts]  # the others, by the option's main name if this LLVM knows it
 
 
 def check_link(
@@ -79,10 +79,10 @@ def check_link(
 
 
 def _sources(engine: Engine, modules: Iterable[ModuleRef]) -> tuple[list[_Source], list[str]]:
-    """(what says something, labels of modules that carry no stamp)"""
+    """(the stamps of all modules, labels of modules without a stamp)."""
     sources, unstamped = [], []
     labels: set[str] = set()
-    read: dict[Hashable, tuple[OptionContext, dict[str, Texts]]] = {}  # many modules say the same
+    read: dict[Hashable, tuple[OptionContext, dict[str, Texts]]] = {}  # many modules have the same options
     for number, module in enumerate(modules, 1):
         name = module_identifier(module)
         stamps = {(stamp.producer, tuple(stamp.options.items())): stamp for stamp in read_stamps(module)}
@@ -97,12 +97,12 @@ def _sources(engine: Engine, modules: Iterable[ModuleRef]) -> tuple[list[_Source
 
 
 def _label(name: str, producer: str) -> str:
-    """Who says so, in a report: the module, and its part where that has another name."""
+    """The label of a stamp in a report: the module, and its stamped part if that has another name."""
     return f"{name} ({producer})" if name and producer and name != producer else name or producer
 
 
 def _unused(labels: set[str], label: str, apart: str) -> str:
-    """A label that no other has, by what tells it apart from them."""
+    """Make a label unique, by adding `apart` if it is taken."""
     if label in labels:
         label = f"{label} ({apart})"
     labels.add(label)
@@ -115,7 +115,7 @@ def _mismatches(engine: Engine, sources: Sequence[_Source]) -> Iterator[Mismatch
         names |= source.context._contents.names(engine) | source.refused.keys()
     for name in sorted(names):
         groups: dict[Hashable, list[_Source]] = {}
-        states: dict[int, Hashable] = {}  # stamps that say the same share a context
+        states: dict[int, Hashable] = {}  # stamps with the same options share a context
         for source in sources:
             context = id(source.context)
             if context not in states:
@@ -127,14 +127,14 @@ def _mismatches(engine: Engine, sources: Sequence[_Source]) -> Iterator[Mismatch
 
 
 def _state(engine: Engine, source: _Source, name: str) -> Hashable:
-    """What is equal where nothing differs."""
+    """What the sources that agree on an option have in common."""
     if name in source.refused:
         return "text", source.refused[name]
     return source.context._state(name) if name in engine.options else None
 
 
 def _said(engine: Engine, group: Sequence[_Source], name: str) -> Said:
-    """What sources say that agree."""
+    """The state of an option in sources that agree on it."""
     source = group[0]
     labels = tuple(each.label for each in group)
     if name in source.refused:

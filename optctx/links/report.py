@@ -1,4 +1,4 @@
-"""What a check found: options, and which module says what of them."""
+"""The report of `check_link`: the options that differ, and their values in each module."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SHOWN = 5  # mismatches, or modules, that a message lists
 
 @dataclass(frozen=True)
 class Said:
-    """What some of the modules say of an option."""
+    """The value of an option in modules that agree on it."""
 
-    value: Value  # as command-line text where this LLVM does not take it; None for what it does not know
-    given: bool  # LLVM can tell a default that was given from none
+    value: Value  # as command-line text if this LLVM does not accept it; None if it does not know the option
+    given: bool  # LLVM can tell a default that was given from one that was not
     modules: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -30,7 +30,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """An option of which modules say different things; the first of `said` is what the first module says."""
+    """An option whose values differ between modules. `said` begins with the value in the first module."""
 
     option: str
     known: bool  # to the LLVM of this process
@@ -43,10 +43,10 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class LinkReport:
-    """The mismatches of a link, in order of option. True if there are any; as text, a table.
+    """The mismatches of a link, in order of option. It is true if there are any, and a table as text.
 
-    `unstamped` names the modules that carry no stamp, which nothing can be said of. They make the report
-    true only if `stamps_required`.
+    `unstamped` names the modules without a stamp, whose options are unknown. They make the report true only
+    if `stamps_required`.
     """
 
     mismatches: tuple[Mismatch, ...]
@@ -67,7 +67,7 @@ class LinkReport:
         return "\n".join(lines)
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """(option, what is said of it, by which modules), the option's name in the first row of each only."""
+        """(option, value, modules with that value); the name is empty in all but an option's first row."""
         rows = []
         for mismatch in self.mismatches:
             name = mismatch.option if mismatch.known else f"{mismatch.option} (unknown here)"
@@ -76,13 +76,13 @@ class LinkReport:
         return rows
 
     def summary(self) -> str:
-        """How many options differ among how many modules, in a line."""
+        """One line: how many options differ among how many modules."""
         count = len(self.mismatches)
         options = counted(count, "option differs", "options differ") if count else "no option differs"
         return f"{options} among {len(self.stamped)} stamped"
 
     def words(self) -> str:
-        """What is wrong, for an error: the first mismatches, and unstamped modules if they count."""
+        """The words for an error: the first mismatches, and unstamped modules if they count."""
         found = [str(mismatch) for mismatch in self.mismatches[:_SHOWN]]
         if len(self.mismatches) > _SHOWN:
             more = counted(len(self.mismatches) - _SHOWN, "more option differs", "more options differ")
