@@ -1,4 +1,4 @@
-"""Option values that travel with work: to other threads, to executors, to other processes."""
+"""Carries option values to where work runs: other threads, executors, other processes."""
 
 from optctx.tasks.executor import propagating
 from optctx.tasks.wrap import wrap

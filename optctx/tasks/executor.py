@@ -16,21 +16,21 @@ R = TypeVar("R")
 
 
 class PropagatingExecutor(Executor):
-    """Passes everything on to an executor, every function wrapped in the context of the submitting task."""
+    """Forwards every call to an executor, with functions wrapped in the context of the submitting task."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
 
     def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """As the executor's own; raises as `optctx.wrap` does, with nothing submitted."""
+        """As the executor's own. Raises as `optctx.wrap` does; then nothing was submitted."""
         return self._executor.submit(wrap(fn), *args, **kwargs)
 
     def map(self, fn: Callable[..., R], *iterables: Any, **options: Any) -> Iterator[R]:
-        """As the executor's own, with its `timeout`, `chunksize` and whatever else it takes."""
+        """As the executor's own, with the same keywords (`timeout`, `chunksize`, ...)."""
         return self._executor.map(wrap(fn), *iterables, **options)
 
     def shutdown(self, wait: bool = True, **options: Any) -> None:
-        """Shuts the executor down, as does leaving a `with` block of either."""
+        """Shut the executor down. Leaving a `with` block of either executor does the same."""
         self._executor.shutdown(wait, **options)
 
     def __repr__(self) -> str:
@@ -38,7 +38,7 @@ class PropagatingExecutor(Executor):
 
 
 def propagating(executor: Executor) -> PropagatingExecutor:
-    """Give an executor that runs each piece of work in the context that is current where it is submitted.
+    """Return an executor that runs each piece of work in the context that is current where it is submitted.
 
         with OptionContext(unroll_count=4), propagating(ThreadPoolExecutor(8)) as pool:
             objects = list(pool.map(compile, sources))

@@ -1,4 +1,4 @@
-"""`wrap`: a function that runs later, or on another thread, in the context of the moment."""
+"""`wrap`: a function that runs in the current context later, or on another thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 class Wrapped(Generic[P, R]):
-    """A function and the context that every call of it runs in. Can be pickled if the function can."""
+    """A function, and the context that each call runs in. Can be pickled if both can."""
 
     def __init__(self, function: Callable[P, R], context: OptionContext) -> None:
         functools.update_wrapper(self, function)
@@ -28,7 +28,7 @@ class Wrapped(Generic[P, R]):
         return cast("R", self._context._run(self._function, args, kwargs))
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """In a class it is a method, as the function would be."""
+        """Bind to an instance, as a function in a class does."""
         return self if instance is None else MethodType(self, instance)
 
     def __repr__(self) -> str:
@@ -39,12 +39,12 @@ class Wrapped(Generic[P, R]):
 
 
 def wrap(function: Callable[P, R], /) -> Wrapped[P, R]:
-    """Give a function that calls `function` in the context that is current now, on any thread or in another
-    process.
+    """Return a function that calls `function` in the context that is current now.
 
-    Outside all scopes that is a context of the process-wide values of this moment: later process-wide changes
-    do not reach the calls. Each call enters the context on its own thread, for its own duration. Takes any
-    callable. The result can be pickled if the function and the context can.
+    It can be called on any thread, and in another process. Each call enters the context on its own thread,
+    for its own duration. Outside all scopes the current context has the process-wide values of this moment,
+    so later process-wide changes do not reach the calls. Takes any callable. The result can be pickled if the
+    function and the context can.
 
         loop.run_in_executor(None, optctx.wrap(compile), module)
 
