@@ -1,4 +1,4 @@
-"""Compiled code that is kept, under what its compilation read."""
+"""A cache of compiled code, keyed by what its compilation read."""
 
 from optctx.cache.cache import CompileCache
 

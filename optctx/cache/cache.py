@@ -1,4 +1,4 @@
-"""`CompileCache`: compiles each input once for every set of values that matters to it."""
+"""`CompileCache`: compiles each input once for each set of values that it reads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["CompileCache"]
 
 
 class CompileCache:
-    """A cache of compiled code, under its input, pipeline, target and the options that the compilation read.
+    """A cache of compiled code, keyed by input, pipeline, target and the options that the compilation read.
 
     Option sets that differ only in options that the compilation does not read share an entry. A change of an
     option that it reads is a miss. Values are taken from the scope of the calling thread. Entries of another
@@ -144,12 +144,12 @@ class CompileCache:
                 return found
             self._store.unreadable(key)
         self._count(hit=False)
-        # Inside a scope of its own: what other threads set process-wide does not count.
+        # Compile inside a scope, so process-wide changes by other threads have no effect.
         result, names = context.run(_compile_and_tell, engine, job)
         if result.error is not None:
             raise OptctxError(result.error)
         key = situation.key(under, names)
-        # Unless a file, or an option that has to be process-wide, was changed during the compilation:
+        # Keep it unless a file, or an option that cannot be scoped, was changed during the compilation.
         if Situation(engine, context._native).key(input_key(engine, job), names) == key:
             self._keep(under, key, names, result)
         return result
@@ -178,7 +178,7 @@ class CompileCache:
 
 
 def _compile_and_tell(engine: Engine, job: Job) -> tuple[Result, list[str]]:
-    """The result, and the names of the options that can have mattered."""
+    """The result, and the names of the options that the compilation may have read."""
     from optctx.fresh import compile_job
 
     if not engine.mechanism.tells_reads:
@@ -191,6 +191,6 @@ def _compile_and_tell(engine: Engine, job: Job) -> tuple[Result, list[str]]:
 def _source(module: ModuleRef | str | bytes) -> str | bytes:
     if isinstance(module, str | bytes):
         return module
-    module_address(module)  # raises for what is no module, or closed
+    module_address(module)  # raises if it is not a module, or closed
     bitcode: bytes = module.as_bitcode()
     return bitcode

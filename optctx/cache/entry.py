@@ -1,6 +1,6 @@
-"""Entries as bytes: what came out of a compilation, and what compilations of one input read.
+"""Entries as bytes: the result of a compilation, and the options that compilations of one input read.
 
-Reading an entry takes time and memory in proportion to its size and raises nothing, whatever the bytes are.
+Reading an entry takes time and memory in proportion to its size, and never raises, whatever the bytes are.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["pack_reads", "pack_result", "unpack_reads", "unpack_result"]
 
 _HEAD = struct.Struct("<?QQ")  # whether there is IR, its bytes, instructions
-_SURROGATES = "surrogatepass"  # packing raises nothing either
-# Limits of the reads of one input: every lookup tries each of them.
+_SURROGATES = "surrogatepass"  # so packing never raises either
+# Limits for the reads of one input. A lookup tries each set of them.
 _MOST_WAYS = 256
 _MOST_BYTES = 1 << 20
 
@@ -26,11 +26,11 @@ def pack_result(result: Result) -> bytes:
 
 
 def unpack_result(entry: bytes, emit: Emit, seconds: float) -> Result | None:
-    """The result of a compilation that emits `emit`, or None for bytes that hold none.
+    """The result of a compilation that emits `emit`, or None if the bytes are not such a result.
 
-    `seconds`: how long it took to find.
+    `seconds`: the time that finding it took.
     """
-    from optctx.fresh import Result  # starts processes, which most who import optctx never do
+    from optctx.fresh import Result  # slow to import, and most programs never need it
 
     if len(entry) < _HEAD.size:
         return None
@@ -46,9 +46,9 @@ def unpack_result(entry: bytes, emit: Emit, seconds: float) -> Result | None:
 
 
 def pack_reads(reads: list[list[str]]) -> bytes:
-    """Names of options, for each way in which compilations of an input went; the oldest go if need be.
+    """Pack the sets of option names that compilations of an input read. Drops the oldest beyond the limits.
 
-    A line for each name, and an empty one after each way.
+    There is a line for each name, and an empty line after each set.
     """
     ways: list[bytes] = []
     room = _MOST_BYTES
@@ -62,7 +62,7 @@ def pack_reads(reads: list[list[str]]) -> bytes:
 
 
 def unpack_reads(entry: bytes | None) -> list[list[str]] | None:
-    """The same from bytes, none for no entry; None for bytes that hold none."""
+    """Invert `pack_reads`. Returns an empty list for no entry, and None if the bytes are not an entry."""
     if not entry:
         return []
     if len(entry) > _MOST_BYTES or not entry.endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""What compiled code is kept under: the input, and the options that its compilation read, as they are."""
+"""The keys of compiled code: the input, and the states of the options that its compilation read."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 __all__ = ["Situation", "input_key"]
 
 _FORMAT = 3  # of keys and of entries
-_PIECE = 1 << 20  # bytes of a file that are in memory at once
+_PIECE = 1 << 20  # bytes of a file to read at a time
 
 
 def input_key(engine: Engine, job: Job) -> str:
-    """Of everything but the options that can be scoped."""
+    """The key of everything but the options that can be scoped."""
     from llvmlite import binding  # importing optctx works without llvmlite
 
     fields: dict[str, Any] = asdict(job)
     source = fields.pop("ir")
-    fields.pop("options")  # the context's business
+    fields.pop("options")  # they come from the context
     text = source if isinstance(source, bytes) else source.encode()
     parts = [_FORMAT, engine.image.build_id, binding.get_process_triple(), process_states(engine), fields]
-    parts.append(attributes_policy())  # of which functions compile under options of their own
+    parts.append(attributes_policy())  # decides which functions compile under options of their own
     return _digest([*parts, type(source).__name__, hashlib.sha256(text).hexdigest()])
 
 
 class Situation:
-    """The options of a context, as far as they are not as they were registered."""
+    """The options of a context that are not as registered, and the contents of files that they name."""
 
     def __init__(self, engine: Engine, context: Context) -> None:
         self._process_wide = context.process_wide_text
@@ -50,11 +50,12 @@ class Situation:
             ]
 
     def key(self, under: str, read: Collection[str]) -> str:
-        """Of an input key, and of what a compilation of that input sees that reads those options.
+        """The key of a compilation of the input with the key `under` that reads the options `read`.
 
-        `read`: names in order. An option whose value is the path of a file stands for its content, too.
+        `read`: names in order. If the value of an option is the path of a file, its content is part of the
+        key.
         """
-        # The build id, which is in the input key, stands for those that are as they were registered.
+        # The build id, which is in the input key, stands for options that are as registered.
         changed = sorted(self._states.keys() & set(read))
         states = [(name, self._states[name]) for name in changed]
         files = [self._files[name] for name in changed]

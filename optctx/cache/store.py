@@ -1,4 +1,4 @@
-"""Where entries are kept: what every store does, and the one in memory."""
+"""The interface of stores for entries, and the store in memory."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ __all__ = ["MemoryStore", "Store"]
 
 
 class Store(Protocol):
-    """Bytes by key, the least recently used ones dropped when there are too many.
+    """Bytes by key. Drops the least recently used ones when there are too many.
 
-    Everything may be called by any number of threads at once, and raises nothing of its own.
+    Any number of threads can call the methods at once. None of them raises.
     """
 
     def get(self, key: str) -> bytes | None: ...
     def set(self, key: str, value: bytes) -> None: ...
     def unreadable(self, key: str) -> None:
-        """Report that what `get` gave for a key holds no entry."""
+        """Report that the bytes that `get` returned for a key are not an entry."""
 
     def changing(self) -> AbstractContextManager[object]:
-        """Keep the other threads of this process from changing anything."""
+        """Keep other threads of this process from changing entries."""
 
     def clear(self) -> None: ...
     def close(self) -> None: ...
 
 
 class MemoryStore:
-    """Of this process."""
+    """A store in the memory of this process."""
 
     def __init__(self, size_limit: int) -> None:
         """`size_limit`: bytes of values."""
@@ -53,7 +53,7 @@ class MemoryStore:
     def _set(self, key: str, value: bytes) -> None:
         self._values[key] = value
         self._values.move_to_end(key)
-        # Counted anew: an exception that interrupted this before may have left the size behind.
+        # Summed up again, because an exception between two steps would make a kept sum wrong.
         size = sum(map(len, self._values.values()))
         while size > self._limit:
             size -= len(self._values.popitem(last=False)[1])
