@@ -1,4 +1,4 @@
-"""What a fresh process with process-wide options gives for a compilation."""
+"""Compiles a job in a fresh process, with options set process-wide."""
 
 from optctx.fresh.compiling import compile_job
 from optctx.fresh.job import Emit, Job, Result, initialise_targets

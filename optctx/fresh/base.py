@@ -1,4 +1,4 @@
-"""The command line that gives another process the option values of a thread."""
+"""Command lines that give another process the option values of this thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["all_arguments", "command_line", "thread_arguments"]
 
 
 def thread_arguments(context: OptionContext) -> tuple[str, ...]:
-    """Every value of a context that is not as registered.
+    """The command line for every option that the context does not have as registered.
 
     Raises OptionValueError for a process-wide value without a text form.
     """
@@ -24,7 +24,7 @@ def thread_arguments(context: OptionContext) -> tuple[str, ...]:
 
 
 def all_arguments(context: OptionContext) -> tuple[str, ...]:
-    """The same, and the options that are changed for this process and that no context can hold.
+    """As `thread_arguments`, with process-wide values of options that contexts cannot hold.
 
     Raises OptionValueError for a value without a text form.
     """

@@ -1,4 +1,4 @@
-"""A compilation in this process, for a target that a fresh process has tried."""
+"""Compiles a job in this process, after a fresh process has tried its target."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from optctx.fresh.targets import trial_of
 
 __all__ = ["check_target", "compile_job"]
 
-_taken: set[tuple[str, str, str]] = set()  # triple, processor and features that LLVM knows
+_taken: set[tuple[str, str, str]] = set()  # (triple, processor, features) that LLVM knows
 
 
 def compile_job(job: Job) -> Result:
-    """Compile with the option values of this thread; the LLVMContext and the target machine are made inside.
+    """Compile with the option values of this thread, in an LLVMContext and with a target machine of its own.
 
-    Safe on any number of threads at once. Bad IR, pipelines and targets come back as `Result.error`; nothing
-    is raised for them. The first job with a `cpu` or `features` takes about half a second longer: a fresh
-    process tries them, because LLVM may end a process over a name that it does not know.
+    Safe on any number of threads at once. Bad IR, pipelines and targets are reported in `Result.error`, not
+    raised. The first job with a certain `cpu` or `features` takes about half a second longer: a fresh process
+    tries them, because LLVM may end the process if it does not know a name.
     """
     return compile_unchecked(job, check_target)
 
 
 def check_target(triple: str, cpu: str, features: str) -> None:
-    """Raises OptctxError for a processor or features that LLVM does not take."""
+    """Raise OptctxError for a processor or features that LLVM does not know."""
     target = (triple, cpu, features)
     if target in _taken:
         return
     try:
         with FreshProcess() as fresh:
             problem = fresh.compile(trial_of(*target)).error
-    except OSError:  # no process can be started here: it is LLVM that judges
+    except OSError:  # no process can be started here, so LLVM has to judge
         return
     if problem:
         raise OptctxError(problem)

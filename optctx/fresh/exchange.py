@@ -1,4 +1,4 @@
-"""A helper process that is told and answers in turn, for one thread."""
+"""A helper process that one thread exchanges messages with."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["Exchange"]
 T = TypeVar("T", bound="Exchange")
 
 _CHUNK = 1 << 20  # bytes read at once
-_GRACE = 10.0  # seconds to end in
+_GRACE = 10.0  # seconds that the helper has to end
 
 
 class Exchange:
-    """A helper process, the messages to it and those from it. A context manager.
+    """A helper process, with messages to and from it. A context manager: leaving it ends the helper.
 
-    Leaving it ends the helper. `quiet` keeps what the helper prints for `ended` instead of printing it.
+    `quiet`: `ended` returns what the helper prints to standard error, instead of showing it there.
     """
 
     def __init__(self, module: str, *, quiet: bool = False) -> None:
@@ -52,15 +52,15 @@ class Exchange:
             self._printed = None
 
     def send(self, message: object) -> None:
-        """Raises BrokenPipeError if the helper has ended."""
+        """Send a message. Raises BrokenPipeError if the helper has ended."""
         helper = self._running()
         assert helper.stdin is not None
         write_all(helper.stdin.fileno(), encode(message))
 
     def receive(self, seconds: float | None = None) -> list[Any]:
-        """At least one message, or none if the helper has ended.
+        """Wait for messages. Returns an empty list if the helper has ended.
 
-        Raises TimeoutError if nothing complete arrives in that time; None waits for any time.
+        Raises TimeoutError if no complete message arrives in `seconds`; None waits forever.
         """
         helper = self._running()
         assert helper.stdout is not None
@@ -76,7 +76,7 @@ class Exchange:
                 return messages
 
     def ended(self) -> tuple[int, str]:
-        """Wait for a helper that ends by itself. Exit status, below 0 a signal; what it printed."""
+        """Wait for a helper that ends by itself. Returns (exit status, or minus the signal; its output)."""
         status = self._running().wait()
         return status, "" if self._printed is None else printed_to(self._printed)
 

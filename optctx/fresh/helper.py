@@ -1,4 +1,4 @@
-"""Start a helper process that imports what this process imports, and the limits that such processes set."""
+"""Starts and ends helper processes, which import the same modules as this process."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import sys
 
 __all__ = ["address_space", "end_helper", "end_with_parent", "last_words", "printed_to", "start_helper"]
 
-# Ctrl-C is for the process that asked. The helper finds the very modules that this process found, wherever it
-# was started.
+# The helper ignores Ctrl-C, which the process that started it handles. It finds the modules that this process
+# finds, in whichever directory it runs.
 _START = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.path[:] = {path!r}; "
     "from {module} import main; sys.exit(main())"
 )
 _PR_SET_PDEATHSIG = 1
-_KEPT = 1 << 16  # bytes of what a process printed
+_KEPT = 1 << 16  # bytes at the end of what a process printed
 _LONGEST = 200  # characters of its last words
 _LAST_WORDS = ("Assertion ", "UNREACHABLE executed", "LLVM ERROR: ", "std::bad_alloc")
 
@@ -28,8 +28,8 @@ def start_helper(
 ) -> subprocess.Popen[bytes]:
     """Run `main` of a module in a new process, with pipes to its standard input and output.
 
-    `directory`: where it runs and puts temporary files; by default where this process does. `printed`: what
-    takes its standard error; by default that of this process.
+    `directory`: where it runs and puts temporary files, by default as this process. `printed`: the descriptor
+    for its standard error, by default that of this process.
     """
     path = [os.path.abspath(entry) for entry in sys.path]
     return subprocess.Popen(
@@ -43,11 +43,11 @@ def start_helper(
 
 
 def end_helper(helper: subprocess.Popen[bytes], grace: float) -> None:
-    """Wait for a helper that was told to end; kill it after `grace` seconds."""
+    """Wait for a helper that was told to end. Kill it after `grace` seconds."""
     try:
         helper.wait(grace)
     except subprocess.TimeoutExpired:
-        helper.kill()  # the kernel ends what it forked
+        helper.kill()  # the kernel then kills its children
         helper.wait()
 
 
@@ -59,20 +59,20 @@ def end_with_parent(parent: int) -> None:
 
 
 def address_space() -> int:
-    """Bytes that this process has mapped."""
+    """The size of this process's address space, in bytes."""
     with open("/proc/self/statm", encoding="ascii") as statm:
         return int(statm.read().split()[0]) * resource.getpagesize()
 
 
 def printed_to(descriptor: int) -> str:
-    """The end of a memory file that took a process's standard streams."""
+    """The end of what a process printed to a memory file."""
     size = os.fstat(descriptor).st_size
     kept = os.pread(descriptor, _KEPT, max(0, size - _KEPT))
     return kept.decode(errors="replace")
 
 
 def last_words(printed: str) -> str:
-    """The line that says why a process ended, without the source file before it; "" if there is none."""
+    """The line that says why a process ended, without a source file's path before it. "" if there is none."""
     lines = [line.strip() for line in printed.splitlines()]
     for sign in _LAST_WORDS:
         for line in lines:

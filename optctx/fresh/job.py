@@ -1,4 +1,4 @@
-"""One compilation as plain data, and the one function that does it, for threads and fresh processes alike."""
+"""A compilation as plain data, and the function that runs it, on threads and in fresh processes alike."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CheckTarget = Callable[[str, str, str], None]  # of triple, processor and featur
 
 @dataclass(frozen=True)
 class Job:
-    """What to compile and how; no handles, so it can be sent to another process.
+    """What to compile and how. It has no handles, so it can be sent to another process.
 
     `options` are command-line arguments ("-unroll-count=4"). `compile_job` leaves them to its caller: a
     fresh process sets them process-wide, a thread enters an OptionContext.
@@ -35,7 +35,7 @@ class Job:
     ir: str | bytes  # text, or bitcode
     passes: str = "default<O3>"
     options: tuple[str, ...] = ()
-    triple: str = ""  # "" takes the module's own, or this machine's where it has none
+    triple: str = ""  # "" takes the module's own, or this machine's if the module has none
     cpu: str = ""  # "" is the target's generic processor, "native" that of this machine with its features
     features: str = ""  # such as "+avx2,-fma"
     opt_level: int = 2  # of the code generator, 0 to 3
@@ -44,10 +44,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """What came out. Two results are equal if the compilations agree: time and messages do not count.
+    """The output of a compilation. Equality compares the output, not times and messages.
 
-    `error` is None after success; otherwise it says what went wrong and nothing else is filled in, but for
-    `died`, where a fresh process came to its end without an answer.
+    `error` is None after success. After a failure it says what went wrong, and there is no output. If a fresh
+    process ended without an answer, `died` says how.
     """
 
     ir: str | None = None  # the module's text, for emit="ir" and "both"
@@ -61,7 +61,7 @@ class Result:
 
 @cache
 def initialise_targets() -> None:
-    """Make every target of the library available to this process; later calls do nothing."""
+    """Make every target of the library available to this process. Later calls do nothing."""
     from llvmlite import binding  # importing optctx works without llvmlite, here and below
 
     binding.initialize_all_targets()
@@ -70,13 +70,14 @@ def initialise_targets() -> None:
 
 
 def _unchecked(triple: str, cpu: str, features: str) -> None:
-    """What does not judge a target."""
+    """Accept every target."""
 
 
 def compile_unchecked(job: Job, check: CheckTarget = _unchecked) -> Result:
-    """What `compile_job` does. LLVM prints about a processor or feature that it does not know, and may exit.
+    """Compile as `compile_job` does, but for checking the target.
 
-    `check` is called before LLVM sees a processor or features that the job names.
+    LLVM prints a message for a processor or feature that it does not know, and may exit. `check` is called
+    before LLVM sees the processor or features that the job names.
     """
     initialise_targets()
     started = time.perf_counter()
@@ -88,21 +89,21 @@ def compile_unchecked(job: Job, check: CheckTarget = _unchecked) -> Result:
 
 
 def pipeline_error(job: Job) -> str:
-    """What LLVM says against the text of the job's pipeline; "" if it parses. Runs it on an empty module."""
+    """LLVM's error for the text of the job's pipeline; "" if it parses. Runs it on an empty module."""
     initialise_targets()
     try:
-        # No processor: it may be one of the module's own target.
+        # No processor: the job's may belong to the target that its own module names.
         empty = replace(job, ir="", cpu="", features="", emit="none")
         run_counted(native_api().image, _compile, empty, _unchecked)
     except PassPipelineError as error:
         return str(error)
-    except OptctxError:  # options may change what a pass says
+    except OptctxError:  # an error of a pass, which options may change
         return ""
     return ""
 
 
 def _compile(job: Job, check: CheckTarget) -> tuple[str | None, bytes, int]:
-    """IR, code and instructions."""
+    """(IR, code, number of instructions)."""
     from llvmlite import binding
 
     with (
@@ -127,7 +128,7 @@ def _parse(ir: str | bytes, context: ContextRef) -> ModuleRef:
 
 
 def _target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> TargetMachine:
-    """A target machine for the job; gives the module that machine's triple and data layout."""
+    """Make a target machine for the job. Gives the module that machine's triple and data layout."""
     from llvmlite import binding
 
     if job.opt_level not in range(4):
@@ -147,7 +148,7 @@ def _target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> TargetMa
 
 
 def _processor(job: Job, triple: str, target: Target) -> tuple[str, str]:
-    """Processor and features as LLVM takes them."""
+    """(processor, features) for LLVM."""
     from llvmlite import binding
 
     for feature in filter(None, job.features.split(",")):

@@ -1,4 +1,4 @@
-"""A helper process that compiles every job from a clean state, with options set process-wide."""
+"""`FreshProcess`: compiles every job from a clean state, with options set process-wide."""
 
 from __future__ import annotations
 
@@ -19,24 +19,27 @@ from optctx.locks import lock_left_behind
 __all__ = ["FreshProcess"]
 
 _CHUNK = 1 << 20  # bytes read at once
-_GRACE = 30.0  # seconds that the helper itself may take over a job's own time
+_GRACE = 30.0  # seconds that the helper may take in addition to a job's own time
 
 
 class FreshProcess:
-    """What a fresh process gives for a job: the reference that threads inside a context are held against.
+    """Compiles jobs in fresh processes. Their output is the reference for threads inside a context.
 
     A context manager. The helper starts once, with LLVM loaded and no option set, and forks a child for
-    each job. Nothing that a job does reaches another job or this process; a job that crashes, exits or
-    takes too long comes back as `Result.error`. Any number of threads may call `compile` at once; their
-    jobs run at once.
+    each job. Nothing that a job does reaches another job or this process. A job that crashes, exits or takes
+    too long has a `Result.error`. Any number of threads can call `compile`; their jobs run in parallel.
     """
 
     def __init__(
         self, *, timeout: float = 120.0, memory: int | None = None, directory: str | None = None
     ) -> None:
-        """`timeout`: seconds that one job may take. `memory`: bytes of address space that it may take beyond
-        those of the helper; LLVM ends the process where it gets no more. `directory`: where jobs run and put
-        temporary files; by default where this process does.
+        """Start nothing yet.
+
+        Args:
+            timeout: Seconds that one job may take.
+            memory: Bytes of address space that one job may take in addition to the helper's. LLVM ends the
+                process if it gets no more. None is no limit.
+            directory: Where jobs run and put temporary files, by default as this process.
         """
         self._timeout = timeout
         self._memory = memory
@@ -68,15 +71,15 @@ class FreshProcess:
         assert helper.stdin is not None
         with self._writing:
             self._helper = None
-            helper.stdin.close()  # the helper's sign to stop
+            helper.stdin.close()  # tells the helper to stop
         end_helper(helper, _GRACE)
         reader.join()
 
     def compile(self, job: Job, *, timeout: float | None = None) -> Result:
-        """Compile one job in a fresh process and wait for it; `timeout` (seconds) replaces the usual one.
+        """Compile one job in a fresh process and wait for it. `timeout` (seconds) replaces the usual one.
 
-        Raises OptctxError if the helper is not running (outside the `with` block); everything that goes wrong
-        with the job itself comes back as `Result.error`, a processor that LLVM does not know among it.
+        Every problem of the job itself, such as a processor that LLVM does not know, is a `Result.error`.
+        Raises OptctxError if the helper is not running (outside the `with` block).
         """
         result = self._compile(job, timeout)
         problem = target_problem(self._compile, job) if is_suspect(job, result) else ""
@@ -106,16 +109,16 @@ class FreshProcess:
             return Result(error=f"the helper process did not answer within {seconds + _GRACE:g} s")
 
     def _forked(self) -> None:
-        """In a child of fork the helper stays the parent's, which ends it by closing the only pipe to it."""
+        """Leave the helper to the parent, in a child of fork. The parent ends it by closing the only pipe."""
         helper, self._helper = self._helper, None
         if helper is None or helper.stdin is None or helper.stdout is None:
             return
-        helper.returncode = 0  # no child of this process
+        helper.returncode = 0  # it is not a child of this process
         helper.stdin.close()
         helper.stdout.close()
 
     def _expect(self, answer: Future[Result]) -> int | None:
-        """Enter a job among those that wait; None if the helper has ended and no answer would come."""
+        """Register a job that waits for an answer. Returns its number, or None if the helper has ended."""
         with self._state:
             if self._ended:
                 return None
@@ -125,7 +128,7 @@ class FreshProcess:
             return number
 
     def _read(self, helper: subprocess.Popen[bytes]) -> None:
-        """Runs on a thread of its own until the helper closes its answers."""
+        """Read answers until the helper closes its pipe. Runs on a thread of its own."""
         assert helper.stdout is not None
         decoder = Decoder()
         with helper.stdout as answers:

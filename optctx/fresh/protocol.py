@@ -17,29 +17,29 @@ _LENGTH = struct.Struct("<Q")
 
 @dataclass(frozen=True)
 class Request:
-    """One job for the helper; its answer is the pair (number, Result)."""
+    """One job for the helper. The answer is the pair (number, Result)."""
 
     number: int
     job: Job
     timeout: float  # seconds that the job may take, counted from its start
-    memory: int | None = None  # bytes of address space that it may take; None is no limit
+    memory: int | None = None  # bytes of address space in addition to the helper's; None is no limit
 
 
 def encode(value: object) -> bytes:
-    """One frame."""
+    """Make one frame."""
     body = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     return _LENGTH.pack(len(body)) + body
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write everything to a blocking descriptor; raises OSError if the reader is gone."""
+    """Write everything to a blocking descriptor. Raises OSError if the reader is gone."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 class Decoder:
-    """Collects bytes and gives back the values of the frames that are complete."""
+    """Collects bytes, and returns the values of complete frames."""
 
     def __init__(self) -> None:
         self._pending = bytearray()

@@ -1,7 +1,7 @@
-"""Whether LLVM knows a processor and features, and what may have been meant if it does not.
+"""Checks whether LLVM knows a processor and features, and suggests others if it does not.
 
-LLVM prints about a processor or a feature that it does not know, and then may end the process. A fresh
-process tries, so that neither happens in this one.
+For a processor or a feature that it does not know, LLVM prints a message and may end the process. A fresh
+process tries them, so neither happens in this one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TRIPLE = re.compile(r'^target triple = "(?P<triple>[^"]+)"$', re.MULTILINE)
 
 
 def is_suspect(job: Job, result: Result) -> bool:
-    """Whether what came out of a job, in a fresh process, may be the fault of its processor or features."""
+    """Whether a job's processor or features may have caused its result, in a fresh process."""
     if not (job.cpu or job.features):
         return False
     given = {job.cpu, *job.features.split(",")}
@@ -33,9 +33,9 @@ def is_suspect(job: Job, result: Result) -> bool:
 
 
 def target_problem(compile: Compile, job: Job) -> str:
-    """What is wrong with the processor or the features of a job, in one line; "" if nothing is.
+    """Say in one line what is wrong with the processor or the features of a job; "" if nothing is.
 
-    A module that LLVM cannot read or a triple that it does not know is another problem.
+    Does not report a module that LLVM cannot read, or a triple that it does not know.
     """
     triple = job.triple
     if not triple:
@@ -66,12 +66,12 @@ def target_problem(compile: Compile, job: Job) -> str:
 
 
 def trial_of(triple: str, cpu: str, features: str) -> Job:
-    """A job that LLVM compiles if it takes the target."""
+    """A job that LLVM compiles if it knows the processor and the features."""
     return Job(_TRIAL, "verify", triple=triple, cpu=cpu, features=features, emit="assembly")
 
 
 def _known(compile: Compile, triple: str, what: str) -> list[str]:
-    """What LLVM prints when it is asked for help, in a process of its own."""
+    """The processors or features of a target, as LLVM's help lists them in a fresh process."""
     answer = compile(Job(_TRIAL, "verify", triple=triple, cpu="help", emit="none"))
     cpus, _, features = answer.stderr.partition("Available features")
     return _LISTED.findall(cpus if what == "processor" else features)

@@ -1,4 +1,4 @@
-"""Which target a triple stands for, or what may have been meant by one that LLVM does not know."""
+"""Finds the target for a triple, or suggests triples if LLVM does not know it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["target_of"]
 
-# What triples begin with; LLVM says which of them it knows.
+# Architectures that triples begin with. LLVM is asked which of them it knows.
 _ARCHITECTURES = (
     "x86_64",
     "i386",

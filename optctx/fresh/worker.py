@@ -1,7 +1,7 @@
-"""The helper process: LLVM loaded, targets initialised, no option ever set; it forks a child for each job.
+"""The helper process of FreshProcess: it loads LLVM, sets no option, and forks a child for each job.
 
-One thread and a selector, because forking is only sound in a process with one thread. A child writes its
-Result to a pipe and dies; the end of that pipe is the sign that it did, whatever killed it.
+It has one thread and a selector, because forking is sound only in a process with one thread. A child writes
+its Result to a pipe and dies. Whatever killed it, the worker sees the end of that pipe.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Child:
 
 
 class Worker:
-    """Reads requests from one descriptor, answers on another, and keeps any number of children going."""
+    """Reads requests from one descriptor, answers on another, and runs any number of children."""
 
     def __init__(self, requests: int, answers: int) -> None:
         self._requests = requests
@@ -50,7 +50,7 @@ class Worker:
         self._children: dict[int, _Child] = {}  # by the reading end of their pipe
 
     def serve(self) -> None:
-        """Work until the other side closes the requests; children still at work then are killed."""
+        """Work until the other side closes the pipe of requests, then kill the children that still run."""
         self._selector.register(self._requests, selectors.EVENT_READ)
         try:
             while self._step():
@@ -112,9 +112,9 @@ class Worker:
 
 
 def _child(request: Request, writing: int, stderr: int) -> NoReturn:
-    """The forked child: set the options process-wide, compile, answer, die without clean-up."""
+    """In the forked child: set the options process-wide, compile, answer, and exit without clean-up."""
     try:
-        # Should the helper die first, no process is left to stop a job that never ends.
+        # If the helper dies first, no process is left to stop a job that never ends.
         seconds = int(request.timeout) + 2
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         if request.memory is not None:
@@ -125,9 +125,9 @@ def _child(request: Request, writing: int, stderr: int) -> NoReturn:
         os.dup2(stderr, 2)
         set_process_options(request.job.options)
         write_all(writing, encode(compile_unchecked(request.job)))
-    except MemoryError:  # of Python's, or operator new's
+    except MemoryError:  # from Python, or from operator new
         write_all(writing, encode(Result(error="out of memory", died="exit")))
-    except BaseException as error:  # anything at all must become an answer: the parent waits for one
+    except BaseException as error:  # every error must become an answer: the parent waits for one
         write_all(writing, encode(Result(error=f"{type(error).__name__}: {error}")))
     finally:
         os._exit(0)
@@ -151,12 +151,12 @@ def _epitaph(child: _Child, status: int, printed: str) -> str:
 
 
 def main() -> int:
-    """Serve requests from standard input on what is standard output now; nothing else may write there."""
+    """Serve requests from standard input, on the original standard output. No other code may write there."""
     answers = os.dup(1)
     os.dup2(2, 1)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a job that crashes is an answer, not a core file
     initialise_targets()
-    native_api()  # found once here rather than in every child
+    native_api()  # looked up once here rather than in every child
     gc.freeze()  # children share these pages
     Worker(0, answers).serve()
     return 0
