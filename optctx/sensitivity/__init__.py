@@ -1,4 +1,4 @@
-"""Which of the options that LLVM read change what comes out, and by how much."""
+"""Finds which of the options that LLVM reads change the output, and by how much."""
 
 from optctx.sensitivity.plot import save_plot
 from optctx.sensitivity.report import By, Effect, NotTried, Report, Trial, Verdict

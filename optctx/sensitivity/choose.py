@@ -1,4 +1,4 @@
-"""Which of the options that were read are tried, and with which values."""
+"""Chooses the options to try among those that were read, and their values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GLOB = "*?["
 
 @dataclass(frozen=True)
 class Planned:
-    """A value to try, and the whole command line that a fresh process is given for it."""
+    """A value to try, and the whole command line for the fresh process that tries it."""
 
     value: Value
     options: tuple[str, ...]
@@ -43,7 +43,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Chosen:
-    """`refused`: (option, value, LLVM's words) of values that its parsers do not take."""
+    """`refused`: (option, value, LLVM's words) for values that LLVM's parsers do not accept."""
 
     candidates: tuple[Candidate, ...]
     not_tried: tuple[NotTried, ...]
@@ -59,7 +59,7 @@ def choose(
     values: Mapping[str, Sequence[str]],
     max_trials: int | None,
 ) -> Chosen:
-    """The options among `reads` that the patterns choose, each with values that LLVM's parsers take.
+    """Choose options among `reads` by the patterns, each with values that LLVM's parsers accept.
 
     Raises OptctxError for a pattern of `options` that matches no option at all.
     """
@@ -92,7 +92,7 @@ def choose(
 
 
 def targets_of(names: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-    """The same under the names that reads are known by: not those of aliases and choices.
+    """Replace each name by the one that reads have: an option's own, not that of an alias or a choice.
 
     Raises UnknownOptionError, with the nearest names.
     """
@@ -142,7 +142,7 @@ def _why_unread(name: str) -> str:
 
 
 def _values(option: Option, read: Read, given: Sequence[str] | None) -> tuple[list[Value], str]:
-    """(what to try, why nothing is)."""
+    """(values to try, the reason if there are none)."""
     if given is not None:
         return [*given], ""
     if len(read.values) != 1:
@@ -161,19 +161,19 @@ def _opens_windows(option: Option) -> bool:
 def _with(
     context: OptionContext, texts: Mapping[str, Texts], option: Option, value: Value
 ) -> tuple[str, ...]:
-    """The command line with one option changed. Raises what OptionContext does, LLVM's parsers as judges."""
+    """The command line with one option changed. Raises as OptionContext does if LLVM refuses the value."""
     own = (option.name, *option.aliases)
     if value is UNSET:
         return command_line({name: given for name, given in texts.items() if name not in own})
     named: dict[str, object] = {option.name: value}
     if isinstance(value, str) and value in own:
-        named = {value: True}  # a choice that is an option itself, such as -regbankselect-fast
+        named = {value: True}  # a literal choice, such as -regbankselect-fast
     changed = OptionContext(named, base=context, process_wide="exclusive")
     return command_line(changed._contents.flat(attach()))
 
 
 def _first(candidates: Sequence[Candidate], most: int | None) -> tuple[list[Candidate], list[Candidate]]:
-    """At most so many trials: the first value of every option before the second of any. (kept, left out)"""
+    """Split into (kept, left out), with at most `most` trials: first values first, then second values, ..."""
     if most is None:
         return list(candidates), []
     turns = sorted(

@@ -1,4 +1,4 @@
-"""The ranked options as a picture. Needs matplotlib, which is optional."""
+"""Draws the ranked options. Needs matplotlib, which is optional."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ __all__ = ["check_plot", "save_plot"]
 
 _SHOWN = 30  # options
 _LONGEST = 60  # characters of a label
-_BAR = 0.38  # of the height that an option has
+_BAR = 0.38  # of the height of an option's row
 
 
 def save_plot(report: Report, path: str, *, title: str = "", top: int | None = None) -> None:
     """Write a bar chart of the options that change the output, the largest effect on top.
 
-    png, svg or pdf, by the name's end. `title`: what was compiled. `top`: how many options, by default 30.
-    The same report gives the same file. Raises OptctxError as `check_plot` does, OSError for a file that
-    cannot be written.
+    The suffix of `path` chooses the format: png, svg or pdf. `title`: what was compiled. `top`: the number of
+    options, by default 30. The same report gives the same file.
+
+    Raises OptctxError as `check_plot` does, and OSError if the file cannot be written.
     """
     shown = report.changing[: top or _SHOWN]
     size = (10, 1.8 + 0.3 * max(len(shown), 1))
@@ -66,7 +67,7 @@ def _series(report: Report) -> list[tuple[str, float, str, str]]:
 
 
 def _percent_axis(axes: Axes) -> None:
-    """Even near 0, logarithmic beyond 10 %: one option may multiply what others change by a little."""
+    """Linear near 0, logarithmic beyond 10 %: one option may multiply a size that others hardly change."""
     axes.set_xscale("symlog", linthresh=10)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:+g}" if value else "0")
     axes.set_xlabel("change against the base, in % (logarithmic beyond 10 %)")

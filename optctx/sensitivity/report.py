@@ -1,4 +1,4 @@
-"""What the trials of every option gave, ranked by effect."""
+"""The results of all trials, ranked by effect."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _ENDED: dict[Verdict, str] = {"crashes": "crashed", "timeout": "timed out", "fai
 
 @dataclass(frozen=True)
 class Trial:
-    """One compilation with one option changed. Where it died or failed, the numbers are 0."""
+    """One compilation with one option changed. If it died or failed, the numbers are 0."""
 
     value: Value  # None: the option was left out
     verdict: Verdict
     instructions: int = 0  # of IR, after the passes
     object_size: int = 0  # bytes
-    instructions_change: float = 0.0  # relative to the base: 0.5 is half as many again
+    instructions_change: float = 0.0  # relative to the base: 0.5 is 50 % more
     size_change: float = 0.0
     ir_changes: bool = False  # the text of the module after the passes
     object_changes: bool = False
-    reason: str = ""  # what went wrong, where it did
+    reason: str = ""  # what went wrong, if anything
 
     @property
     def dead(self) -> bool:
@@ -39,7 +39,7 @@ class Trial:
         return self.verdict not in ("changes", "same")
 
     def weight(self, by: By) -> tuple[float, float, bool]:
-        """Larger for a larger effect: the change that is asked for, the other one, any change at all."""
+        """Larger for a larger effect: first by the change in `by`, then by the other, then by any change."""
         sizes = (abs(self.instructions_change), abs(self.size_change))
         first, second = sizes if by == "instructions" else sizes[::-1]
         return first, second, self.verdict == "changes"
@@ -47,12 +47,12 @@ class Trial:
 
 @dataclass(frozen=True)
 class Effect:
-    """An option that was tried. `trials`: the largest effect first, those without output last."""
+    """An option that was tried. `trials`: largest effect first, those without output last."""
 
     option: str
     type: str
     base: Value
-    functions: tuple[str, ...]  # of LLVM that read it, demangled
+    functions: tuple[str, ...]  # the LLVM functions that read it, demangled
     trials: tuple[Trial, ...]
 
     @property
@@ -77,7 +77,7 @@ class NotTried:
 
 @dataclass(frozen=True)
 class Report:
-    """`effects`: every option that was tried, the largest effect first."""
+    """The results of `sensitivity`. `effects`: every option that was tried, largest effect first."""
 
     by: By
     instructions: int  # of the base
@@ -85,11 +85,11 @@ class Report:
     read: int  # options that LLVM read
     effects: tuple[Effect, ...]
     not_tried: tuple[NotTried, ...]
-    refused: tuple[tuple[str, Value, str], ...] = ()  # option, value and why, of values that were left out
+    refused: tuple[tuple[str, Value, str], ...] = ()  # (option, value, LLVM's words) of values left out
 
     @property
     def changing(self) -> list[Effect]:
-        """Those that change the output, the largest effect first."""
+        """The options that change the output, largest effect first."""
         return [effect for effect in self.effects if effect.changes]
 
     @property
@@ -100,11 +100,11 @@ class Report:
 
     @property
     def trials(self) -> int:
-        """How many compilations there were beside the base."""
+        """The number of compilations besides the base."""
         return sum(len(effect.trials) for effect in self.effects)
 
     def summary(self) -> str:
-        """One line."""
+        """One line with the counts of options and trials."""
         options = (
             f"{self.read} read, {len(self.effects)} tried, "
             f"{counted(len(self.changing), 'changes', 'change')} the output, "
@@ -117,12 +117,12 @@ class Report:
 
 
 def ranked_trials(trials: Sequence[Trial], by: By) -> tuple[Trial, ...]:
-    """The largest effect first; of equal ones the more ordinary value, which was tried first."""
+    """Largest effect first. Equal ones keep the order in which values are tried, the most ordinary first."""
     return tuple(sorted(trials, key=lambda trial: (trial.dead, *(-float(part) for part in trial.weight(by)))))
 
 
 def ranked_effects(effects: Sequence[Effect], by: By) -> tuple[Effect, ...]:
-    """The largest effect first; of equal ones in order of name."""
+    """Largest effect first, equal ones in order of name."""
 
     def key(effect: Effect) -> tuple[object, ...]:
         first, second, changes = effect.best.weight(by)

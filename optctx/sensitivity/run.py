@@ -1,4 +1,4 @@
-"""Compile once to see what LLVM reads, then once for each other value, each time in a fresh process."""
+"""`sensitivity`: compiles once to see what LLVM reads, then in a fresh process for each other value."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from optctx.sensitivity.report import By, Effect, Report, Trial, Verdict, ranked
 
 __all__ = ["Limits", "reads_of", "sensitivity"]
 
-_BASE = 120.0  # seconds that the base may take, or as long as is given for the trials
+_BASE = 120.0  # seconds that the base may take, unless the limit for trials is longer
 _LEAST = 10.0  # seconds that any trial may take
-_TIMES_BASE = 20  # and how many times the base's own
-_REASON = 200  # characters that are kept of what a process said at its end
+_TIMES_BASE = 20  # how many times the base's own time a trial may take
+_REASON = 200  # characters of a process's last words
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What the compilations may take.
+    """Limits for the compilations.
 
-    `timeout`: seconds for each trial, by default 20 times what the base took but no less than 10 s.
-    `memory`: bytes of address space for each, beyond those of LLVM itself. `trials`: how many at most; the
-    first value of every option comes before the second of any. `jobs`: how many at once, by default one per
-    processor.
+    Attributes:
+        timeout: Seconds for each trial, by default 20 times the base's time and at least 10 s.
+        memory: Bytes of address space for each compilation, in addition to LLVM's own.
+        trials: The largest number of trials. The first value of every option comes before the second of any.
+        jobs: The number of compilations at once, by default one per processor.
     """
 
     timeout: float | None = None
@@ -53,23 +54,33 @@ def sensitivity(
     limits: Limits | None = None,
     progress: Callable[[int], None] = lambda total: None,
 ) -> Report:
-    """Which of the options that LLVM reads for `job` change the output when they are changed.
+    """Find which of the options that LLVM reads for `job` change the output when they are changed.
 
-    The base is `job` with the values that the calling thread sees now. One option is changed at a time,
-    within its type: the other one of a bool, every other choice, a few numbers. `options` and `exclude` are
-    names or globs of what to try (all that is read) and what not. `values` (option name -> command-line
-    texts) replaces what would be tried for an option, which is tried whatever `options` says. `by` says what
-    the ranking goes by. `progress` is called after each trial, on any thread, with the number of all of them.
+    The base is `job` with the values that the calling thread sees now. Each trial changes one option, within
+    its type: a bool to its other value, an enum to every other choice, a number to a few others.
 
-    Each trial is compiled in a fresh process, in an empty folder that is removed in the end: what crashes,
-    never ends or takes all memory is part of the report and reaches nothing else. The base alone is
-    compiled on this thread as well, to see what is read; it does not reach other threads either.
+    Each trial is compiled in a fresh process, in an empty folder that is removed at the end. A trial that
+    crashes, never ends or takes all memory is part of the report, and affects nothing else. Only the base is
+    also compiled on this thread, to see what LLVM reads. That does not affect other threads.
 
-    Raises OptctxError for a module, pipeline or target that LLVM refuses, for a pattern that matches no
-    option, where a fresh process gives another output for the base than this thread (functions with the
-    attribute "optctx") or than before the trials (a helper that was killed); UnknownOptionError for
-    other names; OptionValueError for process-wide values without a text form; ScopeError as `current` does,
-    UnsupportedImageError as `record` does.
+    Args:
+        job: What to compile. Its `options` and `emit` are ignored.
+        options: Names or globs of the options to try, by default all that LLVM reads.
+        exclude: Names or globs of options to leave out.
+        values: Option name -> command-line texts to try instead. These options are tried even if `options`
+            does not name them.
+        by: The change that effects are ranked by.
+        limits: Limits for the compilations.
+        progress: Called after each trial, on any thread, with the total number of trials.
+
+    Raises:
+        OptctxError: LLVM refuses the module, the pipeline or the target; a pattern matches no option; or a
+            fresh process gives another output for the base than this thread (because of function attributes
+            "optctx", for instance), or than before the trials (because its helper was killed).
+        UnknownOptionError: A name is not that of an option.
+        OptionValueError: A process-wide value has no text form.
+        ScopeError: As for `current`.
+        UnsupportedImageError: As for `record`.
     """
     limits = limits or Limits()
     context = current()
@@ -110,7 +121,10 @@ def sensitivity(
 
 @contextmanager
 def _cancelled_on_error(pool: ThreadPoolExecutor) -> Iterator[None]:
-    """Innermost, so that the fresh processes end next and nothing waits for those that still run."""
+    """Cancel the waiting trials on an error.
+
+    It is the innermost block, so the fresh processes end next, and no thread waits for trials that still run.
+    """
     try:
         yield
     except BaseException:
@@ -119,10 +133,10 @@ def _cancelled_on_error(pool: ThreadPoolExecutor) -> Iterator[None]:
 
 
 def reads_of(job: Job, base: Result) -> Mapping[str, Read]:
-    """What LLVM reads for the base, which a fresh process has compiled: it does not end this process."""
+    """Record what LLVM reads for the base. A fresh process has compiled it, so it cannot end this process."""
     if base.error is not None:
         raise OptctxError(base.error)
-    # An object alone: what only the printing of IR reads is no candidate.
+    # Emit an object only: options that only the printing of IR reads are not candidates.
     with record() as log:
         here = compile_unchecked(replace(job, emit="object"))
     if here.error is not None or (here.code, here.instructions) != (base.code, base.instructions):
@@ -134,7 +148,7 @@ def reads_of(job: Job, base: Result) -> Mapping[str, Read]:
 
 
 def _check_again(base: Result, again: Result) -> None:
-    """That the helper lives and still gives the same, so that the trials are worth something."""
+    """Check that the base still compiles to the same output, so the trials can be trusted."""
     if again != base:
         raise OptctxError(
             "cannot trust the trials: after them the base came out otherwise "
@@ -145,7 +159,7 @@ def _check_again(base: Result, again: Result) -> None:
 def _in_parallel(
     pool: ThreadPoolExecutor, compile_one: Callable[[Planned], Trial], candidates: Sequence[Candidate]
 ) -> list[list[Trial]]:
-    """The trials of each candidate, all of them running as the pool has room."""
+    """The trials of each candidate. The pool runs all of them as it has room."""
     waiting = [[pool.submit(compile_one, each) for each in candidate.planned] for candidate in candidates]
     return [[future.result() for future in own] for own in waiting]
 
@@ -167,7 +181,7 @@ def _trial(value: Value, result: Result, base: Result) -> Trial:
 
 
 def _reason(result: Result) -> str:
-    """What the process said last of all before its end, without the path of a source file before it."""
+    """The last words of the process, without a source file's path before them, or else the error."""
     return last_words(result.stderr) or " ".join((result.error or "").split())[:_REASON]
 
 

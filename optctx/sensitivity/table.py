@@ -17,7 +17,7 @@ from optctx.sensitivity.report import Effect, Report, Trial
 __all__ = ["as_csv", "as_json", "as_table", "dead_table", "not_tried_lines", "percent"]
 
 _FUNCTIONS = 8  # of an option, in JSON
-_LONGEST = 120  # characters of a function's name there
+_LONGEST = 120  # characters of a function's name, in JSON
 _COLUMNS = ("option", "type", "base", "trial", "IR instructions", "object bytes", "verdict")
 _CSV = (
     "option",
@@ -41,7 +41,7 @@ def as_table(report: Report, top: int | None = None) -> Table:
         table.add_column(heading, justify="right" if numbers else "left", no_wrap=True)
     for effect in report.changing[:top]:
         trial = effect.best
-        # Text, so that nothing in a value is taken for markup
+        # Text, so rich takes nothing in a value for markup.
         table.add_row(
             Text(effect.option),
             Text(effect.type),
@@ -55,7 +55,7 @@ def as_table(report: Report, top: int | None = None) -> Table:
 
 
 def dead_table(report: Report) -> Table:
-    """A rich table of the trials that crashed, timed out or failed: a row for values that ended alike."""
+    """A rich table of trials that crashed, timed out or failed. Values that ended alike share a row."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for heading in ("option", "base", "verdict", "trials", "reason"):
         table.add_column(heading, no_wrap=heading not in ("trials", "reason"))
@@ -80,7 +80,7 @@ def not_tried_lines(report: Report) -> list[str]:
 def as_json(report: Report) -> str:
     """One object: the base, the counts, every option that was tried with its trials, and what was not tried.
 
-    Changes are relative: 0.5 is half as many again. A value of null is an option that was left out.
+    Changes are relative: 0.5 is 50 % more. A value of null means that the option was left out.
     """
     return json.dumps(
         {
@@ -106,7 +106,7 @@ def as_json(report: Report) -> str:
 
 
 def as_csv(report: Report) -> str:
-    """A header, and a line for every option that was tried, with its largest effect; changes are relative."""
+    """A header, and a line for every option that was tried, with its largest effect. Changes are relative."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_CSV)

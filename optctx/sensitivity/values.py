@@ -1,4 +1,4 @@
-"""The values that are tried in place of the one that LLVM read."""
+"""Chooses the values to try instead of the one that LLVM read."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 __all__ = ["UNSET", "values_within_type", "why_no_values"]
 
-# As a trial value: the option is not given at all. A boolOrDefault has no text for it.
+# As a trial value: the option is not given at all. There is no text for this value of a boolOrDefault.
 UNSET = None
 
 _FLOATS = ("float", "double")
-_MANY = 1024  # the least that counts as large; a power of two, since numbers of vector lanes have to be
-_FACTOR = 16  # what makes a number large beside its base
+_MANY = 1024  # the least number that counts as large; a power of two, as numbers of vector lanes must be
+_FACTOR = 16  # a number this many times its base counts as large
 
 
 def values_within_type(option: Option, base: Value) -> list[Value]:
-    """What to try for an option whose value is `base`, the most ordinary first; never `base` itself.
+    """The values to try for an option whose value is `base`, the most ordinary first, without `base` itself.
 
-    The other one of a bool, every other choice, and a few numbers on both sides. Empty for types whose
-    values cannot be guessed; see `why_no_values`.
+    They are the other value of a bool, every other choice of an enum, or a few numbers on both sides. Empty
+    for types whose values cannot be guessed (see `why_no_values`).
     """
     kind = option.type
     if kind == "bool":
@@ -45,14 +45,14 @@ def values_within_type(option: Option, base: Value) -> list[Value]:
 
 
 def why_no_values(option: Option) -> str:
-    """The reason to report where `values_within_type` has nothing."""
+    """The reason to report if `values_within_type` returns nothing."""
     if option.type in ("enum", "bits", "set"):
         return "there is no other choice"
     return f"no values can be guessed for type {option.type}"
 
 
 def _integers(base: int, signed: bool) -> list[int]:
-    """Both ends of what is useful, and both sides of the base; half and double say nothing around 0 and 1."""
+    """Half and double of the base, or 2 and 4 if it is 0 or 1; and both ends of the useful range."""
     near = [2, 4] if base in (0, 1) else [base * 2, base // 2]
     large = max(_MANY, abs(base) * _FACTOR)
     return [*near, 0, 1, large, *([-large] if signed else [])]
