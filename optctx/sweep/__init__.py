@@ -1,4 +1,4 @@
-"""Modules under many combinations of option values; a crash or a hang of LLVM is a row."""
+"""Compiles modules under many combinations of option values. A crash or a hang of LLVM is a row."""
 
 from optctx.sweep.grid import Axis, combinations, overrides, parse_axes
 from optctx.sweep.records import as_csv, as_json

@@ -1,4 +1,4 @@
-"""Which combinations wait: those for threads, and the suspects that are compiled alone."""
+"""The combinations that wait: some for threads, and suspects that are compiled alone."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from optctx.sweep.plan import Plan
 
 __all__ = ["Backlog"]
 
-_Setting = tuple[int, str, str]  # of a job: an option and its value
+_Setting = tuple[int, str, str]  # (job, option, value)
 
 
 class Backlog:
-    """Numbers of combinations that are still to be compiled.
+    """The numbers of the combinations that still have to be compiled.
 
-    A combination is a suspect if it was being compiled when its process died. So is one with a setting that
-    only combinations without output had so far: it would cost its process again. Suspicion decides where a
-    combination is compiled, never what its row says.
+    A combination is a suspect if it was being compiled when its process died, or if it has a setting with
+    which every combination so far crashed or timed out. Suspicion decides where a combination is compiled,
+    never what its row says.
     """
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._pending: deque[int] = deque()
-        self._suspects: deque[tuple[int, bool]] = deque()  # whether it has to be alone
+        self._suspects: deque[tuple[int, bool]] = deque()  # (number, whether it must be compiled alone)
         self._bad: set[_Setting] = set()
         self._good: set[_Setting] = set()
 
@@ -42,7 +42,7 @@ class Backlog:
             self._place(number)
 
     def give_back(self, numbers: Iterable[int]) -> None:
-        """Enter combinations again that no thread had started, ahead of the others."""
+        """Enter combinations again, ahead of the others, that no thread had started."""
         self._pending.extendleft(reversed(list(numbers)))
 
     def accuse(self, number: int) -> None:
@@ -54,7 +54,7 @@ class Backlog:
         return self._pending.popleft()
 
     def next_alone(self) -> int | None:
-        """Take a suspect. None if there is none; those that are cleared wait for a thread again."""
+        """Take a suspect, or return None. Suspects that were cleared wait for a thread again."""
         while self._suspects:
             number, always = self._suspects.popleft()
             if always or self._suspicious(number):
@@ -63,7 +63,7 @@ class Backlog:
         return None
 
     def survived(self, number: int) -> None:
-        """Clear the settings of a combination whose process went on."""
+        """Clear the settings of a combination whose process survived."""
         self._good.update(self._settings(number))
 
     def died(self, number: int) -> None:

@@ -1,4 +1,4 @@
-"""From `--set` arguments to the combinations of option values that they span."""
+"""Expands `--set` arguments into the combinations of option values that they span."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = [
     "parse_axes",
 ]
 
-# As a value: leave the option alone.
+# As a value: do not set the option.
 DEFAULT = "default"
-# Each takes 10 KB and some milliseconds: a gigabyte, and minutes to hours.
+# Each takes 10 KB and some milliseconds: in total a gigabyte, and minutes to hours.
 MOST_COMBINATIONS = 100_000
 _SIZES_SHOWN = 10  # axes, in a message
 
@@ -35,10 +35,10 @@ class Axis:
 
 
 def parse_axes(settings: Sequence[str]) -> list[Axis]:
-    """Axes from texts such as "unroll-count=1,2,default"; a leading "-" of a name is taken off.
+    """Make axes from texts such as "unroll-count=1,2,default". A leading "-" of a name is removed.
 
     Raises OptctxError for text without a name or "=", for an empty value among several, and for an option
-    that is given twice. Whether the option exists, and what it takes, is LLVM's to say, later.
+    that is given twice. LLVM checks later that the option exists and accepts the values.
     """
     axes: dict[str, Axis] = {}
     for axis in map(_parse_axis, settings):
@@ -61,9 +61,9 @@ def _parse_axis(setting: str) -> Axis:
 
 
 def count_combinations(axes: Sequence[Axis], limit: int, *, files: int = 1) -> int:
-    """How many combinations the axes span for one file.
+    """Count the combinations that the axes span for one file.
 
-    Raises OptctxError, with the number for all files, if that is above `limit`.
+    Raises OptctxError if the number for all `files` is above `limit`.
     """
     combinations = math.prod(len(axis.values) for axis in axes)
     count = combinations * files
@@ -79,9 +79,9 @@ def count_combinations(axes: Sequence[Axis], limit: int, *, files: int = 1) -> i
 
 
 def combinations(axes: Sequence[Axis], *, limit: int = MOST_COMBINATIONS) -> list[dict[str, str]]:
-    """Every choice of one value per axis, the last axis changing fastest; one empty choice for no axes.
+    """Every choice of one value per axis. The last axis changes fastest. No axes give one empty choice.
 
-    Raises OptctxError, at once, for more than `limit`.
+    Raises OptctxError, before making any, for more than `limit`.
     """
     count_combinations(axes, limit)
     names = [axis.name for axis in axes]
@@ -91,12 +91,12 @@ def combinations(axes: Sequence[Axis], *, limit: int = MOST_COMBINATIONS) -> lis
 
 
 def _number(count: int) -> str:
-    """In full, or as a power of ten if it is long: Python refuses to print thousands of digits."""
+    """The number in full, or as a power of ten if it is long: Python refuses to print thousands of digits."""
     return f"{count:,}" if count < 10**15 else f"more than 10^{int((count.bit_length() - 1) * math.log10(2))}"
 
 
 def overrides(combination: Mapping[str, str]) -> dict[str, str]:
-    """What a combination sets: all but the options left at `DEFAULT`."""
+    """The options that a combination sets: all but those left at `DEFAULT`."""
     return {name: value for name, value in combination.items() if value != DEFAULT}
 
 

@@ -1,4 +1,4 @@
-"""The order of rows, and the best of them."""
+"""Sorts rows, and finds the best."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def figure(row: Row, by: By) -> float:
 
 
 def best_rows(rows: Sequence[Row], by: By) -> list[Row]:
-    """The combination of each file with the least figure, the first of equal ones."""
+    """For each file, the combination with the least figure, and the first of equal ones."""
     best: dict[str, Row] = {}
     for row in rows:
         if row.state != "ok" or row.baseline:
@@ -36,7 +36,7 @@ def best_rows(rows: Sequence[Row], by: By) -> list[Row]:
 
 
 def check_column(column: str, names: Sequence[str]) -> str:
-    """The column that rows over these options have under that name. Raises OptctxError if there is none."""
+    """Return the column's name without dashes. Raises OptctxError if rows over these options lack it."""
     name = column.lstrip("-")
     columns = [*names, *_TEXTS, *_NUMBERS]
     if name not in columns:
@@ -45,9 +45,9 @@ def check_column(column: str, names: Sequence[str]) -> str:
 
 
 def sorted_rows(rows: Sequence[Row], column: str) -> list[Row]:
-    """The rows in ascending order of a column; those without a number in it come last.
+    """The rows in ascending order of a column. Rows without a number in it come last.
 
-    Raises OptctxError for a name that is no column.
+    Raises OptctxError for a name that is not a column.
     """
     if not rows:
         return []
@@ -60,7 +60,7 @@ def sorted_rows(rows: Sequence[Row], column: str) -> list[Row]:
 
 
 def number(text: str) -> float | None:
-    """The number that a value is, if it is one."""
+    """The number that a text stands for, or None."""
     try:
         value = float(text)
     except ValueError:
@@ -69,6 +69,6 @@ def number(text: str) -> float | None:
 
 
 def _value(text: str) -> tuple[bool, float, str]:
-    """Numbers as numbers, ahead of words."""
+    """A sort key: numbers by size, then words."""
     value = number(text)
     return value is None, value or 0.0, text

@@ -18,29 +18,29 @@ _TIMES_BASELINE = 20
 
 @dataclass(frozen=True)
 class Plan:
-    """What to compile. Combinations are numbered job by job; baselines that are none of them come last."""
+    """What to compile. Combinations are numbered job by job, then baselines that are not combinations."""
 
     jobs: tuple[Job, ...]
     axes: tuple[Axis, ...]
-    combinations: int  # of the axes
+    combinations: int  # of the axes, for each job
     arguments: tuple[str, ...]  # set process-wide before anything is compiled
-    attributes: tuple[str, ...]  # what `attributes_policy` says
+    attributes: tuple[str, ...]  # the `attributes_policy` of the calling process
     threads: int  # at once
     timeout: float | None  # seconds for a combination; None is relative to the baseline
     memory: int | None  # bytes of address space for a combination, beyond what LLVM itself takes
-    seconds: Mapping[int, float] = field(default_factory=dict)  # of the baselines of jobs, if they are known
+    seconds: Mapping[int, float] = field(default_factory=dict)  # job -> time of its baseline, where known
 
     @property
     def total(self) -> int:
-        """How many combinations there are, of all jobs."""
+        """The number of combinations of all jobs."""
         return len(self.jobs) * self.combinations
 
     def job(self, number: int) -> int:
-        """The place of the job that a number belongs to."""
+        """The index of the job that a number belongs to."""
         return number // self.combinations if number < self.total else number - self.total
 
     def baseline(self, job: int) -> int:
-        """The number of a job's baseline: that of a combination, if one sets nothing."""
+        """The number of a job's baseline. If a combination sets nothing, it is the baseline."""
         index = 0
         for axis in self.axes:
             if DEFAULT not in axis.values:
@@ -49,13 +49,13 @@ class Plan:
         return job * self.combinations + index
 
     def combination(self, number: int) -> dict[str, str]:
-        """The value of each axis. No axis sets anything in a baseline."""
+        """The value of each axis; `DEFAULT` for all axes of a baseline."""
         if number < self.total:
             return combination_at(self.axes, number % self.combinations)
         return dict.fromkeys((axis.name for axis in self.axes), DEFAULT)
 
     def limit(self, baseline: float | None) -> float:
-        """Seconds for a combination of a job whose baseline took so many; None: it is not known."""
+        """Seconds for a combination of a job whose baseline took `baseline` seconds; None if not known."""
         if self.timeout is not None:
             return self.timeout
         return _BASELINE_LIMIT if baseline is None else max(_LEAST_LIMIT, baseline * _TIMES_BASELINE)
@@ -63,21 +63,21 @@ class Plan:
 
 @dataclass(frozen=True)
 class Ready:
-    """What is wrong with each job under any options; "" if nothing is."""
+    """The errors that each job has under any options; "" for none."""
 
     errors: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Started:
-    """A thread begins to compile a combination."""
+    """The message that a thread begins to compile a combination."""
 
     number: int
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What compiling a combination gave; fields as in `Row`."""
+    """The result of compiling a combination. The fields are as in `Row`."""
 
     number: int
     state: State

@@ -1,4 +1,4 @@
-"""A sweep as a picture: a curve over one option, or a heat map over two. Needs matplotlib."""
+"""Draws a sweep as a curve over one option, or as a heat map over two. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["check_sweep_plot", "save_sweep_plot"]
 
 _MOST_PANELS = 9  # files in heat maps
-_TICKS = 16  # values that an axis has room for
-_WRITTEN = 150  # cells whose numbers have room
-_WIDE = 32  # times the least value: from here on an axis is logarithmic
+_TICKS = 16  # values that fit on an axis
+_WRITTEN = 150  # the most cells that show their numbers
+_WIDE = 32  # an axis is logarithmic if its largest value is this many times its least
 _DEAD = "crashed, timed out or failed"
 
 
@@ -43,10 +43,10 @@ def save_sweep_plot(
 ) -> None:
     """Draw a curve for each file over the one option with several values, or a heat map over two of them.
 
-    The name's end says the format: png, svg or pdf. Baselines among the rows are drawn as dashed lines;
-    combinations without output are marked. The same rows give the same file.
+    The suffix of `path` chooses the format: png, svg or pdf. Baselines are dashed lines. Combinations without
+    output are marked. The same rows give the same file.
 
-    Raises OptctxError as `check_sweep_plot` does, OSError for a file that cannot be written.
+    Raises OptctxError as `check_sweep_plot` does, and OSError if the file cannot be written.
     """
     files = list(dict.fromkeys(row.file for row in rows))
     check_sweep_plot(path, axes, len(files))
@@ -96,7 +96,7 @@ def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[f
 
 
 def _places(axis: Axis) -> dict[str, float]:
-    """Where each value stands: at its number, or one after the other if any of them is no number."""
+    """The place of each value on the axis: its number, or its index if a value is not a number."""
     numbers = {value: number(value) for value in axis.values}
     known = {value: place for value, place in numbers.items() if place is not None}
     if len(known) == len(axis.values):
@@ -171,5 +171,5 @@ def _drawable(row: Row) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Text in which matplotlib sees no formula."""
+    """Text that matplotlib does not take for a formula."""
     return text.replace("$", r"\$")

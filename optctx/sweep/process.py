@@ -1,4 +1,4 @@
-"""The helper process of a sweep, as seen from the process that asked for it."""
+"""The helper process of a sweep, as the calling process sees it."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ __all__ = ["SweepProcess"]
 
 
 class SweepProcess(Exchange):
-    """Compiles the combinations of a plan where nothing that LLVM does reaches this process.
+    """Compiles the combinations of a plan in other processes, so a crash of LLVM does not end this one.
 
-    A context manager, for one thread. Leaving it ends the helper and everything that it started.
+    A context manager, for one thread. Leaving it ends the helper and every process that it started.
     """
 
     def __init__(self) -> None:
         super().__init__("optctx.sweep.supervisor")
 
     def prepare(self, plan: Plan) -> tuple[str, ...]:
-        """Send the plan. Return what is wrong with each job under any options; "" if nothing is."""
+        """Send the plan. Returns the errors that each job has under any options; "" for none."""
         self.send(plan)
         (ready,) = self.receive()
         assert isinstance(ready, Ready)
         return ready.errors
 
     def compile(self, numbers: Iterable[int]) -> Iterator[Answer]:
-        """Compile combinations and give each answer as it comes. Raises OptctxError if the helper dies."""
+        """Compile combinations and yield each answer as it comes. Raises OptctxError if the helper dies."""
         order = list(numbers)
         waiting = set(order)
         self.send(order)
@@ -39,14 +39,14 @@ class SweepProcess(Exchange):
                 yield answer
 
     def send(self, message: object) -> None:
-        """Raises OptctxError if the helper has ended."""
+        """Send a message. Raises OptctxError if the helper has ended."""
         try:
             super().send(message)
         except BrokenPipeError:
             raise self._died() from None
 
     def receive(self, seconds: float | None = None) -> list[Any]:
-        """At least one message. Raises OptctxError if the helper has ended."""
+        """Wait for messages. Raises OptctxError if the helper has ended."""
         messages = super().receive(seconds)
         if not messages:
             raise self._died()

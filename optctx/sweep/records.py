@@ -37,7 +37,7 @@ def columns(names: Sequence[str]) -> list[str]:
 
 
 def record(row: Row) -> dict[str, Any]:
-    """A row as JSON has it."""
+    """The fields of a row in JSON."""
     numbers = {name: getattr(row, name) if row.state == "ok" else None for name in _NUMBERS}
     fields: dict[str, Any] = {"file": row.file, "options": row.options, "state": row.state, **numbers}
     fields.update(agrees=row.agrees, digest=row.digest, error=row.error, difference=row.difference)
@@ -45,7 +45,7 @@ def record(row: Row) -> dict[str, Any]:
 
 
 def from_record(fields: dict[str, Any]) -> Row:
-    """The row of a record. Raises KeyError, TypeError or ValueError for anything else."""
+    """The row that a record describes. Raises KeyError, TypeError or ValueError for anything else."""
     agrees = fields["agrees"]
     if agrees not in (None, True, False) or not isinstance(fields["options"], dict):
         raise ValueError(agrees)
@@ -53,7 +53,7 @@ def from_record(fields: dict[str, Any]) -> Row:
 
 
 def to_cells(row: Row) -> list[str]:
-    """A row as CSV has it."""
+    """The cells of a row in CSV."""
     fields = record(row)
     agrees = "" if row.agrees is None else str(row.agrees).lower()
     seconds = f"{row.seconds:.6f}" if row.state == "ok" else ""
@@ -72,7 +72,7 @@ def from_cells(names: Sequence[str], cells: Sequence[str]) -> Row:
 def to_line(cells: Sequence[str]) -> str:
     """One line of CSV, with its end."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\r\n").writerow(cells)  # quotes both ends of line in a cell
+    csv.writer(out, lineterminator="\r\n").writerow(cells)  # so that it quotes cells with "\r" and with "\n"
     return out.getvalue().removesuffix("\r\n") + "\n"
 
 

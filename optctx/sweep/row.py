@@ -1,4 +1,4 @@
-"""What one combination gave."""
+"""The result of one combination."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ STATES: tuple[State, ...] = ("ok", "failed", "crashed", "timed out")
 
 @dataclass(frozen=True)
 class Row:
-    """What one combination gave. Unless `state` is "ok", the numbers are 0 and `digest` is empty."""
+    """The result of one combination. Unless `state` is "ok", the numbers are 0 and `digest` is empty."""
 
     options: dict[str, str]  # every axis, with the text of its value
     instructions: int  # of IR, after the passes
     object_size: int  # bytes
-    seconds: float  # wall time of parsing, passes and emission, among the other threads
-    agrees: bool | None  # with a fresh process, byte for byte; None if that was not asked
+    seconds: float  # wall time of parsing, passes and emission, while other threads compile too
+    agrees: bool | None  # whether a fresh process gives the same, byte for byte; None if not compared
     digest: str  # SHA-256 of the object, in hexadecimal
-    difference: str = ""  # how the fresh process differs, where it does
+    difference: str = ""  # how the fresh process's output differs, if it does
     state: State = "ok"
     error: str = ""  # the last line that LLVM printed, or how the process ended
     file: str = ""  # the name of the job
-    baseline: bool = False  # no axis sets anything; beside the combinations
+    baseline: bool = False  # no axis sets an option; it is not one of the combinations

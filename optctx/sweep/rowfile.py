@@ -1,4 +1,4 @@
-"""A file that rows are appended to as they come, and read back from to go on with a sweep."""
+"""A file that rows are appended to as they come, and read back from to resume a sweep."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ __all__ = ["FileFormat", "RowFile", "identity", "open_rows"]
 
 FileFormat = Literal["csv", "json"]
 
-_TAG = "sweep"  # the column that says which sweep a row is of
-_DIGITS = 8  # of each part of it
+_TAG = "sweep"  # the column that identifies the sweep that a row belongs to
+_DIGITS = 8  # of each part of the identity
 _PARTS = ("input", "pipeline", "target", "options", "base", "versions", "--verify")
 
 
 def identity(jobs: Mapping[str, Job], axes: Sequence[Axis], *, verify: bool) -> str:
-    """A text that two sweeps share if each row of one is a row of the other.
+    """A text that is the same for two sweeps if they have the same rows.
 
-    The calling thread's option values count, and the versions of optctx, llvmlite and LLVM.
+    It depends on the calling thread's option values, and on the versions of optctx, llvmlite and LLVM.
     """
     targets = [(job.triple, job.cpu, job.features, job.opt_level) for job in jobs.values()]
     parts = (
@@ -56,7 +56,7 @@ def identity(jobs: Mapping[str, Job], axes: Sequence[Axis], *, verify: bool) -> 
 
 
 class RowFile:
-    """An open file. Each row is in it as a whole as soon as `write` returns."""
+    """An open file. A row is complete in it when `write` returns."""
 
     def __init__(self, descriptor: int, path: str, form: FileFormat, tag: str) -> None:
         self._descriptor = descriptor
@@ -66,7 +66,7 @@ class RowFile:
         self._empty = True
 
     def read(self, names: Sequence[str]) -> list[Row]:
-        """The rows that are there, of a sweep over these options. Drops a last line that has no end.
+        """Read the rows of a sweep over these options. Drops an incomplete last line from the file.
 
         Raises OptctxError for anything but rows of the same sweep.
         """
@@ -118,7 +118,7 @@ class RowFile:
             yield from_record(fields)
 
     def _check(self, tag: str) -> None:
-        """Raises OptctxError for the tag of another sweep."""
+        """Raise OptctxError for the tag of another sweep."""
         if tag == self._tag:
             return
         parts = list(zip(tag.split("-"), self._tag.split("-"), strict=True))
@@ -134,9 +134,9 @@ _FORMS = {"csv": "CSV", "json": "JSON lines"}
 
 @contextmanager
 def open_rows(path: str, form: FileFormat, tag: str, *, resume: bool) -> Iterator[RowFile]:
-    """A file for rows, for this process alone, that stays as it is until the first row is written.
+    """Open a file for rows, for this process alone. It does not change until the first row is written.
 
-    Raises OptctxError for a file that has anything in it unless `resume`, for one that another sweep writes,
+    Raises OptctxError for a file that is not empty, unless `resume`; for one that another sweep writes to;
     and for one that cannot be opened.
     """
     try:
@@ -167,7 +167,7 @@ def open_rows(path: str, form: FileFormat, tag: str, *, resume: bool) -> Iterato
 
 
 def _whole(data: bytes, *, quoted: bool) -> int:
-    """Bytes up to the end of the last complete line; in CSV an end of line inside quotes is none."""
+    """The number of bytes up to the end of the last complete line. In CSV, lines do not end inside quotes."""
     if not quoted:
         return data.rfind(b"\n") + 1
     end = position = quotes = 0

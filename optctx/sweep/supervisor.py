@@ -1,9 +1,9 @@
 """The helper process of a sweep: it starts the processes that compile, and outlives them.
 
-One thread and a selector, because forking is only sound in a process with one thread. LLVM is loaded and
-optctx attached here once; each worker is a fork. One worker compiles on threads. If it dies, the combinations
-that it was compiling are compiled again, each alone in a process of its own, and another worker goes on with
-the rest. A combination that takes too long is treated alike, once the other threads of its worker are done.
+It has one thread and a selector, because forking is sound only in a process with one thread. It loads LLVM
+and attaches optctx once; each worker is a fork. One worker compiles on threads. If it dies, each combination
+that it was compiling is compiled again, alone in a process of its own, and another worker continues with the
+rest. The same happens if a combination takes too long, once the other threads of its worker are done.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from optctx.sweep.worker import NUMBER, check, compile_alone, serve
 __all__ = ["main"]
 
 _CHUNK = 1 << 20  # bytes read at once
-_MOST_BARREN = 3  # workers in a row that die without starting anything
+_MOST_BARREN = 3  # workers in a row that die without starting a combination
 _LONGEST = 200  # characters of a printed line in an error
 
 
@@ -49,17 +49,17 @@ class _Child:
     alone: bool
     sent: dict[int, float | None] = field(default_factory=dict)  # unanswered: when a thread started it
     decoder: Decoder = field(default_factory=Decoder)
-    late: set[int] = field(default_factory=set)  # what takes too long
-    barren: bool = True  # nothing was started
+    late: set[int] = field(default_factory=set)  # combinations that take too long
+    barren: bool = True  # no combination was started
 
     @property
     def running(self) -> list[int]:
-        """What is being compiled now."""
+        """The combinations that are being compiled."""
         return [number for number, started in self.sent.items() if started is not None]
 
 
 class Supervisor:
-    """Compiles combinations as they are asked for on one descriptor, and answers on another."""
+    """Has combinations compiled that are requested on one descriptor, and answers on another."""
 
     def __init__(self, plan: Plan, requests: int, answers: int) -> None:
         self._plan = plan
@@ -74,7 +74,7 @@ class Supervisor:
         self._baselines = dict(plan.seconds)
 
     def serve(self) -> None:
-        """Work until the other side closes the requests or sends SIGTERM; leave no process behind."""
+        """Work until the other side closes the requests or sends SIGTERM. Leave no process behind."""
         try:
             write_all(self._answers, encode(Ready(tuple(map(self._check, range(len(self._plan.jobs)))))))
             self._selector.register(self._requests, selectors.EVENT_READ)
@@ -83,7 +83,7 @@ class Supervisor:
         finally:
             for child in self._children.values():
                 os.kill(child.pid, signal.SIGKILL)
-                os.waitpid(child.pid, 0)  # an init that reaps nothing would keep it
+                os.waitpid(child.pid, 0)  # it would stay a zombie where the init process reaps none
 
     def _step(self) -> bool:
         self._fill()
@@ -99,10 +99,10 @@ class Supervisor:
         self._stop_late()
         return True
 
-    # What runs
+    # Work
 
     def _fill(self) -> None:
-        """Give every processor something to do: at most half of them suspects, if others wait as well."""
+        """Keep every processor busy. At most half of them compile suspects if other combinations wait."""
         busy = sum(len(child.running) for child in self._children.values() if child is not self._worker)
         room = self._plan.threads - busy
         alone = sum(child.alone for child in self._children.values())
@@ -116,14 +116,14 @@ class Supervisor:
         if room > 0 and self._queue.pending:
             if self._worker is None:
                 self._worker = self._start_worker()
-            # Some wait in the pipe, so that no thread does; fewer threads work while suspects run.
+            # Some requests wait in the pipe, so no thread is idle. While suspects run, fewer threads work.
             most = 2 * room if room == self._plan.threads else room
             while self._queue.pending and len(self._worker.sent) < most:
                 self._send(self._worker, self._queue.next_pending())
 
     def _send(self, child: _Child, number: int) -> None:
         child.sent[number] = None
-        with contextlib.suppress(BrokenPipeError):  # it died; the end of its answers says so
+        with contextlib.suppress(BrokenPipeError):  # it died; `_read` finds that out
             write_all(child.requests, NUMBER.pack(number))
 
     def _start_worker(self) -> _Child:
@@ -163,7 +163,7 @@ class Supervisor:
         self._selector.register(reading, selectors.EVENT_READ)
         return child
 
-    # What comes back
+    # Answers
 
     def _read(self, child: _Child) -> None:
         data = os.read(child.answers, _CHUNK)
@@ -193,7 +193,7 @@ class Supervisor:
         write_all(self._answers, encode(answer))
 
     def _bury(self, child: _Child) -> None:
-        """After a process has ended: judge what it compiled alone, or suspect what its threads compiled."""
+        """Report what a process that ended compiled alone, or accuse what its threads were compiling."""
         status, printed = self._reap(child)
         if child is self._worker:
             self._worker = None
@@ -207,7 +207,7 @@ class Supervisor:
         self._queue.give_back(number for number, started in child.sent.items() if started is None)
 
     def _reap(self, child: _Child) -> tuple[int, str]:
-        """Exit status, and what was printed."""
+        """Wait for a process. Returns (exit status, what it printed)."""
         self._selector.unregister(child.answers)
         del self._children[child.answers]
         os.close(child.answers)
@@ -223,7 +223,7 @@ class Supervisor:
             return Answer(number, "timed out", error=f"took longer than {self._limit(number):g} s")
         return Answer(number, "crashed", error=_cause(status, printed))
 
-    # What takes too long
+    # Time limits
 
     def _limit(self, number: int) -> float:
         return self._plan.limit(self._baselines.get(self._plan.job(number)))
@@ -250,14 +250,14 @@ class Supervisor:
                 self._stop_if_stuck(child)
 
     def _stop_if_stuck(self, child: _Child) -> None:
-        """End a process that gets no more work and in which nothing but late combinations runs."""
+        """Kill a process that gets no more work if it compiles only late combinations."""
         if child.late.issuperset(child.running):
             os.kill(child.pid, signal.SIGKILL)
 
-    # Before anything else
+    # Checks before the sweep
 
     def _check(self, place: int) -> str:
-        """What is wrong with a job under any options."""
+        """The error that a job has under any options; "" for none."""
         child = self._fork(lambda answers, _: check(self._plan, place, answers))
         deadline = time.monotonic() + self._plan.limit(None)
         said: list[str] = []
@@ -268,23 +268,23 @@ class Supervisor:
             if not data:
                 break
             said += child.decoder.feed(data)
-        os.kill(child.pid, signal.SIGKILL)  # not reaped yet, so the number is its own
+        os.kill(child.pid, signal.SIGKILL)  # it was not waited for, so no other process has its pid
         status, printed = self._reap(child)
-        if said:  # a pipeline that kills LLVM has rows that say so
+        if said:  # if the pipeline killed LLVM, the rows will say so
             return next(filter(None, said), "")
         cause = f"it took longer than {self._plan.limit(None):g} s" if late else _cause(status, printed)
         return f"cannot read the module: the process that read it ended ({cause})"
 
 
 def _cause(status: int, printed: str) -> str:
-    """Why a process ended: what LLVM said, or at least how."""
+    """Why a process ended: LLVM's last words, or how it ended."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     end = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
     return last_words(printed) or (f"{end}: {lines[-1][:_LONGEST]}" if lines else end)
 
 
 def _attach(attributes: Attributes, *trust: str) -> None:
-    """As the process that asked has it; it has also had the warnings."""
+    """Attach with the settings of the calling process, which has issued the warnings already."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         attach(attributes=attributes, trust=[each for each in trust if each] if trust else None)
@@ -299,14 +299,14 @@ def _next_frame(requests: int) -> Iterable[object]:
 
 
 def main() -> int:
-    """Serve a plan, then batches of numbers, from standard input on what is standard output now."""
+    """Serve a plan, then batches of numbers, from standard input on the original standard output."""
     end_with_parent(os.getppid())
     answers = os.dup(1)
     os.dup2(2, 1)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is a row, not a core file
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     initialise_targets()
-    native_api()  # found once here rather than in every fork
+    native_api()  # looked up once here rather than in every fork
     for plan in _next_frame(0):
         assert isinstance(plan, Plan)
         set_process_options(plan.arguments)

@@ -1,4 +1,4 @@
-"""Compile modules under every combination of option values, where LLVM may crash or hang."""
+"""`sweep`: compiles modules under every combination of option values, even if LLVM crashes or hangs."""
 
 from __future__ import annotations
 
@@ -47,32 +47,36 @@ def sweep(
 
     The combinations are compiled on threads of one worker process, each inside an OptionContext of its own.
     If the worker dies, each combination that it was compiling is compiled again in a process of its own, and
-    another worker goes on with the rest. The state of a row therefore names the combination that crashes or
-    hangs, and no other. Nothing outside the worker sees an option change.
+    another worker continues with the rest. So only the rows of combinations that crash or hang say so. No
+    code outside the worker sees an option change.
 
     Options that no axis names have the values that the calling thread sees now. Function attributes count as
     they do in this process.
 
-    Arguments:
-        job: What to compile; a mapping compiles several jobs, and its keys are the `file` of their rows.
-        threads: How many combinations are compiled at once; one per processor by default.
-        verify: Compile each combination once more in a fresh process with process-wide options and compare.
-            That happens in batches, so that it does not disturb the times of the rows. A combination that
-            timed out is not verified.
-        timeout: Seconds for each combination; 20 times what the baseline takes by default, but at least 10.
-        memory: Bytes of address space for each combination, beyond what LLVM itself takes; None is no limit.
-        max_combinations: The most combinations, of all jobs, that are accepted.
-        baseline: Put a row for each job first in which no axis sets anything, marked `baseline`.
+    Args:
+        job: What to compile. A mapping compiles several jobs, and its keys are the `file` of their rows.
+        axes: The options to vary, with their values.
+        threads: The number of combinations to compile at once, by default one per processor.
+        verify: Compile each combination once more in a fresh process with process-wide options, and compare.
+            That happens in batches, so it does not disturb the times of the rows. Combinations that timed out
+            are not verified.
+        timeout: Seconds for each combination, by default 20 times the baseline's time and at least 10.
+        memory: Bytes of address space for each combination, in addition to LLVM's own. None is no limit.
+        max_combinations: The largest number of combinations, of all jobs, to accept.
+        baseline: Begin with a row for each job in which no axis sets an option, marked `baseline`.
         done: Rows of an earlier run of the same sweep, which are not compiled again.
         on_row: Called with each new row as soon as it is complete, on this thread. Baselines are left out.
-        printed: Counts each line that LLVM printed. What came of a crash or a timeout is not in it.
+        printed: Counts each line that LLVM prints, except in combinations that crash or time out.
         progress: Called after each compilation and each verification, on any thread.
 
-    Returns the rows in the order of the jobs and of `combinations(axes)`.
+    Returns:
+        The rows, in the order of the jobs and of `combinations(axes)`.
 
-    Raises OptctxError before anything is compiled for more than `max_combinations`, for a module, pipeline or
-    target that LLVM refuses, and as OptionContext does for unknown options and bad values. Raises it during
-    the sweep if the helper process is killed.
+    Raises:
+        OptctxError: There are more than `max_combinations`; LLVM refuses a module, a pipeline or a target; or
+            `done` has a row of another sweep. Nothing was compiled. Also raised during the sweep if the
+            helper process is killed.
+        UnknownOptionError, OptionValueError, ProcessWideOptionError: As for OptionContext, before compiling.
     """
     jobs = {"": job} if isinstance(job, Job) else dict(job)
     count = count_combinations(axes, max_combinations, files=len(jobs))
@@ -96,7 +100,7 @@ def sweep(
 
 
 def _judge(axes: Sequence[Axis]) -> None:
-    """Judge every setting, so that one run names every bad one."""
+    """Check every setting, so that one error names all the bad ones."""
     refused: dict[str, OptctxError] = {}
     for name, value in ((axis.name, value) for axis in axes for value in axis.values):
         try:
@@ -112,7 +116,7 @@ def _judge(axes: Sequence[Axis]) -> None:
 
 
 def _judge_targets(jobs: Mapping[str, Job]) -> None:
-    """Raise OptctxError for the first job with a processor or features that LLVM does not take."""
+    """Raise OptctxError for the first job with a processor or features that LLVM does not know."""
     suspects = {name: job for name, job in jobs.items() if job.cpu or job.features}
     if not suspects:
         return
@@ -133,7 +137,7 @@ class _Run:
     progress: Callable[[], None]
 
     def rows(self, done: Iterable[Row], baseline: bool, verify: bool) -> list[Row]:
-        """All rows, those that are done among them."""
+        """All rows, including those that are done."""
         plan = self.plan
         rows = self._numbered(done)
         baselines = [plan.baseline(place) for place in range(len(self.names))]
@@ -172,13 +176,13 @@ class _Run:
         return (self.names[self.plan.job(number)], *self.plan.combination(number).items())
 
     def _refuse(self, errors: Sequence[str]) -> None:
-        """Raise OptctxError for the first job that LLVM does not take at all."""
+        """Raise OptctxError for the first job that LLVM refuses under any options."""
         for name, error in zip(self.names, errors, strict=True):
             if error:
                 raise OptctxError(f"{name}: {error}" if len(self.names) > 1 else error)
 
     def _compiled(self, wanted: Sequence[int]) -> Generator[tuple[int, Row], None, None]:
-        """Each combination, as it comes."""
+        """Yield (number, row) for each combination as it comes."""
         for answer in self.process.compile(wanted):
             if answer.state in ("ok", "failed"):
                 self.printed.update(answer.printed)
@@ -187,11 +191,11 @@ class _Run:
             yield answer.number, self._row(answer)
 
     def _verified(self, wanted: Sequence[int]) -> Generator[tuple[int, Row], None, None]:
-        """The same, with the verdict of a fresh process."""
+        """As `_compiled`, with the verdict of a fresh process."""
         size = _BATCH * self.plan.threads
         with (
             ThreadPoolExecutor(self.plan.threads) as pool,
-            # Ends first, so that the threads do not wait for what still runs.
+            # It ends first, so the threads do not wait for jobs that still run.
             FreshProcess(timeout=self.plan.limit(None), memory=self.plan.memory) as fresh,
         ):
             for start in range(0, len(wanted), size):

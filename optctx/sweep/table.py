@@ -20,8 +20,9 @@ _DIGEST_SHOWN = 12  # hexadecimal digits in the table; JSON and CSV have all 64
 def as_table(rows: Sequence[Row], by: By | None = None) -> Table:
     """A rich table: option values, IR instructions, object size, compile time, digest.
 
-    It has columns for the file, the state and the agreement with a fresh process where these differ or were
-    asked for. Baselines stand first. With `by`, the best row of each file is repeated at the end.
+    It has a column for the file if there are several, for the verdict of a fresh process if there is one, and
+    for state and error if a combination has no object. Baselines come first. With `by`, the best row of each
+    file is repeated at the end.
     """
     names = list(rows[0].options) if rows else []
     best = [] if by is None else best_rows(rows, by)
@@ -45,7 +46,7 @@ def as_table(rows: Sequence[Row], by: By | None = None) -> Table:
         table.add_column(heading)
     for label, part in parts.items():
         for row in part:
-            # Text, so that nothing in an option's value is taken for markup
+            # Text, so rich takes nothing in an option's value for markup.
             cells = [*([Text(label)] * labelled), *([Text(row.file)] * files), *map(Text, _cells(row))]
             state = [Text(row.state, style="" if row.state == "ok" else "bold red"), Text(row.error)]
             table.add_row(*cells, *([_agreement(row)] * verified), *(state if dead else []))
@@ -54,7 +55,7 @@ def as_table(rows: Sequence[Row], by: By | None = None) -> Table:
 
 
 def summary(rows: Sequence[Row], by: By | None) -> list[str]:
-    """Lines that say which row of each file is best by a figure, and how the combinations ended."""
+    """Lines with the best row of each file by a figure, and with how the combinations ended."""
     baselines = {row.file: row for row in rows if row.baseline}
     combinations = [row for row in rows if not row.baseline]
     several = len({row.file for row in combinations}) > 1

@@ -1,7 +1,7 @@
 """The process that compiles: on several threads, or one combination alone. It may die at any moment.
 
-Requests are numbers of 8 bytes on a pipe that all threads read. Each thread says when it starts one, so that
-the other end knows which ones were being compiled when the process died.
+Requests are numbers of 8 bytes on a pipe that all threads read. Each thread reports when it starts one, so
+the supervisor knows which combinations were being compiled when the process died.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ __all__ = ["NUMBER", "check", "compile_alone", "serve"]
 NUMBER = struct.Struct("<Q")
 _CLONE_FILES = 0x400
 _PER_THREAD = 160 << 20  # bytes of address space that a thread's stack and heap reserve
-_LINES = 100  # of what LLVM printed in one compilation
-_LINE = 500  # characters
+_LINES = 100  # kept of what LLVM prints in one compilation
+_LINE = 500  # characters kept of a line
 
 
 def check(plan: Plan, place: int, answers: int) -> NoReturn:
-    """Write what LLVM says against a job itself: against its module, then against pipeline and target."""
+    """Write the errors that a job has under any options: of its module, then of its pipeline and target."""
     try:
         _limit_memory(plan, 1)
         job = plan.jobs[place]
@@ -49,9 +49,9 @@ def check(plan: Plan, place: int, answers: int) -> NoReturn:
 
 
 def serve(plan: Plan, requests: int, answers: int, printed: int) -> NoReturn:
-    """Compile what is asked for on several threads until nothing more comes. End without clean-up.
+    """Compile requests on several threads until their pipe is closed. Exit without clean-up.
 
-    `printed`: the memory file that takes the process's standard streams.
+    `printed`: the memory file that receives the process's standard streams.
     """
     try:
         _limit_memory(plan, plan.threads)
@@ -66,14 +66,14 @@ def serve(plan: Plan, requests: int, answers: int, printed: int) -> NoReturn:
 
 
 def compile_alone(plan: Plan, number: int, answers: int, printed: int) -> NoReturn:
-    """Compile one combination. `printed`: the memory file that takes the process's standard streams."""
+    """Compile one combination. `printed`: the memory file that receives the process's standard streams."""
     try:
         _limit_memory(plan, 1)
         answer = _compile(plan, number)
         write_all(answers, encode(replace(answer, printed=_lines(printed))))
     except MemoryError:
         write_all(answers, encode(Answer(number, "crashed", error="out of memory")))
-    except BaseException:  # a fault of this program: its last line is the error of the row
+    except BaseException:  # a bug in optctx: the last line of the traceback becomes the error of the row
         traceback.print_exc()
         sys.stderr.flush()
         os._exit(1)
@@ -90,7 +90,7 @@ def _limit_memory(plan: Plan, threads: int) -> None:
 def _work(
     plan: Plan, requests: int, answers: int, printed: int, writing: AbstractContextManager[object]
 ) -> None:
-    """One thread."""
+    """Compile requests on one thread."""
     try:
         printed = _own_streams(printed)
         while request := os.read(requests, NUMBER.size):
@@ -100,14 +100,15 @@ def _work(
             answer = _compile(plan, number)
             with writing:
                 write_all(answers, encode(replace(answer, printed=_lines(printed))))
-    except BaseException:  # such as MemoryError, which may be another thread's fault: each is tried alone
+    except BaseException:  # such as MemoryError, perhaps due to another thread: each is compiled again alone
         os._exit(1)
 
 
 def _own_streams(shared: int) -> int:
-    """A memory file that takes what LLVM prints on this thread, which gets its own file descriptors.
+    """Give this thread its own file descriptors, and a memory file that receives what LLVM prints on it.
 
-    Where the kernel forbids that, `shared`: lines of threads that print at the same moment get mixed up.
+    Returns the file, or `shared` if the kernel forbids that. Then lines that threads print at the same moment
+    get mixed up.
     """
     if ctypes.CDLL(None).unshare(_CLONE_FILES):
         return shared
@@ -118,7 +119,7 @@ def _own_streams(shared: int) -> int:
 
 
 def _lines(file: int) -> tuple[str, ...]:
-    """What was printed, and make the file empty for the next compilation."""
+    """Return the printed lines, and empty the file for the next compilation."""
     if not os.fstat(file).st_size:
         return ()
     text = printed_to(file)
