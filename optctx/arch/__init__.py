@@ -1,4 +1,4 @@
-"""The processors whose code can be redirected. `processor()` is this process's."""
+"""The processors whose code can be redirected. `processor()` returns this process's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["CannotDecodeError", "processor"]
 
 
 def processor() -> Processor:
-    """Raises CannotDecodeError for one whose instructions are not known here."""
+    """Return this process's processor. Raises CannotDecodeError if there is no folder for it."""
     machine = platform.machine()
     if machine != "x86_64":
         raise CannotDecodeError(f"this processor is {machine}, and only those of x86_64 are known")

@@ -1,6 +1,6 @@
-"""What the engine needs of a processor: the instructions that refer to storage, and code to run instead.
+"""The interface of a processor: it finds instructions that refer to storage, and makes code to run instead.
 
-Each processor has a folder here, all with the same file names; native/arch has the native part.
+Each processor has a folder here, all with the same file names. The native part is in native/arch.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ __all__ = ["Branch", "CannotDecodeError", "CodeReferences", "FunctionEntrance", 
 
 
 class CannotDecodeError(Exception):
-    """Instructions are of an unknown processor, no decoder is installed, or it does not know one of them."""
+    """The processor is unknown, no decoder is installed, or the decoder does not know an instruction."""
 
 
 class Branch(NamedTuple):
-    """A direct call of a function, or (`is_jump`) a tail call, as the library's file has it."""
+    """A direct call of a function, or (`is_jump`) a tail call, as in the library's file."""
 
     address: int
     target: int
@@ -28,10 +28,10 @@ class Branch(NamedTuple):
 
 
 class FunctionEntrance(NamedTuple):
-    """The instruction at which a function can be redirected wherever it is entered.
+    """The instruction at which a function can be redirected, whichever code calls it.
 
-    `saved`: the registers that the function has put on the stack before it, outermost first. `reserved`:
-    bytes below them.
+    `saved`: the registers that the function has pushed before that instruction, in order. `reserved`: the
+    bytes of stack that it has reserved below them.
     """
 
     address: int
@@ -41,7 +41,10 @@ class FunctionEntrance(NamedTuple):
 
 
 class CodeReferences(NamedTuple):
-    """What run-time code refers to. `accesses`: (address, bytes) of each, redirectable or not."""
+    """References of run-time code to storage: to the spans, and (`accesses`) to the other spans.
+
+    `accesses`: (address, bytes) of each, redirectable or not.
+    """
 
     sites: Sites
     refusals: list[SiteRefusal]
@@ -53,11 +56,11 @@ class Processor(Protocol):
 
     @property
     def name(self) -> str:
-        """As `platform.machine()` has it."""
+        """The name that `platform.machine()` returns."""
 
     @property
     def decoder_packages(self) -> tuple[str, ...]:
-        """Those that can decode: the first that is installed does."""
+        """The packages that can decode. The first one that is installed is used."""
 
     def decoder_name(self) -> str:
         """The package that decodes in this process."""
@@ -70,40 +73,46 @@ class Processor(Protocol):
     def find_references_to(
         self, image: Image, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
     ) -> CodeReferences:
-        """The same, and the accesses at or in the `others`."""
+        """As `find_sites`, with the accesses at or in the `others`."""
 
     def find_targets(
         self, image: Image, spans: Sequence[tuple[int, int]], functions: Iterable[int]
     ) -> list[tuple[int, int]]:
-        """(function, address in the spans that it refers to) for functions of these numbers of symbols."""
+        """(function, address in the spans that it refers to). `functions`: numbers of their symbols."""
 
     def find_branches(self, image: Image, targets: Mapping[int, str]) -> Iterable[Branch]:
-        """Every branch to one of the targets: address -> how the names start of the functions whose branches
-        count.
+        """Every branch to one of the targets from the right functions.
+
+        `targets`: address -> prefix of the names of the functions whose branches count.
         """
 
     def tactic_name(self, tactic: int) -> str:
-        """For reports."""
+        """The name of a tactic, for reports."""
 
     def access_at(self, site: Site) -> int:
-        """Bytes from the start of a trampoline to the instruction that follows the view's word."""
+        """Bytes from the start of a trampoline to its instruction that uses the word of the view."""
 
     def thunk(self, target: int, entry: int, before: int, after: int, skip_answer: int) -> bytes:
-        """Code that calls `before(entry, arguments)`, `target` unless the answer was `skip_answer`, and
-        `after(answer)` unless that was 0. It does not matter where the code is put.
+        """Position-independent code that runs instead of `target`.
+
+        It calls `before(entry, arguments)`, which may change the six integer arguments. If the answer is
+        `skip_answer`, the code returns the result that `before` has put behind the arguments. Otherwise it
+        calls `target`, then `after(answer)` unless the answer is 0, and returns the result of `target`.
         """
 
     def passing_thunk(self, target: int, entry: int, passing: int) -> bytes:
-        """Code that calls `passing(entry, arguments)` and goes on to `target`, with what they are then."""
+        """Code that calls `passing(entry, arguments)`, which may change them, and jumps to `target`."""
 
     def branch_to(self, address: int, *, is_jump: bool) -> bytes:
-        """A call of an absolute address, or a jump there."""
+        """A call of an absolute address, or a jump to it."""
 
     def find_entrance(self, image: Image, function: int) -> FunctionEntrance | None:
-        """Where the function at this address can be redirected; None if it begins in another way."""
+        """Where the function at this address can be redirected. None if it does not begin as expected."""
 
     def entrance_code(self, entrance: FunctionEntrance, entry: int, before: int) -> bytes:
-        """Code for that instruction, without the jump back. It calls `before(entry, arguments, stack)` with
-        the six integer arguments, followed by room for a result, and the address of the return address. If
-        the answer is not 0, the function returns that result; otherwise it does its work.
+        """Code to run instead of the instruction at the entrance, without the jump back.
+
+        It calls `before(entry, arguments, stack)`. `arguments` points at the six integer arguments, with room
+        for a result behind them, and `stack` at the return address. If the answer is not 0, the function
+        returns that result. Otherwise the function runs.
         """

@@ -1,4 +1,4 @@
-"""One instruction that refers to an option's storage, and whether it can be redirected."""
+"""Instructions that refer to options' storage: sites, which can be redirected, and refusals."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["Functions", "Site", "SiteRefusal", "Sites", "Uses"]
 
 
 class Site(NamedTuple):
-    """One instruction that refers to the region that begins at `region`, `offset` bytes into it."""
+    """An instruction that refers to the byte at `offset` in the region that begins at `region`."""
 
     address: int
     code: bytes
     region: int
     offset: int
     function: str
-    tactic: int  # how its trampoline gets a register: a number of the processor's folder
+    tactic: int  # how its trampoline gets a register; each processor has its own numbers
     scratch: int  # number of that register
-    operand_at: int  # index, in `code`, of what names the operand
+    operand_at: int  # index in `code` of the byte that selects the operand
     writes: bool
     takes_address: bool
-    reads: bool  # or takes the address, for whatever comes later
+    reads: bool  # also if it takes the address, through which later code may read
     number: int = 0  # of the function's symbol
 
 
@@ -42,25 +42,25 @@ class Uses(NamedTuple):
     """What the sites of one region do with it. `functions`: numbers of symbols, in the order of the code."""
 
     writes: bool
-    writes_head: bool  # at the first byte: a constructor does
+    writes_head: bool  # writes at the first byte, as a constructor does
     takes_address: bool
     functions: tuple[int, ...]
 
 
 class Functions(NamedTuple):
-    """Functions of an image by the numbers of their symbols: their names stay in its file until asked for."""
+    """Functions of an image, by the numbers of their symbols. Names are read from its file on demand."""
 
     image: Image
     numbers: tuple[int, ...]
 
     def names(self) -> tuple[str, ...]:
-        """Mangled, each once."""
+        """Their mangled names, each once."""
         symbols = map(self.image.numbered, self.numbers)
         return tuple(dict.fromkeys(symbol.name for symbol in symbols if symbol is not None))
 
 
 class _Row(NamedTuple):
-    """As a site is packed: `address` and `region` in bytes from the image's base."""
+    """The fields of a packed site. `address` and `region` are in bytes from the image's base."""
 
     address: int
     region: int
@@ -82,15 +82,15 @@ def _sorted(rows: list[bytes]) -> list[bytes]:
 
 
 class Sites:
-    """Sites of one image by address, 32 bytes each: thousands of them live as long as the process.
+    """Sites of one image, in order of address. Iterating and indexing make `Site` objects.
 
-    Iterating and indexing make a `Site` each time.
+    A site takes 32 bytes here, because thousands of them live as long as the process.
     """
 
     def __init__(self, image: Image, packed: bytes) -> None:
-        """`packed`: what `packed` of others for the same library is.
+        """`packed`: the attribute `packed` of other Sites of the same library.
 
-        Raises ValueError for bytes that are no whole rows.
+        Raises ValueError for bytes that are not whole rows.
         """
         if len(packed) % _PACKED.size:
             raise ValueError(f"expected rows of {_PACKED.size} bytes, found {len(packed)} bytes")
@@ -99,7 +99,7 @@ class Sites:
 
     @classmethod
     def of(cls, image: Image, sites: Iterable[Site]) -> Sites:
-        """`sites`: in any order, each looked at once."""
+        """Pack sites, which can be in any order. Iterates over them once."""
         base = image.base
         rows: list[bytes] = [
             _PACKED.pack(
@@ -118,9 +118,9 @@ class Sites:
         return cls(image, b"".join(_sorted(rows)))
 
     def check(self) -> None:
-        """Raise MisfitError if the library's file has no such instructions.
+        """Raise MisfitError if the library's file does not have these instructions.
 
-        Where instructions begin, and whether sites are missing, does not show there.
+        Does not check that instructions begin at these addresses, or that no site is missing.
         """
         check_sites(self.image, self.packed)
 
@@ -147,7 +147,10 @@ class Sites:
         return self._site(_Row(*_PACKED.unpack_from(self.packed, index % len(self) * _PACKED.size)))
 
     def where(self, keep: Callable[[Site], bool], regions: Container[int] | None = None) -> Sites:
-        """Without those of the regions (addresses; None: of all) for which `keep` is false."""
+        """The sites without those for which `keep` is false.
+
+        `regions`: addresses of the regions whose sites `keep` judges; None for all.
+        """
         size, base = _PACKED.size, self.image.base
         kept = [
             self.packed[at * size : (at + 1) * size]
@@ -157,7 +160,7 @@ class Sites:
         return Sites(self.image, b"".join(kept))
 
     def of_regions(self, regions: Container[int]) -> Sites:
-        """Those that refer to one of the regions (addresses)."""
+        """The sites that refer to one of the regions (addresses)."""
         size, base = _PACKED.size, self.image.base
         kept = [
             self.packed[at * size : (at + 1) * size]
@@ -167,12 +170,12 @@ class Sites:
         return Sites(self.image, b"".join(kept))
 
     def taking_addresses(self) -> list[Site]:
-        """Those that take an address."""
+        """The sites that take an address."""
         rows = map(_Row._make, _PACKED.iter_unpack(self.packed))
         return [self._site(row) for row in rows if row.uses & _TAKES_ADDRESS]
 
     def counts(self) -> dict[int, int]:
-        """By region, how many refer to it."""
+        """Region -> number of sites that refer to it."""
         base = self.image.base
         found: dict[int, int] = {}
         for row in _PACKED.iter_unpack(self.packed):
@@ -180,9 +183,9 @@ class Sites:
         return found
 
     def uses(self) -> dict[int, Uses]:
-        """By region, what its sites do with it."""
+        """Region -> what its sites do with it."""
         found: dict[int, tuple[int, dict[int, None]]] = {}
-        head = 8  # beside the bits of a row
+        head = 8  # a bit that `uses` of a row does not have
         for _, region, offset, function, _, _, _, _, uses in _PACKED.iter_unpack(self.packed):
             if uses & _WRITES and not offset:
                 uses |= head
@@ -202,7 +205,7 @@ class Sites:
         }
 
     def regions(self) -> Iterator[tuple[int, bool]]:
-        """(region, whether an address in it is taken) of each."""
+        """(region, whether it takes an address in the region), for each site."""
         base = self.image.base
         for row in _PACKED.iter_unpack(self.packed):
             yield row[1] + base, bool(row[8] & _TAKES_ADDRESS)

@@ -1,4 +1,4 @@
-"""x86-64: what `optctx.arch.processor.Processor` asks for."""
+"""x86-64: implements `optctx.arch.processor.Processor`."""
 
 from optctx.arch.x86_64.branches import find_branches
 from optctx.arch.x86_64.decoding import decoder

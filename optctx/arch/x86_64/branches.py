@@ -1,4 +1,4 @@
-"""Direct calls of functions, and jumps to them."""
+"""Finds direct calls of functions, and jumps to them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What redirecting has to know of x86-64 instructions, and the package that tells it.
+"""The interface of decoders for x86-64, with what redirecting has to know of instructions.
 
-iced-x86 where it can be imported. Else capstone, which is slower: iced-x86 has no wheel for every interpreter
-that llvmlite has one for (not for free-threaded ones).
+iced-x86 decodes if it can be imported, else capstone, which is slower. iced-x86 does not have wheels for all
+interpreters that llvmlite has wheels for (none for free-threaded ones).
 """
 
 from __future__ import annotations
@@ -20,50 +20,50 @@ LONGEST = 15  # bytes of an x86 instruction
 class Reference(NamedTuple):
     """An instruction with a RIP-relative memory operand.
 
-    Registers are general ones, by the number of the 64-bit register that they are part of: 0 (rax) to 15
-    (r15). Of an instruction that branches or is not `known`, what follows `known` says nothing.
+    Registers are general-purpose registers, by the number of the 64-bit register that they are part of: 0
+    (rax) to 15 (r15). If the instruction branches or is not `known`, the fields after `known` are not set.
     """
 
     address: int
     code: bytes
     modrm_at: int  # index of the ModRM byte in `code`
     target: int
-    memory_bytes: int  # of what it refers to; where it is not `known`, more than it can be
-    mnemonic: str  # as in Intel's manual, in small letters
-    branches: bool  # does not simply go on with the next instruction
-    known: bool  # the decoder is sure of all of this
-    registers: AbstractSet[int] = frozenset()  # read or written, named in the instruction or not
-    first: int | None = None  # the register that is its first operand
+    memory_bytes: int  # size of the operand; if not `known`, more than any operand has
+    mnemonic: str  # as in Intel's manual, in lower case
+    branches: bool  # may continue elsewhere than with the next instruction
+    known: bool  # the decoder is sure of all fields
+    registers: AbstractSet[int] = frozenset()  # read or written, explicitly or implicitly
+    first: int | None = None  # the first operand, if it is a register
     first_bytes: int = 0  # the size of that operand
     memory_accesses: int = 0  # operands in memory that it reads or writes
-    reads: bool = False  # the RIP-relative one
-    writes: bool = False
+    reads: bool = False  # the RIP-relative operand
+    writes: bool = False  # the same
 
 
 class Decoded(NamedTuple):
-    """One instruction: the address after it, and the rest if it refers to anything."""
+    """One instruction: the address after it, and its RIP-relative operand, if it has one."""
 
     end: int
     reference: Reference | None
 
 
 class Decoder(Protocol):
-    """For one thread at a time. Every method may raise CannotDecodeError."""
+    """A decoder for one thread at a time. Every method may raise CannotDecodeError."""
 
     name: str
 
     def start_over(self, code: bytes, address: int, place: int) -> int:
-        """Address of the instruction that holds the byte at `place`.
+        """The address of the instruction that contains the byte at `place`.
 
-        `code` begins with an instruction, at `address`. Where it does not go on for LONGEST bytes from
-        `place`, its function ends.
+        `code` begins with an instruction, at `address`. It ends LONGEST bytes after `place`, or earlier if
+        its function does.
         """
 
     def decode(self, code: bytes, address: int) -> Decoded:
-        """The first instruction of `code`. One that is cut off refers to nothing."""
+        """Decode the first instruction of `code`. If it is truncated, `reference` is None."""
 
     def difference(self, old: bytes, new: bytes, address: int, base: int, displacement: int) -> str:
-        """Empty if `new` is the instruction `old` on [base register + displacement], else what is wrong."""
+        """Empty if `new` is `old` with the operand [base register + displacement], else what is wrong."""
 
 
 @cache

@@ -1,7 +1,7 @@
-"""Decoding with capstone: ctypes over the library that comes with it.
+"""Decoding with capstone, through ctypes on the library in its package.
 
-It is trusted with what instructions are and how long they are, but for a few that are not taken from it. What
-they read and write it often gets wrong: that is in `optctx.arch.x86_64.effects`.
+Except for a few instructions, capstone is right about what an instruction is and how long it is. It is often
+wrong about what an instruction reads and writes, which `optctx.arch.x86_64.effects` lists instead.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from optctx.arch.x86_64.effects import AS_FIRST, AS_OTHER, READ, WRITE, implicit
 
 __all__ = ["CapstoneDecoder"]
 
-_MAJOR = 5  # of the library whose structures these are
+_MAJOR = 5  # version of the library with the structures used here
 _INSTRUCTION = ctypes.POINTER(capstone._cs_insn)
 _PLACE, _SIZE, _ADDRESS = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64
-_FUNCTIONS: dict[str, tuple[Any, ...]] = {  # result, arguments (capstone.h); the first is a handle
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {  # result, handle, other arguments (capstone.h)
     "cs_malloc": (_INSTRUCTION, _SIZE),
     "cs_free": (None, _INSTRUCTION, _SIZE),
     "cs_disasm": (_SIZE, _SIZE, _PLACE, _SIZE, _ADDRESS, _SIZE, ctypes.POINTER(_INSTRUCTION)),
@@ -37,14 +37,14 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {  # result, arguments (capstone.h); th
 }
 
 _BRANCHES = {"call", "jmp", "lcall", "ljmp"}
-_NEAR = {2, 4}  # of a branch through memory, what its ModRM byte has for a register
-_MORE_THAN_ANY = 1 << 14  # bytes: what an instruction refers to is shorter
-_WRONG_SIZE = {"comisd": 8}  # bytes that it refers to, where capstone has another number
+_NEAR = {2, 4}  # the register field of ModRM, in near branches through memory
+_MORE_THAN_ANY = 1 << 14  # bytes; no operand in memory has as many
+_WRONG_SIZE = {"comisd": 8}  # bytes of the operand, where capstone is wrong
 _OPERAND_SIZE = 0x66
-_UNSURE_WITH_SIZE = {"movsxd", "push", "pop"}  # with that prefix: not the size that capstone has
+_UNSURE_WITH_SIZE = {"movsxd", "push", "pop"}  # with that prefix capstone has the wrong size
 
-# Those that capstone takes for shorter or longer than they are: ud0 and ud1, which have operands; jo, jno and
-# ret with an operand size, which the processor ignores. And bytes that may be one of them.
+# Instructions whose length capstone gets wrong: ud0 and ud1, which have operands; and jo, jno and ret with an
+# operand-size prefix, which the processor ignores. _DOUBTFUL matches bytes that may be one of them.
 _NEVER = {x86.X86_INS_UD0, x86.X86_INS_UD1}
 _NOT_WITH_SIZE = {x86.X86_INS_JO, x86.X86_INS_JNO, x86.X86_INS_RET}
 _PREFIXES = rb"[\x26\x2e\x36\x3e\x64-\x67\xf0\xf2\xf3]*"
@@ -53,7 +53,7 @@ _DOUBTFUL = re.compile(rb"\x0f[\xb9\xff]|\x66" + _PREFIXES + rb"[\x40-\x4f]?(\x0
 
 
 def _registers() -> tuple[dict[int, int], list[int]]:
-    """By general register of any size: number of the 64-bit one; and these by number."""
+    """(capstone's register of any size -> number of the 64-bit register, the 64-bit registers by number)."""
     sizes = [["rax", "eax", "ax", "al", "ah"], ["rcx", "ecx", "cx", "cl", "ch"]]
     sizes += [["rdx", "edx", "dx", "dl", "dh"], ["rbx", "ebx", "bx", "bl", "bh"]]
     sizes += [[f"r{name}", f"e{name}", name, f"{name}l"] for name in ("sp", "bp", "si", "di")]
@@ -66,12 +66,12 @@ _GENERAL, _BASES = _registers()
 
 
 class CapstoneDecoder:
-    """See `optctx.arch.x86_64.decoding.Decoder`. One for a process: what it has allocated stays."""
+    """See `optctx.arch.x86_64.decoding.Decoder`. A process makes one only: its memory is never freed."""
 
     name = "capstone"
 
     def __init__(self) -> None:
-        """Raises ImportError for a library of another version."""
+        """Raise ImportError if the library has another version."""
         major, minor, _ = capstone.cs_version()
         if major != _MAJOR:
             raise ImportError(f"found capstone {major}.{minor}, expected {_MAJOR}")
@@ -79,14 +79,14 @@ class CapstoneDecoder:
         for name, (result, *arguments) in _FUNCTIONS.items():
             function = getattr(self._library, name)
             function.restype, function.argtypes = result, arguments
-        # Details take most of the time, and the instructions on the way need none.
+        # Details take most of the time, and instructions that are only skipped need none.
         self._plain = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
         self._detailed = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
         self._detailed.detail = True
         self._one = self._library.cs_malloc(self._detailed.csh)
 
     def start_over(self, code: bytes, address: int, place: int) -> int:
-        # What is given to the decoder ends with that byte: an instruction that goes on is not decoded.
+        # The decoder gets the bytes up to `place`. It does not decode an instruction that goes on after that.
         size = place + 1 - address
         many = _INSTRUCTION()
         count = self._library.cs_disasm(self._plain.csh, code, size, address, 0, ctypes.byref(many))
@@ -134,7 +134,7 @@ class CapstoneDecoder:
         return f"decodes as '{now_text}', expected '{was_text}' on another base"
 
     def _parts(self, code: bytes, address: int) -> tuple[list[Any], tuple[int, int, int] | None, str]:
-        """What stays as it is on another base; (base, index, displacement); how it reads."""
+        """(what another base does not change; (base, index, displacement) if in memory; the instruction)."""
         instruction = self._decode(code, address)
         detail = instruction.detail.contents.arch.x86
         kept = [instruction.id, bytes(detail.prefix), bytes(detail.opcode), detail.addr_size]
@@ -149,8 +149,8 @@ class CapstoneDecoder:
         return kept, memory, f"{instruction.mnemonic.decode()} {instruction.op_str.decode()}"
 
     def _decode(self, code: bytes, address: int) -> Any:
-        """The first instruction, good until the next call. Of one that is cut off, the size is the whole."""
-        # Zeros do for what is missing: every instruction that is long enough to be cut off can end with them.
+        """Decode the first instruction, valid until the next call. If truncated, it has its full size."""
+        # Zeros replace missing bytes: every instruction that can be truncated may end with them.
         place, size, at = _PLACE(code + bytes(LONGEST - len(code))), _SIZE(LONGEST), _ADDRESS(address)
         known = self._library.cs_disasm_iter(
             self._detailed.csh, ctypes.byref(place), ctypes.byref(size), ctypes.byref(at), self._one
@@ -200,5 +200,5 @@ def _reference(place: tuple[int, bytes, int, int], mnemonic: str, detail: Any) -
 
 
 def _accesses(mnemonic: str, access: int) -> int:
-    """Operands in memory: the named one, and the stack."""
+    """The number of operands in memory: the named one, and the stack."""
     return int(access != 0) + (mnemonic in ("push", "pop"))

@@ -24,7 +24,7 @@ __all__ = ["IcedDecoder"]
 _MOST_KNOWN = 1024
 _WRITES = {OpAccess.WRITE, OpAccess.READ_WRITE, OpAccess.COND_WRITE, OpAccess.READ_COND_WRITE}
 _MNEMONICS = {number: name for name, number in vars(Mnemonic).items() if isinstance(number, int)}
-# By register of any size: number of the 64-bit one, for the general ones.
+# General-purpose register of any size -> number of the 64-bit register.
 _GENERAL = {
     register: full - Register.RAX
     for name, register in vars(Register).items()
@@ -33,7 +33,7 @@ _GENERAL = {
 
 
 class IcedDecoder:
-    """See `optctx.arch.x86_64.decoding.Decoder`. Knows every instruction, and goes on after what is none."""
+    """See `optctx.arch.x86_64.decoding.Decoder`. Knows all instructions, and skips bytes that are none."""
 
     name = "iced-x86"
 
@@ -42,7 +42,7 @@ class IcedDecoder:
         self._known: dict[bytes, Reference] = {}  # by the instruction without its displacement
 
     def start_over(self, code: bytes, address: int, place: int) -> int:
-        # What is given to the decoder ends with that byte: the last instruction, cut off or not, holds it.
+        # The decoder gets the bytes up to `place`: its last instruction, truncated or not, has that byte.
         decoder = Decoder(64, code[: place + 1 - address], ip=address)
         return int(deque(decoder, maxlen=1)[0].ip)
 
@@ -53,7 +53,7 @@ class IcedDecoder:
             return Decoded(instruction.next_ip, None)
         modrm_at = decoder.get_constant_offsets(instruction).displacement_offset - 1
         code = code[: instruction.len]
-        encoding = code[: modrm_at + 1] + code[modrm_at + 5 :]  # thousands of instructions have some hundred
+        encoding = code[: modrm_at + 1] + code[modrm_at + 5 :]  # a few hundred for thousands of instructions
         known = self._known.get(encoding)
         if known is None:
             known = self._reference(instruction, code, modrm_at)

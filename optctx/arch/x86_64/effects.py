@@ -1,6 +1,6 @@
-"""What instructions do to an operand in memory (Intel SDM vol. 2), for a decoder that cannot tell.
+"""What instructions do to an operand in memory (Intel SDM vol. 2), for decoders that do not tell.
 
-Not all instructions: those that compilers use on variables. One that is left out is not known, which is safe.
+Lists the instructions that compilers use on variables. Any other counts as not known, which is safe.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ __all__ = ["AS_FIRST", "AS_OTHER", "READ", "WRITE", "implicit_registers"]
 READ, WRITE = 1, 2
 _ACCESS = {"r": READ, "w": WRITE, "rw": READ | WRITE, "none": 0}
 
-# Two columns: where memory is the first operand, and where it is another one. "-": there is no such form, or
-# it is not known here.
+# Columns: the access if memory is the first operand, and if it is another operand. "-": there is no such
+# form, or it is not listed.
 _TABLE = """
 rw r    add or adc sbb and sub xor
 rw rw   xchg
@@ -47,7 +47,7 @@ _RAX, _RDX, _RSP = 0, 2, 4
 
 
 def implicit_registers(mnemonic: str, operands: int, memory_bytes: int) -> set[int]:
-    """General registers that the instruction uses without naming them, by their numbers."""
+    """The numbers of the general-purpose registers that the instruction uses without naming them."""
     if mnemonic in ("push", "pop"):
         return {_RSP}
     if mnemonic == "cmpxchg":

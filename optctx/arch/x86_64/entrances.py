@@ -1,8 +1,8 @@
-"""Code that runs wherever a function is entered, and may return in its place.
+"""Code that runs when a function is entered, whichever code calls it, and may return in its place.
 
-The function is redirected at the first instruction that is long enough for a jump, past the few that save
-registers (System V ABI, 3.2). Until there, every argument is where the caller put it, and what the function
-has done to the stack is known, so that it can be undone.
+The function is redirected at the first instruction that is long enough for a jump, after the few that save
+registers (System V ABI, 3.2). Up to there, every argument is where the caller put it, and the changes to the
+stack are known and can be undone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from optctx.arch.x86_64.thunks import branch_to
 
 __all__ = ["entrance_code", "find_entrance"]
 
-_MOST = 64  # bytes of a function that are looked at
+_MOST = 64  # bytes of a function to examine
 
 _PUSH = re.compile(rb"\x41?[\x50-\x57]", re.DOTALL)
 # mov between general registers: the destination is the register (8b) or the r/m operand (89).
@@ -88,7 +88,7 @@ def entrance_code(entrance: FunctionEntrance, entry: int, before: int) -> bytes:
 
 
 def _harmless(code: bytes, at: int) -> re.Match[bytes] | None:
-    """An instruction that leaves the arguments and the stack alone."""
+    """Match an instruction that does not change the arguments or the stack."""
     if found := _XOR_EAX.match(code, at):
         return found
     found = _MOVE.match(code, at)
@@ -113,7 +113,7 @@ def _undo(entrance: FunctionEntrance) -> bytes:
 
 
 def _elsewhere(entrance: FunctionEntrance) -> bytes:
-    """The redirected instruction, for another address; r11 is free where a function begins, and at a call."""
+    """The redirected instruction for another address. r11 is free when a function begins, and at a call."""
     code, end = entrance.code, entrance.address + len(entrance.code)
     if _CALL.fullmatch(code):
         return branch_to(end + _displacement(code), is_jump=False)

@@ -1,6 +1,6 @@
 """Finds every instruction that refers to given storage, and decides how each one can be redirected.
 
-A native scan proposes places; each function is decoded up to them: only real instructions count.
+A native scan proposes places. Each function is decoded up to them, because only real instructions count.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def find_sites(image: Image, spans: Sequence[tuple[int, int]]) -> tuple[list[Sit
 def find_references_to(
     image: Image, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
 ) -> CodeReferences:
-    """See `Processor`. One scan proposes the places of both."""
+    """See `Processor`. One scan proposes the places for both."""
     to_spans, to_others = find_references_to_each(image, [_native_spans(spans), _native_spans(others)])
     refusals: list[SiteRefusal] = []
     sites = Sites.of(image, _judged(image, to_spans, _Regions(spans), refusals))
@@ -72,7 +72,7 @@ def find_references_to(
 def _judged(
     image: Image, found: Iterable[FunctionReferences], regions: _Regions, refusals: list[SiteRefusal]
 ) -> Iterator[Site]:
-    """Those that can be redirected; the others are added to the refusals."""
+    """The references that can be redirected. Adds the others to `refusals`."""
     for references in found:
         name, number = references.function.name, references.function.number
         for reference in _references(image, references):
@@ -88,7 +88,7 @@ def _judged(
 
 
 def find_accesses(image: Image, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """(address, bytes) of what run-time instructions refer to at or in the spans, redirectable or not."""
+    """(address, bytes) of each run-time reference at or in the spans, redirectable or not."""
     return _accesses(image, find_references(image, _native_spans(spans)))
 
 
@@ -103,7 +103,7 @@ def _accesses(image: Image, found: Iterable[FunctionReferences]) -> list[tuple[i
 def find_targets(
     image: Image, spans: Sequence[tuple[int, int]], functions: Iterable[int]
 ) -> list[tuple[int, int]]:
-    """(function, address in the spans that it refers to) for functions of these numbers."""
+    """See `Processor`."""
     return [
         (references.function.number, reference.target)
         for references in find_references_in(image, _native_spans(spans), sorted(functions))
@@ -118,7 +118,7 @@ def _native_spans(spans: Sequence[tuple[int, int]]) -> list[Span]:
 def _references(image: Image, references: FunctionReferences) -> Iterator[Reference]:
     function, by = references.function, decoder()
     if not function.name:
-        return  # outside every function: padding or a table, not code that a symbol leads to
+        return  # outside every function: padding or a table, not code with a symbol
     located = locate(image, references)
     if located is not None:
         for address, length, modrm_at in located:
@@ -130,9 +130,9 @@ def _references(image: Image, references: FunctionReferences) -> Iterator[Refere
 
 
 def _known(by: Decoder, code: bytes, address: int, modrm_at: int) -> Reference:
-    """What the decoder says of an instruction, asked once for all that differ in the displacement alone.
+    """Decode an instruction, once for all that differ only in the displacement.
 
-    Raises CannotDecodeError if it does not say that this is one instruction with such an operand.
+    Raises CannotDecodeError if the decoder does not find one instruction with a RIP-relative operand.
     """
     rest = code[modrm_at + 5 :]
     known = _encoding(by, code[: modrm_at + 1], rest)  # type: ignore[arg-type]  # every object has a hash
@@ -155,14 +155,14 @@ def _encoding(by: Decoder, head: bytes, tail: bytes) -> Reference:
 
 
 def references_at(places: Sequence[int], code: bytes, begin: int, by: Decoder) -> Iterator[Reference]:
-    """The real instructions with a RIP-relative operand whose ModRM byte is at one of the places, ascending.
+    """Yield the instructions with a RIP-relative operand whose ModRM byte is at one of the (sorted) places.
 
-    Decoding runs from the start of the function, so a place in the middle of an instruction is seen as such.
+    Decoding begins at the start of the function, so places elsewhere in an instruction are recognized.
     """
     position = begin  # always the start of an instruction
     for place in places:
         if place < position:
-            continue  # inside the instruction before
+            continue  # inside the previous instruction
         start = by.start_over(code[position - begin : place + LONGEST - begin], position, place)
         position, reference = by.decode(code[start - begin : start - begin + LONGEST], start)
         if reference is not None and start + reference.modrm_at == place:
@@ -172,9 +172,9 @@ def references_at(places: Sequence[int], code: bytes, begin: int, by: Decoder) -
 def judge(
     reference: Reference, region: tuple[int, int], function: str, number: int = 0
 ) -> Site | SiteRefusal:
-    """How the instruction, of that function (name and number of its symbol), can be redirected.
+    """Decide how an instruction that refers to the (address, size) region can be redirected.
 
-    It refers into the (address, size) region.
+    `function` and `number`: the name and the number of the symbol of its function.
     """
     begin, size = region
     code, offset = reference.code, reference.target - begin
@@ -224,13 +224,13 @@ def judge(
 
 _CALL_THROUGH_MEMORY = bytes.fromhex("ff15")  # or ff25, which is jmp
 _RSP, _R11 = 4, 11
-_VECTOR = 16  # bytes: SSE operands of that size are aligned unless the instruction says otherwise
+_VECTOR = 16  # bytes; SSE operands of that size must be aligned, unless the instruction allows others
 _UNALIGNED = {"movups", "movupd", "movdqu", "lddqu"}
 _OVERWRITING = {"mov", "movzx", "movsx", "movsxd", "lea"}
 
 
 def _destination(reference: Reference) -> int | None:
-    """Number of a register that the instruction overwrites whole without reading it, if it can be a base."""
+    """The number of a register that the instruction overwrites wholly, unread, if it can be a base."""
     if reference.mnemonic not in _OVERWRITING or reference.first_bytes < 4:
-        return None  # writing 8 or 16 bits keeps the others
+        return None  # writing 8 or 16 bits keeps the other bits
     return None if reference.first in _NEEDS_SIB else reference.first

@@ -11,5 +11,5 @@ class Tactic(enum.IntEnum):
     """The values of `Site.tactic`, as in native/arch/x86_64/trampolines.cpp."""
 
     DESTINATION = 0  # the instruction overwrites a whole register that it does not read
-    SAVED = 1  # a register is kept on the stack
+    SAVED = 1  # a register is saved on the stack
     CALL = 2  # a call or jump through memory: r11 is free there (System V ABI, 3.2.1)

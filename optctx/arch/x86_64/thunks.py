@@ -1,7 +1,7 @@
-"""The machine code around an intercepted function (System V ABI, 3.2): something runs before it and after it.
+"""Thunks: machine code that runs before and after an intercepted function (System V ABI, 3.2).
 
 A thunk has the function's own signature: up to six integer arguments, an integer result, no stack arguments.
-It saves the arguments, asks what is to be done, and calls the function with whatever they are then.
+It saves the arguments, lets optctx change them, and calls the function with them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import struct
 
 __all__ = ["branch_to", "passing_thunk", "thunk"]
 
-# rdi, rsi, rdx, rcx, r8, r9: mov [rsp + 8 * i], register; and the other way round
+# rdi, rsi, rdx, rcx, r8, r9: mov [rsp + 8 * i], register; and the reverse
 _SAVE = bytes.fromhex("48893c24 4889742408 4889542410 48894c2418 4c89442420 4c894c2428")
 _LOAD = bytes.fromhex("488b3c24 488b742408 488b542410 488b4c2418 4c8b442420 4c8b4c2428")
 _ENTER = bytes.fromhex("55 4889e5 4883ec50")  # push rbp; mov rbp, rsp; sub rsp, 80: still aligned to 16
@@ -23,9 +23,7 @@ _FIRST_IS_RSP = bytes.fromhex("4889e6")  # mov rsi, rsp
 
 
 def thunk(target: int, entry: int, before: int, after: int, skip_answer: int) -> bytes:
-    """Code that calls `before(entry, arguments)`, `target` unless the answer was `skip_answer`, and
-    `after(answer)` unless that was 0. It does not matter where the code is put.
-    """
+    """See `Processor`."""
     rest = [
         _LOAD,
         _call(target),
@@ -57,10 +55,7 @@ def thunk(target: int, entry: int, before: int, after: int, skip_answer: int) ->
 
 
 def passing_thunk(target: int, entry: int, passing: int) -> bytes:
-    """Code that calls `passing(entry, arguments)` and goes on to `target`, with whatever they are then.
-
-    Nothing of it is left on the stack, so the function may have any number of arguments, and any result.
-    """
+    """See `Processor`. It leaves nothing on the stack: `target` may have more arguments, and any result."""
     return b"".join(
         [
             _ENTER,
@@ -77,7 +72,7 @@ def passing_thunk(target: int, entry: int, passing: int) -> bytes:
 
 
 def branch_to(address: int, *, is_jump: bool) -> bytes:
-    """call or jmp to an absolute address, through r11, which is free there."""
+    """call or jmp to an absolute address through r11, which is free there."""
     return b"\x49\xbb" + struct.pack("<Q", address) + (b"\x41\xff\xe3" if is_jump else b"\x41\xff\xd3")
 
 

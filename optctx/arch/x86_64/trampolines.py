@@ -1,6 +1,6 @@
-"""What a decoder says of the code that runs instead of a redirected instruction.
+"""Decodes the code that runs instead of a redirected instruction, to check it.
 
-native/arch/x86_64/trampolines.cpp makes it.
+native/arch/x86_64/trampolines.cpp makes that code.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from optctx.errors import UnsupportedImageError
 
 __all__ = ["access_at", "check_rewrite"]
 
-_SKIP_RED_ZONE_AND_PUSH = 6  # bytes, of a trampoline that keeps a register
+_SKIP_RED_ZONE_AND_PUSH = 6  # bytes, in a trampoline that saves a register
 _LOAD_VIEW_AND_WORD = 16
 
 
 def access_at(site: Site) -> int:
-    """Bytes from the start of a trampoline to the instruction that follows the view's word."""
+    """See `Processor`."""
     return _LOAD_VIEW_AND_WORD + (_SKIP_RED_ZONE_AND_PUSH if site.tactic == Tactic.SAVED else 0)
 
 
 def check_rewrite(site: Site) -> None:
-    """Decode what is to run instead: the same instruction, on the memory that is meant.
+    """Decode the instruction that will run instead. It must be the same one, on the intended memory.
 
-    Raises UnsupportedImageError.
+    Raises UnsupportedImageError if it is not.
     """
     code = rewrite(site.code, site.operand_at, site.scratch, site.offset)
     at = site.operand_at + 1
     same = len(site.code) == len(code) and struct.unpack_from("<i", code, at) == (site.offset,)
-    if same:  # then the displacements say nothing more, and without them some hundred instructions are left
+    if same:  # the displacements are right; without them only a few hundred instructions differ
         old, new = (each[:at] + bytes(4) + each[at + 4 :] for each in (site.code, code))
         difference = _difference(decoder().name, old, new, site.scratch)
     else:
