@@ -1,9 +1,9 @@
 """Numba's cache of compiled functions, with LLVM's options in its keys.
 
-Numba looks a function up by its signature, its source and the processor. Here the key also has the options
-that its compilation read, as they are now. So a function is never loaded that LLVM would compile otherwise,
-and it is found again if only options differ that were not read. The files stand beside Numba's own, which
-stay as they are: Numba does not look for these.
+Numba looks up a function by its signature, its source and the processor. Here the key also has the current
+states of the options that its compilation read. So a cached function is loaded only if LLVM would compile the
+same code, and it is still found if only options have changed that were not read. The files lie beside Numba's
+own files, which they leave alone. Numba itself does not look for them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from optctx.records.option_state import process_states
 __all__ = ["OptionsCache"]
 
 _FORMAT = 1  # of keys and of entries
-_MOST_WAYS = 64  # sets of options that compilations of one function are known to have read
+_MOST_WAYS = 64  # sets of options that compilations of one function have read
 _SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS")
 
 
@@ -62,7 +62,7 @@ class OptionsCache(FunctionCache):  # type: ignore[misc]
         for names in self._ways(under):
             key = self._key(under, names)
             entry = self._cache_file.load(key)
-            # Two processes that save at once may both have chosen one file.
+            # Two processes that save at once may have chosen the same file.
             if entry is not None and entry[0] == key:
                 loaded = self._impl.rebuild(target_context, entry[1])
                 loaded.library.reads = Reads(names)
@@ -91,7 +91,7 @@ class OptionsCache(FunctionCache):  # type: ignore[misc]
         return sorted(self._target.engine.options if names is None else names)
 
     def _under(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        """Everything that the result depends on but the options that can be scoped."""
+        """The key for everything that the result depends on, except options that can be scoped."""
         engine = self._target.engine
         parts = [
             *(_FORMAT, engine.image.build_id, binding.get_process_triple(), process_states(engine)),

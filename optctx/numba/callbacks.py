@@ -18,7 +18,7 @@ __all__ = ["OptionsCFunc", "cfunc"]
 
 
 class OptionsCFunc(CFunc):  # type: ignore[misc]
-    """A callback that Numba compiles under the values of one target, when it is made."""
+    """A callback that Numba compiles, when it is made, under the values of one target."""
 
     def __init__(self, target: OptionsTarget, *args: Any, **named: Any) -> None:
         self._targetdescr = target

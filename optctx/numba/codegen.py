@@ -1,4 +1,4 @@
-"""Numba's engine and code libraries under one set of values: all that LLVM does for them is under these."""
+"""Numba's engine and code libraries for one set of values: LLVM does all their work under these values."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FOREIGN", "OptionsCodegen", "OptionsLibrary"]
 
-# Globals of this name make Numba refuse to cache what links a library of another option set: its cache knows
-# nothing of their options.
+# A global of this name makes Numba refuse to cache a library that links one with other options, because its
+# cache does not know these options.
 FOREIGN = "numba.dynamic.globals.optctx"
 _SMALL = "define void @nothing() { ret void }"
-# How the names of the variables begin that hold a function's environment.
+# Prefix of the variables that hold a function's environment.
 _ENVIRONMENT = "_ZN08NumbaEnv"
 
 
@@ -48,7 +48,7 @@ class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
             super().add_llvm_module(ll_module)
 
     def add_linking_library(self, library: Any) -> None:
-        if library is rtsys.library:  # which has the options of what was compiled first in this process
+        if library is rtsys.library:  # it has the options of the first compilation in this process
             library = self._codegen.runtime_library()
         elif not isinstance(library, OptionsLibrary):
             raise OptctxError(
@@ -67,7 +67,7 @@ class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
             return int(super().get_pointer_to_function(name))
 
     def all_reads(self) -> Reads:
-        """What was read for this library, for what is linked into it, and for the target machine."""
+        """The reads for this library, for the libraries linked into it, and for the target machine."""
         found = Reads()
         found.include(self._codegen.reads)
         seen: set[int] = set()
@@ -81,12 +81,12 @@ class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
         return found
 
     def _finalize_final_module(self) -> None:
-        if not self._disable_inspection:  # of what was loaded from a cache there is no module
+        if not self._disable_inspection:  # a library that was loaded from a cache has no module
             self._before_emission = self._final_module.as_bitcode()
         super()._finalize_final_module()
 
     def get_asm_str(self) -> str:
-        """The code that runs. Emission changes a module: what Numba emits again may be other code."""
+        """The code that runs. Emission changes a module, so Numba could emit other code the second time."""
         if self._before_emission is None:
             return str(super().get_asm_str())
         with self._codegen.values:
@@ -111,9 +111,10 @@ class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
         return self._foreign
 
     def _for_another_engine(self, module: Any) -> Any:
-        """A copy that another engine can link: Numba sets environments in the engine that it compiles for.
+        """A copy of the module that another engine can link.
 
-        Environments become external symbols, found at the address that they have here.
+        Numba sets environments only in the engine that it compiles for. In the copy they are external
+        symbols, with the addresses that they have in this engine.
         """
         copy = module.clone()
         engine = self._codegen._engine
@@ -134,7 +135,7 @@ class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
-    """An engine of its own, with a target machine made under these values.
+    """An engine for one set of values, with a target machine made under them.
 
     `values`: a context that can be entered any number of times.
     """
@@ -143,10 +144,10 @@ class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
 
     def __init__(self, module_name: str, values: OptionContext) -> None:
         self.values = values
-        self.records = True  # what the target machine reads counts for everything that is compiled with it
+        self.records = True  # the reads of the target machine count for all code compiled with it
         self.reads = Reads()
         self._compiling: tuple[int, Reads] | None = None  # the thread that compiles
-        self.finalized = 0  # libraries that were compiled, rather than loaded
+        self.finalized = 0  # the number of libraries that were compiled, not loaded
         self._runtime: CodeLibrary | None = None
         self._linking = 0
         with self.working(self.reads):
@@ -155,14 +156,14 @@ class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
         self.records = False
 
     def _use_machine(self) -> None:
-        """Have LLVM make what it makes once for a target machine, while reads are recorded."""
+        """Make LLVM do now, while reads are recorded, what it does once for a target machine."""
         module = binding.parse_assembly(_SMALL)
         module.triple, module.data_layout = self._llvm_module.triple, self._data_layout
         self._tm.emit_assembly(module)
 
     @contextmanager
     def working(self, reads: Reads) -> Iterator[None]:
-        """A block in which LLVM works under these values. What it reads is counted in `reads`."""
+        """A block in which LLVM works under these values. Its reads count in `reads`."""
         with self.values:
             if self._compiling is not None and self._compiling[0] == threading.get_ident():
                 reads.include(self._compiling[1])
@@ -176,9 +177,10 @@ class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
-        """A block in which Numba compiles: what is read there counts for every library that is worked on.
+        """A block in which Numba compiles. Its reads count for every library that is compiled in it.
 
-        A block for each library would take longer: the first read of an option in each costs most.
+        A recording for each library would take longer, because the first read of an option in each recording
+        costs most.
         """
         if not self.records:
             yield
@@ -193,12 +195,12 @@ class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
 
     @property
     def is_linking(self) -> bool:
-        """Whether modules are wanted by a library of this engine. Under Numba's compiler lock."""
+        """Whether a library of this engine asks for modules. Needs Numba's compiler lock."""
         return self._linking > 0
 
     @contextmanager
     def linking(self) -> Iterator[None]:
-        """Where libraries of this engine link each other."""
+        """A block in which libraries of this engine link each other."""
         with global_compiler_lock:
             self._linking += 1
             try:
@@ -207,11 +209,11 @@ class OptionsCodegen(JITCPUCodegen):  # type: ignore[misc]
                 self._linking -= 1
 
     def use_runtime(self, context: Any) -> None:
-        """Take the target context that Numba's runtime functions are made with."""
+        """Set the target context to make Numba's runtime functions with."""
         self._context = context
 
     def runtime_library(self) -> CodeLibrary:
-        """Numba's runtime functions under these values. Under Numba's compiler lock."""
+        """Numba's runtime functions, compiled under these values. Needs Numba's compiler lock."""
         if self._runtime is None:
             self._runtime = compile_nrt_functions(self._context)
         return self._runtime

@@ -26,8 +26,8 @@ def njit(*args: Any, options: Options = None, **named: Any) -> Any:
     options of its own keeps them.
 
     Args:
-        args, named: As for `numba.njit`. With `cache=True` the key of a file has what the compilation read of
-            LLVM's options.
+        args, named: As for `numba.njit`. With `cache=True` the key of a file has the options that the
+            compilation read.
         options: Option name -> value, or an OptionContext. All other options have the values in force where
             the decorator runs. "context": the function is compiled for each context that it is called in.
             None: it is compiled for the context of the first call. A call in another one runs the same code,
@@ -61,7 +61,7 @@ def _decorated(decorator: str, options: Options, args: tuple[Any, ...], named: d
 
 
 def _finished(made: Any, mode: Mode) -> Any:
-    """A dispatcher, or a decorator that makes one; where Numba's JIT is disabled, the function itself."""
+    """Finish a dispatcher, or a decorator that makes one. A plain function (JIT disabled) stays as it is."""
     if isinstance(made, OptionsDispatcher):
         return made.publish()
     if isinstance(made, FollowingDispatcher):
@@ -72,7 +72,7 @@ def _finished(made: Any, mode: Mode) -> Any:
 
 
 def apply_context(context: OptionContext, function: Any) -> Any:
-    """What `@context` makes of a function that Numba compiles."""
+    """Apply `@context` to a function that Numba compiles."""
     if isinstance(function, FollowingDispatcher):
         return function.under(context)
     if isinstance(function, OptionsDispatcher):

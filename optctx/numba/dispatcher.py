@@ -1,4 +1,4 @@
-"""Dispatchers of one set of option values."""
+"""Dispatchers for one set of option values."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
 
     @classmethod
     def like(cls, dispatcher: Any, signatures: Iterable[Any] | None = None) -> OptionsDispatcher:
-        """A dispatcher of this target for the same function, with the same options of Numba's.
+        """Make a dispatcher of this target for the same function, with the same Numba options.
 
-        `signatures`: the only ones that it compiles for; by default those of the other one, if that compiles
-        for no more.
+        `signatures`: the only ones that it compiles for, None for any. If `dispatcher` does not compile for
+        more signatures, None stands for the ones it has.
         """
         pipeline = dispatcher._compiler.pipeline_class
         made = cls(dispatcher.py_func, dispatcher.locals, dispatcher.targetoptions, pipeline_class=pipeline)
@@ -58,7 +58,7 @@ class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
             return super().compile(sig)
 
     def publish(self) -> OptionsDispatcher:
-        """Let functions call this one that plain Numba compiles."""
+        """Let functions that plain Numba compiles call this one."""
         self._is_public = True
         for overload in self.overloads.values():
             _insert(overload)
@@ -73,7 +73,7 @@ class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
         finalize = super()._make_finalizer()
         overloads = self.overloads
 
-        def finalize_both() -> None:  # must not hold the dispatcher
+        def finalize_both() -> None:  # must not refer to the dispatcher
             finalize()
             for overload in overloads.values():
                 with suppress(KeyError):
@@ -82,7 +82,7 @@ class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
         return finalize_both
 
     def _reduce_class(self) -> type:
-        return type(self.targetdescr)  # the class of this dispatcher is of one process
+        return type(self.targetdescr)  # the class of this dispatcher exists in this process only
 
     def _reduce_states(self) -> dict[str, Any]:
         caching = not isinstance(self._cache, NullCache)
@@ -90,7 +90,7 @@ class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
 
     @classmethod
     def restored(cls, caching: bool, sigs: list[Any], can_compile: bool, **states: Any) -> OptionsDispatcher:
-        """The inverse of `_reduce_states`, of this target."""
+        """Invert `_reduce_states`, for this target."""
         known = cls._memo.get(states["uuid"])
         if known is not None:
             return known  # type: ignore[no-any-return]
@@ -105,7 +105,7 @@ class OptionsDispatcher(CPUDispatcher):  # type: ignore[misc]
 
 @stands_for(Dispatcher)
 def _own_dispatcher(dispatcher: Any, target: Any) -> Any:
-    if dispatcher.targetdescr is not cpu_target:  # of options of its own, or of another processor
+    if dispatcher.targetdescr is not cpu_target:  # it has its own options, or another target
         return dispatcher
     return target.dispatcher_class.like(dispatcher)
 

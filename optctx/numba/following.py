@@ -1,4 +1,4 @@
-"""Dispatchers without values of their own: a call is compiled for the context that its thread is in."""
+"""Dispatchers without values of their own, which compile for the context that the calling thread is in."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ Mode = Literal["each", "first"]
 class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
     """A function that is compiled for each context that it is called in, or for the first one alone.
 
-    Everything that Numba's dispatchers tell (`overloads`, `inspect_asm()`, `signatures`) is about the context
-    that the asking thread is in.
+    Numba's ways to inspect a dispatcher (`overloads`, `inspect_asm()`, `signatures`) report on the context
+    that the calling thread is in.
     """
 
     def __init__(self, *args: Any, **named: Any) -> None:
         self.mode: Mode = "first"
         self._by_target: dict[OptionsTarget, OptionsDispatcher] = {}
-        # By id, because comparing contexts takes long. An entry goes with its context.
+        # By id, because comparing contexts takes long. An entry disappears with its context.
         self._by_context: dict[int, tuple[weakref.ref[OptionContext], OptionsDispatcher]] = {}
         self._outside: OptionsDispatcher | None = None
         self._first: OptionsDispatcher | None = None
-        self._asked: list[Any] = []  # signatures that it was told to compile for
+        self._asked: list[Any] = []  # signatures that `compile` was called with
         self._frozen = False
         super().__init__(*args, **named)
         self._doing = f"call {self.py_func.__qualname__}"
@@ -70,7 +70,7 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
         return self._first
 
     def _to_run(self) -> OptionsDispatcher:
-        """The same, with a warning if it was compiled for another context."""
+        """As `_here`, with a warning if the function was compiled for another context."""
         found = self._here()
         if self.mode == "each":
             return found
@@ -86,7 +86,7 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
         return found
 
     def follow(self, mode: Mode) -> FollowingDispatcher:
-        """Say which contexts it is compiled for: each in which it is called, or the first."""
+        """Set which contexts it is compiled for: each one in which it is called, or only the first."""
         self.mode, self._first = mode, None
         self._by_context.clear()
         self._outside = None
@@ -105,7 +105,7 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
         return same
 
     def _found(self, context: OptionContext | None, find: Callable[[OptionContext], Any]) -> Any:
-        """What is found for a context, once for each. Outside of them: for the values of the first time."""
+        """Call `find` once for each context, and once outside all contexts. Keeps the results."""
         if context is None:
             if self._outside is None:
                 self._outside = find(current())
@@ -118,7 +118,7 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
         by_context[key] = (weakref.ref(context, lambda _: by_context.pop(key, None)), found)
         return found
 
-    # What Numba asks of a dispatcher.
+    # The parts of a dispatcher that Numba uses.
 
     @property
     def overloads(self) -> Mapping[Any, Any]:
@@ -184,7 +184,7 @@ def _own_following(dispatcher: FollowingDispatcher, target: OptionsTarget) -> Op
 
 
 class _Following(CPU):  # type: ignore[misc]
-    """The target's key in Numba's tables."""
+    """The key of the target in Numba's tables."""
 
 
 target_registry[FOLLOWING] = _Following

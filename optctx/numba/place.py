@@ -1,4 +1,4 @@
-"""What decorators are given, and where: their errors name the place."""
+"""Checks the arguments of decorators. Errors name the place of the decorator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Options = Mapping[str, object] | OptionContext | str | None
 
 
 def check_arguments(decorator: str, args: tuple[Any, ...], named: dict[str, Any]) -> None:
-    """Raises OptionTypeError for options that are given where Numba takes signatures, and for a target."""
+    """Raise OptionTypeError for options in place of signatures, and for a target other than "cpu"."""
     if args and isinstance(args[0], Mapping):
         refuse(decorator, f"LLVM options are given by name: options={shown(args[0])}")
     for name in ("_target", "target"):
@@ -26,8 +26,8 @@ def check_arguments(decorator: str, args: tuple[Any, ...], named: dict[str, Any]
 
 
 def target_for(decorator: str, options: object) -> OptionsTarget:
-    """The target of what a decorator was given. Its errors begin with the place of the decorator."""
-    if not isinstance(options, Mapping):  # of which an OptionContext is one
+    """The target for a decorator's options. Errors begin with the place of the decorator."""
+    if not isinstance(options, Mapping):  # an OptionContext is one, too
         refuse(
             decorator,
             "options are a mapping from option name to value, such as {'unroll-count': 4}, or an "
@@ -42,7 +42,7 @@ def target_for(decorator: str, options: object) -> OptionsTarget:
 
 
 def refuse(decorator: str, why: str) -> NoReturn:
-    """Raises OptionTypeError with the place of the decorator."""
+    """Raise OptionTypeError with the place of the decorator."""
     raise OptionTypeError(f"{_here(decorator)}: {why}")
 
 

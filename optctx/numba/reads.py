@@ -1,4 +1,4 @@
-"""Which options LLVM read for one library."""
+"""The options that LLVM read for one library."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["Reads"]
 
 
 class Reads:
-    """Names of options that were read, in this and in the reads that it includes."""
+    """The names of options that were read, with those of the Reads that it includes."""
 
     def __init__(self, names: Iterable[str] | None = ()) -> None:
         self._names: set[str] | None = None if names is None else set(names)
-        self._log: Log | None = None  # of a block that has not ended
+        self._log: Log | None = None  # of the current block
         self._included: list[Reads] = []
 
     def names(self) -> set[str] | None:
-        """So far. None stands for every option: LLVM worked where nothing was recorded."""
+        """The names so far. None stands for all options, because LLVM also worked unrecorded."""
         found: set[str] = set()
         seen: list[Reads] = []
         waiting = [self]
@@ -38,17 +38,17 @@ class Reads:
         return found
 
     def include(self, other: Reads) -> None:
-        """Count what the other has, now and later."""
+        """Count the reads of `other`, now and later."""
         if other is not self and other not in self._included:
             self._included.append(other)
 
     def lose(self) -> None:
-        """Take note that LLVM works where nothing is recorded."""
+        """Note that LLVM works unrecorded."""
         self._names = None
 
     @contextmanager
     def recorded(self) -> Iterator[None]:
-        """A block of which every read is counted."""
+        """A block in which every read is counted."""
         recording = record()
         try:
             log = recording.__enter__()

@@ -1,7 +1,7 @@
-"""The Numba that this package works with: its release, and the names that are used of its insides.
+"""Checks that Numba has the release and the internal names that this package needs.
 
-Numba promises little of what a target of one's own needs. Everything is looked up here, once, so that a Numba
-that changed is refused by name when `optctx.numba` is imported.
+Numba guarantees little of what a separate target needs. Everything is looked up here, once, so importing
+`optctx.numba` fails with the names that are missing if Numba has changed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _NAMES = {
     "numba.np.ufunc.dufunc": ("DUFunc._initialize", "DUFunc._compile_for_argtys"),
     "numba.np.ufunc.ufuncbuilder": ("UFuncDispatcher._compile_core", "UFuncTargetOptions"),
 }
-# The parameters that are passed on.
+# Functions that are overridden or called, with the parameters that they must have.
 _PARAMETERS = {
     ("numba.core.cpu", "CPUContext.__init__"): ("self", "typingctx", "target"),
     ("numba.core.codegen", "CPUCodeLibrary.__init__"): ("self", "codegen", "name"),
@@ -69,7 +69,7 @@ _PARAMETERS = {
 
 
 def _check() -> None:
-    """Raise ImportError for a Numba that is missing, too old, or not as it is known."""
+    """Raise ImportError if Numba is missing, too old, or not as expected."""
     try:
         numba = importlib.import_module("numba")
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""What stands for a value of plain Numba's in functions that have LLVM options."""
+"""Stand-ins for values of plain Numba in functions that have LLVM options."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 __all__ = ["Maker", "maker_for", "stands_for"]
 
-Maker = Callable[[Any, Any], Any]  # of a value and a target; may give the value itself
+Maker = Callable[[Any, Any], Any]  # of a value and a target; may return the value itself
 
 _makers: list[tuple[type, Maker]] = []
 
 
 def stands_for(kind: type) -> Callable[[Maker], Maker]:
-    """Decorate what makes the stand-in for values of that kind; of a class, it goes before that of a base."""
+    """Decorate the function that makes stand-ins for values of that class. Register a base class first."""
 
     def register(make: Maker) -> Maker:
         _makers.insert(0, (kind, make))

@@ -1,7 +1,7 @@
-"""One set of option values as a target of Numba's: types, engine, and a class of dispatchers.
+"""One set of option values as a Numba target: types, engine, and a class of dispatchers.
 
-Numba compiles a function once for each target and signature, and every function that it calls for the same
-target, NumPy's included. So a target for each set of values gives each set code of its own.
+Numba compiles a function once for each target and signature. It compiles the functions called, NumPy's
+included, for the same target. So with a target for each set of values, each set has its own code.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ __all__ = ["OptionsTarget", "target_of"]
 
 
 class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
-    """What Numba calls a target. There is one for each set of values, and it lasts as long as the process."""
+    """A target in Numba's sense. There is one for each set of values. It lasts as long as the process."""
 
-    options = cpu.CPUTargetOptions  # of Numba's own, such as `fastmath`
+    options = cpu.CPUTargetOptions  # Numba's own options, such as `fastmath`
     _numbers = itertools.count()
 
     def __init__(self, context: OptionContext) -> None:
@@ -74,7 +74,7 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
-        """A block in which Numba compiles for this target; says at the end what LLVM did not read."""
+        """A block in which Numba compiles for this target. Its end reports overrides that were not read."""
         with global_compiler_lock, target_override(self.name):
             if self._is_compiling:
                 yield
@@ -108,12 +108,12 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
         return self._target_context
 
     def own(self, value: Any) -> Any:
-        """What stands for a Python value in functions of this target: for plain Numba's, its own."""
+        """The value that replaces `value` in functions of this target: a stand-in if it is plain Numba's."""
         make = maker_for(value)
         return value if make is None else self._specialise(value, make)
 
     def own_type(self, kind: Any) -> Any:
-        """The same for a type."""
+        """As `own`, for a type."""
         return types.Dispatcher(self.own(kind.dispatcher)) if type(kind) is types.Dispatcher else kind
 
     def _specialise(self, value: Any, make: Maker) -> Any:
@@ -121,13 +121,13 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
             found = self._specialised.get(value)
             if found is None:
                 found = make(value, self)
-                if found is not value:  # which would keep itself
+                if found is not value:  # the entry would keep its own key alive
                     self._specialised[value] = found
         return found
 
 
 class OptionsTyping(typing.Context):  # type: ignore[misc]
-    """Types as in Numba, with implementations of overloaded functions that are of one target alone."""
+    """Typing as in Numba, with implementations of overloaded functions for this target alone."""
 
     def __init__(self, target: OptionsTarget) -> None:
         self._target = target
@@ -146,7 +146,7 @@ class OptionsTyping(typing.Context):  # type: ignore[misc]
             raise
 
     def _check_recursion(self, dispatcher: Any) -> None:
-        """A call back is resolved when both are compiled, which Numba does within one engine."""
+        """Raise TypingError for mutual recursion between targets, which Numba resolves in one engine only."""
         if dispatcher.targetdescr is not self._target and dispatcher.is_compiling:
             raise TypingError(
                 f"{dispatcher.py_func.__qualname__} calls a function that calls it back, and the two have "
@@ -167,13 +167,13 @@ class OptionsTyping(typing.Context):  # type: ignore[misc]
         super()._insert_global(gv, self._own_function(gty))
 
     def _own_function(self, kind: Any) -> Any:
-        """A function type whose overloads no other target changes: Numba keeps them in a template's class."""
+        """A function type with overloads for this target alone. Numba keeps them in a template's class."""
         if type(kind) is not types.Function:
             return kind
         return types.Function(tuple(map(self._own_template, kind.templates)))
 
     def _own_template(self, template: type) -> type:
-        # `issubclass` of Numba's templates takes a millisecond: they have an abstract base.
+        # `issubclass` of Numba's templates takes a millisecond, because they have an abstract base.
         if _OverloadFunctionTemplate not in template.__mro__ or template in self._own_templates:
             return template
         if template not in self._templates:
@@ -191,7 +191,7 @@ class OptionsContext(cpu.CPUContext):  # type: ignore[misc]
         super().__init__(target.typing_context, target.name)
 
     def __repr__(self) -> str:
-        """As Numba's: the text is compiled into functions, for errors that nothing can catch."""
+        """Numba's own text, which is compiled into functions, for errors that no code can catch."""
         return f"<{cpu.CPUContext.__module__}.{cpu.CPUContext.__name__}>"
 
     @global_compiler_lock  # type: ignore[untyped-decorator]
@@ -212,7 +212,7 @@ class OptionsContext(cpu.CPUContext):  # type: ignore[misc]
         return super().get_function(fn, sig, _firstcall)
 
     def _know(self, dispatcher: Any, sig: Any) -> None:
-        """Have the implementation of a dispatcher's overload, which may be of another target."""
+        """Add the implementation of a dispatcher's overload, which may be of another target."""
         if sig.args not in dispatcher.overloads:
             dispatcher.get_call_template(sig.args, {})
         if dispatcher.targetdescr is not self._options_target:
@@ -223,7 +223,7 @@ class OptionsContext(cpu.CPUContext):  # type: ignore[misc]
 
 @functools.cache
 def _initialise_plain() -> None:
-    """Numba makes its runtime functions with the first context that compiles: that has to be its own."""
+    """Make Numba's own runtime functions, which otherwise the first target that compiles would make."""
     process_wide_values(attach()).run(rtsys.initialize, cpu_target.target_context)
 
 
@@ -231,7 +231,7 @@ _targets: dict[tuple[OptionContext, str], OptionsTarget] = {}
 
 
 def target_of(context: OptionContext) -> OptionsTarget:
-    """The target of a set of values; the same one for equal sets.
+    """The target for a set of values. Equal sets have the same one.
 
     Raises UnsupportedImageError and ProcessWideOptionError for a context that cannot be entered whenever
     Numba compiles.

@@ -23,7 +23,7 @@ __all__ = ["OptionsDUFunc", "OptionsGUFunc", "guvectorize", "vectorize"]
 
 
 class _Target(TargetDescriptor):  # type: ignore[misc]
-    """A target for the loops of universal functions, which have fewer options of Numba's own."""
+    """A target for the loops of universal functions, which have fewer Numba options."""
 
     options = UFuncTargetOptions
 
@@ -56,7 +56,7 @@ class _Dispatcher(UFuncDispatcher):  # type: ignore[misc]
 
 
 class _Universal:
-    """What universal functions under options have in common."""
+    """The common part of universal functions with options."""
 
     _dispatcher: _Dispatcher
     _install_type: Callable[[Any], None]
@@ -72,7 +72,7 @@ class _Universal:
         return self.target.context
 
     def install(self, target: Any) -> Any:
-        """Let functions of another target call it, which may be plain Numba's; gives itself."""
+        """Let functions of another target call it, even of plain Numba's. Returns itself."""
         known = self.__dict__.setdefault("_known_to", [self.target])
         if target not in known:
             self._install_type(target.typing_context)
@@ -85,7 +85,7 @@ class _Universal:
 
 
 class OptionsDUFunc(_Universal, DUFunc):  # type: ignore[misc]
-    """A universal function of which every loop is compiled under the values of one target."""
+    """A universal function whose loops are all compiled under the values of one target."""
 
     def __init__(
         self, target: OptionsTarget, py_func: Any, identity: Any, cache: bool, targetoptions: dict[str, Any]
@@ -103,7 +103,7 @@ class OptionsDUFunc(_Universal, DUFunc):  # type: ignore[misc]
 
 
 class OptionsGUFunc(_Universal, GUFunc):  # type: ignore[misc]
-    """The same for a generalized universal function."""
+    """A generalized universal function, compiled under the values of one target."""
 
     def __init__(self, target: OptionsTarget, py_func: Any, signature: str, **named: Any) -> None:
         self.ufunc = None
@@ -111,7 +111,7 @@ class OptionsGUFunc(_Universal, GUFunc):  # type: ignore[misc]
         self._identity = named.pop("identity", None)
         self._is_dynamic = named.pop("is_dynamic", False)
         writable = named.pop("writable_args", ())
-        # As plain Numba makes one, but for the dispatcher.
+        # As in plain Numba, except for the dispatcher.
         self.gufunc_builder = GUFuncBuilder(py_func, signature, self._identity, False, named, writable)
         self._dispatcher = self.gufunc_builder.nb_func = _Dispatcher(target, py_func, {"nopython": True})
         self.__name__, self.__doc__ = py_func.__name__, py_func.__doc__
@@ -129,7 +129,7 @@ class OptionsGUFunc(_Universal, GUFunc):  # type: ignore[misc]
 
 
 def vectorize(ftylist_or_function: Any = (), *, options: Options = None, **named: Any) -> Any:
-    """Decorate a function as `numba.vectorize` does; compile it under LLVM options with all that it calls.
+    """Decorate a function as `numba.vectorize` does, and compile it, with all it calls, under LLVM options.
 
     Args:
         ftylist_or_function, named: As for `numba.vectorize`, with the target "cpu" alone.
@@ -149,7 +149,7 @@ def vectorize(ftylist_or_function: Any = (), *, options: Options = None, **named
 
 
 def guvectorize(*args: Any, options: Options = None, **named: Any) -> Any:
-    """Decorate a function as `numba.guvectorize` does; compile it under LLVM options with all that it calls.
+    """Decorate a function as `numba.guvectorize` does, and compile it, with all it calls, under LLVM options.
 
     Args:
         args, named: As for `numba.guvectorize`, with the target "cpu" alone and without `cache`.
@@ -180,7 +180,7 @@ def _signatures(given: Any) -> list[Any]:
 
 
 def _complete(make: Callable[[Any], Any], signatures: list[Any], function: Any) -> Any:
-    """The universal function, compiled for the signatures if there are any, and then for no other."""
+    """Make the universal function. If there are signatures, it is compiled for these and for no others."""
     made = make(function)
     for signature in signatures:
         made.add(signature)
