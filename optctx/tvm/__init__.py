@@ -1,9 +1,9 @@
-"""TVM's notation of targets: LLVM options in a target, and objects of the shape of TVM's.
+"""TVM's notation of targets: LLVM options in a target, and objects with the interfaces of TVM's.
 
     from optctx.tvm import LLVMInstance, LLVMTarget
     instance = LLVMInstance()
     with LLVMTarget(instance, "llvm -cl-opt=-unroll-count:uint=4") as target:
-        ...  # LLVM code that this thread runs reads 4; the values from before are back at the end
+        ...  # LLVM code that this thread runs reads 4; the end restores the earlier values
 
 Needs no TVM. Imported on its own; `import optctx` does not import it.
 """

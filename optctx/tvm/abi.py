@@ -1,6 +1,6 @@
 """The ABIs that a target may name.
 
-LLVM prints about an ABI that does not fit, ignores it, or ends the process.
+If an ABI does not fit, LLVM prints a message, ignores it, or ends the process.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from optctx.errors import TargetError, shown
 
 __all__ = ["check_abi", "check_float_abi"]
 
-# What triples begin with -> the ABIs that LLVM takes for them, and the feature that each needs, if any.
+# Prefix of a triple -> ABI that LLVM accepts for it -> the feature that the ABI needs, if any.
 _ABIS = {
     "riscv32": {"ilp32": "", "ilp32e": "", "ilp32f": "+f", "ilp32d": "+d"},
     "riscv64": {"lp64": "", "lp64e": "", "lp64f": "+f", "lp64d": "+d"},
@@ -22,7 +22,7 @@ _SOFT_ENVIRONMENTS = ("eabi", "gnueabi", "musleabi")
 
 
 def check_abi(triple: str, features: Sequence[str], abi: str) -> None:
-    """Raises TargetError for an ABI (`mabi`) that LLVM would not take for the triple and the features."""
+    """Raise TargetError for an ABI (`mabi`) that LLVM does not accept for the triple and the features."""
     known = next((abis for start, abis in _ABIS.items() if triple.startswith(start)), None)
     if known is None:
         raise TargetError(f"cannot use mabi {shown(abi)}: {shown(triple)} has one ABI; leave mabi out")
@@ -33,7 +33,7 @@ def check_abi(triple: str, features: Sequence[str], abi: str) -> None:
 
 
 def check_float_abi(triple: str, abi: str) -> None:
-    """Raises TargetError for a float ABI that is not the one of the triple: llvmlite makes no other."""
+    """Raise TargetError for a float ABI other than the triple's, because llvmlite supports no other."""
     if abi not in ("hard", "soft"):
         raise TargetError(f'mfloat-abi: expected "hard" or "soft", found {shown(abi)}')
     environment = triple.rpartition("-")[2]

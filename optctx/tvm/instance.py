@@ -23,9 +23,9 @@ _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")  # plain, and in a wrapper
 class LLVMInstance:
     """Initialise LLVM with all its targets, and own an LLVMContext for the modules that it reads.
 
-    One thread at a time may use the LLVMContext. An instance for each thread lets threads compile at once. A
-    context manager: at the end of its block no more modules can be read, and targets made from it lose their
-    LLVMContext. Modules that were read before stay valid.
+    Only one thread at a time may use the LLVMContext. To compile in parallel, give each thread an instance. A
+    context manager: after its block no more modules can be read, and targets made from it lose their
+    LLVMContext. Modules that were read earlier stay valid.
     """
 
     def __init__(self) -> None:
@@ -59,8 +59,8 @@ class LLVMInstance:
         return self._parse(Path(file_name).read_bytes(), str(file_name))
 
     def close(self) -> None:
-        """End the instance. Again does nothing."""
-        self._llvm_context = None  # its modules hold it
+        """Close the instance. A second call does nothing."""
+        self._llvm_context = None  # its modules keep it alive
 
     def __enter__(self) -> LLVMInstance:
         self.llvm_context  # noqa: B018  raises if it is closed
@@ -90,11 +90,11 @@ class LLVMInstance:
 
 
 def _text(ir: str | bytes) -> str:
-    """Raises ValueError for what is neither bitcode nor text."""
+    """The text of a module. Raises ValueError for bytes that are neither bitcode nor text."""
     text = ir if isinstance(ir, str) else ir.decode()
     if "\0" in text:
         raise ValueError("expected bitcode or text, found a NUL character in what is no bitcode")
     return text
 
 
-LLVMScope = LLVMInstance  # what TVM's RFC 83 calls it
+LLVMScope = LLVMInstance  # the name in TVM's RFC 83

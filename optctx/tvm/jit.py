@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["LoadedObject", "defined_functions", "load_object", "undefined_functions"]
 
 _NAME = "object"
-# LLVM's linkages of what other objects do not see, or what is not in the object.
+# LLVM's linkages of functions that other objects do not see, or that are not in the object.
 _HIDDEN = ("available_externally", "internal", "private", "linker_private", "linker_private_weak")
 
 
@@ -49,7 +49,7 @@ def undefined_functions(module: ModuleRef) -> list[str]:
 
 
 def load_object(engine: str, code: bytes, names: Sequence[str], machine: TargetMachine) -> LoadedObject:
-    """Load an object file with "orcjit" or "mcjit"; `machine` becomes the engine's.
+    """Load an object file with "orcjit" or "mcjit". The engine takes over `machine`.
 
     Raises TargetError if the engine cannot be made, and OptctxError if it cannot link the object.
     """

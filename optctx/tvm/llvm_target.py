@@ -33,8 +33,8 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
     """A target, and a context of its LLVM options: `with LLVMTarget(instance, "llvm ...") as target:`.
 
     An OptionContext in every other respect. Inside, the options of the target are in force for this thread;
-    at the end of the block the values from before are back. Targets nest, with any options, and threads enter
-    targets of their own at once. Two targets are equal, as contexts are, if their option values are.
+    the end of the block restores the earlier values. Targets nest, with any options, and threads can be
+    inside different targets at once. Two targets are equal, as contexts are, if their option values are.
     `optimize`, `emit_object`, `emit_assembly` and `load` compile under the options of the target, inside its
     block or not. Pickled, it becomes a plain OptionContext.
 
@@ -68,7 +68,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
 
     @classmethod
     def _from(cls, *arguments: Any, **keywords: Any) -> OptionContext:
-        """What is derived from a target is a plain context."""
+        """Make a plain context: a context derived from a target is not a target."""
         return OptionContext._from(*arguments, **keywords)
 
     @property
@@ -83,7 +83,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
 
     @staticmethod
     def get_target_metadata(module: ModuleRef, *, trust: Iterable[str] = ("tuning",)) -> str:
-        """Read the target that a module carries, or one with nothing but the triple of the module.
+        """Read the target that a module carries. Without one, the result has only the triple of the module.
 
         Args:
             module: A module of llvmlite's.
@@ -91,7 +91,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
                 untrusted source.
 
         Raises:
-            TargetError: The module flag "tvm_target" is no target.
+            TargetError: The module flag "tvm_target" is not a target.
             UntrustedOptionError: The target sets an option that is not trusted.
             OptionTypeError, UnknownOptionError, OptionValueError: As for `from_target`.
             TypeError, OptctxError: `module` is not a module, or closed.
@@ -101,8 +101,8 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
     def set_target_metadata(self, module: ModuleRef) -> None:
         """Write the target into a module, as the module flag "tvm_target", in place of an earlier one.
 
-        Bitcode, text and passes preserve it. Where LLVM's linker meets modules with different targets, it
-        warns and keeps the first.
+        Bitcode, text and passes preserve it. If modules with different targets are linked, LLVM's linker
+        warns and keeps the first target.
         """
         write_target_metadata(module, str(self))
 
@@ -110,9 +110,9 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
         """Run LLVM's pipeline for the level of the target ("default<O3>") on a module, in place.
 
         The module gets the triple and the data layout of the target. Raises TargetError for a module of
-        another architecture, and what `optctx.run_passes` raises.
+        another architecture, and as `optctx.run_passes` does.
         """
-        module_address(module)  # raises if it is no open module
+        module_address(module)  # raises if it is not an open module
         machine = self._machine
         self._adopt(module)
         self.run(run_passes, module, f"default<O{self.opt_level}>", target_machine=machine)
@@ -154,7 +154,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
         return load_object(self.jit_engine, code, defined_functions(module), self._make_machine())
 
     def _adopt(self, module: ModuleRef) -> None:
-        """Gives a module the triple and the data layout of the target."""
+        """Give a module the triple and the data layout of the target."""
         name = back_end(self.target_triple).name
         if names_architecture(module.triple) and back_end(module.triple).name != name:
             raise TargetError(
@@ -166,6 +166,6 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
 
 
 def _copy(module: ModuleRef) -> ModuleRef:
-    """A clone. Raises TypeError and OptctxError for no open module."""
+    """Clone a module. Raises TypeError if it is not one, and OptctxError if it is closed."""
     module_address(module)
     return module.clone()

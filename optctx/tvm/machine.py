@@ -1,4 +1,4 @@
-"""From the keys of a target to a target machine of llvmlite's."""
+"""Makes a target machine of llvmlite's from the keys of a target."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 GENERIC = "generic"
 
-# Triples that LLVM compiles for with the processor "generic", without a word.
+# Triples for which LLVM accepts the processor "generic", so they need no trial.
 _WELL_KNOWN = re.compile(r"(x86_64|i[36]86|aarch64|armv\w+)(-\w+)?-linux(-(gnu|musl)(eabi(hf)?)?)?")
 
 
@@ -46,20 +46,20 @@ def back_end(triple: str) -> BackEnd:
 
 
 def architecture(triple: str) -> str:
-    """What a triple begins with."""
+    """The first part of a triple."""
     return triple.partition("-")[0]
 
 
 def names_architecture(triple: str) -> bool:
-    """False for the triple of a module that has none, as llvmlite writes it, too."""
+    """Whether a triple names an architecture. llvmlite writes "unknown" for a module that names none."""
     return architecture(triple) not in ("", "unknown")
 
 
 def accepted_cpu(triple: str, cpu: str, features: str, unknown: UnknownMode) -> str:
     """The processor to compile for: `cpu`, or "generic" with a warning for one that LLVM does not know.
 
-    A target that says more than a well-known triple is tried in a fresh process, once: LLVM prints about what
-    it does not know, or ends the process. Raises TargetError.
+    A target with more than a well-known triple is tried once in a fresh process, because LLVM prints a
+    message about a name that it does not know, or ends the process. Raises TargetError.
     """
     if cpu == GENERIC and not features and _WELL_KNOWN.fullmatch(triple):
         return cpu
@@ -78,7 +78,7 @@ def accepted_cpu(triple: str, cpu: str, features: str, unknown: UnknownMode) -> 
 
 
 def _check_names(cpu: str, features: str) -> None:
-    """Raises TargetError for what LLVM would abort over, or print lists for."""
+    """Raise TargetError for names for which LLVM would abort or print lists."""
     if cpu == "help" or {"help", "cpuhelp"} & {feature.lstrip("+-") for feature in features.split(",")}:
         raise TargetError(
             "cannot compile for 'help': LLVM prints lists for it; name a processor or a feature"

@@ -27,8 +27,8 @@ __all__ = ["read_target_metadata", "write_target_metadata"]
 
 _KEY = "tvm_target"
 _FLAGS = "llvm.module.flags"
-_TARGETS = ("{", "llvm")  # what the texts that TVM writes begin with
-# A module may be hostile: no target needs more.
+_TARGETS = ("{", "llvm")  # prefixes of the texts that TVM writes
+# Limits, because a module may be hostile. No target needs more.
 _MOST_FLAGS = 10_000
 _MOST_OPERANDS = 4096  # of a flag
 _MOST_BYTES = 1 << 16  # of a flag
@@ -57,7 +57,7 @@ def read_target_metadata(engine: Engine, module: ModuleRef, trust: Iterable[str]
 
 
 def write_target_metadata(module: ModuleRef, target: str) -> None:
-    """Makes `target` the target of a module. Raises TypeError and OptctxError for no open module."""
+    """Make `target` the target of a module. Raises TypeError if that is not one, OptctxError if closed."""
     write_flag(module_address(module), _KEY, target)
 
 

@@ -1,9 +1,9 @@
-"""TVM's notation of a target in one line, before it is known what its keys mean.
+"""Splits TVM's one-line notation of a target into keys and values.
 
     llvm -mcpu=skylake -mattr=+avx2,+fma -cl-opt=-unroll-count:uint=4
 
-Words are separated by spaces. Each is `-key=value`, `-key value` or `-key`. A quote (') keeps separators
-together, a backslash takes the meaning from the character behind it.
+Words are separated by spaces. Each is `-key=value`, `-key value` or `-key`. Separators inside quotes (') do
+not count. A backslash escapes the next character.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
 def read_pairs(text: str) -> tuple[str, dict[str, str]]:
     """(kind, key -> value as it is written) of a target in one line.
 
-    Raises TargetError for a quote that is not closed, for a word that is no key, and for a key that is given
-    twice.
+    Raises TargetError for a quote that is not closed, for a word that is not a key, and for a key that is
+    given twice.
     """
     kind, *words = _split(text, " ") or [""]
     pairs: dict[str, str] = {}
@@ -48,12 +48,12 @@ def items(value: str) -> list[str]:
 
 
 def without_quotes(value: str) -> str:
-    """A text as it is written, without the quotes around it, its escapes and the spaces at its ends."""
+    """The text without its escapes, the quotes around it, and the spaces at its ends."""
     return _interpreted(value).strip(" ")
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """The parts between separators outside quotes. Quotes and escapes stay, empty parts do not."""
+    """Split at separators outside quotes. Keeps quotes and escapes, and drops empty parts."""
     parts = [""]
     quoted = False
     rest = iter(text)
@@ -73,7 +73,7 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def _interpreted(text: str) -> str:
-    """Quotes go where they surround the whole; a backslash goes outside quotes only, for a later pass."""
+    """Remove quotes around the whole text, and backslashes outside quotes. A later pass needs the others."""
     if _QUOTED.fullmatch(text):
         text = text[1:-1]
     result = ""

@@ -22,8 +22,8 @@ _PARTS = re.compile(
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+", re.ASCII)
 _RANGES = {"int": (-(1 << 31), (1 << 31) - 1), "uint": (0, (1 << 32) - 1)}
 _LONGEST = 40  # characters of an integer, leading zeros included
-# The types as which LLVM may have registered an option. TVM casts to the first and hopes; an int can be given
-# to an option that is a uint, and the other way round, because LLVM's parser says whether the value fits.
+# Type in the notation -> types with which LLVM may have registered the option. TVM casts to the first without
+# a check. Here int and uint also stand for each other, because LLVM's parser checks that the value fits.
 _MATCHES: Final[dict[OptionType, tuple[str, ...]]] = {
     "bool": ("bool",),
     "int": ("int", "uint"),
@@ -34,7 +34,7 @@ _MATCHES: Final[dict[OptionType, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class ClOption:
-    """An LLVM option with its type and value, as TVM writes it; `str(option)` is that form."""
+    """An LLVM option with its type and value. `str(option)` is TVM's notation of it."""
 
     name: str
     type: OptionType
@@ -63,7 +63,7 @@ def parse_option_string(text: str) -> ClOption:
 
 
 def read_option(text: str) -> ClOption:
-    """The same; the message leaves the option to the caller."""
+    """As `parse_option_string`, but the message of an error does not name the option."""
     parts = _PARTS.fullmatch(text)
     assert parts is not None  # every part may be empty
     if parts["dashes"] not in ("-", "--"):
@@ -85,7 +85,7 @@ def read_option(text: str) -> ClOption:
 
 
 def texts_of_option(option: ClOption, registered: PlannedOption) -> Texts:
-    """What LLVM parses for it. Raises OptionTypeError if LLVM registered the option as another type."""
+    """The text for LLVM's parser. Raises OptionTypeError if LLVM registered the option as another type."""
     found = type_name(registered.record.type.kind)
     if found in _MATCHES[option.type]:
         return (option.text,)

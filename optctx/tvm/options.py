@@ -1,4 +1,4 @@
-"""From a target's `cl-opt` to the overrides of a context, with the place in every error."""
+"""Makes overrides from a target's `cl-opt`. Every error names the place in the target."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PACKAGE = __name__.partition(".")[0] + "."
 
 @dataclass(frozen=True)
 class LlvmOptions:
-    """The options of a target that this LLVM has, as they are given, and what LLVM's parsers made of them."""
+    """The options of a target that this LLVM has, as given and as overrides."""
 
     options: tuple[ClOption, ...]
     overrides: tuple[Override, ...]
@@ -55,8 +55,8 @@ def from_target(
 ) -> OptionContext:
     """Make a context from the LLVM options (`cl-opt`) of a target in TVM's notation.
 
-    `from_target("llvm -cl-opt=-unroll-count:uint=4")` gives what `OptionContext(unroll_count=4)` gives. The
-    other keys of the target are checked; `LLVMTarget` makes a target machine of them. If an option is given
+    `from_target("llvm -cl-opt=-unroll-count:uint=4")` equals `OptionContext(unroll_count=4)`. The other keys
+    of the target are only checked; `LLVMTarget` makes a target machine from them. If an option is given
     twice, the last one counts. Changes nothing.
 
     Args:
@@ -88,9 +88,10 @@ def read_options(
     trust: Trust | None = None,
     whose: str = "the target",
 ) -> LlvmOptions:
-    """The options of a target. Raises as `from_target` does, with `whose` option it is.
+    """Read the options of a target. Errors call the target `whose`.
 
-    `trust`: what the target may set, None for everything; raises UntrustedOptionError, too.
+    `trust`: what the target may set; None for everything. Raises as `from_target` does, and
+    UntrustedOptionError.
     """
     options: list[ClOption] = []
     overrides: dict[str, Override] = {}
@@ -111,13 +112,13 @@ def read_options(
 
 
 def check_unknown(unknown: object) -> None:
-    """Raises OptionTypeError for what is no UnknownMode."""
+    """Raise OptionTypeError if `unknown` is not "error" or "warn"."""
     if unknown not in ("error", "warn"):
         raise OptionTypeError(f'unknown is "error" or "warn", found {shown(unknown)}')
 
 
 def warn(text: str) -> None:
-    """A TargetWarning at the line outside this package that asked."""
+    """Issue a TargetWarning for the innermost line outside this package."""
     level = 1
     frame: FrameType | None = sys._getframe(0)
     while frame is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):

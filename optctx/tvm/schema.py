@@ -12,7 +12,7 @@ from optctx.wording import did_you_mean, nearest
 
 __all__ = ["FAST_MATH", "check_key", "check_text", "checked", "from_text"]
 
-# LLVM's fast-math flags by the key that asks for each.
+# Key -> the fast-math flag of LLVM that it turns on.
 FAST_MATH = {
     f"fast-math-{flag}": flag for flag in ("reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn")
 }
@@ -27,13 +27,13 @@ _REFUSED = {
     "from_device": "it asks a device of TVM's for values; write the values themselves",
     "features": "TVM derives features from the other keys; leave it out",
 }
-_DERIVED = "feature."  # what TVM writes beside a target's keys, of what it derived from them
+_DERIVED = "feature."  # prefix of the keys that TVM derives from the others and also writes
 _WORDS = {list: "a list of strings", str: "a string", int: "an int", bool: "true or false"}
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 def check_key(key: str) -> None:
-    """Raises TargetError for a key that a target of kind "llvm" does not have."""
+    """Raise TargetError for a key that a target of kind "llvm" does not have."""
     if key in _REFUSED:
         raise TargetError(f"cannot use the key {key!r} here: {_REFUSED[key]}")
     if key not in _TYPES and not key.startswith(_DERIVED):
@@ -42,14 +42,14 @@ def check_key(key: str) -> None:
 
 
 def from_text(key: str, text: str) -> object:
-    """The value of a key as it is written in one line. Raises TargetError for a text of another type."""
+    """Read the value of a key in the one-line notation. Raises TargetError for a text of another type."""
     return _READERS[_TYPES.get(key, bool)](key, text)
 
 
 def checked(key: str, value: object) -> object:
-    """The value of a key, in JSON's types. Raises TargetError for another type.
+    """Check the value of a key from JSON, and return it. Raises TargetError for another type.
 
-    As TVM does, takes 0 and 1 for false and true, and the other way round.
+    As in TVM, 0 and 1 are accepted for false and true, and vice versa.
     """
     expected = _TYPES.get(key, bool)
     if expected is list:
@@ -66,7 +66,7 @@ def checked(key: str, value: object) -> object:
 
 
 def check_text(text: str) -> None:
-    """Raises TargetError for a text that no C function takes."""
+    """Raise TargetError for a text that cannot be a C string in UTF-8."""
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise TargetError(f"{shown(text)} has a NUL or a surrogate; take these characters out")
 

@@ -61,7 +61,7 @@ class Target:
         return Target(self, host)
 
     def export(self) -> dict[str, Any]:
-        """Give the JSON form as a dict."""
+        """Return the JSON form as a dict."""
         plain = {key: list(each) if isinstance(each, tuple) else each for key, each in self.attrs.items()}
         host = {} if self.host is None else {"host": self.host.export()}
         return {"kind": self.kind, **plain, **host}
@@ -77,7 +77,7 @@ class Target:
 
 
 def read_target(target: object) -> tuple[dict[str, Any], Target | None]:
-    """(values by key, host) of a target in any form. Raises TargetError that shows the whole target."""
+    """(values by key, host) of a target in any form. Raises a TargetError that shows the whole target."""
     if isinstance(target, Target):
         return dict(target.attrs), target.host
     try:

@@ -1,4 +1,4 @@
-"""`LLVMTargetInfo`: what LLVM needs to know of a target, without setting anything."""
+"""`LLVMTargetInfo`: what LLVM needs to know about a target. It sets no options."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _OTHER_WIDTH = 128
 
 
 class LLVMTargetInfo:
-    """What LLVM needs to know of a target: triple, processor, features, level, fast-math flags, options.
+    """What LLVM needs to know about a target: triple, processor, features, level, fast-math flags, options.
 
     Checks everything and sets nothing. `str(info)` is the text that TVM writes into the metadata of a module:
     JSON with the keys that matter to LLVM.
@@ -61,11 +61,11 @@ class LLVMTargetInfo:
     def __init__(self, instance: LLVMInstance, target: TargetLike, *, unknown: UnknownMode = "error") -> None:
         check_unknown(unknown)
         self._describe(instance, Target(target), unknown)
-        # Options that can be set for the whole process only are for LLVMTarget to refuse.
+        # "exclusive" accepts options that cannot be scoped. LLVMTarget may refuse them.
         self._options = read_options(attach(), self._target, "exclusive", unknown)
 
     def _describe(self, instance: LLVMInstance, target: Target, unknown: UnknownMode) -> None:
-        """Everything but the options."""
+        """Read and check everything but the options."""
         if not isinstance(instance, LLVMInstance):
             raise OptionTypeError(f"expected an LLVMInstance first, found {shown(instance)}")
         instance.llvm_context  # noqa: B018  raises if it is closed
@@ -93,7 +93,7 @@ class LLVMTargetInfo:
 
     @property
     def target_triple(self) -> str:
-        """The triple; that of this process if the target names none, or "default"."""
+        """The triple; that of this process if the target names none or "default"."""
         return self._triple
 
     @property
@@ -108,7 +108,7 @@ class LLVMTargetInfo:
 
     @property
     def target_feature_string(self) -> str:
-        """The same, separated by commas."""
+        """The features, separated by commas."""
         return ",".join(self.target_features)
 
     @property
@@ -151,7 +151,7 @@ class LLVMTargetInfo:
         return all(lookup(name) == value for name, value in wanted.items())
 
     def get_or_create_target_machine(self) -> TargetMachine:
-        """Make the target machine; later calls give the same one.
+        """Return the target machine. The first call makes it.
 
         Code that it emits depends on the option values of the thread that uses it, not of the one that made
         it. Raises TargetError.
@@ -173,7 +173,7 @@ class LLVMTargetInfo:
         return f"{type(self).__name__}({str(self)!r})"
 
     def _export(self) -> dict[str, Any]:
-        """In TVM's order, what is as by default left out."""
+        """The keys in TVM's order, without values that are the defaults."""
         attrs = self._target.attrs
         flags = self.fast_math_flags
         options = [str(option) for option in self._options.options]
