@@ -1,4 +1,4 @@
-"""Property tests under drawn options: strategies for Hypothesis, and a compiler that survives what they find.
+"""Property tests under drawn options: strategies for Hypothesis, and a compiler that survives LLVM's crashes.
 
 Needs Hypothesis: `pip install optctx[testing]`. The pytest plugin is `optctx.testing.plugin`, which pytest
 finds by itself.
@@ -30,7 +30,7 @@ __all__ = [
     "values",
 ]
 
-# The plugin is in this package and imports none of them, nor Hypothesis.
+# Imported on demand, because the plugin is in this package and must not import Hypothesis.
 _LATER = {
     "optctx.testing.compiler": ("Compiler", "CrashError", "DiedError", "HangError"),
     "optctx.testing.module": ("modules", "modules_in"),
@@ -43,7 +43,7 @@ _LATER = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """A name of `__all__`, imported when it is first asked for."""
+        """A name of `__all__`, imported on first use."""
         from importlib import import_module
 
         for module, names in _LATER.items():

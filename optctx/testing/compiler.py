@@ -1,4 +1,4 @@
-"""Compile jobs where a death of LLVM is an error of the test, and never the end of the tests."""
+"""Compiles jobs in fresh processes: a crash of LLVM fails the test, and does not end the test run."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from optctx.sensitivity.run import reads_of as _reads_of
 
 __all__ = ["Compiler", "CrashError", "DiedError", "HangError", "reads_of"]
 
-_KEPT = 256  # results that are remembered
-_LONGEST = 300  # characters of what LLVM printed at its end
+_KEPT = 256  # results to remember
+_LONGEST = 300  # characters of an error
 
 
 class DiedError(OptctxError, AssertionError):
     """A compilation ended its fresh process.
 
-    `job` is the compilation, `result` what is left of it, `last_line` LLVM's last words, which may be empty.
+    `job` is the compilation, `result` what it left, and `last_line` LLVM's last words, which may be empty.
     """
 
     def __init__(self, message: str, job: Job, result: Result) -> None:
@@ -46,12 +46,12 @@ class Compiler:
     """A context manager that compiles jobs, each in a fresh process with the job's options set process-wide.
 
     Any number of threads may compile at once. Recent results are remembered, because Hypothesis runs an
-    example several times while it shrinks: a crash or a hang costs its time once. Jobs run in an empty
-    folder that is removed at the end.
+    example several times while it shrinks. A crash or a hang therefore costs its time once. Jobs run in an
+    empty folder that is removed at the end.
     """
 
     def __init__(self, *, timeout: float = 10.0, memory: int = 4 << 30) -> None:
-        """`timeout`: seconds that one job may take. `memory`: bytes of address space beyond LLVM's own."""
+        """`timeout`: seconds for one job. `memory`: bytes of address space for one, in addition to LLVM's."""
         self._timeout = timeout
         self._memory = memory
         self._closing = ExitStack()
@@ -77,7 +77,7 @@ class Compiler:
         self._closing.close()
 
     def compile(self, job: Job) -> Result:
-        """Compile a job. What LLVM refuses without dying, such as IR that does not parse, is `Result.error`.
+        """Compile a job. An error that LLVM survives, such as IR that does not parse, is `Result.error`.
 
         Raises:
             CrashError: LLVM crashed or exited; the message ends with LLVM's last line.
@@ -102,7 +102,7 @@ def _under(job: Job) -> str:
 
 
 def _reason(result: Result) -> str:
-    """The line that says why; where LLVM said nothing, how the process ended."""
+    """LLVM's last words, or how the process ended if there are none."""
     return last_words(result.stderr) or " ".join((result.error or "").split())[:_LONGEST]
 
 
@@ -110,7 +110,7 @@ def _reason(result: Result) -> str:
 def reads_of(job: Job) -> frozenset[str]:
     """The names of the options that LLVM reads for a job, under the options of the job.
 
-    A fresh process compiles it first. Raises OptctxError for a job that LLVM refuses, DiedError for one that
+    A fresh process compiles it first. Raises OptctxError if LLVM refuses the job, and DiedError if the job
     ends that process.
     """
     job = replace(job, emit="both")

@@ -1,7 +1,7 @@
-"""LLVM's last line where it ends the process that runs the tests.
+"""Prints LLVM's last line if LLVM ends the process that runs the tests.
 
-pytest keeps what a test prints in a file without a name, which is gone with the process. A second process
-holds that file as well, waits for the end of the first, and prints the line.
+pytest captures what a test prints in an unnamed file, which disappears with the process. A second process
+also holds that file open, waits for the end of the first, and prints the line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from optctx.fresh.helper import last_words, printed_to
 
 __all__ = ["Witness", "main"]
 
-# Ctrl-C is for the process that runs the tests.
+# The second process ignores Ctrl-C, which the process that runs the tests handles.
 _START = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
     "sys.path[:] = {path!r}; from {module} import main; main(*map(int, sys.argv[1:]))"
@@ -26,7 +26,7 @@ _LONGEST = 4096  # bytes of a test's name
 
 
 class Witness:
-    """Enter it where pytest captures nothing. The second process starts with the first test that it sees."""
+    """The second process, started by the first test that it sees. Enter it while pytest captures nothing."""
 
     def __enter__(self) -> Witness:
         self._ended = os.pidfd_open(os.getpid())
@@ -48,10 +48,10 @@ class Witness:
             os.close(descriptor)
 
     def sees(self, test: str) -> None:
-        """The test that runs from now on, and standard error as it is captured now."""
+        """Note the test that runs from now on. The first call hands over the captured standard error."""
         os.ftruncate(self._running, 0)
         os.pwrite(self._running, test.encode()[:_LONGEST], 0)
-        # Not captured with -s: LLVM's words are to be seen where they are printed.
+        # With -s nothing is captured: LLVM's words are already visible.
         if self._process is None and stat.S_ISREG(os.fstat(2).st_mode):
             self._process = self._start()
 
@@ -67,7 +67,7 @@ class Witness:
 
 
 def main(ended: int, running: int, terminal: int) -> None:
-    """Wait for the end, then print what the captured file, standard error here, has as its last line."""
+    """Wait for the end, then print the last line of the captured file, which is standard error here."""
     select.select([ended], [], [])
     printed = printed_to(2)
     test = os.pread(running, _LONGEST, 0).decode(errors="replace")

@@ -10,12 +10,12 @@ from optctx.errors import OptctxError
 __all__ = ["GIVEN", "MARK", "asks_for_options", "check_marks", "words_of"]
 
 MARK = "llvm_options"
-GIVEN = pytest.StashKey[OptionContext]()  # of a test whose fixture `llvm_options` has a parameter
+GIVEN = pytest.StashKey[OptionContext]()  # the context of a test whose fixture `llvm_options` has a parameter
 _FIXTURES = {"llvm_options", "llvm_compiler"}
 
 
 def words_of(node: pytest.Item) -> list[str]:
-    """The arguments of the node's markers, those of its module before those of its class and its own."""
+    """The arguments of the node's markers: those of its module, then those of its class, then its own."""
     marks = list(node.iter_markers(MARK))[::-1]
     return [argument for mark in marks for argument in mark.args]
 
@@ -28,7 +28,7 @@ def asks_for_options(item: pytest.Item) -> bool:
 
 
 def check_marks(item: pytest.Item) -> None:
-    """Raises Collector.CollectError, which names the test, for a marker that LLVM would refuse."""
+    """Raise Collector.CollectError, which names the test, for a marker that LLVM would refuse."""
     for mark in item.iter_markers(MARK):
         try:
             if mark.kwargs:

@@ -1,4 +1,4 @@
-"""Modules of LLVM IR: from a small grammar whose programs have one result each, and from a folder."""
+"""Draws modules of LLVM IR, from a small grammar of deterministic programs or from a folder."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 __all__ = ["modules", "modules_in"]
 
-# The simplest first. No operation that is undefined for any operand.
+# The simplest first. They are defined for the operands that `render` gives them.
 _OPERATIONS = ("add", "sub", "and", "or", "xor", "mul", "shl", "lshr", "ashr", "udiv", "urem", "umax", "smin")
-_NEAR = 7  # how far back an operand may look among the values so far
+_NEAR = 7  # how far back an operand may refer among the values so far
 
 
 def modules(*, max_functions: int = 2, max_statements: int = 6, max_depth: int = 2) -> SearchStrategy[str]:
     """Draw modules of integer arithmetic, loads, stores, branches, loops and calls.
 
-    The last function is `i64 @kernel(i64, i64, ptr)`; its pointer is to 64 i64. Nothing in it is undefined
-    and every loop ends, so any two compilations of it give the same result and leave the same memory. Shrinks
-    towards one function that returns its first argument.
+    The last function is `i64 @kernel(i64, i64, ptr)`, whose pointer is to 64 i64. It has no undefined
+    behaviour and every loop ends, so all compilations of it give the same result and leave the same memory.
+    Shrinks towards one function that returns its first argument.
 
     Args:
-        max_functions: How many functions; each may call the ones before it.
-        max_statements: How many statements in a function; half as many on each level of nesting.
-        max_depth: How deep loops and branches nest.
+        max_functions: The most functions. Each calls the one before it.
+        max_statements: The most statements in a function, and half as many on each level of nesting.
+        max_depth: The most levels of nested loops and branches.
     """
     body = st.lists(_statements(max_depth, max_statements), max_size=max_statements)
     functions = st.builds(Function, body.map(tuple))
@@ -49,7 +49,7 @@ def _statements(depth: int, most: int) -> SearchStrategy[Statement]:
     ]
     if depth == 0:
         return st.one_of(simple)
-    inside = max(1, most // 2)  # the same on every level would make large programs the usual ones
+    inside = max(1, most // 2)  # with as many on every level, most programs would be large
     inner = st.lists(_statements(depth - 1, inside), max_size=inside).map(tuple)
     branch = st.builds(Branch, operand, operand, inner, inner)
     return st.one_of(*simple, branch, st.builds(Loop, st.integers(1, CELLS), inner))

@@ -1,4 +1,4 @@
-"""Options, drawn by what they are or by what reads them."""
+"""Draws options by their properties or by the code that reads them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def options(
         name: A name, or a glob such as `unroll-*`.
         type: One type (`Option.type`).
         category: The name of a category under which LLVM lists the option, such as "Analysis Options".
-        target: A target as LLVM's classes call it, such as "X86" or "AArch64": what its code reads.
+        target: The name of a target in LLVM's classes, such as "X86" or "AArch64": options that its code
+            reads.
         reader: Part of the name of a function that reads the option, such as "LoopUnrollPass".
         read_by: A compilation: only options that LLVM reads for it. It is compiled in a fresh process first,
             and on this thread if it survives.
@@ -88,7 +89,7 @@ def options(
 
 
 def own_name(option: Option) -> str:
-    """The name under which contexts file an option: its own, not an alias; the first where it has several."""
+    """The name that contexts use for an option: its own, not an alias; the first one if it has several."""
     names = [option.alias_of or option.name]
     if is_literal(option):
         names += option.aliases
@@ -97,7 +98,7 @@ def own_name(option: Option) -> str:
 
 @cache
 def _settable() -> list[Option]:
-    """In order of name."""
+    """The options that a context can set, in order of name."""
     return [option for option in registry().values() if option.scope != "process"]
 
 

@@ -1,4 +1,4 @@
-"""Sets of overrides, contexts and whole compilations."""
+"""Draws sets of overrides, contexts and whole compilations."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def overrides(
     max_size: int = 8,
     trusted: bool = False,
 ) -> SearchStrategy[Overrides]:
-    """Draw what OptionContext takes: option name -> value, in order of name, no option twice.
+    """Draw overrides for OptionContext: option name -> value, in order of name, no option twice.
 
     Shrinks towards the empty set, then towards the registered values.
 
     Args:
-        options: The options to draw from, by default every one that a context can set. Or names with
-            strategies for their values, where those of the types (`values`) would not do.
-        min_size, max_size: How many overrides.
+        options: The options to draw from, by default every one that a context can set. Or a mapping from
+            names to strategies, for values other than those of the option's type (`values`).
+        min_size, max_size: The least and the most overrides.
         trusted: As in `values`.
     """
     if isinstance(options, Mapping):
@@ -62,12 +62,12 @@ def contexts(
     *,
     base: OptionContext | Literal["inherit", "defaults"] = "defaults",
 ) -> SearchStrategy[OptionContext]:
-    """Draw contexts with these overrides; they shrink as the overrides do."""
+    """Draw contexts with these overrides. They shrink as the overrides do."""
     return _or_any(overrides).map(lambda drawn: OptionContext(drawn, base=base))
 
 
 def arguments(overrides: Mapping[str, object]) -> tuple[str, ...]:
-    """Give overrides as command-line arguments, as `Job.options` has them."""
+    """Return overrides as command-line arguments for `Job.options`."""
     return tuple(OptionContext(overrides, base="defaults").args())
 
 
@@ -84,7 +84,7 @@ def jobs(
 ) -> SearchStrategy[Job]:
     """Draw compilations: a module (by default from `modules()`), options (`overrides()`), and a target.
 
-    A strategy or a value for each part; a value is the same in every job. A job shrinks as its parts do.
+    Each part is a strategy or a value. A value is the same in every job. A job shrinks as its parts do.
     """
     return st.builds(
         Job,

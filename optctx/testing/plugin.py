@@ -26,7 +26,7 @@ _LINE = "llvm_options"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The command line and the configuration."""
+    """Add options to the command line and the configuration."""
     group = parser.getgroup("optctx", "LLVM options")
     group.addoption(
         "--llvm-options",
@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _whole_run(config: pytest.Config) -> OptionContext | None:
-    """The context of the whole run. Raises pytest.UsageError, which names where a bad option was given."""
+    """The context of the whole run. Raises pytest.UsageError, which says where a bad option was given."""
     words: list[str] = []
     places = [(f"{_LINE} in {config.inipath}", config.getini(_LINE))]
     places += [("--llvm-options", line) for line in config.getoption("llvm_options")]
@@ -72,7 +72,7 @@ def _whole_run(config: pytest.Config) -> OptionContext | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pycollect_makeitem() -> Generator[None, object, object]:
-    """A marker with a bad option is an error of the collection of its file."""
+    """Report a marker with a bad option as an error in the collection of its file."""
     made = yield
     for item in made if isinstance(made, list) else [made]:
         if isinstance(item, pytest.Item):
@@ -152,7 +152,7 @@ def llvm_compiler() -> Iterator[Compiler]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A process of pytest-xdist tells the one that reports."""
+    """In a worker of pytest-xdist, send the options that LLVM did not read to the controller."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output[MARK] = session.config.stash[_UNREAD].arguments
@@ -160,7 +160,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: object, error: object) -> None:
-    """What the tests of one process of pytest-xdist did not read of the whole run's options."""
+    """Take the whole run's options that LLVM did not read in one worker of pytest-xdist."""
     arguments = getattr(node, "workeroutput", {}).get(MARK)
     if arguments is not None:
         config: pytest.Config = node.config  # type: ignore[attr-defined]
@@ -168,7 +168,7 @@ def pytest_testnodedown(node: object, error: object) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """List the options that nothing read."""
+    """List the options that LLVM did not read."""
     reports = [report for found in terminalreporter.stats.values() for report in found]
     lines = [f"the whole run: {argument}" for argument in config.stash[_UNREAD].arguments or ()]
     lines += lines_of(reports)

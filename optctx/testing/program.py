@@ -1,4 +1,4 @@
-"""Programs as trees, and the LLVM IR that they become."""
+"""Programs as trees, and their rendering as LLVM IR."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
     "render",
 ]
 
-CELLS = 64  # i64 behind the pointer that every function gets; also the most rounds of a loop
+CELLS = 64  # number of i64 that every function's pointer points at; also the most rounds of a loop
 _SHIFTS = ("shl", "lshr", "ashr")
 _DIVISIONS = ("udiv", "urem")
 _INTRINSICS = ("umax", "smin")
@@ -44,14 +44,14 @@ class Expression:
 
 @dataclass(frozen=True)
 class Load:
-    """A cell of memory."""
+    """The value of a cell of memory."""
 
     cell: Operand
 
 
 @dataclass(frozen=True)
 class Store:
-    """A value into a cell of memory."""
+    """Stores a value in a cell of memory."""
 
     cell: Operand
     value: Operand
@@ -59,7 +59,7 @@ class Store:
 
 @dataclass(frozen=True)
 class Branch:
-    """`then` if `left` is less than `right`, else `other`; its value is the last of the body that ran."""
+    """`then` if `left` is less than `right`, else `other`. Its value is the last one of the body that ran."""
 
     left: Operand
     right: Operand
@@ -69,7 +69,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Loop:
-    """A body that is run `rounds` times; its value is the last of the body in the last round."""
+    """A body that is run `rounds` times. Its value is the last one of the body in the last round."""
 
     rounds: int
     body: tuple[Statement, ...]
@@ -86,7 +86,7 @@ class Function:
 
 
 def render(functions: Sequence[Function]) -> str:
-    """The module; its last function is called "kernel", and each calls the one before it."""
+    """Write the module. Its last function is called "kernel", and each function calls the one before it."""
     texts = []
     before = ""
     for number, function in enumerate(functions):
@@ -99,11 +99,11 @@ def render(functions: Sequence[Function]) -> str:
 
 @dataclass
 class _Writer:
-    """Writes one function; `callee` is what it calls first, or an empty string."""
+    """Writes one function. `callee`: the function that it calls first, or an empty string."""
 
     callee: str
     lines: list[str] = field(default_factory=list)
-    block: str = "entry"  # the label of the block that is being written
+    block: str = "entry"  # label of the current block
     used: int = 0
 
     def function(self, name: str, function: Function) -> str:
@@ -115,7 +115,7 @@ class _Writer:
         return head + "".join(self.lines) + f"  ret i64 {values[-1]}\n}}\n"
 
     def _body(self, body: Sequence[Statement], values: list[str]) -> None:
-        """Appends to `values` what the statements compute."""
+        """Write the statements, and append the values they compute to `values`."""
         for statement in body:
             if isinstance(statement, Expression):
                 values.append(self._expression(statement, values))
@@ -183,7 +183,7 @@ class _Writer:
         self.block = label
 
     def _line(self, text: str) -> str:
-        """Writes an instruction; gives the name of its result."""
+        """Write an instruction. Returns the name of its result."""
         name = f"%v{self._number()}"
         self.lines.append(f"  {name} = {text}\n")
         return name

@@ -1,4 +1,4 @@
-"""The smallest set of overrides, and the smallest values, with which a compilation still fails."""
+"""Finds the smallest set of overrides, and the smallest values, with which a compilation still fails."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from optctx.testing.compiler import Compiler, DiedError
 
 __all__ = ["smallest"]
 
-_NEAR = 4  # distances from the registered value that are tried one by one
+_NEAR = 4  # distances from the registered value to try one by one
 
 Options = tuple[str, ...]
 
@@ -26,13 +26,13 @@ Options = tuple[str, ...]
 def smallest(job: Job, fails: Callable[[Job], bool] | None = None, *, timeout: float = 10.0) -> Job:
     """Reduce the options of a failing job to those that its failure needs, and their integers.
 
-    Without any one of the remaining options the job does not fail. Each integer is as near to its registered
-    value as bisection finds. The same job gives the same result. Two compilations run at once.
+    If any of the remaining options is removed, the job does not fail. Each integer is as near to its
+    registered value as bisection finds. The same job gives the same result. Two compilations run at once.
 
     Args:
         job: A compilation that fails.
-        fails: Whether a job fails; called on two threads. By default, whether the job dies in a fresh process
-            as this one does: by a crash with the same last line, or by taking too long.
+        fails: Says whether a job fails; called on two threads. By default a job fails if it dies in a fresh
+            process as this one does: by a crash with the same last line, or by taking too long.
         timeout: Seconds for each compilation of the default.
 
     Raises:
@@ -45,13 +45,13 @@ def smallest(job: Job, fails: Callable[[Job], bool] | None = None, *, timeout: f
 
 
 def _dies_like(compiler: Compiler, job: Job) -> Callable[[Job], bool]:
-    """Whether a job dies as this one does."""
+    """Make a function that says whether a job dies as this one does."""
     wanted = _death(compiler, job)
     return lambda tried: wanted is not None and _death(compiler, tried) == wanted
 
 
 def _death(compiler: Compiler, job: Job) -> tuple[type[DiedError], str] | None:
-    """What sets one death apart from another: LLVM's words, which may name values."""
+    """How a job dies, and LLVM's last words without numbers, which may be option values."""
     try:
         compiler.compile(job)
     except DiedError as error:
@@ -68,7 +68,7 @@ class _Search:
         self._fails = fails
 
     def fewest(self, options: Options) -> Options:
-        """Delta debugging: leaves out halves, quarters, ... until no single option can be left out."""
+        """Delta debugging: leave out halves, quarters, ... until no single option can be left out."""
         if self._first([options]) is None:
             raise OptctxError(
                 f"nothing to reduce: the compilation with {' '.join(options) or 'no options'} does not fail"
@@ -87,7 +87,7 @@ class _Search:
         return options
 
     def nearest(self, options: Options) -> Options:
-        """The same with every integer as near to its registered value as bisection finds."""
+        """Move every integer as near to its registered value as bisection finds."""
         for place, argument in enumerate(options):
             name, _, text = argument.lstrip("-").partition("=")
             option = registry()[name]
@@ -97,7 +97,7 @@ class _Search:
         return options
 
     def _bisected(self, near: Callable[[int], Options], distance: int) -> int:
-        """The smallest distance that fails, of those that are tried; `distance` itself does."""
+        """The smallest distance that fails, of those tried. `distance` itself is known to fail."""
         sign = -1 if distance < 0 else 1
         smaller = [sign * step for step in range(min(_NEAR, abs(distance)))]
         found = self._first([near(each) for each in smaller])
@@ -113,7 +113,7 @@ class _Search:
         return sign * fails
 
     def _first(self, tries: Sequence[Options]) -> Options | None:
-        """The first of them that fails."""
+        """The first set of options that fails, or None."""
         jobs = [replace(self._job, options=each) for each in tries]
         return next(
             (each for each, failed in zip(tries, self._pool.map(self._fails, jobs), strict=True) if failed),
@@ -126,12 +126,12 @@ def _with_value(options: Options, place: int, name: str, default: int, distance:
 
 
 def _pieces(options: Options, count: int) -> list[Options]:
-    """The options in so many pieces, which differ in length by one at most."""
+    """Split the options into `count` pieces, whose lengths differ by at most one."""
     ends = [len(options) * number // count for number in range(count + 1)]
     return [options[start:end] for start, end in pairwise(ends)]
 
 
 def _without_pieces(options: Options, count: int) -> list[Options]:
-    """For each piece all others; nothing for halves, each of which is the other's."""
+    """For each piece, the options without it. Nothing for halves: without one half, the other is left."""
     ends = [len(options) * number // count for number in range(count + 1)]
     return [options[:start] + options[end:] for start, end in pairwise(ends)] if count > 2 else []

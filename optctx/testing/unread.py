@@ -1,4 +1,4 @@
-"""Which of the options of a test, or of the whole run, LLVM did not read."""
+"""Finds the options of a test, or of the whole run, that LLVM did not read."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from optctx.errors import UnreadOptionError
 __all__ = ["MODES", "PROPERTY", "RunUnread", "Unread", "entered", "lines_of"]
 
 MODES = ("report", "error", "ignore")
-PROPERTY = "llvm_unread"  # of a test's report: it reaches the process that reports, and JUnit files
+PROPERTY = "llvm_unread"  # of a test's report, which reaches xdist's controller and JUnit files
 
 
 @dataclass
 class Unread:
-    """What LLVM did not read inside a context: the arguments, and the words that say why."""
+    """The arguments that LLVM did not read inside a context, and the reasons in words."""
 
     arguments: tuple[str, ...] = ()
     words: str = ""
@@ -27,9 +27,9 @@ class Unread:
 
 @contextmanager
 def entered(context: OptionContext, mode: str) -> Iterator[Unread]:
-    """Enter a context; what was not read is filled in afterwards, or an UnreadOptionError with mode "error".
+    """Enter a context. The end fills in what was not read, or raises UnreadOptionError in mode "error".
 
-    A block that fails says nothing of it. Nor does an engine that cannot know.
+    A block that fails reports nothing. Nor does an engine that cannot tell what LLVM reads.
     """
     found = Unread()
     if mode == "ignore" or not attach().mechanism.tells_reads:
@@ -58,19 +58,19 @@ def _name(argument: str) -> str:
 
 @dataclass
 class RunUnread:
-    """What no process read of the whole run's options; None before any process has run with some."""
+    """The whole run's options that LLVM read in no process. None until a process has reported."""
 
     arguments: list[str] | None = None
 
     def add(self, arguments: Iterable[str]) -> None:
-        """What one process did not read."""
+        """Add the report of one process: the arguments that LLVM did not read there."""
         own = list(arguments)
         known = self.arguments
         self.arguments = own if known is None else [argument for argument in known if argument in own]
 
 
 def lines_of(reports: Sequence[object]) -> list[str]:
-    """A line for each test that has options that nothing read."""
+    """A line for each test with options that LLVM did not read."""
     return [
         f"{getattr(report, 'nodeid', '')}: {words}"
         for report in reports

@@ -1,4 +1,4 @@
-"""Values of one option, drawn by its type; the simplest is the registered one."""
+"""Draws values of one option, by its type. The simplest is the registered value."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ELEMENTS = {
     "print-before-pass-number": (0, 2**32 - 1),
     "thinlto-move-symbols": (0, 2**64 - 1),
 }
-_OF_A_BYTE = "-new-hint-value"  # the parser of such an option takes 0 to 255
+_OF_A_BYTE = "-new-hint-value"  # suffix of options whose parser accepts 0 to 255
 _FLOATS = {"float": 32, "double": 64}
 _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
 # No comma: on a command line it separates the elements of most lists.
@@ -41,11 +41,11 @@ _WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0,"), max_siz
 
 
 def values(option: Option, *, trusted: bool = False) -> SearchStrategy[object]:
-    """Draw values that LLVM's parser takes for an option, as its context then holds them.
+    """Draw values that LLVM's parser accepts for an option, in the form in which a context has them.
 
-    Shrinks towards the registered value: the other value of a bool before the same one, numbers by their
-    distance, lists by their length. With `trusted`, values stay within `Option.trusted_values`, which LLVM
-    has survived in trials; otherwise numbers take the whole range of their type, and LLVM may crash on them.
+    Shrinks towards the registered value: numbers by their distance from it, lists by their length. With
+    `trusted`, values stay within `Option.trusted_values`, which LLVM has survived in trials. Otherwise
+    numbers have the whole range of their type, and LLVM may crash on them.
 
     Raises:
         OptctxError: No text is known for a type that has a parser of its own.
@@ -90,7 +90,7 @@ def is_literal(option: Option) -> bool:
 
 
 def _alternatives(option: Option) -> SearchStrategy[object]:
-    """Of "1|2|4": the values themselves."""
+    """The values in `trusted_values` such as "1|2|4"."""
     known = option.trusted_values.split("|")
     found = [int(value) for value in known] if option.type in INTEGER_RANGES else known
     return st.sampled_from(_first(option.default, found))
@@ -110,7 +110,7 @@ def _elements(option: Option, choices: list[str]) -> SearchStrategy[object]:
 
 
 def _integers(option: Option, trusted: bool) -> SearchStrategy[object]:
-    """By the distance from the registered value, so that small changes are drawn most and shrunk to."""
+    """Integers by their distance from the registered value, so they shrink towards small changes."""
     least, most = INTEGER_RANGES[option.type]
     if option.name.endswith(_OF_A_BYTE):
         least, most = 0, 255
@@ -137,7 +137,7 @@ def _floats(option: Option, trusted: bool) -> SearchStrategy[object]:
 
 
 def _trusted_range(option: Option) -> tuple[float, float]:
-    """The bounds of "0..1000"; none where every value is trusted."""
+    """The bounds in `trusted_values` such as "0..1000"; infinite if every value is trusted."""
     least, between, most = option.trusted_values.partition("..")
     if between:
         return float(least), float(most)
