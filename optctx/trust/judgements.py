@@ -1,8 +1,8 @@
-"""The class of every option: what it may do beside changing the generated code.
+"""The trust class of every option: what it may do besides changing the generated code.
 
-The judgements are data, `judgements.tsv`: one line for each option, with its type, its class, the values that
-belong to that class where not all do ("0..1000" or "1|2|4"), and the reason. An option that is not there, or
-is there with another type, has not been judged, and counts as the worst.
+The judgements are data, in `judgements.tsv`. There is a line for each option, with its type, its class, the
+values that belong to the class if not all do ("0..1000" or "1|2|4"), and the reason. An option without a line
+for its name and type has not been judged, and counts as "code", the worst.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Judgement:
 
     tuning: only changes the generated code. output: prints, writes files or starts viewers. input: reads
     files. code: loads libraries or starts programs. process: ends the process, or changes more of it than
-    this compilation. `values` are those that have the class, as in the data, empty for all; any other counts
-    as "process", because LLVM may end the process over it.
+    this compilation. `values`: the values that have the class, as in the data; empty for all. Any other value
+    counts as "process", because LLVM may end the process over it.
     """
 
     trust: TrustClass
@@ -37,7 +37,7 @@ class Judgement:
     values: str = ""
 
     def holds_for(self, value: object) -> bool:
-        """Whether the option has its class with this value, as `registry()` gives it."""
+        """Whether the option has its class with this value, which is as `registry()` returns it."""
         least, between, most = self.values.partition("..")
         if between:
             return isinstance(value, int | float) and float(least) <= value <= float(most)  # false for NaN
@@ -48,7 +48,7 @@ _UNKNOWN = Judgement("code", "this option of this LLVM has not been judged")
 
 
 def judgement_of(option: PlannedOption) -> Judgement:
-    """The judgement of an option; aliases and names of choices have the one of their option."""
+    """The judgement of an option. Aliases and literal choices have that of their option."""
     record = option.record
     return _judgements().get((record.name, type_name(record.type.kind)), _UNKNOWN)
 

@@ -1,4 +1,4 @@
-"""Which options are accepted from what comes with a module, where the program said whom it trusts."""
+"""Checks options that come with a module against the classes and names that the program trusts."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _NUMBERS = (
 
 @dataclass(frozen=True)
 class Trust:
-    """Classes of options that are accepted, and names of single options that are, with any value."""
+    """The classes that are accepted, and the names of single options that are accepted with any value."""
 
     classes: frozenset[str]
     names: frozenset[str] = frozenset()
 
     def check(self, option: PlannedOption, name: str) -> None:
-        """Raises UntrustedOptionError for an option that no value would make acceptable. `name`: as given."""
+        """Raise UntrustedOptionError for an option that is not accepted with any value. `name`: as given."""
         judged = judgement_of(option)
         if option.record.name in self.names or judged.trust in self.classes:
             return
@@ -45,7 +45,7 @@ class Trust:
         )
 
     def check_value(self, option: PlannedOption, name: str, value: object) -> None:
-        """The same for a value of an option that was accepted; `value` is what LLVM made of the text."""
+        """As `check`, for a value of an accepted option. `value`: as LLVM parsed it."""
         judged = judgement_of(option)
         if option.record.name in self.names or "process" in self.classes or judged.holds_for(value):
             return
@@ -57,7 +57,7 @@ class Trust:
         )
 
     def check_text(self, option: PlannedOption, name: str, texts: Iterable[str | None]) -> None:
-        """The same for a text, before LLVM parses it."""
+        """As `check`, for a text of an accepted option, before LLVM parses it."""
         if option.record.name in self.names or option.record.type.kind not in _NUMBERS:
             return
         for text in texts:
@@ -78,10 +78,10 @@ TUNING: Final = Trust(frozenset(("tuning",)))
 
 
 def trusting(engine: Engine, given: Iterable[str]) -> Trust:
-    """From the names of classes and options.
+    """Make a Trust from names of classes and options.
 
-    Raises OptionTypeError for what is no collection of strings, UnknownOptionError for a string that is
-    neither a class nor an option.
+    Raises OptionTypeError if `given` is not a collection of strings, and UnknownOptionError for a string that
+    is neither a class nor an option.
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise OptionTypeError(
