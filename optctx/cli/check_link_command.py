@@ -1,4 +1,4 @@
-"""`optctx check-link`: whether modules that are to be linked were compiled with the same options."""
+"""`optctx check-link`: checks that modules were compiled with the same options."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what differs, and say if anything does. Raises OptctxError and OSError."""
+    """Print the options that differ. Returns 1 if there are any. Raises OptctxError and OSError."""
     context = None
     if arguments.link_options is not None:
         context = OptionContext.from_args(arguments.link_options, base="defaults", process_wide="exclusive")

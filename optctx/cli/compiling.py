@@ -1,4 +1,4 @@
-"""What the commands that compile a file share: its arguments, the job that they make, a progress bar."""
+"""Common parts of the commands that compile a file: arguments, the job, a progress bar."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["add_job_arguments", "job_of", "jobs_of", "positive", "progress_bar",
 
 
 def add_job_arguments(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Enter the file, or `several` files, and what to do with it."""
+    """Add the arguments for the file, or `several` files, and for how to compile them."""
     words = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
     if several:
         parser.add_argument("files", nargs="+", metavar="FILE", help=words)
@@ -80,9 +80,9 @@ def _jobs(arguments: argparse.Namespace, paths: Sequence[str]) -> list[Job]:
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[int], None]]:
-    """A bar on standard error while the block lasts, where that is a terminal.
+    """Show a bar on standard error during the block, if that is a terminal.
 
-    Gives what to call, on any thread, after each compilation, with the number of all of them.
+    Yields a function to call after each compilation, on any thread, with the total number of compilations.
     """
     columns = (TextColumn("compiling"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)

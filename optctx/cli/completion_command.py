@@ -1,4 +1,4 @@
-"""`optctx completion`: a script for shells that completes commands, files and LLVM's options."""
+"""`optctx completion`: prints a script with which a shell completes commands, files and LLVM's options."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _optctx_complete_setting() {{
   compgen -W "$_optctx_llvm_options" -S = -- "$1"
 }}
 """
-# compopt has to run in the function that bash calls, not in a subshell of it.
+# compopt must run in the function that bash calls, not in a subshell.
 _BASH_END = """
 _optctx_complete() {{
   {own} "$@"

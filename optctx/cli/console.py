@@ -1,4 +1,4 @@
-"""Standard streams: a terminal, a pipe, a full disk, or closed."""
+"""Standard streams, which may be a terminal, a pipe, a file on a full disk, or closed."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ __all__ = [
     "printable",
 ]
 
-_WIDE = 1000  # characters; tables take no more than they need
+_WIDE = 1000  # characters; tables are no wider than they need to be
 _LONGEST = 4000  # characters of an error
-_END = 500  # of these from its end, if it is cut
+_END = 500  # characters from the end of an error that is cut
 
 
 class OutputError(Exception):
-    """Standard output takes nothing more; the message says why."""
+    """Standard output cannot be written; the message says why."""
 
 
 class Output:
-    """Standard output whose errors are told from those of other files."""
+    """Standard output, with errors of its own type, to tell them from those of other files."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -60,29 +60,29 @@ def _telling() -> Iterator[None]:
 
 
 def output() -> Console:
-    """A console on standard output, as wide as the terminal, or without a limit to speak of on a pipe."""
+    """A console on standard output, as wide as the terminal, or practically unlimited on a pipe."""
     return Console() if sys.stdout.isatty() else Console(width=_WIDE)
 
 
 def prepare_streams() -> None:
-    """Make any text printable, and keep files that are opened later from the descriptors of closed streams.
+    """Make any text printable, and reserve the descriptors of closed streams.
 
-    Otherwise LLVM could print about an error into such a file. `sys.stdin` and `sys.stdout` stay None if they
-    are closed.
+    Otherwise a file that is opened later could get such a descriptor, and LLVM could print an error into it.
+    `sys.stdin` and `sys.stdout` stay None if they are closed.
     """
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest one, which this is
-    if sys.stderr is None:  # print() would take standard output instead
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free descriptor, which is this one
+    if sys.stderr is None:  # print() would write to standard output instead
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  # until the process ends
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # names of files are any bytes
+        sys.stdout.reconfigure(errors="backslashreplace")  # file names can be any bytes
 
 
 def complain(text: str) -> None:
-    """Print one line on standard error, if that is possible. Cuts what is longer than a screen."""
+    """Print one line on standard error, if that is possible. Cuts a text that is longer than a screen."""
     text = " ".join(text.split())
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST - _END]} ... {text[-_END:]}"
@@ -92,7 +92,7 @@ def complain(text: str) -> None:
 
 
 def flush_errors() -> None:
-    """Flush standard error, or discard what it does not take."""
+    """Flush standard error, or discard text that cannot be written."""
     try:
         sys.stderr.flush()
     except OSError:
@@ -100,7 +100,7 @@ def flush_errors() -> None:
 
 
 def abandon(stream: object) -> None:
-    """Discard what a stream could not write. Python would try again at exit, and complain."""
+    """Discard text that a stream could not write. Python would try again at exit, and report an error."""
     if isinstance(stream, io.TextIOWrapper):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())
@@ -108,5 +108,5 @@ def abandon(stream: object) -> None:
 
 
 def printable(text: str) -> str:
-    """The text with escapes for what UTF-8 cannot encode: bytes of a file name."""
+    """The text with escapes for surrogates, which stand for bytes of file names that are not UTF-8."""
     return text.encode(errors="backslashreplace").decode()

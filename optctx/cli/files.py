@@ -1,4 +1,4 @@
-"""Reading the files that a command line names: every failure says which file, and why."""
+"""Reads the files that a command line names. Every error names the file and the reason."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _PARSING = re.compile(r"cannot read the module: LLVM IR parsing error <string>:(
 
 
 def read_file(path: str, expected: str = "LLVM IR") -> bytes:
-    """What a file holds. Raises OptctxError for one that cannot be read, and for an empty one.
+    """Read a file. Raises OptctxError if it cannot be read, or is empty.
 
-    `expected`: what should be in it, for the message.
+    `expected`: what it should contain, for the message.
     """
     with naming("read", path):
         if os.path.isdir(path):
@@ -33,7 +33,7 @@ def read_file(path: str, expected: str = "LLVM IR") -> bytes:
 
 @contextlib.contextmanager
 def naming_module(path: str) -> Iterator[None]:
-    """Name the file, as compilers do, in an OptctxError of the block about the text of its module."""
+    """Put the file's name, as compilers do, into an OptctxError of the block about the text of its module."""
     try:
         yield
     except OptctxError as error:
@@ -53,7 +53,7 @@ def naming(verb: str, path: str) -> Iterator[None]:
 
 
 def explain(error: OSError) -> str:
-    """An error of the operating system that no command expected, without its number."""
+    """Word an operating system error that no command expected, without its number."""
     if error.filename is None:
         return f"the operating system refused a step: {_reason(error)}"
     return f"cannot use {_shown(os.fsdecode(error.filename))}: {_reason(error)}"

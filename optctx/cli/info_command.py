@@ -1,4 +1,4 @@
-"""`optctx info`: what was found in this process, what was refused and why."""
+"""`optctx info`: prints what optctx found in this process, and what it refused and why."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Clang:
 
 
 def read_input(path: str, target: Job, clang: Clang) -> str | bytes:
-    """The module in a file, as text or bitcode, for a job with this target; "-" is standard input.
+    """Read the module in a file, as text or bitcode, for a job with this target. "-" is standard input.
 
     LLVM reads bitcode in a fresh process first, because damaged bitcode can end the process. Raises
     OptctxError for a file that cannot be read or compiled.
@@ -62,8 +62,8 @@ def _read(path: str) -> bytes:
 
 
 def _compile(path: str, target: Job, clang: Clang) -> bytes:
-    """Bitcode as clang makes it before any optimisation."""
-    _read(path)  # clang's own error would have clang's name in it
+    """Compile a source file to bitcode, without optimisation."""
+    _read(path)  # raises if it cannot be read; clang's error would name clang
     program = shutil.which(clang.program)
     if program is None:
         raise OptctxError(
@@ -74,7 +74,7 @@ def _compile(path: str, target: Job, clang: Clang) -> bytes:
         options = shlex.split(clang.options)
     except ValueError as error:
         raise OptctxError(f"cannot use --clang-options: {error}") from None
-    # An optimisation level, or functions would be marked as not to be optimised.
+    # With -O0, clang would mark functions `optnone`.
     fixed = ["-c", "-emit-llvm", "-O2", "-Xclang", "-disable-llvm-passes", "-o", "-"]
     command = [program, *fixed, *_target_options(target), *options, "--", path]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
@@ -84,7 +84,7 @@ def _compile(path: str, target: Job, clang: Clang) -> bytes:
 
 
 def _target_options(target: Job) -> list[str]:
-    """Functions carry their processor and features, which have to be those of the job."""
+    """Options for the processor and features, which clang writes into functions: those of the job."""
     options = [f"--target={target.triple}"] if target.triple else []
     own = ["-target-cpu", target.cpu] if target.cpu else []
     for feature in filter(None, target.features.split(",")):
@@ -99,7 +99,7 @@ def _first_error(stderr: bytes) -> str:
 
 
 def _check_bitcode(path: str, data: bytes, clang: Clang | None) -> None:
-    """Raises OptctxError for bitcode that LLVM does not take, or does not survive."""
+    """Raise OptctxError for bitcode that LLVM refuses, or crashes on."""
     with FreshProcess() as fresh:
         result = fresh.compile(Job(data, "verify", triple=_TRIPLE, emit="none"))
     if result.error is None:
@@ -111,4 +111,4 @@ def _check_bitcode(path: str, data: bytes, clang: Clang | None) -> None:
     raise OptctxError(f"cannot read the bitcode of {printable(path)}: {words}{advice}")
 
 
-_TRIPLE = "x86_64-unknown-linux-gnu"  # any that LLVM knows: the module's own is not judged here
+_TRIPLE = "x86_64-unknown-linux-gnu"  # any that LLVM knows, because the module's own is not checked here

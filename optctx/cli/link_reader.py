@@ -1,4 +1,4 @@
-"""Compares the stamps of modules in a process that LLVM may end: a module may be damaged or hostile."""
+"""Compares the stamps of modules in a helper process: a damaged or hostile module may crash or hang LLVM."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CHUNK = 1 << 20  # bytes read at once
 
 @dataclass(frozen=True)
 class Question:
-    """What to compare."""
+    """The modules to compare."""
 
     files: tuple[tuple[str, bytes], ...]  # names as they are printed, and contents
     context: OptionContext | None  # of the link step
@@ -35,15 +35,15 @@ class Question:
 
 @dataclass(frozen=True)
 class _Reading:
-    """LLVM is reading this file now."""
+    """The message that LLVM begins to read a file."""
 
     name: str
 
 
 def compare(question: Question, timeout: float) -> LinkReport:
-    """What `check_link` finds. Raises OptctxError as it does, and for a file that LLVM does not survive.
+    """Return the report of `check_link`. Raises OptctxError as it does, and if LLVM crashes or is too slow.
 
-    `timeout`: seconds that LLVM may take for one file, and for the comparison.
+    `timeout`: seconds that LLVM may take for each file, and for the comparison.
     """
     reading = ""
     with Exchange("optctx.cli.link_reader", quiet=True) as helper:
@@ -73,7 +73,7 @@ def _received(helper: Exchange, timeout: float, reading: str) -> list[object]:
 
 
 def main() -> int:
-    """Answer one question from standard input on what is standard output now; nothing else writes there."""
+    """Answer one question from standard input on the original standard output. No other code writes there."""
     end_with_parent(os.getppid())
     answers = os.dup(1)
     os.dup2(2, 1)
@@ -93,13 +93,13 @@ def _question() -> Question:
 
 
 def _answers(question: Question) -> Iterable[object]:
-    """Each file before it is read, and in the end the report, or the words of an error."""
+    """Yield a message before each file is read, and at the end the report, or the text of an error."""
     modules = []
     try:
         for name, data in question.files:
             yield _Reading(name)
             module = _module(name, data)
-            read_stamps(module)  # LLVM reads metadata only when it is asked for
+            read_stamps(module)  # LLVM reads metadata only on demand
             modules.append(module)
         yield _Reading("the stamps")
         yield check_link(modules, question.context, require_stamps=question.require_stamps)
@@ -108,7 +108,7 @@ def _answers(question: Question) -> Iterable[object]:
 
 
 def _module(name: str, data: bytes) -> binding.ModuleRef:
-    """The module in a file, named after the file."""
+    """Parse the module in a file, and name it after the file."""
     try:
         if data.startswith(BITCODE):
             module = binding.parse_bitcode(data)

@@ -1,4 +1,4 @@
-"""`optctx list`: the options that LLVM has registered."""
+"""`optctx list`: lists the options that LLVM has registered."""
 
 from __future__ import annotations
 

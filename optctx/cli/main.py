@@ -38,15 +38,15 @@ COMMANDS = {
     "completion": completion_command,
 }
 
-_MOST_OPTIONS = 5000  # LLVM has 2,600, and the time that argparse takes grows with the square
+_MOST_OPTIONS = 5000  # LLVM has 2,600; argparse takes quadratic time
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; `argv` without the program's name, by default the process's own.
+    """Run one command. `argv`: the arguments without the program's name, by default those of this process.
 
-    Returns the exit status: 0, 1 where `sweep --verify` or `check-link` found a difference, 2 for bad input
-    and for output that cannot be written.
-    Raises SystemExit, as argparse does, for --help and --version.
+    Returns the exit status: 0; 1 if `sweep --verify` or `check-link` found a difference; 2 for bad input, and
+    for output that cannot be written; 130 after Ctrl-C. Raises SystemExit, as argparse does, for --help and
+    --version.
     """
     prepare_streams()
     if sys.stdout is None:
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with contextlib.redirect_stdout(cast(TextIO, Output(stdout))):
             return _run(argv)
     except BrokenPipeError:
-        abandon(stdout)  # the reader has what it wanted (`| head`)
+        abandon(stdout)  # the reader has read enough (`| head`)
         return 0
     except OutputError as error:
         complain(str(error))
@@ -90,9 +90,10 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments. Raises OptctxError for what no command takes, with what may have been meant.
+    """Parse the arguments.
 
-    And for more options than argparse can take in a few seconds.
+    Raises OptctxError, with a suggestion, for arguments that the command does not have, and for more options
+    than argparse can parse in a few seconds.
     """
     options = sum(argument.startswith("-") for argument in argv)
     if options > _MOST_OPTIONS:
@@ -101,7 +102,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         )
     check_command(argv, COMMANDS)
     parser, commands = make_parser()
-    # argparse would take the rest of such a word, as of -hexagon-..., for more options of one letter.
+    # argparse would take a word such as -hexagon-... for options of one letter, of which -h prints help.
     words = itertools.takewhile(lambda argument: argument != "--", argv)
     unknown = [argument for argument in words if argument.startswith("-h") and argument != "-h"]
     if not unknown:
@@ -112,7 +113,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def make_parser() -> tuple[Parser, argparse._SubParsersAction[Parser]]:
-    """The parser of the whole command line, and in `choices` those of the commands."""
+    """Make the parser of the whole command line. The second result has the commands' parsers in `choices`."""
     parser = Parser(
         prog="optctx",
         description="Give each compilation its own LLVM options: compile under many values, see what LLVM "

@@ -1,4 +1,4 @@
-"""What may have been meant by a command or an argument that is not known."""
+"""Errors for unknown commands and arguments, with suggestions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from optctx.wording import did_you_mean, nearest
 
 __all__ = ["check_command", "unknown_arguments"]
 
-_PASSES_ON = ("-mllvm", "-Xllvm")  # of clang and others, before an LLVM option
+_PASSES_ON = ("-mllvm", "-Xllvm")  # flags of clang and other tools, before an LLVM option
 _OWN = ("-h", "--help", "--version")
 
 
 def check_command(argv: Sequence[str], commands: Iterable[str]) -> None:
-    """Raise UsageError if the arguments name none of the commands; argparse says less."""
+    """Raise UsageError if the arguments name none of the commands. argparse's own error says less."""
     known = list(commands)
     listed = ", ".join(known)
     if not argv:
@@ -38,9 +38,9 @@ def check_command(argv: Sequence[str], commands: Iterable[str]) -> None:
 
 
 def unknown_arguments(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> UsageError:
-    """The error for arguments that a command does not take, with what may have been meant by the first.
+    """The error for arguments that a command does not have, with a suggestion for the first.
 
-    `parser`: the command's own.
+    `parser`: that of the command.
     """
     first = unknown[0]
     words = f"`{parser.prog}` does not take {first!r}"
@@ -60,7 +60,7 @@ def unknown_arguments(parser: argparse.ArgumentParser, unknown: Sequence[str]) -
 
 
 def _setting(argument: str) -> str:
-    """What to write after --set for something that is an LLVM option; otherwise an empty string."""
+    """What to write after --set if the argument is an LLVM option; otherwise an empty string."""
     name, equals, value = argument.lstrip("-").partition("=")
     try:
         option = registry().get(name)
@@ -74,7 +74,7 @@ def _setting(argument: str) -> str:
 
 
 def _advice(argument: str) -> str:
-    """What a flag of clang, opt or llc is, and what to use instead; otherwise an empty string."""
+    """What to use instead of a flag of clang, opt or llc; an empty string for other arguments."""
     try:
         return advice_for(llvmlite_image(), argument.partition("=")[0])
     except OptctxError:

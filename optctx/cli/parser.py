@@ -1,4 +1,4 @@
-"""The argument parser of every command: an error is one line, and an example ends each help text."""
+"""The argument parser of all commands. An error is one line, and each help text ends with an example."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from optctx.wording import did_you_mean, nearest
 __all__ = ["Parser", "UsageError", "add_version", "positive", "seconds"]
 
 _WIDTH = 79
-_INDENT = 28  # at most, of the help behind an argument
+_INDENT = 28  # the most columns before the help of an argument
 _CHOICE = re.compile(
     r"(?:argument (?P<name>\S+): )?invalid choice: (?P<found>.*) \(choose from (?P<choices>.*)\)"
 )
@@ -28,10 +28,10 @@ class UsageError(OptctxError):
 
 
 class Parser(argparse.ArgumentParser):
-    """As argparse's, but errors are raised as UsageError; argparse would print the usage and exit."""
+    """As argparse's parser, but errors raise UsageError, instead of printing the usage and exiting."""
 
     def __init__(self, *, example: str = "", description: str | None = None, **more: Any) -> None:
-        """`example`: lines for the end of the help text; `description` is wrapped, they are not."""
+        """`example`: lines for the end of the help text. Only `description` is wrapped."""
         self.arguments: list[argparse.Action] = []
         super().__init__(
             description=textwrap.fill(description or "", _WIDTH),
@@ -45,12 +45,12 @@ class Parser(argparse.ArgumentParser):
         )
 
     def add_argument(self, *names: Any, **more: Any) -> argparse.Action:
-        """As argparse does, which keeps no public list of them."""
+        """As argparse does, and keep them in a list, because argparse has no public one."""
         self.arguments.append(super().add_argument(*names, **more))
         return self.arguments[-1]
 
     def error(self, message: str) -> NoReturn:
-        """Raise UsageError with the words that argparse found, or better ones."""
+        """Raise UsageError with argparse's message, or a better one."""
         if choice := _CHOICE.fullmatch(message):
             raise UsageError(_no_such_choice(choice["name"], choice["found"], choice["choices"]))
         if argument := _ARGUMENT.fullmatch(message):
@@ -62,12 +62,12 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_version(parser: argparse.ArgumentParser) -> None:
-    """Enter `--version`."""
+    """Add `--version`."""
     parser.add_argument("--version", action=_ShowVersion)
 
 
 class _ShowVersion(argparse.Action):
-    """Print the version and end. argparse's own action would look it up for every command."""
+    """Print the version and exit. argparse's own action would look up the version for every command."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
         super().__init__(
@@ -86,7 +86,7 @@ class _ShowVersion(argparse.Action):
 
 
 def _no_such_choice(name: str | None, found: str, listed: str) -> str:
-    """From argparse's words, which have quotes around the choices in some versions of Python."""
+    """Reword argparse's message, which quotes the choices in some versions of Python."""
     choices = re.findall(r"[\w-]+", listed)
     word = found.strip("'\"")
     near = did_you_mean(nearest(word, choices))
@@ -95,7 +95,7 @@ def _no_such_choice(name: str | None, found: str, listed: str) -> str:
 
 
 def positive(text: str) -> int:
-    """An argument that is a whole number of 1 or more, for argparse."""
+    """Read a whole number of 1 or more, for argparse."""
     try:
         number = int(text)
     except ValueError:
@@ -106,7 +106,7 @@ def positive(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """An argument that is a time above 0, in seconds, for argparse."""
+    """Read a time above 0, in seconds, for argparse."""
     try:
         number = float(text)
     except ValueError:

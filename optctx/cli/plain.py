@@ -32,7 +32,7 @@ _FIELDS = (
 
 
 def option_data(option: Option) -> dict[str, Any]:
-    """The option's fields by name, made of JSON's own types only."""
+    """The option's fields by name, in JSON's types."""
     return {name: _plain(getattr(option, name)) for name in _FIELDS}
 
 

@@ -1,4 +1,4 @@
-"""`optctx record`: which options LLVM reads for a file, and which of those that were set it does not."""
+"""`optctx record`: shows the options that LLVM reads for a file, and those set that it does not read."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compile, and print what was read. Raises OptctxError and OSError."""
+    """Compile, and print the options that were read. Raises OptctxError and OSError."""
     context = OptionContext(parse_settings(arguments.settings), process_wide="exclusive")
     job = replace(job_of(arguments), emit="object")
     with context, record() as log:

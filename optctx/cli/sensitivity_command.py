@@ -1,4 +1,4 @@
-"""`optctx sensitivity`: which of the options that LLVM reads for a file change what comes out."""
+"""`optctx sensitivity`: ranks the options that LLVM reads for a file by how they change the output."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compile, print the ranking on standard output, draw it. Raises OptctxError and OSError."""
+    """Compile, and print and draw the ranking. Raises OptctxError and OSError."""
     base = {axis.name: _only(axis) for axis in parse_axes(arguments.settings)}
     tries = {axis.name: axis.values for axis in parse_axes(arguments.tries)}
     if arguments.plot:

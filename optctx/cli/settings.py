@@ -1,4 +1,4 @@
-"""`--set NAME=VALUE` where an option has one value."""
+"""`--set NAME=VALUE`, for one value of each option."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ __all__ = ["add_settings", "parse_settings"]
 
 
 def add_settings(parser: argparse.ArgumentParser, words: str, value: str = "VALUE") -> None:
-    """Enter `--set`. `words`: the help text; `value`: what stands behind the name in it."""
+    """Add `--set`. `words`: the help text. `value`: the placeholder for the value in it."""
     parser.add_argument(
         "--set", action="append", default=[], metavar=f"NAME={value}", dest="settings", help=words
     )
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, str]:
-    """Name -> text of the value, from texts such as "unroll-count=4"; a leading "-" of a name is taken off.
+    """Name -> text of the value, from texts such as "unroll-count=4". A leading "-" of a name is removed.
 
-    A value may hold commas. Raises OptctxError for text without a name or "=", and for an option that is
-    given twice. Whether the option exists, and what it takes, is LLVM's to say, later.
+    A value may contain commas. Raises OptctxError for text without a name or "=", and for an option that is
+    given twice. LLVM checks later that the option exists and accepts the value.
     """
     found: dict[str, str] = {}
     for setting in settings:

@@ -1,4 +1,4 @@
-"""`optctx show`: everything that is known about one option."""
+"""`optctx show`: prints everything that is known about one option."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print one option. Raises UnknownOptionError, with the nearest names, if there is none of that name."""
+    """Print one option. Raises UnknownOptionError, with the nearest names, if it does not exist."""
     data = option_data(registry()[arguments.name.lstrip("-") or arguments.name])
     if arguments.format == "json":
         print(json.dumps(data, indent=2))
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _lines(value: object) -> list[str]:
-    """The lines that show a value: one per choice or reader, and one for anything that is empty."""
+    """The lines for a value: one for each choice or reader, and "-" for anything that is empty."""
     if isinstance(value, dict):
         return [f"{choice}: {text}" if text else str(choice) for choice, text in value.items()] or ["-"]
     if isinstance(value, list):

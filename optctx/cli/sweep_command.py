@@ -1,4 +1,4 @@
-"""`optctx sweep`: compile files under every combination of option values and compare."""
+"""`optctx sweep`: compiles files under every combination of option values, and compares the results."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ __all__ = ["add", "run"]
 
 Format = Literal["table", "json", "csv"]
 
-_INTERRUPTED = 130  # exit status, as a shell has it
-_LINES = 20  # different ones that LLVM printed
+_INTERRUPTED = 130  # exit status, as in a shell
+_LINES = 20  # the most different lines of LLVM to report
 
 
 def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -112,7 +112,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compile, print the rows on standard output, and say if all agree. Raises OptctxError and OSError."""
+    """Compile, and print the rows. Returns 1 if a fresh process differs. Raises OptctxError and OSError."""
     axes = parse_axes(arguments.settings)
     files = len(arguments.files)
     total = count_combinations(axes, arguments.max_combinations, files=files) * files
@@ -123,7 +123,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.resume and not arguments.output:
         raise OptctxError("cannot resume without a file; name the one to go on with: -o FILE")
     jobs = jobs_of(arguments)
-    rows: list[Row] = []  # filled as they come
+    rows: list[Row] = []  # filled as rows come
     printed: Counter[str] = Counter()
     try:
         with naming_module(arguments.files[0]) if files == 1 else contextlib.nullcontext():
@@ -135,7 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
         complain(f"interrupted after {len(rows)} of {total} combinations{kept}")
         return _INTERRUPTED
     except OptctxError:
-        if rows and not arguments.output:  # what is done is not lost
+        if rows and not arguments.output:  # otherwise the finished rows would be lost
             _finish(arguments, _in_order(rows, jobs, axes), printed)
         raise
     _finish(arguments, rows, printed)
@@ -152,7 +152,7 @@ def _sweep(
     rows: list[Row],
     printed: Counter[str],
 ) -> list[Row]:
-    """All rows; new ones are also put into `rows` and into the file."""
+    """Return all rows. New ones are also added to `rows` and written to the file."""
     with _row_file(arguments, jobs, axes) as file, progress_bar() as step:
         if file is not None and arguments.resume:
             rows += file.read([axis.name for axis in axes])
@@ -206,7 +206,7 @@ def _write(file: RowFile, row: Row, path: str, count: int, total: int) -> None:
 
 
 def _in_order(rows: Sequence[Row], jobs: Mapping[str, Job], axes: Sequence[Axis]) -> list[Row]:
-    """Rows as a sweep that ends returns them."""
+    """The rows in the order in which a complete sweep returns them."""
     files = list(jobs)
     places = {tuple(options.values()): place for place, options in enumerate(combinations(axes))}
     return sorted(rows, key=lambda row: (files.index(row.file), places[tuple(row.options.values())]))
