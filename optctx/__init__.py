@@ -35,7 +35,7 @@ from optctx.errors import (
 )
 from optctx.registry import Option, registry
 
-if TYPE_CHECKING:  # imported when they are asked for
+if TYPE_CHECKING:  # imported on first use
     from optctx.cache import CompileCache
     from optctx.drifting import Drift, DriftEvent, Drifts, Watcher
     from optctx.drifting.drift import drift
@@ -121,7 +121,7 @@ _LATER = {
 if not TYPE_CHECKING:  # where every other name stays an error
 
     def __getattr__(name: str) -> object:
-        """A name that is imported later, or `__version__`, of the installed package, which is in a file."""
+        """A name that is imported on first use, or `__version__`, read from the installed metadata."""
         from importlib import import_module
 
         for module, names in _LATER.items():

@@ -1,4 +1,4 @@
-"""`python -m optctx`: the command line; without arguments, what `optctx info` prints."""
+"""`python -m optctx`: the command line. Without arguments it prints what `optctx info` prints."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The one tree of errors. Each message names what was attempted, expected and found, and what to do.
+"""All errors, in one tree. Each message says what was attempted, expected and found, and what to do.
 
 Nothing here prints, exits or changes state; an error raised by optctx leaves every option as it was.
 """
@@ -44,7 +44,7 @@ class OptctxError(Exception):
 
 
 class UnknownOptionError(OptctxError, KeyError):
-    """No option of that name is registered; `suggestions` holds the nearest names."""
+    """No option of that name is registered. `suggestions` holds the nearest names."""
 
     def __init__(self, message: str, name: str = "", suggestions: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -56,40 +56,40 @@ class UnknownOptionError(OptctxError, KeyError):
 
 
 class OptionValueError(OptctxError, ValueError):
-    """LLVM's own parser refused the text; the message carries its words."""
+    """LLVM's own parser refused the text. The message has LLVM's words."""
 
 
 class OptionTypeError(OptctxError, TypeError):
-    """A Python value of a type that the option does not take, or a lookup under another type."""
+    """A Python value has a type that the option does not accept, or a lookup asked for another type."""
 
 
 class ScopeError(OptctxError, RuntimeError):
-    """A scope was left out of order, on another thread or without having been entered; or another task holds
+    """A scope was left out of order, on another thread or without having been entered, or another task holds
     one on this thread across an `await`."""
 
 
 class ContainmentError(ScopeError):
-    """Code inside a context with `sets="error"` tried to set an LLVM option; nothing was changed."""
+    """Code inside a context with `sets="error"` tried to set an LLVM option. Nothing was changed."""
 
 
 class ContainmentWarning(UserWarning):
-    """Code inside a context has set an LLVM option for the whole process: contexts cannot contain it."""
+    """Code inside a context has set an LLVM option that contexts cannot contain, for the whole process."""
 
 
 class ContextMismatchError(ScopeError):
-    """LLVM was to run on a module of a bound LLVMContext under other option values; nothing has run."""
+    """LLVM should have run on a module of a bound LLVMContext under other option values. Nothing has run."""
 
 
 class ContextMismatchWarning(UserWarning):
-    """LLVM ran on a module of a bound LLVMContext under other option values, those of its thread."""
+    """LLVM ran on a module of a bound LLVMContext under the option values of the thread, which differ."""
 
 
 class LinkMismatchError(OptctxError):
-    """Modules that are to be linked, or were, were compiled with different options."""
+    """Modules to be linked, or parts of a linked module, were compiled with different options."""
 
 
 class DriftWarning(UserWarning):
-    """The process-wide value of an LLVM option has changed; `event` is the record of it."""
+    """The process-wide value of an LLVM option has changed. `event` is the DriftEvent."""
 
     def __init__(self, event: object) -> None:
         super().__init__(str(event))
@@ -97,7 +97,7 @@ class DriftWarning(UserWarning):
 
 
 class ProcessWideOptionError(OptctxError):
-    """The option cannot be set for one thread; the message says why."""
+    """The option cannot be set for one thread. The message says why."""
 
     def __init__(self, message: str, name: str = "", reason: str = "") -> None:
         super().__init__(message)
@@ -106,23 +106,26 @@ class ProcessWideOptionError(OptctxError):
 
 
 class PassPipelineError(OptctxError, ValueError):
-    """LLVM could not parse a textual pass pipeline; the message carries its words."""
+    """LLVM could not parse a textual pass pipeline. The message has LLVM's words."""
 
 
 class TargetError(OptctxError, ValueError):
-    """A target in TVM's notation that cannot be read, or that asks for what llvmlite cannot make."""
+    """A target in TVM's notation cannot be read, or llvmlite cannot make its target machine."""
 
 
 class TargetWarning(UserWarning):
-    """A target in TVM's notation names something that this LLVM does not have; it was left out."""
+    """A target in TVM's notation names an option or a processor that this LLVM does not have.
+
+    The option was left out, or the generic processor used instead.
+    """
 
 
 class UnsupportedImageError(OptctxError):
-    """No LLVM in the process, or one whose layout does not check out; nothing was changed."""
+    """The process has no LLVM, or one that optctx cannot use in this way. Nothing was changed."""
 
 
 class UnreadOptionError(OptctxError):
-    """LLVM read nothing of an override while its scope was entered.
+    """LLVM did not read an override while its scope was entered.
 
     `names` holds the options, `causes` a sentence for each of them.
     """
@@ -134,13 +137,13 @@ class UnreadOptionError(OptctxError):
 
 
 class UnreadOptionWarning(UserWarning):
-    """LLVM read nothing of an override while its scope was entered."""
+    """LLVM did not read an override while its scope was entered."""
 
 
 class UntrustedOptionError(OptctxError):
-    """Something that came with a module asks for an option, or a value, that is not accepted from modules.
+    """A module asks for an option, or a value, that is not accepted from modules.
 
-    `name` is the option, or empty; `trust` its class: "tuning", "output", "input", "code" or "process".
+    `name` is the option, or empty. `trust` is its class: "tuning", "output", "input", "code" or "process".
     """
 
     def __init__(self, message: str, name: str = "", trust: str = "") -> None:
@@ -158,7 +161,7 @@ class AuditError(OptctxError, RuntimeError):
 
 
 class CacheWarning(RuntimeWarning):
-    """A compile cache could not read or change its folder; it warns once of each kind of problem."""
+    """A compile cache could not read or change its folder. It warns once of each kind of problem."""
 
 
 class NumbaOptionsWarning(UserWarning):
@@ -166,20 +169,20 @@ class NumbaOptionsWarning(UserWarning):
 
 
 class EngineWarning(RuntimeWarning):
-    """LLVM's code cannot be changed, so threads with different options take turns; the message says why."""
+    """LLVM's code cannot be changed, so threads with different options take turns. The message says why."""
 
 
 def shown(value: object) -> str:
-    """What a caller passed, for a message: its repr, cut where it is long. Never raises."""
+    """The repr of a value that a caller passed, for a message; cut if it is long. Never raises."""
     try:
         text = repr(value)
-    except Exception:  # an int of too many digits; whatever a class of the caller's does
+    except Exception:  # an int with too many digits, or an error in the caller's class
         return f"a {type(value).__name__} that has no repr"
     return text if len(text) <= _MOST else f"{text[:_MOST]}..."
 
 
 def level_outside() -> int:
-    """Stack level, as `warnings.warn` counts it from its caller, of the first function outside optctx."""
+    """The stack level of the innermost function outside optctx, as the caller's `warnings.warn` counts."""
     package = __name__.partition(".")[0]
     level = 1
     frame = sys._getframe(1)

@@ -1,4 +1,4 @@
-"""Where the C++ headers are that come with the package."""
+"""The location of the C++ headers in the package."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ __all__ = ["get_include"]
 
 
 def get_include() -> str:
-    """Give the folder for a C++ compiler's -I, with `optctx/option_context.hpp`."""
+    """Return the folder for a C++ compiler's -I, which has `optctx/option_context.hpp`."""
     return os.path.join(os.path.dirname(__file__), "include")

@@ -1,4 +1,4 @@
-"""Refuse to be imported where optctx cannot run, in one sentence, before anything native is loaded.
+"""Fails to import, with one sentence, where optctx cannot run, before native code is loaded.
 
 LLVM, its redirected code and the types of the native module belong to the process. A second interpreter that
 loads the native module replaces the types that the main interpreter works with.
@@ -26,7 +26,7 @@ def _check_platform() -> None:
 
 
 def _is_main() -> bool:
-    """Whether the running interpreter is the one that the process began with, whose number is 0."""
+    """Whether this is the main interpreter, whose number is 0."""
     current = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyInterpreterState_Get", ctypes.pythonapi))
     number = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(
         ("PyInterpreterState_GetID", ctypes.pythonapi)

@@ -1,4 +1,4 @@
-"""Locks that a child of fork never finds held by a thread that it does not have (design/fork.md).
+"""Locks that a forked child never finds held by a thread that does not exist there (design/fork.md).
 
 Every lock of optctx's Python code is made here. Those of its native code are in native/os/fork_locks.hpp.
 """
@@ -18,11 +18,11 @@ __all__ = ["Rank", "is_held", "lock_held_by_fork", "lock_left_behind"]
 class Rank(enum.IntEnum):
     """The order in which a thread takes locks when it holds several, and in which a fork takes all of them.
 
-    A thread that holds one may need the GIL, which a fork gives up while it waits.
+    A thread that holds one may need the GIL, which a fork releases while it waits.
     """
 
     WATCHERS = 1  # of process-wide values
-    COMPARING = 2  # what they are with what they were
+    COMPARING = 2  # process-wide values with earlier ones
     ENGINE = 3  # attaching and detaching
     TASKS = 4  # following tasks, from the first context on
     IMAGES = 5  # the index of each image
@@ -31,29 +31,30 @@ class Rank(enum.IntEnum):
 
 
 class _Lock(weakref.ref["threading.RLock"]):
-    """One of the locks. `rank` None: a fork does not wait for it."""
+    """A registered lock. A fork does not wait for it if `rank` is None."""
 
     __slots__ = ("rank",)
     rank: Rank | None
 
 
 _locks: set[_Lock] = set()  # changed and copied in single steps
-_held: dict[int, list[list[threading.RLock]]] = {}  # by thread: of each fork that it has begun
+_held: dict[int, list[list[threading.RLock]]] = {}  # thread -> for each fork that it has begun, its locks
 
 
 def lock_held_by_fork(rank: Rank) -> threading.RLock:
-    """Make a lock that fork takes before and releases after: a child finds what it guards complete.
+    """Make a lock that a fork holds, so that the child finds what it guards complete.
 
     Reentrant. A thread may fork while it holds the lock; the child then holds it as well. For short steps,
-    since `os.fork()` waits while another thread is in one.
+    because `os.fork()` waits while another thread holds it.
     """
     return _enrol(threading.RLock(), rank)
 
 
 def lock_left_behind() -> threading.RLock:
-    """Make a lock that is free in a child of fork, unless the thread that forked holds it.
+    """Make a lock that is free in a forked child, unless the thread that forked holds it.
 
-    Reentrant. For what takes long: fork does not wait. What the lock guards may be half-changed in the child.
+    Reentrant. For long steps, because a fork does not wait for it. What it guards may be half-changed in the
+    child.
     """
     return _enrol(threading.RLock(), None)
 
@@ -74,13 +75,13 @@ _forking = lock_left_behind()  # the first one that a fork takes
 
 
 def _hold() -> None:
-    """Before a fork. Waits without the GIL."""
+    """Take the locks, before a fork. Waits without the GIL."""
     ranked = [(each.rank, each()) for each in _locks.copy() if each.rank is not None]
     held: list[threading.RLock] = []
     _held.setdefault(threading.get_ident(), []).append(held)
     for lock in (_forking, *(lock for _, lock in sorted(ranked, key=lambda pair: pair[0]))):
         if lock is not None:
-            held.append(lock)  # before, so that an interrupt while it waits loses no lock
+            held.append(lock)  # first, so an interrupt during the wait does not lose the lock
             lock.acquire()
 
 
@@ -90,12 +91,12 @@ def _release() -> None:
     if not _held[me]:
         del _held[me]
     for lock in reversed(held):
-        with contextlib.suppress(RuntimeError):  # the wait for it was interrupted
+        with contextlib.suppress(RuntimeError):  # not held: the wait was interrupted
             lock.release()
 
 
 def _release_in_child() -> None:
-    """Also frees what a thread holds that is gone."""
+    """Release the locks, and also those held by threads that do not exist in the child."""
     _release()
     for each in _locks.copy():
         lock = each()

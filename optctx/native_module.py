@@ -1,7 +1,7 @@
-"""Load the native module, or say in one sentence why that fails and what to do.
+"""Loads the native module, or says in one sentence why that fails and what to do.
 
-A source folder holds optctx without its native module, and Python that is started there finds it before an
-installed copy. The native module of the installed copy is taken if both hold the same Python code.
+A source folder has optctx without its native module, and Python started in it imports that optctx before an
+installed copy. If both have the same Python code, the native module of the installed copy is used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PARENT = os.path.dirname(_PACKAGE)
 
 
 def _load() -> None:
-    """Raise ImportError with what to do."""
+    """Import the native module. Raises ImportError, which says what to do."""
     if importlib.util.find_spec(_NAME) is None:
         copy = next(_installed(), None)
         if copy is None or not _is_source() or not _is_same(copy):
@@ -38,7 +38,7 @@ def _is_source() -> bool:
 
 
 def _absent(copy: str | None) -> str:
-    """Why there is no native module, and what to do; `copy`: of the package, installed."""
+    """Say why there is no native module, and what to do. `copy`: the folder of an installed copy, if any."""
     if _is_source():
         source = f"optctx is imported from its source folder {_PARENT}, where its native module is not built"
         if copy is None:
@@ -55,7 +55,7 @@ def _absent(copy: str | None) -> str:
 
 
 def _is_same(copy: str) -> bool:
-    """Whether every Python file of this package is in the other one, byte by byte."""
+    """Whether the copy has every Python file of this package, byte for byte."""
     import filecmp
 
     for folder, _, names in os.walk(_PACKAGE):

@@ -1,4 +1,4 @@
-"""What pictures have in common. They need matplotlib, which is optional."""
+"""Checks and saves plots. They need matplotlib, which is optional."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "check_plot", "save_figure"]
 
 FORMATS = ("png", "svg", "pdf")
-# The same rows give the same file: no dates in it, no random names.
+# No dates and no random names, so the same rows give the same file.
 _METADATA: dict[str, dict[str, str | None]] = {
     "png": {"Software": None},
     "svg": {"Date": None},
     "pdf": {"CreationDate": None},
 }
-# A font that matplotlib brings itself; text as text in SVG. Any: each release types its settings otherwise.
+# A font that comes with matplotlib; text stays text in SVG. Any, as releases type the settings differently.
 _STYLE: Any = {"svg.hashsalt": "optctx", "svg.fonttype": "none", "font.family": "DejaVu Sans"}
 
 
 def check_plot(path: str) -> str:
-    """The format that a file's name stands for. Changes nothing.
+    """Return the format that a file's suffix chooses. Changes nothing.
 
     Raises OptctxError for another format, for a file that cannot be written, and without matplotlib.
     """
@@ -42,7 +42,7 @@ def check_plot(path: str) -> str:
 
 
 def _hindrance(path: str) -> str:
-    """Why a file cannot be written, as far as that can be told without writing it; else ""."""
+    """Why a file cannot be written, as far as that can be known without writing it; else ""."""
     folder = os.path.dirname(path) or "."
     if os.path.isdir(path):
         return "it is a directory; name a file in it"
@@ -56,7 +56,7 @@ def _hindrance(path: str) -> str:
 def save_figure(path: str, size: tuple[float, float], draw: Callable[[Figure], None]) -> None:
     """Write what `draw` draws on a figure of `size` inches. The same drawing gives the same file.
 
-    Raises OptctxError as `check_plot` does, OSError for a file that cannot be written.
+    Raises OptctxError as `check_plot` does, and OSError if the file cannot be written.
     """
     form = check_plot(path)
     from matplotlib import rc_context

@@ -1,4 +1,4 @@
-"""What messages share: counted nouns, columns of text, and the nearest of the known names."""
+"""Common parts of messages: counted nouns, columns of text, and suggestions of names."""
 
 from __future__ import annotations
 
@@ -8,21 +8,18 @@ __all__ = ["columns", "counted", "did_you_mean", "nearest"]
 
 _MOST = 3  # names in a suggestion
 _CUTOFF = 0.6  # of difflib's ratio; below it names have little in common
-_CLOSE = 0.05  # names that are farther behind the closest one are left out
+_CLOSE = 0.05  # names whose ratio is lower than the best by more than this are left out
 _LONGEST = 100  # characters; difflib takes quadratic time
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """A number with its noun: "1 option", "2 options", "1,000 options". `plural`: if not noun + "s"."""
+    """A number with its noun: "1 option", "2 options", "1,000 options". `plural`: if it is not noun + "s"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def nearest(word: str, known: Iterable[str]) -> list[str]:
-    """The known names that come closest to `word`, the closest first; at most three, perhaps none.
-
-    Upper and lower case count as equal.
-    """
-    import difflib  # a program without mistakes needs none of it
+    """The known names nearest to `word`, nearest first: at most three, possibly none. Ignores case."""
+    import difflib  # imported here because programs without mistakes do not need it
 
     if len(word) > _LONGEST:
         return []
@@ -44,7 +41,7 @@ def did_you_mean(names: Iterable[str]) -> str:
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells as lines in which the cells stand below one another."""
+    """Format rows of cells as lines with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
