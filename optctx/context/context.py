@@ -44,8 +44,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
     A context is comparable, hashable and picklable. LLVM's own parsers judge every value. A context can be
     entered by many threads at once, and again by the thread that is inside it. Inside, a thread does not see
-    process-wide changes that other threads make. What LLVM itself writes to options there ends with the
-    scope.
+    process-wide changes that other threads make. Changes that LLVM itself makes to options inside end with
+    the scope.
 
     Entering reaches the current task: its thread, and code that copies its contextvars (`asyncio.to_thread`,
     tasks made inside). Existing threads and pools keep the process-wide values (see `wrap` and

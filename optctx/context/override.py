@@ -39,7 +39,7 @@ class Override:
         return read_value(self.option, addresses[self.option.slot] + engine.survey.value_offset)
 
     def args(self) -> list[str]:
-        """As command-line arguments."""
+        """The override as command-line arguments."""
         return [f"-{self.name}" if text is None else f"-{self.name}={text}" for text in self.texts]
 
 

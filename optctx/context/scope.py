@@ -112,7 +112,7 @@ def follow_tasks(engine: Engine) -> None:
 
 
 def _follow(engine: Engine) -> None:
-    """Take the steps, each of which happens wholly or not at all, and only once."""
+    """Do the steps. Each is atomic and happens only once, so an interrupted call can be repeated."""
     if engine.mechanism.follows_tasks:
         _native.watch_context_switches()
     if is_llvmlites(engine):

@@ -31,7 +31,7 @@ __all__ = ["agreed", "in_words", "stamped_overrides", "taken"]
 
 _SHOWN = 5  # options that a message lists
 _LONGEST = 1024  # characters of a value that is parsed only to be compared
-_MOST_DIFFERENT = 64  # stamps that are compared; they may say the same in different words
+_MOST_DIFFERENT = 64  # stamps to compare; different texts may stand for the same values
 
 
 def stamped_overrides(

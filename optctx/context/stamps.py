@@ -77,7 +77,7 @@ def write_stamp(module: object, options: Mapping[str, Texts]) -> None:
 
 
 def read_stamps(module: object) -> list[Stamp]:
-    """The stamps of a module, in the order in which it was linked; none if it was never stamped.
+    """Read the stamps of a module, in the order in which it was linked; none if it was never stamped.
 
     Raises as `module_label` does, OptctxError for metadata of that name that is not a stamp, and
     UntrustedOptionError for too many stamps or a stamp of more than 64 KiB or 4,096 operands.

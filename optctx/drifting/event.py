@@ -31,15 +31,15 @@ class DriftEvent:
         exact: Whether the change was seen as it happened. Otherwise it was found later by comparing, and
             `thread` and the stacks are those of the call that found it.
         text: What LLVM was given; None for a flag without a value.
-        refused: Whether LLVM refused `text`. The option counts as given all the same.
+        refused: Whether LLVM refused `text`. The option counts as given in any case.
         thread: Name of the thread; empty for a thread that Python did not start.
         thread_id: Its identifier.
         stack: The Python stack, innermost call last.
         native_stack: LLVM's functions and the code that called them, innermost first; empty if the change was
             found by comparing.
         readable: Whether the type has a readable form.
-        contained: Whether the value was set inside a scope, and ends with it: the process's stays as it was.
-            `before`, `after` and `occurrences` are those of the scope.
+        contained: Whether the value was set inside a scope and ends with it. The process-wide value did not
+            change. `before`, `after` and `occurrences` are those of the scope.
     """
 
     name: str

@@ -62,7 +62,7 @@ def shown_state(engine: Engine, option: PlannedOption) -> OptionState | None:
     value = own + engine.survey.value_offset
     if option.record.type.external:
         variable = storage_shown(engine.index, option.variable_slot)
-        assert variable is not None  # of the same activation
+        assert variable is not None  # both belong to one activation
         value = variable
     return _state(option, value, option_at(own).occurrences)
 

@@ -121,7 +121,7 @@ def watch(callback: Callback | None = None, *, contained: bool = False) -> Watch
 
 
 class _Report:
-    """An event that a watcher was not told yet, and the thread that must tell it."""
+    """An event that was not reported to its watcher yet, and the thread that must report it."""
 
     def __init__(self, watcher: Watcher, event: DriftEvent, moment: Moment) -> None:
         self.watcher = watcher
@@ -175,7 +175,7 @@ class _Watching:
         return inside(_changing, self._join, watcher)
 
     def _join(self, watcher: Watcher) -> Watcher:
-        """Take part from the last step on; until then nothing has an effect."""
+        """Add a watcher. Only the last step has an effect."""
         if self._interception is None:
             self._comparison = Comparison(self._engine)
             self._interception = Interception(self._engine, _listeners, self._returning)
@@ -201,7 +201,7 @@ class _Watching:
                 self._report(each, moment, told=told)
 
     def tell(self, wanted: Callable[[_Report], bool]) -> list[Exception]:
-        """Tell the watchers the `wanted` events that they were not told yet. Returns the errors they raise.
+        """Report the `wanted` events that were not reported yet. Returns the errors that watchers raise.
 
         Does nothing inside LLVM's parsers, where the garbage collector can run code that calls llvmlite or
         closes a watcher.
@@ -214,7 +214,7 @@ class _Watching:
                 try:
                     self._reports.remove(report)
                 except ValueError:
-                    continue  # a nested call has told it
+                    continue  # a nested call has reported it
                 try:
                     report.tell()
                 except Exception as error:  # the enclosing call raises it
@@ -317,7 +317,7 @@ class _Watching:
             act is not None and act.contained,
         )
         for watcher in self.watchers() if told is None else told:
-            assert isinstance(watcher, Watcher)  # nothing else joins
+            assert isinstance(watcher, Watcher)  # no other class joins
             watcher.events.append(event)
             self._reports.append(_Report(watcher, event, moment))
 

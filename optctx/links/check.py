@@ -1,4 +1,4 @@
-"""`check_link`: check whether modules were compiled with the same options before they are linked."""
+"""`check_link`: checks, before modules are linked, that they were compiled with the same options."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@
     @optctx.numba.njit(options={"unroll-count": 4})
     def total(array): ...  # compiled under -unroll-count=4 wherever it is first called, with what it calls
 
-Needs Numba 0.61 or newer. Imported on its own; `import optctx` does not import it. Nothing of Numba's is
-replaced: functions that plain Numba decorates compile as before.
+Needs Numba 0.61 or newer. Import it separately: `import optctx` does not import it. It replaces nothing in
+Numba: functions that plain Numba decorates compile as before.
 """
 
 from optctx.context.compiled import use_decorator

@@ -1,4 +1,4 @@
-"""`njit` and `jit` with LLVM options for what they compile, and contexts as decorators of their functions."""
+"""`njit` and `jit` with LLVM options, and contexts as decorators of functions that Numba compiles."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def njit(*args: Any, options: Options = None, **named: Any) -> Any:
             compilation read.
         options: Option name -> value, or an OptionContext. All other options have the values in force where
             the decorator runs. "context": the function is compiled for each context that it is called in.
-            None: it is compiled for the context of the first call. A call in another one runs the same code,
-            with a NumbaOptionsWarning.
+            None: it is compiled for the context of the first call. A call in another context runs the same
+            code, with a NumbaOptionsWarning.
 
     Raises:
         UnknownOptionError, OptionTypeError, OptionValueError, ProcessWideOptionError: The message begins with

@@ -86,7 +86,7 @@ class FollowingDispatcher(CPUDispatcher):  # type: ignore[misc]
         return found
 
     def follow(self, mode: Mode) -> FollowingDispatcher:
-        """Set which contexts it is compiled for: each one in which it is called, or only the first."""
+        """Set the contexts that it is compiled for: each one in which it is called, or only the first."""
         self.mode, self._first = mode, None
         self._by_context.clear()
         self._outside = None

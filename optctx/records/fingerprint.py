@@ -1,4 +1,4 @@
-"""A key over what a compilation read."""
+"""Makes a key from the options that a compilation read."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class Log:
         """
         values: dict[str, list[Value]] = {}
         readers: set[int] = set()
-        same: dict[str, bool] = {}  # by name of an override: whether it is the same in every scope
+        same: dict[str, bool] = {}  # override -> whether it equals the process-wide value in every scope
         outside = Context.make(self._engine.space, self._drift, [])
         for context, own in self._scopes():
             readers.update(own)

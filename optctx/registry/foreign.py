@@ -71,7 +71,7 @@ _OPTIMISATION = re.compile(r"O([0-3sz]|fast|\d+)?")
 
 
 def advice_for(image: Image, name: str) -> str:
-    """Say what a name is that is not an LLVM option, and what to use instead. May be empty."""
+    """Explain a name that is not an LLVM option, and say what to use instead. Empty for unknown names."""
     bare = name.lstrip("-")
     if level := _OPTIMISATION.fullmatch(bare):
         number = level[1] if level[1] in ("0", "1", "2", "3", "s", "z") else "3"

@@ -25,7 +25,7 @@ def figure(row: Row, by: By) -> float:
 
 
 def best_rows(rows: Sequence[Row], by: By) -> list[Row]:
-    """For each file, the combination with the least figure, and the first of equal ones."""
+    """The combination with the least figure for each file; the first one if several are equal."""
     best: dict[str, Row] = {}
     for row in rows:
         if row.state != "ok" or row.baseline:

@@ -59,7 +59,7 @@ class _Child:
 
 
 class Supervisor:
-    """Has combinations compiled that are requested on one descriptor, and answers on another."""
+    """Reads the numbers of combinations from one descriptor, has them compiled, and answers on another."""
 
     def __init__(self, plan: Plan, requests: int, answers: int) -> None:
         self._plan = plan
@@ -193,7 +193,7 @@ class Supervisor:
         write_all(self._answers, encode(answer))
 
     def _bury(self, child: _Child) -> None:
-        """Report what a process that ended compiled alone, or accuse what its threads were compiling."""
+        """After the end of a process: report what it compiled alone, or accuse what its threads compiled."""
         status, printed = self._reap(child)
         if child is self._worker:
             self._worker = None

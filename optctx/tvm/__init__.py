@@ -5,7 +5,7 @@
     with LLVMTarget(instance, "llvm -cl-opt=-unroll-count:uint=4") as target:
         ...  # LLVM code that this thread runs reads 4; the end restores the earlier values
 
-Needs no TVM. Imported on its own; `import optctx` does not import it.
+Does not need TVM. Import it separately: `import optctx` does not import it.
 """
 
 from optctx.tvm.instance import LLVMInstance, LLVMScope

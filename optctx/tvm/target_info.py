@@ -50,7 +50,7 @@ class LLVMTargetInfo:
             uses the generic processor, or leaves the option out, with a TargetWarning, as TVM does.
 
     Raises:
-        TargetError: The target cannot be read, LLVM does not know what it names, or llvmlite cannot make such
+        TargetError: The target cannot be read, LLVM does not know a name in it, or llvmlite cannot make such
             a target machine.
         OptionTypeError, UnknownOptionError, OptionValueError, ProcessWideOptionError: As for `from_target`.
         ScopeError: The instance is closed.

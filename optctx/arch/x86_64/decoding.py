@@ -1,4 +1,4 @@
-"""The interface of decoders for x86-64, with what redirecting has to know of instructions.
+"""The interface of decoders for x86-64, and the facts about an instruction that redirecting needs.
 
 iced-x86 decodes if it can be imported, else capstone, which is slower. iced-x86 does not have wheels for all
 interpreters that llvmlite has wheels for (none for free-threaded ones).
@@ -37,7 +37,7 @@ class Reference(NamedTuple):
     first_bytes: int = 0  # the size of that operand
     memory_accesses: int = 0  # operands in memory that it reads or writes
     reads: bool = False  # the RIP-relative operand
-    writes: bool = False  # the same
+    writes: bool = False  # the RIP-relative operand
 
 
 class Decoded(NamedTuple):

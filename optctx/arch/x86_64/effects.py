@@ -1,4 +1,4 @@
-"""What instructions do to an operand in memory (Intel SDM vol. 2), for decoders that do not tell.
+"""What instructions do to an operand in memory (Intel SDM vol. 2), for decoders that are unreliable there.
 
 Lists the instructions that compilers use on variables. Any other counts as not known, which is safe.
 """
