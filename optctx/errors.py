@@ -77,7 +77,7 @@ class ContainmentWarning(UserWarning):
 
 
 class ContextMismatchError(ScopeError):
-    """LLVM should have run on a module of a bound LLVMContext under other option values. Nothing has run."""
+    """A run on a module of a bound LLVMContext was refused, because the thread has other option values."""
 
 
 class ContextMismatchWarning(UserWarning):

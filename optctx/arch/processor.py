@@ -81,7 +81,7 @@ class Processor(Protocol):
         """(function, address in the spans that it refers to). `functions`: numbers of their symbols."""
 
     def find_branches(self, image: Image, targets: Mapping[int, str]) -> Iterable[Branch]:
-        """Every branch to one of the targets from the right functions.
+        """Every branch to one of the targets, in functions whose names have the right prefix.
 
         `targets`: address -> prefix of the names of the functions whose branches count.
         """

@@ -1,4 +1,4 @@
-"""`CompileCache`: compiles each input once for each set of values that it reads."""
+"""`CompileCache`: compiles each input once for each set of values of the options that LLVM reads for it."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Contents:
                     f"cannot pickle or stamp a context that inherits a process-wide value of {name!r}, "
                     "which has no text form"
                 )
-            # A literal choice is an option name itself, such as -regbankselect-fast.
+            # A literal choice is a name of its option, such as -regbankselect-fast.
             given = value if isinstance(value, str) and value in option.record.names else name
             found[given] = texts_of(option, given, value)
         return found

@@ -470,7 +470,7 @@ def _frozen(value: Value) -> object:
     return value.hex() if isinstance(value, float) else value
 
 
-# The parts of `with` in Python. Native code calls them before it changes anything or once all is changed.
+# The parts of `with` in Python. Native code calls each before it changes anything, or after its last change.
 
 
 def _check_in_line(context: OptionContext | None, verb: str) -> None:

@@ -48,7 +48,7 @@ def tell(problem: BaseException) -> None:
 
 
 def raise_problems(stacklevel: int = 3) -> None:
-    """Issue this thread's warnings, raise its first error and forget both. Else call the listeners."""
+    """Issue this thread's warnings, raise its first error, forget both. Without an error, call listeners."""
     found, _problems.found = _problems.found, []
     problem = None
     try:
@@ -70,7 +70,7 @@ def forget_problems() -> None:
 
 
 def when_returning(listener: Callable[[], None]) -> None:
-    """Call the listener, from now on, whenever such a call returns. What it raises, that call raises."""
+    """Call the listener, from now on, whenever such a call returns. The call raises its errors."""
     if listener not in _listeners:
         _listeners.append(listener)
 

@@ -100,7 +100,7 @@ def _written(engine: Engine, option: PlannedOption, setting: Setting) -> Overrid
         )
     unnamed = Override(option.record.name, (), option, setting)
     value = unnamed.value(engine)
-    # A literal choice is an option name itself, such as -regbankselect-fast.
+    # A literal choice is a name of its option, such as -regbankselect-fast.
     name = value if isinstance(value, str) and value in option.record.names else option.record.name
     return replace(unnamed, name=name, texts=texts_of(option, name, value))
 

@@ -37,7 +37,7 @@ _MOST_DIFFERENT = 64  # stamps to compare; different texts may stand for the sam
 def stamped_overrides(
     engine: Engine, module: object, mode: ProcessWideMode, trust: Trust
 ) -> list[tuple[Stamp, list[Override]]]:
-    """The stamps of a module that name different options, each with its overrides.
+    """The different stamps of a module, each with its overrides.
 
     Raises as `read_stamps` does, OptctxError for a module without a stamp, and LinkMismatchError for one with
     more than 64 different stamps. Raises UntrustedOptionError, and as `make_override` does, with the name of

@@ -62,7 +62,7 @@ def marks(
 
 
 def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
-    """Warn or raise, as `mode` says, for the context's own overrides that LLVM did not read since last time.
+    """Warn or raise, as `mode` says, for own overrides that LLVM has not read since the last report.
 
     Does nothing while a thread is inside the context or an LLVMContext is bound to it. Only warns, and never
     raises, if the block `failed`.

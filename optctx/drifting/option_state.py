@@ -79,8 +79,8 @@ def outside_contexts(engine: Engine, option: PlannedOption, ours: CoveredStorage
 def registered_state(engine: Engine, option: PlannedOption) -> OptionState:
     """The state from `cl::init`, independent of later changes.
 
-    A refused option that is a list has one only if `cl::list_init` gave it nothing. Else its state is not
-    readable.
+    For a list that contexts refuse, it is known only if `cl::list_init` gave nothing. Otherwise the state is
+    not readable.
     """
     record, space = option.record, engine.space
     offset = engine.survey.value_offset

@@ -43,7 +43,7 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class LinkReport:
-    """The mismatches of a link, in order of option. It is true if there are any, and a table as text.
+    """The mismatches of a link, in order of option. `bool()` is true if there are any; `str()` is a table.
 
     `unstamped` names the modules without a stamp, whose options are unknown. They make the report true only
     if `stamps_required`.

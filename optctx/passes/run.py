@@ -25,7 +25,7 @@ def run_passes(
     target_machine: TargetMachine | None = None,
     tuning: PipelineTuningOptions | None = None,
 ) -> None:
-    """Run a pass pipeline on a module, in place: "default<O3>", "function(sroa,instcombine)".
+    """Run a pass pipeline, such as "default<O3>", on a module, in place.
 
     The passes see this thread's option values. The call releases the GIL and does not take llvmlite's
     process-wide lock. Threads run in parallel if each has an LLVMContext
@@ -36,7 +36,7 @@ def run_passes(
 
     Args:
         module: Changed in place.
-        pipeline: As for `opt -passes`.
+        pipeline: As for `opt -passes`, such as "function(sroa,instcombine)".
         target_machine: Tells the passes about costs and registers. Without one they assume no target.
         tuning: Replaces the tuning options that the call would make from this thread's option values.
 

@@ -137,7 +137,7 @@ class Log:
 
     @property
     def unread(self) -> list[Unread]:
-        """Overrides of the contexts that were entered that LLVM read under none of them.
+        """Overrides of the entered contexts that LLVM read under none of them.
 
         Options that a context changes for the whole process are left out, because their reads are not seen.
         """
@@ -176,8 +176,8 @@ class Log:
 
         Two compilations of the same input that have the same fingerprint have the same output. A cache of
         compiled code therefore stays valid if an option changes that was not read, and misses if one changes
-        that was. The fingerprint is the same in every process with the same library. If an option was set
-        process-wide whose value has no readable form, every fingerprint is different. Files that options
+        that was. The fingerprint is the same in every process with the same library. But if an option whose
+        value has no readable form was set process-wide, every fingerprint is different. Files that options
         name, such as a profile, are not part of it. Options that cannot be scoped are part of it, as they
         were process-wide when the block began.
 

@@ -47,8 +47,8 @@ def sweep(
 
     The combinations are compiled on threads of one worker process, each inside an OptionContext of its own.
     If the worker dies, each combination that it was compiling is compiled again in a process of its own, and
-    another worker continues with the rest. So only the rows of combinations that crash or hang say so. No
-    code outside the worker sees an option change.
+    another worker continues with the rest. So a crash or a hang appears only in the row of the combination
+    that caused it. No code outside the worker sees an option change.
 
     Options that no axis names have the values that the calling thread sees now. Function attributes count as
     they do in this process.
@@ -73,10 +73,11 @@ def sweep(
         The rows, in the order of the jobs and of `combinations(axes)`.
 
     Raises:
-        OptctxError: There are more than `max_combinations`; LLVM refuses a module, a pipeline or a target; or
-            `done` has a row of another sweep. Nothing was compiled. Also raised during the sweep if the
-            helper process is killed.
-        UnknownOptionError, OptionValueError, ProcessWideOptionError: As for OptionContext, before compiling.
+        OptctxError: There are more than `max_combinations`; several settings are refused; LLVM refuses a
+            module, a pipeline or a target; or `done` has a row of another sweep. Nothing was compiled. Also
+            raised during the sweep if the helper process is killed.
+        UnknownOptionError, OptionValueError, ProcessWideOptionError: One setting is refused. Nothing was
+            compiled.
     """
     jobs = {"": job} if isinstance(job, Job) else dict(job)
     count = count_combinations(axes, max_combinations, files=len(jobs))

@@ -33,7 +33,7 @@ class Trust:
     names: frozenset[str] = frozenset()
 
     def check(self, option: PlannedOption, name: str) -> None:
-        """Raise UntrustedOptionError for an option that is not accepted with any value. `name`: as given."""
+        """Raise UntrustedOptionError for an option that no value makes acceptable. `name`: as given."""
         judged = judgement_of(option)
         if option.record.name in self.names or judged.trust in self.classes:
             return
