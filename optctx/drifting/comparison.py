@@ -45,7 +45,6 @@ class Comparison:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._busy = lock_held_by_fork(Rank.COMPARING)
-        self._comparing = False  # guarded by it
         self._explained: dict[int, tuple[str, object]] = {}  # keys of states that were reported already
         self._refused = refused(engine)
         self._spans = Spans([span for option in self._refused for span in _spans(engine, option)])
