@@ -17,18 +17,20 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
+__all__ = ["BASELINE", "LIMITS", "OWN", "compile_once", "prepared"]
+
 _OPTIONS = {"arm-parallel-dsp-load-limit": 3}  # which changes no code here: LLVM works as much
 _ROUNDS = 40
 _WARM = 3  # rounds that do not count
-_STOCK = "without optctx (baseline)"
-_LIMITS = {  # way -> how much longer it may take than the baseline, or than another way
-    "attached": (1.01, _STOCK),
-    "inside a scope": (1.02, _STOCK),
+BASELINE = "without optctx (baseline)"
+LIMITS = {  # way -> how much longer it may take than the baseline, or than another way
+    "attached": (1.01, BASELINE),
+    "inside a scope": (1.02, BASELINE),
     "attached, with watch()": (1.02, "attached"),
 }
-_OWN = "optctx.numba.njit(options=...)"
+OWN = "optctx.numba.njit(options=...)"
 _CACHED = "the same while reads are recorded (cache=True)"
-_WAYS = (_STOCK, *_LIMITS, _OWN, _CACHED)
+_WAYS = (BASELINE, *LIMITS, OWN, _CACHED)
 
 
 def main() -> int:
@@ -48,11 +50,11 @@ def main() -> int:
         child.communicate()
     for way in _WAYS:
         report.line(f"{way}, ms", spread(found[way]).text(1e3, 1))
-    for way, (limit, base) in _LIMITS.items():
+    for way, (limit, base) in LIMITS.items():
         report.target(f"{way}, of {base.partition(' (')[0]}", _ratio(found[way], found[base]), limit)
-    for way in (_OWN, _CACHED):
-        report.line(f"{way}, of {_STOCK.partition(' (')[0]}", f"{_ratio(found[way], found[_STOCK]):.3f}")
-    more = (first[_OWN] - first["attached"]) * 1e3
+    for way in (OWN, _CACHED):
+        report.line(f"{way}, of {BASELINE.partition(' (')[0]}", f"{_ratio(found[way], found[BASELINE]):.3f}")
+    more = (first[OWN] - first["attached"]) * 1e3
     report.line("the first function of a set of options, more", f"{more:.0f} ms")
     return report.end()
 
@@ -79,17 +81,23 @@ def _child(way: str) -> None:
 
     with ExitStack() as stack:
         decorate: Callable[[Any], Any] = numba.njit
-        if way != _STOCK:
-            decorate = _prepared(way, stack)
+        if way != BASELINE:
+            decorate = prepared(way, stack)
         for _ in sys.stdin:
-            functions = _functions(decorate)
-            began = time.process_time()
-            for function in functions:
-                function.compile("(float64[:,::1], int64[::1])")
-            print(json.dumps(time.process_time() - began), flush=True)
+            print(json.dumps(compile_once(decorate)), flush=True)
 
 
-def _prepared(way: str, stack: ExitStack) -> Callable[[Any], Any]:
+def compile_once(decorate: Callable[[Any], Any]) -> float:
+    """Compile the functions anew, and return the seconds that the processor worked."""
+    functions = _functions(decorate)
+    began = time.process_time()
+    for function in functions:
+        function.compile("(float64[:,::1], int64[::1])")
+    return time.process_time() - began
+
+
+def prepared(way: str, stack: ExitStack) -> Callable[[Any], Any]:
+    """Attach and enter what the way is about; return the decorator to use."""
     import numba
 
     import optctx
@@ -102,7 +110,7 @@ def _prepared(way: str, stack: ExitStack) -> Callable[[Any], Any]:
     elif way == "attached, with watch()":
         scope = optctx.watch(lambda event: None)
     stack.enter_context(scope)
-    if way not in (_OWN, _CACHED):
+    if way not in (OWN, _CACHED):
         return numba.njit  # type: ignore[no-any-return]
     decorate = optctx.numba.njit(options=_OPTIONS)
     if way == _CACHED:

@@ -116,10 +116,17 @@ def try_release(release: str, wheel: Path, limit: int, seed: int) -> Row:
     subprocess.run([*judge, "--json", str(report)], env=SETTINGS, cwd=ROOT)
     totals = json.loads(report.read_text())["totals"] if report.exists() else {}
     command = [python, "-m", "pytest", "-q", "-n", "auto", *TESTS]
+    if not newest(release):
+        command += ["-m", "not llvm22"]
     tested = subprocess.run(command, env=SETTINGS, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     last = tested.stdout.splitlines()[-1:]
     counts = {what: int(number) for number, what in _COUNTS.findall(" ".join(last))}
     return Row(release, json.loads(said.stdout), totals, counts)
+
+
+def newest(release: str) -> bool:
+    """Whether its LLVM is that of the newest release."""
+    return release in ("0.48.0", "0.49.0", "0.50.0")
 
 
 def environment(release: str, wheel: Path) -> str:

@@ -51,6 +51,7 @@ def test_options_change_the_job_and_nothing_after_it(fresh: FreshProcess) -> Non
     assert fresh.compile(JOB) == plain == compile_job(JOB)
 
 
+@pytest.mark.llvm22
 @pytest.mark.parametrize(
     ("job", "words"),
     [
@@ -113,6 +114,7 @@ def test_a_job_leaves_its_files_in_the_folder_that_it_is_given(tmp_path: pathlib
     assert [path.name for path in tmp_path.iterdir()] == ["passes.html"]
 
 
+@pytest.mark.llvm22
 def test_how_a_fresh_process_ended_is_told(fresh: FreshProcess) -> None:
     assert fresh.compile(JOB).died is None
     assert fresh.compile(replace(JOB, ir="not IR")).died is None

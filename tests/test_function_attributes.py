@@ -237,6 +237,7 @@ def test_an_attribute_that_changes_nothing_leaves_the_code_as_it_is(triple: str,
     assert "first" in found[0]
 
 
+@pytest.mark.llvm22
 @pytest.mark.parametrize("named", ["the module", "the machine"])
 def test_functions_for_spirv_cannot_have_options_of_their_own(named: str, llvm_context: Any) -> None:
     """Its subtarget holds what is known of all functions, and LLVM dies of two of them."""

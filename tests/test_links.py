@@ -42,6 +42,7 @@ def test_the_options_come_back(way: str) -> None:
     assert found.args() == ["-unroll-count=4"]
 
 
+@pytest.mark.llvm22
 @settings(max_examples=100)
 @given(st.lists(st.deferred(one), max_size=6), st.sampled_from([through_bitcode, through_text]))
 def test_options_of_every_kind_come_back(
@@ -57,6 +58,7 @@ def test_options_of_every_kind_come_back(
     assert found.overrides == context.overrides
 
 
+@pytest.mark.llvm22
 def test_options_that_cannot_be_scoped_come_back_if_asked_for() -> None:
     tried = 0
     for name, option in registry().items():

@@ -58,6 +58,7 @@ def printed(script: str, *arguments: str) -> list[dict[str, str]]:
     return [json.loads(line) for line in run_python(script, *arguments).splitlines()]
 
 
+@pytest.mark.llvm22
 def test_these_options_change_what_numba_makes() -> None:
     plain = fresh(OUTSIDE)
     changed = {
@@ -91,6 +92,7 @@ def in_turn(turns: list[Options], process_wide: Options = OUTSIDE) -> list[dict[
     return printed(IN_TURN, *map(json.dumps, [arguments(process_wide), *turns]))
 
 
+@pytest.mark.llvm22
 @pytest.mark.parametrize(
     "turns",
     [
@@ -104,6 +106,7 @@ def test_scopes_one_after_another_share_numbas_machine(turns: list[Options]) -> 
     assert in_turn(turns) == [fresh(options) for options in turns]
 
 
+@pytest.mark.llvm22
 def test_outside_again_numba_has_the_values_of_the_process() -> None:
     turns = [INTEL, OUTSIDE, FAST, OUTSIDE]
     wanted = [fresh(options or TESTS) for options in turns]
@@ -130,6 +133,7 @@ AT_ONCE = """
 """
 
 
+@pytest.mark.llvm22
 def test_threads_inside_different_scopes_share_numbas_machine() -> None:
     turns = [OUTSIDE, INTEL, TESTS, FAST]
     found = printed(AT_ONCE, *map(json.dumps, turns))
@@ -151,6 +155,7 @@ BOUND = """
 """
 
 
+@pytest.mark.llvm22
 def test_options_bound_to_the_llvm_context_that_numba_uses() -> None:
     turns = [OUTSIDE, TESTS, INTEL, OUTSIDE]
     found = printed(BOUND, *map(json.dumps, turns))

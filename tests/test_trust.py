@@ -93,6 +93,7 @@ TOGETHER = {
 }
 
 
+@pytest.mark.llvm22
 @pytest.mark.parametrize("text", TOGETHER)
 def test_options_that_end_the_process_together_are_not_all_trusted(llvm_context: Any, text: str) -> None:
     optctx.attach(attributes="error")
@@ -154,6 +155,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.llvm22
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_not_trusted_is_refused_by_name_and_class(llvm_context: Any, text: str) -> None:
     name, trust = REFUSED[text]
@@ -177,6 +179,7 @@ def test_with_warnings_only_the_function_itself_compiles_without(llvm_context: A
     assert all(warning.filename == __file__ for warning in caught)
 
 
+@pytest.mark.llvm22
 def test_a_program_can_trust_classes_and_single_options(
     llvm_context: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -214,6 +217,7 @@ def test_no_option_is_called_like_a_class() -> None:
     assert not set(CLASSES) & set(registry())
 
 
+@pytest.mark.llvm22
 def test_a_stamp_sets_only_what_is_trusted() -> None:
     assert from_text(stamped('!"unroll-count", !"3"')).overrides == {"unroll-count": 3}
     dumps = stamped('!"print-after-all", null', '!"ir-dump-directory", !"/tmp/somewhere"')
