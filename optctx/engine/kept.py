@@ -15,7 +15,7 @@ from optctx import _native
 from optctx._native import Image
 from optctx.arch import CannotDecodeError, processor
 from optctx.errors import OptctxError
-from optctx.folders.files import UnusableError, make_folder
+from optctx.folders.files import UnusableError, make_own_folder
 from optctx.folders.own_key import own_key
 from optctx.folders.problems import Problem
 from optctx.folders.store import FolderStore
@@ -110,22 +110,8 @@ def _open() -> _Store:
     folders = PlatformDirs("optctx", appauthor=False)
     cache, state = folders.user_cache_dir, folders.user_state_dir
     for path in (cache, state):
-        _make_own(path)
+        make_own_folder(path)
     return _Store(os.path.join(cache, "attach"), own_key(state, _KEY_NAME))
-
-
-def _make_own(path: str) -> None:
-    """Make a folder of this user if it is missing, but not in a folder of another user (sudo keeps HOME)."""
-    if not os.path.isabs(path):
-        raise UnusableError(f"this user has no home ({path})")
-    parent = path
-    while not os.path.isdir(parent):
-        parent = os.path.dirname(parent)
-    if parent == path:
-        return
-    if os.stat(parent).st_uid != os.geteuid():
-        raise UnusableError(f"{parent} belongs to another user")
-    make_folder(path)
 
 
 def _name(image: Image) -> str:

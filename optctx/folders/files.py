@@ -12,6 +12,7 @@ __all__ = [
     "UnusableError",
     "check_file",
     "make_folder",
+    "make_own_folder",
     "read_all",
     "untrusted",
     "write_all",
@@ -70,6 +71,23 @@ def make_folder(path: str) -> None:
             continue
         if os.stat(each).st_mode & stat.S_IRWXU != stat.S_IRWXU:  # the umask took something away
             os.chmod(each, 0o700)
+
+
+def make_own_folder(path: str) -> None:
+    """Make a folder of this user if it is missing, but not in a folder of another user (sudo keeps HOME).
+
+    Raises UnusableError and OSError.
+    """
+    if not os.path.isabs(path):
+        raise UnusableError(f"this user has no home ({path})")
+    parent = path
+    while not os.path.isdir(parent):
+        parent = os.path.dirname(parent)
+    if parent == path:
+        return
+    if os.stat(parent).st_uid != os.geteuid():
+        raise UnusableError(f"{parent} belongs to another user")
+    make_folder(path)
 
 
 def read_all(file: int, size: int) -> bytes:

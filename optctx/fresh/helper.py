@@ -9,7 +9,15 @@ import signal
 import subprocess
 import sys
 
-__all__ = ["address_space", "end_helper", "end_with_parent", "last_words", "printed_to", "start_helper"]
+__all__ = [
+    "address_space",
+    "cause_of_end",
+    "end_helper",
+    "end_with_parent",
+    "last_words",
+    "printed_to",
+    "start_helper",
+]
 
 # The helper ignores Ctrl-C, which the process that started it handles. It finds the modules that this process
 # finds, in whichever directory it runs.
@@ -19,7 +27,7 @@ _START = (
 )
 _PR_SET_PDEATHSIG = 1
 _KEPT = 1 << 16  # bytes at the end of what a process printed
-_LONGEST = 200  # characters of its last words
+_LONGEST = 200  # characters of its last words, or of its last line
 _LAST_WORDS = ("Assertion ", "UNREACHABLE executed", "LLVM ERROR: ", "std::bad_alloc")
 
 
@@ -79,3 +87,13 @@ def last_words(printed: str) -> str:
             if sign in line:
                 return line[line.index(sign) :][:_LONGEST]
     return ""
+
+
+def cause_of_end(status: int, printed: str) -> str:
+    """Why a process ended: LLVM's last words, or how it ended."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    try:
+        end = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
+    except ValueError:  # a real-time signal
+        end = f"killed by signal {-status}"
+    return last_words(printed) or (f"{end}: {lines[-1][:_LONGEST]}" if lines else end)

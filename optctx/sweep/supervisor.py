@@ -24,7 +24,7 @@ from typing import NoReturn
 
 from optctx.context import attach
 from optctx.context.attributes import Attributes
-from optctx.fresh.helper import end_with_parent, last_words, printed_to
+from optctx.fresh.helper import cause_of_end, end_with_parent, printed_to
 from optctx.fresh.job import initialise_targets
 from optctx.fresh.options import set_process_options
 from optctx.fresh.protocol import Decoder, encode, write_all
@@ -37,7 +37,6 @@ __all__ = ["main"]
 
 _CHUNK = 1 << 20  # bytes read at once
 _MOST_BARREN = 3  # workers in a row that die without starting a combination
-_LONGEST = 200  # characters of a printed line in an error
 
 
 @dataclass
@@ -221,7 +220,7 @@ class Supervisor:
     def _obituary(self, number: int, late: bool, status: int, printed: str) -> Answer:
         if late:
             return Answer(number, "timed out", error=f"took longer than {self._limit(number):g} s")
-        return Answer(number, "crashed", error=_cause(status, printed))
+        return Answer(number, "crashed", error=cause_of_end(status, printed))
 
     # Time limits
 
@@ -272,15 +271,8 @@ class Supervisor:
         status, printed = self._reap(child)
         if said:  # if the pipeline killed LLVM, the rows will say so
             return next(filter(None, said), "")
-        cause = f"it took longer than {self._plan.limit(None):g} s" if late else _cause(status, printed)
+        cause = f"it took longer than {self._plan.limit(None):g} s" if late else cause_of_end(status, printed)
         return f"cannot read the module: the process that read it ended ({cause})"
-
-
-def _cause(status: int, printed: str) -> str:
-    """Why a process ended: LLVM's last words, or how it ended."""
-    lines = [line.strip() for line in printed.splitlines() if line.strip()]
-    end = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
-    return last_words(printed) or (f"{end}: {lines[-1][:_LONGEST]}" if lines else end)
 
 
 def _attach(attributes: Attributes, *trust: str) -> None:

@@ -1,0 +1,41 @@
+"""Run time of compiled code, measured honestly; outputs compared."""
+
+from optctx.timing.bench import Bench, check, confirm, measure
+from optctx.timing.harness import Array, Harness, Value
+from optctx.timing.kinds import Kind
+from optctx.timing.processors import ProcessorLock, processors
+from optctx.timing.results import (
+    Budget,
+    Clock,
+    Confirmation,
+    Difference,
+    Interval,
+    Measurement,
+    Outcome,
+    State,
+    Timing,
+    Tolerance,
+)
+
+__all__ = [
+    "Array",
+    "Bench",
+    "Budget",
+    "Clock",
+    "Confirmation",
+    "Difference",
+    "Harness",
+    "Interval",
+    "Kind",
+    "Measurement",
+    "Outcome",
+    "ProcessorLock",
+    "State",
+    "Timing",
+    "Tolerance",
+    "Value",
+    "check",
+    "confirm",
+    "measure",
+    "processors",
+]

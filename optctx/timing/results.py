@@ -1,0 +1,187 @@
+"""What checking and timing candidates gives, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+__all__ = [
+    "Budget",
+    "Clock",
+    "Confirmation",
+    "Difference",
+    "Interval",
+    "Measurement",
+    "Outcome",
+    "State",
+    "Timing",
+    "Tolerance",
+]
+
+Clock = Literal["cpu", "wall"]
+State = Literal["ok", "wrong result", "crashed", "timed out", "failed"]
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far floats may be from the base's: by `absolute`, or by `relative` times the base's size.
+
+    Both 0 asks for equal bytes; a NaN equals any NaN. Integers are compared exactly at any tolerance.
+    """
+
+    relative: float = 0.0
+    absolute: float = 0.0
+
+    def __post_init__(self) -> None:
+        from optctx.errors import OptctxError
+
+        for bound in (self.relative, self.absolute):
+            if not (isinstance(bound, int | float) and 0 <= bound < float("inf")):
+                raise OptctxError(f"a tolerance is a number that is not negative, found {bound!r}")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where an output is not the base's.
+
+    `argument`: its place, from 0; None for the returned value. `index`: of the first element that differs.
+    `differing`: how many do. `outside`: the call wrote beyond the array; the two values say nothing then.
+    """
+
+    argument: int | None
+    index: tuple[int, ...]
+    expected: float
+    found: float
+    differing: int
+    outside: bool = False
+
+    def __str__(self) -> str:
+        if self.argument is None:
+            return f"the returned value is {self.found!r}, and the base returns {self.expected!r}"
+        if self.outside:
+            return f"it writes beyond the array of argument {self.argument + 1}"
+        place = f"argument {self.argument + 1}{list(self.index)}"
+        more = f"; {self.differing:,} elements differ" if self.differing > 1 else ""
+        return f"{place} is {self.found!r}, and the base leaves {self.expected!r}{more}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one call on the seeded inputs came to. "failed": the object could not be loaded."""
+
+    state: State
+    error: str = ""
+    difference: Difference | None = None
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A median, and the bootstrap interval around it."""
+
+    middle: float
+    low: float
+    high: float
+    confidence: float = 0.95
+
+    @property
+    def width(self) -> float:
+        """Of the interval, as a part of the median."""
+        return (self.high - self.low) / self.middle
+
+    def excludes(self, value: float) -> bool:
+        return not self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.middle:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long one call takes, and how many times as fast as the base it is: `ratio` is base / this.
+
+    Both None unless the outcome is "ok". The base's own ratio is that to itself. `rounds`: of processes.
+    """
+
+    outcome: Outcome
+    seconds: Interval | None = None
+    ratio: Interval | None = None
+    rounds: int = 0
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Base and candidates, timed in the same rounds on one processor.
+
+    `noise`: the ratio of the base to a second copy of itself. `waited`: the part of wall time in which the
+    processor worked for another process. `seconds`: that measuring took. `narrow`: every interval is as
+    narrow as the budget asked for; otherwise the budget ended first.
+    """
+
+    base: Timing
+    candidates: dict[str, Timing]
+    noise: Interval
+    processor: int
+    clock: Clock
+    waited: float
+    seconds: float
+    seed: int
+    narrow: bool
+
+    def faster(self) -> list[str]:
+        """Names of candidates whose whole interval lies above 1 and above the noise, the fastest first.
+
+        Each is faster in this measurement; `confirm` tells whether it is in another one.
+        """
+        above = [
+            (timing.ratio.middle, name)
+            for name, timing in self.candidates.items()
+            if timing.ratio is not None and is_gain(timing.ratio, self.noise)
+        ]
+        return [name for _, name in sorted(above, reverse=True)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def is_gain(ratio: Interval, noise: Interval) -> bool:
+    """Whether a ratio is above 1 beyond doubt, and above what the machine makes of the base itself."""
+    return ratio.low > max(1.0, noise.high)
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """A second check of one candidate, in another process with another order and other places in memory.
+
+    `gain`: both intervals are above 1, and the second above its noise. `second` is the one to announce: the
+    first may have been picked because it was high.
+    """
+
+    gain: bool
+    first: Interval
+    second: Interval | None
+    noise: Interval
+    measurement: Measurement
+    outcome: Outcome
+
+    def __str__(self) -> str:
+        if self.second is None:
+            return f"no gain: {self.outcome.error or self.outcome.state}"
+        times = f"{self.second.middle:.2f} times as fast ({self.second.low:.2f} to {self.second.high:.2f})"
+        if self.gain:
+            return f"{times}, confirmed"
+        noise = f"the base against itself {self.noise.low:.2f} to {self.noise.high:.2f}"
+        return f"no gain: {times} in the second check, {noise}"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When measuring ends: once every interval is narrower than `width` (a part of its median), or at
+    `seconds` of wall time, or after `rounds`. At least ten rounds are run. `timeout`: seconds that one call
+    may take.
+    """
+
+    seconds: float = 10.0
+    rounds: int = 100
+    width: float = 0.02
+    timeout: float = 10.0
