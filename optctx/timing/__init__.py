@@ -1,9 +1,11 @@
 """Run time of compiled code, measured honestly; outputs compared."""
 
 from optctx.timing.bench import Bench, check, confirm, measure
+from optctx.timing.counting import run_command
 from optctx.timing.harness import Array, Harness, Value
 from optctx.timing.kinds import Kind
 from optctx.timing.processors import ProcessorLock, processors
+from optctx.timing.reproduce import Case, read_case, reproduce
 from optctx.timing.results import (
     Budget,
     Clock,
@@ -21,6 +23,7 @@ __all__ = [
     "Array",
     "Bench",
     "Budget",
+    "Case",
     "Clock",
     "Confirmation",
     "Difference",
@@ -38,4 +41,7 @@ __all__ = [
     "confirm",
     "measure",
     "processors",
+    "read_case",
+    "reproduce",
+    "run_command",
 ]

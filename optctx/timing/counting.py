@@ -1,0 +1,29 @@
+"""Commands for tools that count what a process does, such as callgrind."""
+
+from __future__ import annotations
+
+import base64
+import os
+import sys
+
+from optctx.context import OptionContext
+from optctx.errors import OptctxError
+from optctx.timing.caller import compile_caller
+from optctx.timing.harness import Harness
+
+__all__ = ["run_command"]
+
+
+def run_command(harness: Harness, object_path: str | os.PathLike[str], calls: int) -> list[str]:
+    """A command that loads an object and calls the entry point exactly that many times.
+
+    What one call costs is the difference of two runs, divided by that of their numbers of calls. Inputs are
+    restored by nothing in between. LLVM compiles the code that calls now, in this process, with the option
+    values that no context changes.
+    """
+    if calls < 1:
+        raise OptctxError(f"expected a positive number of calls, found {calls}")
+    with OptionContext(base="defaults"):
+        caller = base64.b64encode(compile_caller(harness)).decode()
+    path = os.path.abspath(os.fsdecode(object_path))
+    return [sys.executable, "-m", "optctx.timing.run", harness.dumps(), caller, path, str(calls)]

@@ -1,0 +1,39 @@
+"""A process that calls one object a number of times and ends, for tools that count what a process does."""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import os
+import sys
+
+from optctx.timing.caller import TIMES, load_caller
+from optctx.timing.harness import Harness
+from optctx.timing.inputs import array_bytes
+from optctx.timing.loading import load
+from optctx.timing.memory import place_arguments
+from optctx.timing.objects import ObjectError
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str]) -> int:
+    """Harness in TOML, caller in base 64, path of the object, calls. 1: the object cannot be loaded."""
+    text, caller, path, calls = arguments
+    harness = Harness.loads(text)
+    place = place_arguments(harness, [array_bytes(array) for array in harness.arrays], 0, 0)
+    try:
+        with open(path, "rb") as file:
+            function = load(file.read(), harness.libraries).address(harness.entry)
+    except (OSError, ObjectError) as error:
+        print(f"cannot load {path}: {error}", file=sys.stderr)
+        return 1
+    times = (ctypes.c_int64 * TIMES)()
+    run = load_caller(base64.b64decode(caller))
+    run(function, place.words, place.result, int(calls), ctypes.byref(times), 0)
+    sys.stdout.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
