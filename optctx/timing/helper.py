@@ -140,11 +140,13 @@ class Helper:
         dead: dict[str, Outcome] = {}
         total_cpu = total_wall = 0
         with contextlib.ExitStack() as stack:
+            forked = list(samples)
+            draw.shuffle(forked)
             children = {
                 name: stack.enter_context(
                     self._sampled(name, layout=layout, shift=16 * draw.randrange(_SHIFTS), check=False)
                 )
-                for name in samples
+                for name in forked
             }
             _each(children, dead, children, _check_loaded)
             warm = self._call < _LONG
