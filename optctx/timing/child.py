@@ -18,6 +18,8 @@ from optctx.timing.worker import ORDER, SAMPLE, settle
 __all__ = ["Child", "DeadError"]
 
 _CHUNK = 1 << 20  # bytes read at once
+_GRACE = 1.0  # seconds between the end of its answers and its own
+_STEP = 0.005
 Work = Callable[[int, int], NoReturn]  # with the descriptors of requests and answers
 
 
@@ -106,15 +108,21 @@ class Child:
     def _read(self, size: int, deadline: float, seconds: float) -> bytes:
         ready, _, _ = select.select([self._answers], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:
-            self._bury()
+            self.end()
             raise DeadError(Outcome("timed out", f"it ran for longer than {seconds:.3g} s"))
         if data := os.read(self._answers, size):
             return data
         raise DeadError(Outcome("crashed", self._bury()))
 
     def _bury(self) -> str:
-        """Why it ended."""
+        """Why it ended, or closed its answers and went on."""
         if not self._pid:
             return "it has ended"
+        deadline = time.monotonic() + _GRACE
+        while os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+            if time.monotonic() > deadline:
+                self.end()
+                return "it closed a descriptor that is not its own"
+            time.sleep(_STEP)
         status = self.end()
         return cause_of_end(status, self._said)
