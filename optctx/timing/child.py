@@ -20,6 +20,9 @@ __all__ = ["Child", "DeadError"]
 _CHUNK = 1 << 20  # bytes read at once
 _GRACE = 1.0  # seconds between the end of its answers and its own
 _STEP = 0.005
+# Times its limit that a child may take if other processes have its processor.
+_PATIENCE = 30
+_FOREIGN = Outcome("crashed", "it wrote to a descriptor that is not its own")
 Work = Callable[[int, int], NoReturn]  # with the descriptors of requests and answers
 
 
@@ -40,6 +43,7 @@ class Child:
         self._printed = os.memfd_create("printed")
         self._decoder = Decoder()
         self._said = ""
+        self._used = 0.0  # seconds that it had run when it was told something
         helper = os.getpid()
         self._pid = os.fork()
         if not self._pid:
@@ -78,22 +82,29 @@ class Child:
         return os.waitstatus_to_exitcode(status)
 
     def tell(self, data: bytes) -> None:
+        self._used = self._status()[1]
         with contextlib.suppress(BrokenPipeError):  # it has ended; the end of its answers says so
             os.write(self._requests, data)
 
     def answer(self, seconds: float) -> Any:
-        """The next message. Raises DeadError if none comes in that time."""
+        """The next message. Raises DeadError if none comes in that time, which does not count what other
+        processes have the processor for.
+        """
         deadline = time.monotonic() + seconds
+        begun = False
         while True:
             try:
                 found = self._decoder.feed(self._read(_CHUNK, deadline, seconds))
-            except DeadError:
+            except DeadError as dead:
+                if begun and dead.outcome.state == "crashed":
+                    raise DeadError(_FOREIGN) from None
                 raise
-            except Exception:  # what the kernel wrote there instead
+            except Exception:  # it is no message
                 self.end()
-                raise DeadError(Outcome("crashed", "it wrote to a descriptor that is not its own")) from None
+                raise DeadError(_FOREIGN) from None
             if found:
                 return found[0]
+            begun = True
 
     def sample(self, calls: int, *, warm: bool, seconds: float) -> tuple[int, int]:
         """Nanoseconds of processor time and of wall time. Raises DeadError."""
@@ -106,13 +117,25 @@ class Child:
         return cpu, wall
 
     def _read(self, size: int, deadline: float, seconds: float) -> bytes:
-        ready, _, _ = select.select([self._answers], [], [], max(0.0, deadline - time.monotonic()))
-        if not ready:
-            self.end()
-            raise DeadError(Outcome("timed out", f"it ran for longer than {seconds:.3g} s"))
+        last = deadline + _PATIENCE * seconds
+        while not select.select([self._answers], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            state, used = self._status()
+            if state not in "RD" or used - self._used >= seconds or time.monotonic() >= last:
+                self.end()
+                raise DeadError(Outcome("timed out", f"it ran for longer than {seconds:.3g} s"))
+            deadline = time.monotonic() + max(_STEP, (seconds - used + self._used) / 2)
         if data := os.read(self._answers, size):
             return data
         raise DeadError(Outcome("crashed", self._bury()))
+
+    def _status(self) -> tuple[str, float]:
+        """What the child is doing ("R": it runs, or waits for the processor), and the seconds that it ran."""
+        try:
+            with open(f"/proc/{self._pid}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:
+            return "Z", 0.0
+        return fields[0].decode(), (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _bury(self) -> str:
         """Why it ended, or closed its answers and went on."""
