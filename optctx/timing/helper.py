@@ -129,7 +129,7 @@ class Helper:
                 enough = max(cpu, wall / 50) >= _SAMPLE * 1e9  # the wall's for what waits
                 if self._setup.harness.repeat or enough or calls >= _MOST_CALLS:
                     samples = [child.sample(calls, warm=False, seconds=limit) for _ in range(3)]
-                    return calls, max(1e-9, median(self._seconds(*sample) for sample in samples))
+                    return calls, max(1e-9, median(wall * 1e-9 for _, wall in samples))
                 # By what was seen, but never far: the first calls take longer.
                 calls = min(_MOST_CALLS, calls * max(2, min(16, int(_SAMPLE * 1e9 / max(cpu, 1)))))
 

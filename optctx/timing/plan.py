@@ -33,7 +33,7 @@ class Ready:
     error: str = ""
     processor: int = -1
     calls: int = 1  # in one sample
-    sample: float = 0.0  # seconds that such a sample of the base takes
+    sample: float = 0.0  # seconds of wall time that such a sample of the base takes
 
 
 @dataclass(frozen=True)
