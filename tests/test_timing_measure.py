@@ -9,6 +9,7 @@ import pathlib
 import pickle
 import re
 import subprocess
+import sys
 
 import pytest
 from timing_kernels import HASH, SUM, compiled, hash_harness, loop, sum_harness
@@ -239,3 +240,23 @@ def test_a_command_calls_the_object_as_often_as_it_says(tmp_path: pathlib.Path) 
     for calls in (1, 3):
         command = run_command(sum_harness(), path, calls)
         assert subprocess.run(command, capture_output=True, check=True).stdout == b"x\n" * calls
+
+
+def test_a_killed_caller_leaves_no_lock() -> None:
+    number = processors()[-1]
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from timing_kernels import SUM, compiled, sum_harness\n"
+        "from optctx.timing import Bench, Budget\n"
+        "with Bench(sum_harness(), compiled(SUM), processor=int(sys.argv[2])) as bench:\n"
+        "    print('measures', flush=True)\n"
+        "    bench.measure({}, budget=Budget(seconds=1e9, rounds=10**9, width=0.0))\n"
+    )
+    command = [sys.executable, "-c", script, str(pathlib.Path(__file__).parent), str(number)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as caller:
+        assert caller.stdout is not None
+        assert caller.stdout.readline() == b"measures\n"
+        assert _taken(number)
+        caller.kill()
+    with ProcessorLock(number, patience=60.0) as lock:
+        assert lock.number == number
