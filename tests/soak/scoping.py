@@ -180,6 +180,7 @@ def wrapped(actor: Actor) -> None:
 def pools(actor: Actor) -> None:
     options = actor.options()
     names = [actor.module() for _ in range(3)]
+    actor.compiled += len(names)
     with propagating(ThreadPoolExecutor(2)) as pool:
         with context_of(options):
             results = pool.map(compile_job, map(job, names))

@@ -56,6 +56,7 @@ def bindings(actor: Actor) -> None:
 def mismatches(actor: Actor) -> None:
     llvm_context = binding.create_context()
     module = binding.parse_assembly(COUNTED, llvm_context)
+    actor.compiled += 1
     OptionContext({"unroll-count": 4}).bind(llvm_context, on_mismatch="error")
     try:
         with context_of({"unroll-count": "3"}):
@@ -73,6 +74,7 @@ def attributes(actor: Actor) -> None:
     module = binding.parse_assembly(text, binding.create_context())
     with actor.inside({"unroll-count": "10"}):
         optctx.attach(attributes="error")  # detaching ends it, and is refused for now
+        actor.compiled += 1
         optctx.run_passes(module, UNROLL)
     found = [str(module.get_function(name)).count("store volatile") for name in "abc"]
     expect(found == [first, second, 10], f"attributes {first} and {second} inside 10 gave {found}")
@@ -92,6 +94,7 @@ def errors(actor: Actor) -> None:
     try:
         with actor.inside(actor.options()):
             optctx.attach(attributes="error")  # detaching ends it, and is refused for now
+            actor.compiled += 1
             actor.rng.choice(work)()
     except OptctxError as error:
         cycle = [module, error]
@@ -106,6 +109,7 @@ def garbage(actor: Actor) -> None:
     with actor.inside(actor.options()):
         llvm_context = binding.create_context()
         modules = [parsed(actor.module(), llvm_context) for _ in range(actor.rng.randrange(1, 4))]
+        actor.compiled += 1
         optctx.run_passes(modules[0], PASSES)
         cycle: list[object] = [llvm_context, *modules]
         if actor.rng.random() < 0.3:
