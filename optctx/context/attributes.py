@@ -9,8 +9,7 @@ and they set only options that the program trusts modules with.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from optctx import _native
 from optctx.context.args import parse_args
@@ -42,8 +41,7 @@ _LONGEST = 1 << 14  # bytes of an attribute; holds hundreds of options
 _SHOWN = 200  # bytes of an attribute that a message shows
 
 
-@dataclass(frozen=True)
-class _Policy:
+class _Policy(NamedTuple):
     """The setting for one image. Replaced as a whole: a thread inside LLVM sees the old or the new one."""
 
     attributes: Attributes = "ignore"
@@ -80,9 +78,9 @@ def attach(*, attributes: Attributes | None = None, trust: Iterable[str] | None 
     engine = engine_attach.attach()
     wanted = _policies.get(engine.index, _IGNORE)
     if trust is not None:
-        wanted = replace(wanted, trust=trusting(engine, trust))
+        wanted = wanted._replace(trust=trusting(engine, trust))
     if attributes is not None:
-        wanted = replace(wanted, attributes=attributes)
+        wanted = wanted._replace(attributes=attributes)
     if wanted.attributes != "ignore" and not engine.mechanism.intercepts:
         raise UnsupportedImageError(
             f"attributes of functions cannot count: {engine.why_not_intercepted}; enter scopes instead"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Union
+from typing import TYPE_CHECKING, Literal, NamedTuple, Union
 
 from optctx import _native
 from optctx._native import Kind, Setting
@@ -23,8 +22,7 @@ __all__ = ["Base", "Contents", "drift_of", "rebuild", "resolve_base"]
 Base = Union[Literal["inherit", "defaults"], "OptionContext"]
 
 
-@dataclass(frozen=True)
-class Contents:
+class Contents(NamedTuple):
     """The layers above the registered values: `drift` at the bottom, then `inherited`, then `own`."""
 
     drift: Setting

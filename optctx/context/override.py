@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from optctx._native import Kind, ParseError, Setting
 from optctx.context.expected import expectation
 from optctx.context.scopable import ProcessWideMode, scopable
@@ -16,17 +14,26 @@ from optctx.registry.values import Value, read_value
 __all__ = ["Override", "make_override"]
 
 
-@dataclass(frozen=True)
 class Override:
     """`texts` are what LLVM parsed; `setting` is the storage that holds the result.
 
-    Without a `setting` the option cannot be scoped: LLVM parses the text when the context is entered.
+    Without a `setting` the option cannot be scoped: LLVM parses the text when the context is entered. Two are
+    equal that say the same.
     """
 
-    name: str
-    texts: Texts
-    option: PlannedOption = field(compare=False, repr=False)
-    setting: Setting | None = field(compare=False, repr=False)
+    __slots__ = ("name", "option", "setting", "texts")
+
+    def __init__(self, name: str, texts: Texts, option: PlannedOption, setting: Setting | None) -> None:
+        self.name = name
+        self.texts = texts
+        self.option = option
+        self.setting = setting
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Override) and (self.name, self.texts) == (other.name, other.texts)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.texts))
 
     def value(self, engine: Engine) -> Value:
         """The value that LLVM parsed from the text, or the text itself if the type has no readable form."""

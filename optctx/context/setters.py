@@ -8,7 +8,6 @@ that hold such values, and reports values that a context did not contain.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from optctx import _native
@@ -70,7 +69,7 @@ def contents_with(engine: Engine, contents: Contents, given: Given) -> tuple[Con
         contents = Contents(engine.space.no_drift(), kept, {})
     new = [_override(engine, slot, *occurrences) for slot, occurrences in by_slot.items()]
     own = {**contents.own, **{override.option.record.name: override for override in new}}
-    return replace(contents, own=own), new
+    return contents._replace(own=own), new
 
 
 def _all(contents: Contents) -> dict[str, Override]:
@@ -102,7 +101,7 @@ def _written(engine: Engine, option: PlannedOption, setting: Setting) -> Overrid
     value = unnamed.value(engine)
     # A literal choice is a name of its option, such as -regbankselect-fast.
     name = value if isinstance(value, str) and value in option.record.names else option.record.name
-    return replace(unnamed, name=name, texts=texts_of(option, name, value))
+    return Override(name, texts_of(option, name, value), option, setting)
 
 
 def _not_contained(image: int, address: int) -> None:

@@ -14,7 +14,7 @@ read the module can see what it was compiled with.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from optctx.context.text import Texts
 from optctx.errors import OptctxError, UntrustedOptionError, shown
@@ -34,8 +34,7 @@ _HEAD = 2  # operands before the options
 _NO_NAMES = ("", "<string>")  # identifiers of modules that llvmlite parses from bitcode and from text
 
 
-@dataclass(frozen=True)
-class Stamp:
+class Stamp(NamedTuple):
     """The options that a module was compiled with; `producer` is that module, empty if it had no name."""
 
     producer: str

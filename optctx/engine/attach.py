@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 from optctx._native import (
     Image,
@@ -45,20 +44,21 @@ __all__ = [
 ]
 
 
-@dataclass
 class Engine:
-    """The engine of one image: its options, and how contexts reach them. Lives with the process."""
+    """The engine of one image: its options, and how contexts reach them. Lives with the process.
 
-    image: Image
-    survey: Survey
-    choice: Choice
-    mechanism: Mechanism = field(init=False)  # of the choice; every `with` asks it
-    options: dict[str, PlannedOption] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-    kept: str = ""  # what was done with what earlier processes have kept
+    `mechanism`: of the choice; every `with` asks it. `kept`: what was done with what earlier processes have
+    kept.
+    """
 
-    def __post_init__(self) -> None:
-        self.mechanism = self.choice.mechanism
+    def __init__(self, image: Image, survey: Survey, choice: Choice, seconds: dict[str, float]) -> None:
+        self.image = image
+        self.survey = survey
+        self.choice = choice
+        self.mechanism: Mechanism = choice.mechanism
+        self.options: dict[str, PlannedOption] = {}
+        self.seconds = seconds
+        self.kept = ""
 
     @property
     def index(self) -> int:
@@ -102,14 +102,14 @@ class Engine:
         return drifted_storage(self.plan, self.survey.value_offset, drift)
 
 
-@dataclass
 class _Attachment:
     """What attaching has made of one image so far. Lives with the process."""
 
-    image: Image
-    engine: Engine | None = None  # complete, attached or not
-    kept: Kept | None = None  # until it is attached
-    used: bool = False  # whether the engine was ever attached; until then another may take its place
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self.engine: Engine | None = None  # complete, attached or not
+        self.kept: Kept | None = None  # until it is attached
+        self.used = False  # whether the engine was ever attached; until then another may take its place
 
 
 _lock = lock_held_by_fork(Rank.ENGINE)  # of all images: attaching changes code of the process
@@ -336,7 +336,7 @@ def _refuse(users: Users) -> None:
 
 def _make(image: Image, surveyed: Survey, choice: Choice, clock: Clock) -> Engine:
     atexit.register(process_ends)
-    engine = Engine(image, surveyed, choice, seconds=clock.laps)
+    engine = Engine(image, surveyed, choice, clock.laps)
     for option in engine.plan.options.values():
         for name in option.record.names:
             engine.options[name] = option

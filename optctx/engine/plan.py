@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from optctx._native import NO_SLOT, Image, Kind, Ownership, Region, Role
 from optctx.arch.site import Functions, Uses
@@ -26,22 +25,24 @@ __all__ = ["Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
 _NO_READS = (Role.runtime, Role.decision)  # whose words are the same for all who load them
 
 
-@dataclass
 class Plan:
     """`options` by address of the Option; `regions` by slot; `slots` by address of the region. `readers`:
     empty where code is left as it is. `served`: by slot of storage beside the options, those whose values it
     leads to. `printing`: how LLVM decides about debug output, if contexts can have their own. `unavailable`:
     what else contexts cannot have, and why."""
 
-    options: dict[int, PlannedOption]
-    references: References
-    regions: list[Region] = field(default_factory=list)
-    set_default: list[int] = field(default_factory=list)
-    slots: dict[int, int] = field(default_factory=dict)
-    readers: Readers = field(default_factory=no_readers)
-    served: dict[int, list[PlannedOption]] = field(default_factory=dict)
-    printing: Printing | None = None
-    unavailable: dict[str, str] = field(default_factory=dict)
+    def __init__(
+        self, options: dict[int, PlannedOption], references: References, printing: Printing | None = None
+    ) -> None:
+        self.options = options
+        self.references = references
+        self.printing = printing
+        self.regions: list[Region] = []
+        self.set_default: list[int] = []
+        self.slots: dict[int, int] = {}
+        self.readers = no_readers()
+        self.served: dict[int, list[PlannedOption]] = {}
+        self.unavailable: dict[str, str] = {}
 
     @lazy
     def owners(self) -> dict[int, PlannedOption]:
@@ -88,8 +89,9 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
     state, missing = find_state_beside(image)
     printing, no_printing = _printing(image, survey)
     references = read_references(image, survey.records, state, reporting, printing)
-    assert references.sites is not None  # the code was decoded
-    uses = references.sites.uses()
+    sites = references.sites
+    assert sites is not None  # the code was decoded
+    uses = sites.uses()
     if printing is not None and _is_stuck(references, uses, printing.types.address):
         no_printing = f"{image.path}: {printing.asked} cannot be redirected"
         printing = None
@@ -113,9 +115,10 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
     if printing is not None:
         _add_printing(plan, printing)
     if not uses.keys() <= plan.slots.keys():
-        references.sites = references.sites.of_regions(plan.slots)
+        sites = sites.of_regions(plan.slots)
+        plan.references = references._replace(sites=sites)
     read = {region: slot for region, slot in plan.slots.items() if plan.regions[slot].role not in _NO_READS}
-    plan.readers = Readers.of(image, references.sites, read)
+    plan.readers = Readers.of(image, sites, read)
     return plan
 
 
@@ -134,7 +137,8 @@ def _is_stuck(references: References, uses: Mapping[int, Uses], region: int) -> 
 def plan_in_place(image: Image, survey: Survey) -> Plan:
     """A plan for code that is left as it is, made without decoding it."""
     state, missing = find_state_beside(image)
-    plan = Plan(_decide(survey, References(), state, missing, {}), References())
+    nothing = References(None, [], [], [])
+    plan = Plan(_decide(survey, nothing, state, missing, {}), nothing)
     _give_slots(plan, survey.value_offset, {})
     _add_state(plan, state)
     return plan

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from optctx._native import Image
 from optctx.arch import processor
@@ -23,14 +22,13 @@ __all__ = ["References", "read_references"]
 _QUESTION = "references"
 
 
-@dataclass
-class References:
+class References(NamedTuple):
     """`sites`: None where the code was not decoded. `loose`: addresses that nameless pointers hold."""
 
-    sites: Sites | None = None
-    refusals: list[SiteRefusal] = field(default_factory=list)
-    tables: list[PointerTable] = field(default_factory=list)
-    loose: list[int] = field(default_factory=list)
+    sites: Sites | None
+    refusals: list[SiteRefusal]
+    tables: list[PointerTable]
+    loose: list[int]
 
     @property
     def stuck(self) -> set[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from optctx._native import NO_SLOT, Kind
 from optctx.arch.site import Functions, Uses
@@ -43,16 +42,21 @@ _WRITTEN_CLASS = "LLVM itself writes to it, and its class cannot be copied byte 
 _CLASS = "its class cannot be copied byte by byte"
 
 
-@dataclass(slots=True)
 class PlannedOption:
-    """A registered option with what was decided. `slot` is its place in a view, None if it has none."""
+    """A registered option with what was decided. `slot` is its place in a view, None if it has none.
 
-    record: OptionRecord
-    scope: str = "thread"  # thread, process or unread
-    reason: str = ""
-    slot: int | None = None
-    variable_slot: int = NO_SLOT
-    functions: Functions | None = None  # that read it
+    `scope`: thread, process or unread. `functions`: those that read it.
+    """
+
+    __slots__ = ("functions", "reason", "record", "scope", "slot", "variable_slot")
+
+    def __init__(self, record: OptionRecord) -> None:
+        self.record = record
+        self.scope = "thread"
+        self.reason = ""
+        self.slot: int | None = None
+        self.variable_slot: int = NO_SLOT
+        self.functions: Functions | None = None
 
     @property
     def readers(self) -> tuple[str, ...]:

@@ -7,8 +7,7 @@ optctx's own parses call LLVM's function by its address and are not seen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from optctx._native import (
     Image,
@@ -54,8 +53,7 @@ def setter_tables(image: Image, index: int) -> SharedPointers:
         raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
 
 
-@dataclass(frozen=True)
-class ParserCode:
+class ParserCode(NamedTuple):
     """`code`: (address, bytes, what is to run instead) of each function of the parser that is intercepted.
 
     `unavailable`: what of it works for the process inside a context, too, and why.

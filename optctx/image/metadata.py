@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_size_t, c_uint, c_void_p
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, TypeAlias, Union
 
@@ -113,12 +112,13 @@ class TooLargeError(Exception):
     """Metadata that is larger than its reader wants; the message says what of it."""
 
 
-@dataclass
 class Room:
     """How much of a node, and of the nodes in it, may be read."""
 
-    operands: int
-    bytes: int
+    def __init__(self, operands: int, size: int) -> None:
+        """`size`: in bytes."""
+        self.operands = operands
+        self.bytes = size
 
     def take(self, operands: int = 0, size: int = 0) -> None:
         """Raises TooLargeError where there is not so much left."""
@@ -151,7 +151,7 @@ def _read_named(
         raise TooLargeError(f"there are {count} nodes")
     found = (c_void_p * count)()
     api.named(module, name, found)
-    return [_operands(api, node, depth, replace(room)) for node in found]
+    return [_operands(api, node, depth, Room(room.operands, room.bytes)) for node in found]
 
 
 def write_named(module: int, name: str, nodes: Sequence[Node]) -> None:

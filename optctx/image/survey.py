@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from optctx._native import (
@@ -41,13 +40,12 @@ _HEAD = 0x50  # bytes of an Option before its value can come
 _EARLIEST, _SAMPLE = 0x60 // WORD, 24  # words: where a value's default can begin; what is looked at for it
 
 
-@dataclass
-class Survey:
+class Survey(NamedTuple):
     """The registry of one image as it was when it was surveyed."""
 
     layout: str
     value_offset: int
-    records: list[OptionRecord] = field(default_factory=list)
+    records: list[OptionRecord]
 
 
 class _Vtable(NamedTuple):

@@ -7,9 +7,8 @@ for its name and type has not been judged, and counts as "code", the worst.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import Final, Literal, cast, get_args
+from typing import Final, Literal, NamedTuple, cast, get_args
 
 from optctx.engine.plan import PlannedOption
 from optctx.image.typenames import type_name
@@ -22,8 +21,7 @@ CLASSES: Final[tuple[TrustClass, ...]] = get_args(TrustClass)
 _FILE = "judgements.tsv"
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(NamedTuple):
     """What an option may do, and why that was decided.
 
     tuning: only changes the generated code. output: prints, writes files or starts viewers. input: reads

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from optctx._native import Kind
 from optctx.engine.attach import Engine
@@ -25,8 +24,7 @@ _NUMBERS = (
 )
 
 
-@dataclass(frozen=True)
-class Trust:
+class Trust(NamedTuple):
     """The classes that are accepted, and the names of single options that are accepted with any value."""
 
     classes: frozenset[str]

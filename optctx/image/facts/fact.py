@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from optctx._native import Image, Symbol
@@ -15,21 +14,26 @@ __all__ = ["Fact", "Family", "Found", "find", "find_members", "find_object", "la
 Form = TypeVar("Form")
 
 
-@dataclass(frozen=True)
 class Fact(Generic[Form]):
     """A function or an object of LLVM. `names`: (symbol, what is true under that name), newest first."""
 
-    what: str  # as LLVM's headers call it
-    names: tuple[tuple[str, Form], ...]
+    __slots__ = ("names", "what")
+
+    def __init__(self, what: str, names: tuple[tuple[str, Form], ...]) -> None:
+        """`what`: as LLVM's headers call it."""
+        self.what = what
+        self.names = names
 
 
-@dataclass(frozen=True)
 class Found(Generic[Form]):
     """A fact as one image has it."""
 
-    address: int
-    symbol: str
-    form: Form
+    __slots__ = ("address", "form", "symbol")
+
+    def __init__(self, address: int, symbol: str, form: Form) -> None:
+        self.address = address
+        self.symbol = symbol
+        self.form = form
 
 
 class Family(NamedTuple):
