@@ -93,16 +93,29 @@ Replacement::Replacement(std::uintptr_t begin, std::uintptr_t end)
 }
 
 void Replacement::fill() {
-    // If the file is the mapped one, a page without a private copy already has the right contents. Do not even touch
-    // it.
+    // If the file is the mapped one, a page without a private copy already has the right contents but for the edits:
+    // the kernel copies it at the first of them. Without any, do not even touch it.
     const auto entries = same_file_ ? page_entries(begin_, end_) : std::nullopt;
     const Edit* edit = edits_.data();
     const Edit* const last = edit + edits_.size();
     for (std::size_t i = 0; i < mapping_.size() / page_size(); ++i) {
         const std::uintptr_t page = begin_ + i * page_size();
         while (edit != last && edit->end() <= page) ++edit;
-        const bool edited = edit != last && edit->address < page + page_size();
-        if (edited || !entries || is_private_copy((*entries)[i])) fill_page(page, edit, last);
+        const bool is_files = entries && !is_private_copy((*entries)[i]);
+        if (is_files)
+            edit_page(page, edit, last);
+        else
+            fill_page(page, edit, last);
+    }
+}
+
+void Replacement::edit_page(std::uintptr_t page, const Edit* first, const Edit* last) {
+    for (const Edit* edit = first; edit != last && edit->address < page + page_size(); ++edit) {
+        const std::uintptr_t from = std::max(edit->address, page);
+        const std::size_t size = std::min(edit->end(), page + page_size()) - from;
+        const std::uint8_t* const bytes = edit->bytes.data() + (from - edit->address);
+        if (std::memcmp(reinterpret_cast<const void*>(from), bytes, size) != 0)
+            std::memcpy(mapping_.data() + (from - begin_), bytes, size);
     }
 }
 

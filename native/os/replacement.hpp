@@ -40,6 +40,8 @@ private:
     };
     void fill();
     bool is_in_file(std::uintptr_t page);
+    // Writes the edits of a page whose second copy has its other contents already.
+    void edit_page(std::uintptr_t page, const Edit* first, const Edit* last);
     void fill_page(std::uintptr_t page, const Edit* first, const Edit* last);
 
     std::uintptr_t begin_;
