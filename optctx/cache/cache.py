@@ -59,7 +59,7 @@ class CompileCache:
                 another user owns or can write to is refused, because that user could plant compiled code.
             size_limit: Bytes. The least recently used entries are dropped first. A folder can exceed the
                 limit by a sixteenth for each process that writes to it.
-            key: At least 16 bytes. Every entry in a folder is authenticated with it (HMAC-SHA-256), and only
+            key: At least 16 bytes. Every entry in a folder is authenticated with it (BLAKE2b), and only
                 entries of the same key are found. A user who can write to the folder cannot forge an entry
                 without it.
 

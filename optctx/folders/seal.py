@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from _operator import _compare_digest
 
 from optctx.errors import OptctxError
 
-if (
-    TYPE_CHECKING
-):  # loading OpenSSL takes longer than importing the rest of this package; only folders need it
-    import hashlib
-    import hmac
+try:
+    from _blake2 import blake2b  # hashlib loads OpenSSL, which takes longer than everything else about a tag
+except ImportError:  # a Python without hashes of its own
+    from hashlib import blake2b
 
 __all__ = ["COMPILED_CODE", "TAG_SIZE", "Seal", "check_key"]
 
 _SHORTEST_KEY = 16  # bytes
-TAG_SIZE = 32  # bytes of SHA-256
+TAG_SIZE = 32  # bytes
+_LONGEST_KEY = 64  # bytes that BLAKE2b takes
 # Sets these tags apart from any other use of the same key.
-COMPILED_CODE = b"optctx compile cache, format 2\0"
+COMPILED_CODE = b"optctx compile cache, format 3\0"
 
 
 def check_key(key: object) -> bytes | None:
@@ -36,19 +35,14 @@ def check_key(key: object) -> bytes | None:
 
 
 class Seal:
-    """SHA-256 without a key, which finds damage; HMAC-SHA-256 with one, which finds forgery."""
+    """BLAKE2b of 32 bytes: without a key it finds damage, with one it finds forgery."""
 
     def __init__(self, key: bytes | None, domain: bytes = COMPILED_CODE) -> None:
-        import hashlib
-        import hmac
-
-        self._compare = hmac.compare_digest
+        """`key`: of at least 16 bytes."""
+        if key is not None and len(key) > _LONGEST_KEY:
+            key = blake2b(key).digest()
         # The state after the domain, never the key itself: nothing can show it.
-        self._copy: Callable[[], hashlib._Hash | hmac.HMAC]
-        if key is None:
-            self._copy = hashlib.sha256(domain).copy
-        else:
-            self._copy = hmac.new(key, domain, "sha256").copy
+        self._copy = blake2b(domain, digest_size=TAG_SIZE, key=key or b"").copy
 
     def name(self, key: str) -> str:
         """The file of an entry. Caches with different keys have different files in one folder."""
@@ -59,7 +53,7 @@ class Seal:
         return self._digest(b"value\0", name.encode(), value)
 
     def matches(self, name: str, value: bytes | memoryview, tag: bytes | memoryview) -> bool:
-        return self._compare(self.tag(name, value), tag)
+        return _compare_digest(self.tag(name, value), tag)
 
     def _digest(self, *parts: bytes | memoryview) -> bytes:
         state = self._copy()
