@@ -56,6 +56,10 @@ nb::bytes to_bytes(const Bytes& bytes) {
     return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size() * sizeof bytes[0]);
 }
 
+struct Trampolines {
+    std::vector<arch::Trampoline> all;
+};
+
 // A copy, because bytes need not be aligned.
 template <class T>
 std::vector<T> unpacked(const nb::bytes& bytes) {
@@ -170,22 +174,27 @@ void bind_image(nb::module_& m) {
         "MisfitError if the library's file does not have the instructions that the packed sites say, but for where "
         "they "
         "begin.");
+    nb::class_<Trampolines>(m, "Trampolines", "What runs instead of thousands of instructions.")
+        .def("__len__", [](const Trampolines& t) { return t.all.size(); })
+        .def(
+            "__iter__",
+            [](const Trampolines& t) {
+                nb::list made;
+                for (const auto& each : t.all)
+                    made.append(nb::make_tuple(each.site, to_bytes(each.before), to_bytes(each.code)));
+                return nb::iter(made);
+            },
+            nb::sig("def __iter__(self) -> collections.abc.Iterator[tuple[int, bytes, bytes]]"),
+            "(address, bytes of the instruction, what runs instead) of each.");
     m.def(
         "trampolines",
         [](const image::Image& i, const nb::bytes& sites, const nb::bytes& words, const nb::bytes& loads,
            std::int32_t thread_offset) {
-            nb::list made;
-            const auto packed = unpacked<arch::PackedSite>(sites);
-            for (const auto& each :
-                 arch::trampolines(i, packed, unpacked<std::uint32_t>(words), bytes_of(loads), thread_offset))
-                made.append(nb::make_tuple(each.site, to_bytes(each.before), to_bytes(each.code)));
-            return made;
+            return Trampolines{arch::trampolines(i, unpacked<arch::PackedSite>(sites), unpacked<std::uint32_t>(words),
+                                                 bytes_of(loads), thread_offset)};
         },
-        nb::sig("def trampolines(image: Image, sites: bytes, words: bytes, loads: bytes, thread_offset: int) -> "
-                "list[tuple[int, bytes, bytes]]"),
         "image"_a, "sites"_a, "words"_a, "loads"_a, "thread_offset"_a,
-        "(address, bytes of the instruction, what runs instead) of each packed site; MisfitError if the library's file "
-        "does not have such instructions.");
+        "What runs instead of each packed site; MisfitError if the library's file does not have such instructions.");
     m.def(
         "group_readers",
         [](const nb::bytes& sites, const std::unordered_map<std::uint64_t, std::uint32_t>& slots) {
@@ -194,6 +203,36 @@ void bind_image(nb::module_& m) {
         },
         nb::sig("def group_readers(sites: bytes, slots: dict[int, int]) -> tuple[bytes, bytes]"), "sites"_a, "slots"_a,
         "(packed readers, index of the reader of each packed site). `slots`: by region, from the image's base.");
+    m.def(
+        "site_words",
+        [](const nb::bytes& sites, const std::unordered_map<std::uint64_t, std::uint32_t>& slots,
+           const nb::bytes& readers, std::uint32_t first) {
+            const auto found =
+                arch::words_of(unpacked<arch::PackedSite>(sites), slots, unpacked<std::uint32_t>(readers), first);
+            return nb::make_tuple(to_bytes(found.words), to_bytes(found.loads));
+        },
+        nb::sig("def site_words(sites: bytes, slots: dict[int, int], readers: bytes, first: int) -> "
+                "tuple[bytes, bytes]"),
+        "sites"_a, "slots"_a, "readers"_a, "first"_a,
+        "For each packed site (the word of the view that it goes through, whether that leads to an address that it "
+        "takes). `readers`: what `group_readers` gave; `first`: the word of the first one.");
+    nb::class_<arch::Uses>(m, "Uses", "What the sites of one region do with it.")
+        .def_ro("writes", &arch::Uses::writes)
+        .def_ro("writes_head", &arch::Uses::writes_head, "At the first byte: a constructor does.")
+        .def_ro("takes_address", &arch::Uses::takes_address)
+        .def_prop_ro(
+            "functions", [](const arch::Uses& u) { return nb::tuple(nb::cast(u.functions)); },
+            nb::sig("def functions(self) -> tuple[int, ...]"), "Numbers of symbols, in the order of the code.");
+    m.def(
+        "group_uses",
+        [](const nb::bytes& sites, std::uintptr_t base) {
+            nb::dict uses;
+            for (auto& [region, found] : arch::group_uses(unpacked<arch::PackedSite>(sites)))
+                uses[nb::int_(region + base)] = nb::cast(std::move(found));
+            return uses;
+        },
+        nb::sig("def group_uses(sites: bytes, base: int) -> dict[int, Uses]"), "sites"_a, "base"_a,
+        "By the address of a region, what the packed sites of an image at `base` do with it.");
     m.def("find_data_pointers", &image::find_data_pointers, "image"_a, "spans"_a);
     nb::class_<image::RawOption>(m, "RawOption", "The common part of a cl::Option object, read in place.")
         .def_prop_ro("vtable", [](const image::RawOption& o) { return reinterpret_cast<std::uintptr_t>(o.vtable); })
@@ -252,8 +291,11 @@ void bind_patch(nb::module_& m) {
     nb::class_<patch::Transaction>(m, "Transaction", "Redirected instructions of one image: prepare, commit, undo.")
         .def(
             "__init__",
-            [](patch::Transaction* self, const nb::iterable& sites, std::uintptr_t begin, std::uintptr_t end) {
+            [](patch::Transaction* self, const nb::iterable& sites, std::uintptr_t begin, std::uintptr_t end,
+               const Trampolines* trampolines) {
                 std::vector<patch::Site> converted;
+                if (trampolines != nullptr)
+                    for (const auto& each : trampolines->all) converted.push_back({each.site, each.before, each.code});
                 for (const nb::handle site : sites) {
                     const auto [address, before, code] =
                         nb::cast<std::tuple<std::uintptr_t, nb::bytes, nb::bytes>>(site);
@@ -262,10 +304,10 @@ void bind_patch(nb::module_& m) {
                 new (self) patch::Transaction(std::move(converted), begin, end);
             },
             nb::sig("def __init__(self, sites: collections.abc.Iterable[tuple[int, bytes, bytes]], text_begin: int, "
-                    "text_end: int) -> "
-                    "None"),
-            "sites"_a, "text_begin"_a, "text_end"_a,
-            "`sites`: (address, bytes of the instruction, what runs instead) of each site.")
+                    "text_end: int, trampolines: Trampolines | None = None) -> None"),
+            "sites"_a, "text_begin"_a, "text_end"_a, "trampolines"_a = nb::none(),
+            "`sites`: (address, bytes of the instruction, what runs instead) of each site; beside them the "
+            "`trampolines`.")
         .def("commit", &patch::Transaction::commit, "fail_at"_a = 0)
         .def("undo", &patch::Transaction::undo, "fail_at"_a = 0)
         .def_prop_ro("committed", &patch::Transaction::committed)
@@ -308,10 +350,19 @@ void bind_view(nb::module_& m) {
     nb::class_<view::Region>(m, "Region", "A piece of LLVM's static storage that is redirected as a whole.")
         .def(
             "__init__",
-            [](view::Region* self, std::uintptr_t live, std::size_t size, view::Role role) {
-                new (self) view::Region{.live = live, .size = size, .role = role};
+            [](view::Region* self, std::uintptr_t live, std::size_t size, view::Role role, view::Kind kind,
+               view::Ownership ownership, bool scoped, bool written, bool escapes) {
+                new (self) view::Region{.live = live,
+                                        .size = size,
+                                        .role = role,
+                                        .kind = kind,
+                                        .ownership = ownership,
+                                        .scoped = scoped,
+                                        .written = written,
+                                        .escapes = escapes};
             },
-            "live"_a, "size"_a, "role"_a)
+            "live"_a, "size"_a, "role"_a, "kind"_a = view::Kind::other, "ownership"_a = view::Ownership::none,
+            "scoped"_a = false, "written"_a = false, "escapes"_a = false)
         .def_rw("live", &view::Region::live)
         .def_rw("size", &view::Region::size)
         .def_rw("role", &view::Region::role)
@@ -362,19 +413,26 @@ void bind_view(nb::module_& m) {
         .def("is_same", [](const native_calls::SharedSetting& a, const native_calls::SharedSetting& b) {
             return a.patches == b.patches;
         });
-    nb::class_<view::Reader>(m, "Reader", "The instructions of one function that refer to one region in one way.")
-        .def(
-            "__init__",
-            [](view::Reader* self, std::uint32_t slot, std::size_t offset, bool takes_address, bool reads) {
-                new (self) view::Reader{slot, offset, takes_address, reads};
-            },
-            "slot"_a, "offset"_a, "takes_address"_a, "reads"_a);
     nb::class_<view::Space>(m, "Space", "The regions of one image and their registered values.")
         .def_static(
-            "redirected", &native_calls::redirected_space, "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a,
-            "reporting"_a, "readers"_a, nb::rv_policy::reference,
+            "redirected",
+            [](unsigned image, std::vector<view::Region> regions, std::vector<std::uint32_t> set_default,
+               std::uintptr_t add_occurrence, const native_calls::Reporting& reporting, const nb::bytes& readers) {
+                std::vector<view::Reader> converted;
+                for (const auto& each : unpacked<arch::PackedReader>(readers)) {
+                    if (each.offset < 0) throw image::Misfit("expected an address in a region, found one before it");
+                    converted.push_back({each.slot, static_cast<std::size_t>(each.offset),
+                                         (each.uses & arch::takes_address_bit) != 0,
+                                         (each.uses & arch::reads_bit) != 0});
+                }
+                return native_calls::redirected_space(image, std::move(regions), std::move(set_default), add_occurrence,
+                                                      reporting, std::move(converted));
+            },
+            "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a, "readers"_a,
+            nb::rv_policy::reference,
             "Make a space for an image whose reads go through views. It is never freed: threads inside contexts and "
-            "LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports.")
+            "LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports. `readers`: "
+            "packed.")
         .def_static(
             "in_place", &native_calls::in_place_space, "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a,
             "reporting"_a, "vtable_size"_a, "write_index"_a, nb::rv_policy::reference,

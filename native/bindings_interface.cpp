@@ -7,7 +7,11 @@
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <tuple>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -20,15 +24,23 @@ struct TableBuilder {
     std::unique_ptr<interface::Table> table;
 };
 
-void add(TableBuilder& builder, const std::vector<std::string>& names, const std::string& type,
-         std::pair<view::Kind, view::Kind> kinds, std::pair<std::size_t, unsigned> sizes, const interface::Place& value,
-         const interface::Place& object, const std::vector<std::pair<std::string, std::uint64_t>>& choices) {
-    auto entry = std::make_unique<interface::OptionEntry>(*builder.table, names.at(0), type, kinds.first, kinds.second,
-                                                          sizes.second);
-    entry->element_size = sizes.first;
-    entry->value = value;
-    entry->object = object;
-    for (const auto& [name, stored] : choices) entry->choices.push_back({name, stored});
+using Form = std::tuple<std::string, view::Kind, view::Kind, std::size_t>;
+using Place = std::tuple<std::uint32_t, std::size_t, std::uintptr_t>;
+
+interface::Place converted(const Place& place) {
+    return std::apply([](auto... parts) { return interface::Place{parts...}; }, place);
+}
+
+void add(TableBuilder& builder, const std::vector<std::string>& names, const Form& form, const Place& value,
+         const Place& object, unsigned enum_size, const std::vector<std::string>& choices,
+         const std::vector<std::uint64_t>& stored) {
+    if (choices.size() != stored.size()) throw std::invalid_argument("expected a stored integer for each choice");
+    const auto& [type, kind, element, element_size] = form;
+    auto entry = std::make_unique<interface::OptionEntry>(*builder.table, names.at(0), type, kind, element, enum_size);
+    entry->element_size = element_size;
+    entry->value = converted(value);
+    entry->object = converted(object);
+    for (std::size_t i = 0; i < choices.size(); ++i) entry->choices.push_back({choices[i], stored[i]});
     builder.table->add(std::move(entry), names);
 }
 
@@ -39,13 +51,6 @@ void add_interface(nb::module_& m) {
         const auto binding = bind::bound(image, llvm_context);
         return binding == nullptr ? nullptr : binding->context;
     });
-    nb::class_<interface::Place>(m, "Place", "Where to read a value: in a context, and in LLVM's own storage.")
-        .def(
-            "__init__",
-            [](interface::Place* self, std::uint32_t slot, std::size_t offset, std::uintptr_t live) {
-                new (self) interface::Place{slot, offset, live};
-            },
-            "slot"_a, "offset"_a, "live"_a);
     nb::class_<TableBuilder>(m, "LookupTable", "Every option by name, for lookups from C++.")
         .def(
             "__init__",
@@ -54,9 +59,10 @@ void add_interface(nb::module_& m) {
                                                                            image.text_begin(), image.text_end())};
             },
             "index"_a, "image"_a)
-        .def("add", &add, "names"_a, "type"_a, "kinds"_a, "sizes"_a, "value"_a, "object"_a, "choices"_a,
-             "Add an option. `kinds`: of the value, of its elements. `sizes`: bytes of a list's element, bytes of an "
-             "enum. `choices`: (name, stored integer).")
+        .def("add", &add, "names"_a, "form"_a, "value"_a, "object"_a, "enum_size"_a, "choices"_a, "stored"_a,
+             "Add an option. `form`: (type, kind of the value, of its elements, bytes of a list's element). `value`, "
+             "`object`: where to read them: (slot, offset in it) in a context, and the address in LLVM's own storage. "
+             "`choices`: names, each with the integer that is `stored` for it in `enum_size` bytes.")
         .def(
             "publish", [](TableBuilder& self) { interface::publish(std::move(self.table)); },
             "Make lookups from C++ find these options. Empties this table.");

@@ -1,6 +1,12 @@
 """Native part of optctx: image, patching, views. Not a public interface."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence
+)
 import contextlib
 import enum
 from types import TracebackType
@@ -142,14 +148,49 @@ def check_sites(image: Image, sites: bytes) -> None:
     MisfitError if the library's file does not have the instructions that the packed sites say, but for where they begin.
     """
 
-def trampolines(image: Image, sites: bytes, words: bytes, loads: bytes, thread_offset: int) -> list[tuple[int, bytes, bytes]]:
+class Trampolines:
+    """What runs instead of thousands of instructions."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
+        """(address, bytes of the instruction, what runs instead) of each."""
+
+def trampolines(image: Image, sites: bytes, words: bytes, loads: bytes, thread_offset: int) -> Trampolines:
     """
-    (address, bytes of the instruction, what runs instead) of each packed site; MisfitError if the library's file does not have such instructions.
+    What runs instead of each packed site; MisfitError if the library's file does not have such instructions.
     """
 
 def group_readers(sites: bytes, slots: dict[int, int]) -> tuple[bytes, bytes]:
     """
     (packed readers, index of the reader of each packed site). `slots`: by region, from the image's base.
+    """
+
+def site_words(sites: bytes, slots: dict[int, int], readers: bytes, first: int) -> tuple[bytes, bytes]:
+    """
+    For each packed site (the word of the view that it goes through, whether that leads to an address that it takes). `readers`: what `group_readers` gave; `first`: the word of the first one.
+    """
+
+class Uses:
+    """What the sites of one region do with it."""
+
+    @property
+    def writes(self) -> bool: ...
+
+    @property
+    def writes_head(self) -> bool:
+        """At the first byte: a constructor does."""
+
+    @property
+    def takes_address(self) -> bool: ...
+
+    @property
+    def functions(self) -> tuple[int, ...]:
+        """Numbers of symbols, in the order of the code."""
+
+def group_uses(sites: bytes, base: int) -> dict[int, Uses]:
+    """
+    By the address of a region, what the packed sites of an image at `base` do with it.
     """
 
 def find_data_pointers(image: Image, spans: Sequence[Span]) -> list[tuple[int, int]]: ...
@@ -217,9 +258,9 @@ def call_virtual_text(object: int, index: int, argument: int) -> str: ...
 class Transaction:
     """Redirected instructions of one image: prepare, commit, undo."""
 
-    def __init__(self, sites: Iterable[tuple[int, bytes, bytes]], text_begin: int, text_end: int) -> None:
+    def __init__(self, sites: Iterable[tuple[int, bytes, bytes]], text_begin: int, text_end: int, trampolines: Trampolines | None = None) -> None:
         """
-        `sites`: (address, bytes of the instruction, what runs instead) of each site.
+        `sites`: (address, bytes of the instruction, what runs instead) of each site; beside them the `trampolines`.
         """
 
     def commit(self, fail_at: int = 0) -> None: ...
@@ -297,7 +338,7 @@ class Ownership(enum.Enum):
 class Region:
     """A piece of LLVM's static storage that is redirected as a whole."""
 
-    def __init__(self, live: int, size: int, role: Role) -> None: ...
+    def __init__(self, live: int, size: int, role: Role, kind: Kind = Kind.other, ownership: Ownership = Ownership.none, scoped: bool = False, written: bool = False, escapes: bool = False) -> None: ...
 
     @property
     def live(self) -> int: ...
@@ -424,18 +465,13 @@ class Setting:
 
     def is_same(self, arg: Setting, /) -> bool: ...
 
-class Reader:
-    """The instructions of one function that refer to one region in one way."""
-
-    def __init__(self, slot: int, offset: int, takes_address: bool, reads: bool) -> None: ...
-
 class Space:
     """The regions of one image and their registered values."""
 
     @staticmethod
-    def redirected(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: tuple[int, int, int], readers: Sequence[Reader]) -> Space:
+    def redirected(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: tuple[int, int, int], readers: bytes) -> Space:
         """
-        Make a space for an image whose reads go through views. It is never freed: threads inside contexts and LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports.
+        Make a space for an image whose reads go through views. It is never freed: threads inside contexts and LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports. `readers`: packed.
         """
 
     @staticmethod
@@ -937,19 +973,14 @@ def make_lock_safe(lock: object) -> None:
     Give llvmlite's lock native methods, which no exception can interrupt half-way.
     """
 
-class Place:
-    """Where to read a value: in a context, and in LLVM's own storage."""
-
-    def __init__(self, slot: int, offset: int, live: int) -> None: ...
-
 class LookupTable:
     """Every option by name, for lookups from C++."""
 
     def __init__(self, index: int, image: Image) -> None: ...
 
-    def add(self, names: Sequence[str], type: str, kinds: tuple[Kind, Kind], sizes: tuple[int, int], value: Place, object: Place, choices: Sequence[tuple[str, int]]) -> None:
+    def add(self, names: Sequence[str], form: tuple[str, Kind, Kind, int], value: tuple[int, int, int], object: tuple[int, int, int], enum_size: int, choices: Sequence[str], stored: Sequence[int]) -> None:
         """
-        Add an option. `kinds`: of the value, of its elements. `sizes`: bytes of a list's element, bytes of an enum. `choices`: (name, stored integer).
+        Add an option. `form`: (type, kind of the value, of its elements, bytes of a list's element). `value`, `object`: where to read them: (slot, offset in it) in a context, and the address in LLVM's own storage. `choices`: names, each with the integer that is `stored` for it in `enum_size` bytes.
         """
 
     def publish(self) -> None:

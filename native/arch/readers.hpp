@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace optctx::arch {
@@ -28,5 +29,24 @@ struct Readers {
 
 // `slots`: by region, from the image's base. Sites of other regions have no reader.
 Readers group_readers(std::span<const PackedSite> sites, const std::unordered_map<std::uint64_t, std::uint32_t>& slots);
+
+// For each site the word of the view that it goes through: that of its reader, from `first` on, or the slot of its
+// region. Throws Misfit if there is neither. `loads`: 1 where it leads to an address that the site takes.
+struct Words {
+    std::vector<std::uint32_t> words;
+    std::vector<std::uint8_t> loads;
+};
+Words words_of(std::span<const PackedSite> sites, const std::unordered_map<std::uint64_t, std::uint32_t>& slots,
+               std::span<const std::uint32_t> readers, std::uint32_t first);
+
+// What the sites of one region do with it.
+struct Uses {
+    bool writes = false;
+    bool writes_head = false;  // at the first byte: a constructor does
+    bool takes_address = false;
+    std::vector<std::uint32_t> functions;  // numbers of symbols, each once, in the order of the code
+};
+// By region, from the image's base, in the order of the code.
+std::vector<std::pair<std::uint64_t, Uses>> group_uses(std::span<const PackedSite> sites);
 
 }  // namespace optctx::arch

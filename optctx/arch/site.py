@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Container, Iterable, Iterator
+from array import array
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import NamedTuple, overload
 
-from optctx._native import Image, check_sites
+from optctx._native import Image, Uses, check_sites, group_uses, site_words
 
 __all__ = ["Functions", "Site", "SiteRefusal", "Sites", "Uses"]
 
@@ -38,15 +39,6 @@ class SiteRefusal(NamedTuple):
     reason: str
 
 
-class Uses(NamedTuple):
-    """What the sites of one region do with it. `functions`: numbers of symbols, in the order of the code."""
-
-    writes: bool
-    writes_head: bool  # writes at the first byte, as a constructor does
-    takes_address: bool
-    functions: tuple[int, ...]
-
-
 class Functions(NamedTuple):
     """Functions of an image, by the numbers of their symbols. Names are read from its file on demand."""
 
@@ -75,6 +67,7 @@ class _Row(NamedTuple):
 
 _PACKED = struct.Struct("<QQiIBBBBB3x")  # arch::PackedSite of native/arch/trampolines.hpp
 _WRITES, _TAKES_ADDRESS, _READS = 1, 2, 4
+_ADDRESSES = 1 << 64  # of which options on the heap may be before the library
 
 
 def _sorted(rows: list[bytes]) -> list[bytes]:
@@ -183,32 +176,20 @@ class Sites:
         return found
 
     def uses(self) -> dict[int, Uses]:
-        """Region -> what its sites do with it."""
-        found: dict[int, tuple[int, dict[int, None]]] = {}
-        head = 8  # a bit that `uses` of a row does not have
-        for _, region, offset, function, _, _, _, _, uses in _PACKED.iter_unpack(self.packed):
-            if uses & _WRITES and not offset:
-                uses |= head
-            known = found.get(region)
-            if known is None:
-                found[region] = uses, {function: None}
-            else:
-                known[1][function] = None
-                if uses & ~known[0]:
-                    found[region] = known[0] | uses, known[1]
-        base = self.image.base
-        return {
-            region + base: Uses(
-                bool(uses & _WRITES), bool(uses & head), bool(uses & _TAKES_ADDRESS), tuple(functions)
-            )
-            for region, (uses, functions) in found.items()
-        }
+        """By region, what its sites do with it."""
+        return group_uses(self.packed, self.image.base)
 
-    def regions(self) -> Iterator[tuple[int, bool]]:
-        """(region, whether it takes an address in the region), for each site."""
+    def words(self, slots: Mapping[int, int], readers: array[int], first: int) -> tuple[array[int], bytes]:
+        """For each (the word of the view that it goes through, whether that leads to an address it takes).
+
+        `slots`: by region (address). `readers`: for each the index of its reader, or NO_READER; `first`: the
+        word of the first reader. What LLVM reports through has none: it is replaced by slot while values are
+        parsed.
+        """
         base = self.image.base
-        for row in _PACKED.iter_unpack(self.packed):
-            yield row[1] + base, bool(row[8] & _TAKES_ADDRESS)
+        places = {(region - base) % _ADDRESSES: slot for region, slot in slots.items()}
+        words, loads = site_words(self.packed, places, readers.tobytes(), first)
+        return array("I", words), loads
 
     def _rows(self) -> Iterator[_Row]:
         return map(_Row._make, _PACKED.iter_unpack(self.packed))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from optctx._native import NO_SLOT, Image, LookupTable, Place
+from collections.abc import Sequence
+
+from optctx._native import NO_SLOT, Image, Kind, LookupTable
 from optctx.engine.plan import Plan, PlannedOption
 from optctx.image.typenames import element_size, type_name
 
 __all__ = ["publish_options"]
+
+
+_Form = tuple[str, Kind, Kind, int]
 
 
 def publish_options(plan: Plan, index: int, image: Image, value_offset: int) -> None:
@@ -16,9 +21,10 @@ def publish_options(plan: Plan, index: int, image: Image, value_offset: int) -> 
     for option in plan.options.values():
         if option.record.alias_of:
             aliases.setdefault(_target(plan, option).record.address, []).extend(option.record.names)
+    forms: dict[int, _Form] = {}
     for option in plan.options.values():
         if not option.record.alias_of:
-            _add(table, option, aliases.get(option.record.address, []), value_offset)
+            _add(table, option, aliases.get(option.record.address, ()), value_offset, forms)
     table.publish()
 
 
@@ -28,20 +34,21 @@ def _target(plan: Plan, option: PlannedOption) -> PlannedOption:
     return option
 
 
-def _add(table: LookupTable, option: PlannedOption, aliases: list[str], value_offset: int) -> None:
+def _add(
+    table: LookupTable,
+    option: PlannedOption,
+    aliases: Sequence[str],
+    value_offset: int,
+    forms: dict[int, _Form],
+) -> None:
     record = option.record
-    kind, element = record.type.kind, record.type.element
-    names, stored, enum_size = record.stored_choices()
+    form = forms.get(id(record.type))  # the type itself has no cheap hash
+    if form is None:
+        kind, element = record.type.kind, record.type.element
+        form = forms[id(record.type)] = type_name(kind), kind, element, element_size(element)
     slot = NO_SLOT if option.slot is None or option.scope == "process" else option.slot
     value = (slot, value_offset, record.address + value_offset)
     if record.variable:
         value = (option.variable_slot if slot != NO_SLOT else NO_SLOT, 0, record.variable)
-    table.add(
-        [*record.names, *aliases],
-        type_name(kind),
-        (kind, element),
-        (element_size(element), enum_size),
-        Place(*value),
-        Place(slot, 0, record.address),
-        list(zip(names, stored, strict=True)),
-    )
+    names, stored, enum_size = record.stored_choices()
+    table.add([*record.names, *aliases], form, value, (slot, 0, record.address), enum_size, names, stored)

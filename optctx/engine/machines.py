@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from optctx._native import (
@@ -25,7 +26,7 @@ __all__ = ["Machines", "belongs_to_machine"]
 
 def belongs_to_machine(option: PlannedOption) -> bool:
     """Whether LLVM reads the option only while it makes a TargetMachine, which a module has one of."""
-    return bool(option.readers) and all(FOR_WHOLE_MACHINE.search(reader) for reader in option.readers)
+    return bool(option.readers) and all(re.search(FOR_WHOLE_MACHINE, reader) for reader in option.readers)
 
 
 class Machines:

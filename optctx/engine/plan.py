@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Mapping
 
 from optctx._native import NO_SLOT, Image, Kind, Ownership, Region, Role
 from optctx.arch.site import Functions, Uses
-from optctx.engine.readers import NO_READER, Readers, no_readers
+from optctx.engine.readers import Readers, no_readers
 from optctx.engine.references import References, read_references
 from optctx.engine.refusals import PlannedOption, refuse
 from optctx.errors import UnsupportedImageError
@@ -22,7 +23,10 @@ from optctx.lazy import lazy
 __all__ = ["Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
 
 
-_NO_READS = (Role.runtime, Role.decision)  # whose words are the same for all who load them
+# Looking up a member of an enumeration takes longer than comparing it.
+_STRING, _SET, _LIST, _OTHER = Kind.string, Kind.set, Kind.list, Kind.other
+_NOT_WRITTEN_THROUGH = (Kind.list, Kind.bits, Kind.other)
+_OPTION, _VARIABLE, _NOTHING_OWNED = Role.option, Role.variable, Ownership.none
 
 
 class Plan:
@@ -59,15 +63,7 @@ class Plan:
         it takes.
         """
         assert self.references.sites is not None  # nothing is redirected otherwise
-        words, loads = array("I"), bytearray()
-        first = len(self.regions)
-        for (region, takes_address), reader in zip(
-            self.references.sites.regions(), self.readers.by_site, strict=True
-        ):
-            # What LLVM reports through is replaced by slot while values are parsed.
-            words.append(self.slots[region] if reader == NO_READER else first + reader)
-            loads.append(takes_address and reader != NO_READER)
-        return words, bytes(loads)
+        return self.references.sites.words(self.slots, self.readers.by_site, len(self.regions))
 
     def sees_reads(self, option: PlannedOption) -> bool:
         """Whether it can be known if LLVM reads the option: `debug` it looks at everywhere, unseen."""
@@ -99,12 +95,14 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
     if no_printing:
         plan.unavailable[DEBUG_OUTPUT] = no_printing
     for option in plan.options.values():
-        places = [option.record.address, option.record.variable]
+        own, of_variable = uses.get(option.record.address), uses.get(option.record.variable)
         if printing is not None and option.record is printing.option:
-            places = [printing.types.address]
-        own = tuple(number for place in places if place in uses for number in uses[place].functions)
-        if own:
-            option.functions = Functions(image, own)
+            own, of_variable = uses[printing.types.address], None
+        readers = own.functions if own is not None else ()
+        if of_variable is not None:
+            readers += of_variable.functions
+        if readers:
+            option.functions = Functions(image, readers)
         elif option.scope == "thread" and not option.record.alias_of:
             option.scope = "unread"
     for part in reporting:
@@ -117,7 +115,11 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
     if not uses.keys() <= plan.slots.keys():
         sites = sites.of_regions(plan.slots)
         plan.references = references._replace(sites=sites)
-    read = {region: slot for region, slot in plan.slots.items() if plan.regions[slot].role not in _NO_READS}
+    # The words of the others are the same for all who load them.
+    others = {part.address for part in reporting}
+    if printing is not None:
+        others.add(printing.types.address)
+    read = {region: slot for region, slot in plan.slots.items() if region not in others}
     plan.readers = Readers.of(image, sites, read)
     return plan
 
@@ -169,27 +171,31 @@ def _add_printing(plan: Plan, printing: Printing) -> None:
 
 def _add_state(plan: Plan, state: list[StateBeside]) -> None:
     """Slots for what option values pass through; every entry into a context starts with fresh copies."""
+    by_name = {name: option for option in plan.options.values() for name in option.record.names}
+    stuck = plan.references.stuck
     for part in state:
-        if part.address not in plan.references.stuck:
+        if part.address not in stuck:
             region = _state_region(part.address, part.size)
             region.set_initial(part.initial_at, part.initial)
             slot = plan.add(region)
             if part.serves:
-                names = set(part.serves)
-                own = [each for each in plan.options.values() if not names.isdisjoint(each.record.names)]
-                plan.served[slot] = own
+                own = {id(by_name[name]): by_name[name] for name in part.serves if name in by_name}
+                plan.served[slot] = sorted(own.values(), key=lambda option: option.record.names)
 
 
 def _add_tables(plan: Plan) -> None:
     """Slots for constant tables of pointers to options."""
+    stuck = plan.references.stuck
+    begins = sorted(plan.options)
     for table in plan.references.tables:
-        if table.address in plan.references.stuck:
+        if table.address in stuck:
             continue
         region = _state_region(table.address, table.size)
         served = []
         for at, target in table.pointers:
-            owner = next((option for option in plan.options.values() if _holds(option, target)), None)
-            if owner is not None and owner.slot is not None:
+            begin = begins[max(bisect_right(begins, target) - 1, 0)]
+            owner = plan.options[begin]
+            if _holds(owner, target) and owner.slot is not None:
                 region.add_pointer(at, owner.slot, target - owner.record.address)
                 served.append(owner)
         plan.served[plan.add(region)] = served
@@ -211,43 +217,38 @@ def _give_slots(plan: Plan, value_offset: int, uses: Mapping[int, Uses]) -> None
         size = record.heap_size if record.size is None else record.size
         if option.scope == "process" or size is None:
             continue
-        region = _region(uses.get(record.address), record, record.address, size, Role.option)
+        region = _region(uses.get(record.address), record, record.address, size, _OPTION)
         region.value_offset = value_offset
         region.has_defaults = record.has_defaults
         # Of a class LLVM's setDefault gives the empty value: what every set was registered with.
-        region.has_default = record.type.kind != Kind.other
+        region.has_default = record.type.kind != _OTHER
         if record.type.external and record.variable_size is not None:
             variable = _region(
-                uses.get(record.variable), record, record.variable, record.variable_size, Role.variable
+                uses.get(record.variable), record, record.variable, record.variable_size, _VARIABLE
             )
             variable.written = True  # a few bytes each, and LLVM may write them through pointers
             region.variable = option.variable_slot = plan.add(variable)
             region.escapes = variable.escapes = region.escapes or variable.escapes
-            region.ownership = Ownership.none
+            region.ownership = _NOTHING_OWNED
         option.slot = plan.add(region, record.set_default_index)
 
 
 def _region(uses: Uses | None, record: OptionRecord, address: int, size: int, role: Role) -> Region:
-    region = Region(address, size, role)
-    region.kind = record.type.kind
-    region.ownership = _ownership(record)
-    region.scoped = not record.alias_of
-    region.escapes = uses is not None and uses.takes_address
+    kind = record.type.kind
+    escapes = uses is not None and uses.takes_address
     # Where LLVM takes the address it may write through it (SampleProfileLoader does).
-    region.written = (uses is not None and uses.writes) or (
-        region.escapes and record.type.kind not in (Kind.list, Kind.bits, Kind.other)
-    )
-    return region
+    written = (uses is not None and uses.writes) or (escapes and kind not in _NOT_WRITTEN_THROUGH)
+    return Region(address, size, role, kind, _ownership(record), not record.alias_of, written, escapes)
 
 
 def _ownership(record: OptionRecord) -> Ownership:
     kind = record.type.kind
-    if kind == Kind.string:
+    if kind == _STRING:
         return Ownership.string
-    if kind == Kind.set:
+    if kind == _SET:
         return Ownership.set
-    if kind == Kind.list:
-        return Ownership.list_of_strings if record.type.element == Kind.string else Ownership.list
-    if kind == Kind.other and record.type.external and record.variable_size == 16:
+    if kind == _LIST:
+        return Ownership.list_of_strings if record.type.element == _STRING else Ownership.list
+    if kind == _OTHER and record.type.external and record.variable_size == 16:
         return Ownership.shared_pointer  # the pass-remarks family: a std::shared_ptr<Regex>
-    return Ownership.none
+    return _NOTHING_OWNED

@@ -7,7 +7,6 @@ from array import array
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from optctx import _native
 from optctx._native import Image, group_readers
 from optctx.arch.site import Sites
 
@@ -55,12 +54,10 @@ class Readers:
             name = function.name if function is not None else ""
             yield Reader(slot, name, bool(uses & _TAKES_ADDRESS), offset, bool(uses & _READS))
 
-    def native(self) -> list[_native.Reader]:
+    @property
+    def packed(self) -> bytes:
         """For `Space.redirected`."""
-        return [
-            _native.Reader(slot, offset, bool(uses & _TAKES_ADDRESS), bool(uses & _READS))
-            for slot, _, offset, uses in _PACKED.iter_unpack(self._packed)
-        ]
+        return self._packed
 
 
 def no_readers() -> Readers:

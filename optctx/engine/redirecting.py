@@ -10,6 +10,7 @@ from optctx._native import (
     Image,
     OsError,
     Space,
+    Trampolines,
     Transaction,
     configure_bindings,
     redirect,
@@ -73,8 +74,8 @@ class Redirecting(Mechanism):
             clock.lap("entrances")
             parser = parser_code(image, self.index, survey.layout)
             self.plan.unavailable.update(parser.unavailable)
-            sites = [*_trampolines(self.plan, self.index), *self.hooks.code, *parser.code]
-            self.transaction = Transaction(sites, image.text_begin, image.text_end)
+            others, sites = [*self.hooks.code, *parser.code], _trampolines(self.plan, self.index)
+            self.transaction = Transaction(others, image.text_begin, image.text_end, sites)
             clock.lap("trampolines")
         except OsError as error:
             raise CannotRedirectError(str(error)) from error
@@ -87,7 +88,7 @@ class Redirecting(Mechanism):
             self.plan.set_default,
             add_occurrence_of(image),
             (slots[0], slots[1], slots[2]),
-            self.plan.readers.native(),
+            self.plan.readers.packed,
         )
         _scope_printing(self.space, self.plan, survey.value_offset)
         if self.intercepts:
@@ -169,8 +170,8 @@ def _scope_printing(space: Space, plan: Plan, value_offset: int) -> None:
         )
 
 
-def _trampolines(plan: Plan, index: int) -> list[tuple[int, bytes, bytes]]:
-    """(address, bytes, what is to run instead) for every site of the image with this index."""
+def _trampolines(plan: Plan, index: int) -> Trampolines:
+    """Of every site of the image with this index."""
     sites = plan.references.sites
     assert sites is not None  # a redirected plan
     words, loads = plan.words()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping
 
 from optctx._native import NO_SLOT, Kind
@@ -39,6 +40,7 @@ _LOCATION = "its value is in storage (cl::location) that has no name in the libr
 _LAYOUT = "its type has a layout that is not known here"
 _FIRST_USE = "the function that reads it also constructs it"
 _WRITTEN_CLASS = "LLVM itself writes to it, and its class cannot be copied byte by byte"
+_OTHER = Kind.other  # looking up a member of an enumeration takes longer than comparing it
 _CLASS = "its class cannot be copied byte by byte"
 
 
@@ -80,8 +82,8 @@ def refuse(
     """Enters scope and reason. `options` by address; `missing`: names that lack a variable of theirs;
     `uses`: of regions by address; `on_heap`: those on the heap whose place there does not matter."""
     for option in options.values():
-        if option.record.address not in on_heap:
-            option.refuse(_reason_by_record(option.record))
+        if option.record.address not in on_heap and (reason := _reason_by_record(option.record)):
+            option.refuse(reason)
         if code.sites is None:
             option.refuse(_reason_without_code(option.record))
     _refuse_by_code(options, code, uses)
@@ -105,7 +107,7 @@ def _reason_by_record(record: OptionRecord) -> str:
 def _reason_without_code(record: OptionRecord) -> str:
     if record.name in _UNREAD_FIRST_USE:
         return _FIRST_USE
-    if record.type.kind == Kind.other and not record.type.external and not record.type.alias:
+    if record.type.kind == _OTHER and not record.type.external and not record.type.alias:
         return _CLASS
     return ""
 
@@ -117,27 +119,43 @@ def _refuse_by_code(options: dict[int, PlannedOption], code: References, uses: M
         if refusal.region in owners:
             where = f"the instruction {refusal.code.hex()} at {refusal.address:#x} in {refusal.function}"
             owners[refusal.region].refuse(f"{where} cannot be redirected: {refusal.reason}")
+    loose = sorted(code.loose)
     for option in options.values():
         record = option.record
-        for begin, size in ((record.address, record.size), (record.variable, record.variable_size)):
-            if size is not None and any(begin <= target < begin + size for target in code.loose):
-                option.refuse(_POINTED_AT)
+        if _any_in(loose, record.address, record.size) or _any_in(
+            loose, record.variable, record.variable_size
+        ):
+            option.refuse(_POINTED_AT)
         own = uses.get(record.address)
-        if own is not None and own.writes_head:
+        if own is None:
+            continue
+        if own.writes_head:
             option.refuse(_FIRST_USE)
-        if own is not None and own.writes and record.type.kind == Kind.other and not record.type.external:
+        if own.writes and record.type.kind == _OTHER and not record.type.external:
             option.refuse(_WRITTEN_CLASS)
+
+
+def _any_in(addresses: list[int], begin: int, size: int | None) -> bool:
+    """Whether one of the sorted addresses is in that storage."""
+    if size is None:
+        return False
+    at = bisect_left(addresses, begin)
+    return at < len(addresses) and addresses[at] < begin + size
 
 
 def _refuse_by_state(
     options: dict[int, PlannedOption], code: References, state: list[StateBeside], missing: set[str]
 ) -> None:
     """Options whose values pass through storage that cannot be redirected."""
-    lacking = missing.union(*(part.serves for part in state if part.address in code.stuck))
-    held = [target for table in code.tables if table.address in code.stuck for _, target in table.pointers]
+    stuck = code.stuck
+    lacking = missing.union(*(part.serves for part in state if part.address in stuck))
+    tables = [table for table in code.tables if table.address in stuck]
+    held = sorted(target for table in tables for _, target in table.pointers)
+    if not lacking and not held:
+        return
     for option in options.values():
         record = option.record
-        if lacking.intersection(record.names):
+        if not lacking.isdisjoint(record.names):
             option.refuse(_CACHED)
-        if record.size is not None and any(0 <= target - record.address < record.size for target in held):
+        if _any_in(held, record.address, record.size):
             option.refuse(_POINTED_AT)

@@ -39,9 +39,9 @@ _TARGETS = {
     "XCore": "XCore",
     "Xtensa": "Xtensa",
 }
-_CONSTRUCTOR = re.compile(r"(\w+)(<[^()]*>)?::\1\(")
+_CONSTRUCTOR = r"(\w+)(<[^()]*>)?::\1\("
 # Functions that make modules out of text or bitcode, and no code out of modules.
-_LOADING = re.compile(
+_LOADING = (
     r"\b(LLParser|BitcodeReader|Constant\w+::get\w*|Function::Function|LLVMContextImpl|Upgrade\w+|Verifier)\b"
 )
 _LOADED = (
@@ -59,7 +59,7 @@ def why_unread(option: PlannedOption, ran: Set[str], idle: str = "") -> str:
         return "nothing in this library reads it"
     if idle:
         return idle
-    if ran and all(_LOADING.search(demangle(name)) for name in ran):
+    if ran and all(re.search(_LOADING, demangle(name)) for name in ran):
         return _LOADED
     readers = [demangle(name) for name in option.readers]
     names = _names(readers)
@@ -67,7 +67,7 @@ def why_unread(option: PlannedOption, ran: Set[str], idle: str = "") -> str:
     own = targets[0]
     if own is not None and all(target == own for target in targets) and not _ran(own, ran):
         return f"only {own} code reads it, and none of that ran: {names}"
-    makers = [reader for reader in readers if _CONSTRUCTOR.search(reader)]
+    makers = [reader for reader in readers if re.search(_CONSTRUCTOR, reader)]
     if makers:
         others = "" if len(makers) == len(readers) else ", and nothing else that reads it ran"
         return f"it is read when an object is made, and none was made during it{others}: {_names(makers)}"

@@ -33,7 +33,7 @@ __all__ = ["FolderStore"]
 
 _MOST = 1 << 26  # bytes of an entry
 _MOST_IN_FILE = _MOST + TAG_SIZE
-_OURS = re.compile(r"[0-9a-f]{64}(\.[0-9a-f]{16}\.new)?")  # an entry, or one that is being written
+_OURS = r"[0-9a-f]{64}(\.[0-9a-f]{16}\.new)?"  # an entry, or one that is being written
 _RECENT = 60.0  # seconds within which uses count as one
 _STALE = 3600.0  # seconds that writing a file never takes
 _SCAN_SECONDS = 1.0  # of looking for the oldest entries
@@ -234,7 +234,7 @@ def _entries(folder: int, seconds: float) -> Iterator[tuple[float, int, str]]:
         for each in listing:
             if time.monotonic() > deadline:
                 return
-            if _OURS.fullmatch(each.name):
+            if re.fullmatch(_OURS, each.name):
                 with contextlib.suppress(FileNotFoundError):
                     status = each.stat(follow_symlinks=False)
                     yield status.st_mtime, status.st_size, each.name

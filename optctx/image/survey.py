@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from optctx._native import (
@@ -245,7 +246,7 @@ def _has_callback(image: Image, words: list[int]) -> bool:
     """Whether setting the option calls anything that does something."""
     *_, manager, invoker = words  # std::function is the last member: {functor, functor, manager, invoker}
     function = image.function_at(invoker) if image.contains(invoker) else None
-    return manager != 0 and (function is None or types.IDLE_CALLBACK.search(function.name) is None)
+    return manager != 0 and (function is None or re.search(types.IDLE_CALLBACK, function.name) is None)
 
 
 def _find_choices(vtables: _Vtables, address: int, words: list[int], offset: int) -> Choices | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import NamedTuple
 
@@ -68,9 +69,9 @@ def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
     if name == types.ALIAS:
         return OptionType(Kind.other, alias=True)
     unknown = Kind.enumeration if enumerated else Kind.other
-    if match := types.OPT.fullmatch(name):
+    if match := re.fullmatch(types.OPT, name):
         mangled = match["type"]
-        if held := types.SET.fullmatch(mangled):
+        if held := re.fullmatch(types.SET, mangled):
             # cl::location of a set is nowhere in this library, so copying it is untested.
             return OptionType(Kind.set, Kind.enumeration, held["enum"], supported=match["external"] == "0")
         if mangled.startswith(types.STANDARD_CLASS):
@@ -81,7 +82,7 @@ def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
             registry_parser=types.REGISTRY_PARSER in match["parser"],
             supported=types.NEW_STRING not in mangled,
         )
-    if match := types.LIST.fullmatch(name):
+    if match := re.fullmatch(types.LIST, name):
         # "<element>b<parser>": the b is the storage class `bool`, that is: internal.
         element, storage, _ = match["type"].partition("bN")
         kind = Kind.list if match["class"] == "4list" else Kind.bits

@@ -67,13 +67,13 @@ _FLAGS = (
         "-{name} is a flag of llc or opt; leave it out",
     ),
 )
-_OPTIMISATION = re.compile(r"O([0-3sz]|fast|\d+)?")
+_OPTIMISATION = r"O([0-3sz]|fast|\d+)?"
 
 
 def advice_for(image: Image, name: str) -> str:
     """Explain a name that is not an LLVM option, and say what to use instead. Empty for unknown names."""
     bare = name.lstrip("-")
-    if level := _OPTIMISATION.fullmatch(bare):
+    if level := re.fullmatch(_OPTIMISATION, bare):
         number = level[1] if level[1] in ("0", "1", "2", "3", "s", "z") else "3"
         return _LEVEL.format(name=bare, level=f"O{number}")
     for pattern, text in _FLAGS:

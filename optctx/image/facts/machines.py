@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final, NamedTuple
 
 from optctx._native import MachineUse
@@ -116,6 +115,6 @@ SETTINGS: Final = tuple(
 )
 
 # Constructors of machines and of their assembly information, and what makes parts that a module has one of.
-FOR_WHOLE_MACHINE: Final = re.compile(
+FOR_WHOLE_MACHINE: Final = (
     r"(TargetMachine(Impl)?|MCAsmInfo\w*)C[12]E|create\w*(MCSubtargetInfo|MCAsmInfo|AsmBackend)E"
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from optctx._native import Kind
@@ -43,10 +42,10 @@ REGISTRY_PARSER: Final = "RegisterPassParser"
 VTABLE: Final = "_ZTV"
 GUARD: Final = "_ZGV"  # how the names begin of what guards the making of a variable: a word
 ALIAS: Final = "_ZTVN4llvm2cl5aliasE"
-OPT: Final = re.compile(r"_ZTVN4llvm2cl3optI(?P<type>.+?)Lb(?P<external>[01])E(?P<parser>.+)EE")
+OPT: Final = r"_ZTVN4llvm2cl3optI(?P<type>.+?)Lb(?P<external>[01])E(?P<parser>.+)EE"
 # A set of an enum, ordered and allocated as any other.
-SET: Final = re.compile(r"St3setI(?P<enum>N.+E)St4lessIS\w*_ESaIS\w*_EE")
-LIST: Final = re.compile(r"_ZTVN4llvm2cl(?P<class>4list|4bits)I(?P<type>.+)EE")
+SET: Final = r"St3setI(?P<enum>N.+E)St4lessIS\w*_ESaIS\w*_EE"
+LIST: Final = r"_ZTVN4llvm2cl(?P<class>4list|4bits)I(?P<type>.+)EE"
 
 # Parts of the names of the virtual functions that are called by their place in a vtable.
 VIRTUAL_FUNCTIONS: Final = (
@@ -60,4 +59,4 @@ VIRTUAL_FUNCTIONS: Final = (
 
 # What invokes the callback that options up to LLVM 21 have unless they are given another: an empty lambda,
 # the initialiser of the member. Later ones have none.
-IDLE_CALLBACK: Final = re.compile(r"8CallbackMUl.*9_M_invoke")
+IDLE_CALLBACK: Final = r"8CallbackMUl.*9_M_invoke"
