@@ -254,9 +254,10 @@ void bind_image(nb::module_& m) {
             auto registry = image::walk_registry(map);
             std::vector<std::pair<std::string, std::uintptr_t>> options;
             for (auto& option : registry.options) options.emplace_back(std::move(option.key), option.address);
+            std::sort(options.begin(), options.end());
             return std::pair(std::move(registry.layout), std::move(options));
         },
-        "map"_a, "(layout, [(name, address of the Option)]) after checking every entry.");
+        "map"_a, "(layout, [(name, address of the Option)] by name) after checking every entry.");
     m.def(
         "read_checked",
         [](std::uintptr_t address, std::size_t size, const char* what) {

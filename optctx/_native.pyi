@@ -228,7 +228,9 @@ class RawOption:
 def option_at(address: int) -> RawOption: ...
 
 def walk_registry(map: int) -> tuple[str, list[tuple[str, int]]]:
-    """(layout, [(name, address of the Option)]) after checking every entry."""
+    """
+    (layout, [(name, address of the Option)] by name) after checking every entry.
+    """
 
 def read_checked(address: int, size: int, what: str) -> bytes:
     """

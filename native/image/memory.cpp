@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 
 namespace optctx::image {
@@ -44,9 +45,13 @@ bool may_follow(std::uint8_t first, std::uint8_t second) {
 
 bool is_control(std::uint8_t byte) { return (byte < ' ' && byte != '\n' && byte != '\t') || byte == 0x7F; }
 
-bool is_text(const std::string& text) {
+bool is_text(std::span<const std::uint8_t> text) {
     for (std::size_t at = 0; at < text.size();) {
-        const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[at + i]); };
+        if (text[at] >= ' ' && text[at] < 0x7F) {
+            ++at;
+            continue;
+        }
+        const auto byte = [&](std::size_t i) { return text[at + i]; };
         const std::size_t size = sequence_size(byte(0));
         if (size == 0 || size > text.size() - at) return false;
         if (size == 1 && is_control(byte(0))) return false;
@@ -69,9 +74,13 @@ void check_size(std::uintptr_t address, std::size_t size, std::size_t most, cons
                      std::to_string(size) + " bytes");
 }
 
-std::string checked_text(std::string text, std::uintptr_t address, const char* what) {
+void check_text(std::span<const std::uint8_t> text, std::uintptr_t address, const char* what) {
     if (!is_text(text))
         throw Misfit(std::string("expected ") + what + " at " + hex(address) + ", found bytes that are no text");
+}
+
+std::string checked_text(std::string text, std::uintptr_t address, const char* what) {
+    check_text({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, address, what);
     return text;
 }
 
@@ -95,16 +104,15 @@ std::string load_text(std::uintptr_t address, std::size_t size, const char* what
     return checked_text(std::move(text), address, what);
 }
 
-const Snapshot::Page* Snapshot::page_at(std::uintptr_t begin) {
+const std::uint8_t* Snapshot::page_at(std::uintptr_t begin) {
     if (last_ != nullptr && begin == last_begin_) return last_;
-    const auto found = pages_.find(begin);
+    auto found = pages_.find(begin);
     if (found == pages_.end()) {
-        Page page(os::page_size());
-        if (!os::read_checked(begin, page.data(), page.size())) return nullptr;
-        last_ = &pages_.emplace(begin, std::move(page)).first->second;  // elements stay where they are
-    } else {
-        last_ = &found->second;
+        auto page = std::make_unique_for_overwrite<std::uint8_t[]>(os::page_size());
+        if (!os::read_checked(begin, page.get(), os::page_size())) return nullptr;
+        found = pages_.emplace(begin, std::move(page)).first;
     }
+    last_ = found->second.get();
     last_begin_ = begin;
     return last_;
 }
@@ -115,9 +123,9 @@ void Snapshot::load_bytes(std::uintptr_t address, void* to, std::size_t size, co
         const std::uintptr_t at = address + done;
         const std::size_t in_page = at % os::page_size();
         const std::size_t count = std::min(size - done, os::page_size() - in_page);
-        const Page* page = page_at(at - in_page);
+        const std::uint8_t* const page = page_at(at - in_page);
         if (page == nullptr) throw unreadable(address, what);
-        std::memcpy(out + done, page->data() + in_page, count);
+        std::memcpy(out + done, page + in_page, count);
         done += count;
     }
 }
@@ -134,6 +142,19 @@ std::string Snapshot::load_text(std::uintptr_t address, std::size_t size, const 
     std::string text(size, '\0');
     load_bytes(address, text.data(), size, what);
     return checked_text(std::move(text), address, what);
+}
+
+void Snapshot::prove_text(std::uintptr_t address, std::size_t size, const char* what, std::size_t most) {
+    check_size(address, size, most, what, "length");
+    if (size == 0) return;
+    const std::size_t in_page = address % os::page_size();
+    if (size > os::page_size() - in_page) {  // a character may lie on two pages
+        load_text(address, size, what, most);
+        return;
+    }
+    const std::uint8_t* const page = page_at(address - in_page);
+    if (page == nullptr) throw unreadable(address, what);
+    check_text({page + in_page, size}, address, what);
 }
 
 }  // namespace optctx::image

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -47,14 +48,15 @@ public:
         return value;
     }
     std::string load_text(std::uintptr_t address, std::size_t size, const char* what, std::size_t most = longest_text);
+    // Throws as `load_text` does.
+    void prove_text(std::uintptr_t address, std::size_t size, const char* what, std::size_t most = longest_text);
 
 private:
-    using Page = std::vector<std::uint8_t>;
-    const Page* page_at(std::uintptr_t begin);  // nullptr if it cannot be read
+    const std::uint8_t* page_at(std::uintptr_t begin);  // nullptr if it cannot be read
 
-    std::unordered_map<std::uintptr_t, Page> pages_;
+    std::unordered_map<std::uintptr_t, std::unique_ptr<std::uint8_t[]>> pages_;
     std::uintptr_t last_begin_ = 0;
-    const Page* last_ = nullptr;
+    const std::uint8_t* last_ = nullptr;
 };
 
 }  // namespace optctx::image

@@ -46,8 +46,8 @@ private:
         if (address % alignof(RawOption) != 0) throw Misfit("the address of an option is not aligned");
         const auto raw = memory_.load<RawOption>(address, "an option");
         if (proven_.insert(address).second) {
-            memory_.load_text(number(raw.help.data), raw.help.size, "the help text of an option");
-            memory_.load_text(number(raw.value_name.data), raw.value_name.size, "the name of an option's value");
+            memory_.prove_text(number(raw.help.data), raw.help.size, "the help text of an option");
+            memory_.prove_text(number(raw.value_name.data), raw.value_name.size, "the name of an option's value");
             prove_categories(raw);
         }
         return memory_.load_text(number(raw.arg.data), raw.arg.size, "an option's own name", longest_key);
@@ -60,7 +60,7 @@ private:
             const auto category = memory_.load<std::uintptr_t>(number(raw.categories + i), "a category of an option");
             if (!proven_.insert(category).second) continue;
             const auto name = memory_.load<RawStringRef>(category, "a category of options");
-            memory_.load_text(number(name.data), name.size, "the name of a category");
+            memory_.prove_text(number(name.data), name.size, "the name of a category");
         }
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import marshal
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 
 from optctx import _native
@@ -127,14 +127,16 @@ def _name(image: Image) -> str:
     )
     if decoder is None:
         raise UnusableError("no decoder is installed")
-    own = [_status(path) for path in (decoder, str(_native.__file__), *_own_files())]
+    own = [_status(path) for path in (decoder, str(_native.__file__), *_own_files(os.path.join(_PACKAGE, each) for each in _FOLDERS))]
     return repr((_FORMAT, sys.version, image.build_id, image.identity, image.path, own))
 
 
-def _own_files() -> Iterator[str]:
-    for folder in _FOLDERS:
-        for path, _, names in os.walk(os.path.join(_PACKAGE, folder)):
-            yield from sorted(os.path.join(path, name) for name in names if name.endswith(".py"))
+def _own_files(folders: Iterable[str]) -> Iterator[str]:
+    for folder in folders:
+        with os.scandir(folder) as listing:
+            found = sorted(listing, key=lambda entry: entry.name)
+        yield from (each.path for each in found if each.name.endswith(".py"))
+        yield from _own_files(each.path for each in found if "." not in each.name and each.is_dir())
 
 
 def _status(path: str) -> tuple[str, int, int, int, int, int]:

@@ -110,10 +110,10 @@ def _subcommand(found: Found[TopLevel]) -> int:
 
 def _survey(image: Image, registry: int) -> Survey:
     layout, options = walk_registry(registry)
-    names: dict[int, list[str]] = {}
-    for name, address in sorted(options):
-        names.setdefault(address, []).append(name)
-    named = [(tuple(own), address) for address, own in names.items()]
+    names: dict[int, tuple[str, ...]] = {}
+    for name, address in options:
+        names[address] = (*names.get(address, ()), name)
+    named = [(own, address) for address, own in names.items()]
     kept = findings_of(image).recall(_QUESTION, question_of(image, layout, named))
     if kept is not None and (known := unpack_survey(image, named, kept)) is not None:
         survey = Survey(layout, *known)
