@@ -137,7 +137,8 @@ def _known(by: Decoder, code: bytes, address: int, modrm_at: int) -> Reference:
     rest = code[modrm_at + 5 :]
     known = _encoding(by, code[: modrm_at + 1], rest)  # type: ignore[arg-type]  # every object has a hash
     displacement = int.from_bytes(code[modrm_at + 1 : modrm_at + 5], "little", signed=True)
-    return known._replace(address=address, code=code, target=address + len(code) + displacement)
+    # As `_replace` does, which takes three times as long.
+    return Reference(address, code, known.modrm_at, address + len(code) + displacement, *known[4:])
 
 
 @lru_cache(4096)

@@ -18,6 +18,8 @@ __all__ = ["access_at", "check_rewrite"]
 
 _SKIP_RED_ZONE_AND_PUSH = 6  # bytes, in a trampoline that saves a register
 _LOAD_VIEW_AND_WORD = 16
+_DISPLACEMENT = struct.Struct("<i")
+_ZERO = bytes(_DISPLACEMENT.size)
 
 
 def access_at(site: Site) -> int:
@@ -30,17 +32,18 @@ def check_rewrite(site: Site) -> None:
 
     Raises UnsupportedImageError if it is not.
     """
-    code = rewrite(site.code, site.operand_at, site.scratch, site.offset)
+    before = site.code
+    code = rewrite(before, site.operand_at, site.scratch, site.offset)
     at = site.operand_at + 1
-    same = len(site.code) == len(code) and struct.unpack_from("<i", code, at) == (site.offset,)
+    same = len(before) == len(code) and _DISPLACEMENT.unpack_from(code, at) == (site.offset,)
     if same:  # the displacements are right; without them only a few hundred instructions differ
-        old, new = (each[:at] + bytes(4) + each[at + 4 :] for each in (site.code, code))
+        old, new = before[:at] + _ZERO + before[at + 4 :], code[:at] + _ZERO + code[at + 4 :]
         difference = _difference(decoder().name, old, new, site.scratch)
     else:
-        difference = decoder().difference(site.code, code, site.address, site.scratch, site.offset)
+        difference = decoder().difference(before, code, site.address, site.scratch, site.offset)
     if difference:
         raise UnsupportedImageError(
-            f"the instruction {site.code.hex()} at {site.address:#x} in {site.function} "
+            f"the instruction {before.hex()} at {site.address:#x} in {site.function} "
             f"could not be rewritten: {code.hex()} {difference}"
         )
 
