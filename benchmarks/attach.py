@@ -79,6 +79,8 @@ def _in_home(home: str, script: str, state: str) -> Any:
 
 def main() -> int:
     report = Report("Attaching: importing and the first use in a fresh process, milliseconds")
+    # As installed: with bytecode of every module, which the first process below writes.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as home:
         _in_home(home, _FRESH, "kept")  # brings the files into the page cache, too
         kinds: dict[str, Callable[[], Any]] = {

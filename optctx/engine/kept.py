@@ -127,7 +127,8 @@ def _name(image: Image) -> str:
     )
     if decoder is None:
         raise UnusableError("no decoder is installed")
-    own = [_status(path) for path in (decoder, str(_native.__file__), *_own_files(os.path.join(_PACKAGE, each) for each in _FOLDERS))]
+    own_files = _own_files(os.path.join(_PACKAGE, each) for each in _FOLDERS)
+    own = [_status(path) for path in (decoder, str(_native.__file__), *own_files)]
     return repr((_FORMAT, sys.version, image.build_id, image.identity, image.path, own))
 
 
