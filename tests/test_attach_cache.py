@@ -22,6 +22,7 @@ from optctx._native import Image
 from optctx.engine import kept
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
+from optctx.folders.files import make_own_folder
 from optctx.folders.own_key import own_key
 from optctx.folders.seal import TAG_SIZE
 from optctx.image.findings import Findings
@@ -460,7 +461,7 @@ def test_a_home_of_another_user_gets_no_folder(
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(Exception, match="belongs to another user"):
-        kept._make_own(str(tmp_path / "cache" / "optctx"))
+        make_own_folder(str(tmp_path / "cache" / "optctx"))
     assert not list(tmp_path.iterdir())
 
 

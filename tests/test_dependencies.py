@@ -34,7 +34,7 @@ def required(*, free_threaded: bool, sdist: bool = False) -> set[str]:
     return {line.partition("<")[0].partition(">")[0] for line in lines}
 
 
-ALWAYS = {"Requires-Dist: llvmlite", "Requires-Dist: platformdirs", "Requires-Dist: rich"}
+ALWAYS = {f"Requires-Dist: {name}" for name in ("llvmlite", "platformdirs", "rich", "tomli")}
 
 
 @pytest.mark.parametrize(

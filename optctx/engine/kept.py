@@ -105,16 +105,13 @@ class Kept:
 
 
 def _open() -> _Store:
-    cache, state = _home("XDG_CACHE_HOME", "~/.cache"), _home("XDG_STATE_HOME", "~/.local/state")
+    from platformdirs import PlatformDirs
+
+    folders = PlatformDirs("optctx", appauthor=False)
+    cache, state = folders.user_cache_dir, folders.user_state_dir
     for path in (cache, state):
         make_own_folder(path)
     return _Store(os.path.join(cache, "attach"), own_key(state, _KEY_NAME))
-
-
-def _home(variable: str, default: str) -> str:
-    """This package's folder by the XDG Base Directory Specification, which ignores relative paths."""
-    path = os.environ.get(variable, "")
-    return os.path.join(path if os.path.isabs(path) else os.path.expanduser(default), "optctx")
 
 
 def _name(image: Image) -> str:
