@@ -224,7 +224,7 @@ def taken(queue: Backlog) -> tuple[list[int], list[int]]:
 
 
 def test_combinations_with_a_setting_that_only_died_are_suspects_until_it_survives() -> None:
-    queue = Backlog(PLAN)
+    queue = Backlog(PLAN.asked)
     queue.add(range(12))
     assert [queue.next_pending() for _ in range(2)] == [0, 1]
     queue.survived(1)  # a=1, b=4
@@ -236,7 +236,7 @@ def test_combinations_with_a_setting_that_only_died_are_suspects_until_it_surviv
 
 
 def test_a_suspect_that_was_in_flight_is_compiled_alone_in_any_case() -> None:
-    queue = Backlog(PLAN)
+    queue = Backlog(PLAN.asked)
     queue.add([4, 5])
     queue.give_back([1, 2])
     queue.accuse(0)

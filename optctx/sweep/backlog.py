@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from optctx.sweep.grid import overrides
-from optctx.sweep.plan import Plan
+from optctx.sweep.plan import Asked
 
 __all__ = ["Backlog"]
 
@@ -21,8 +20,9 @@ class Backlog:
     never what its row says.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(self, asked: Callable[[int], Asked]) -> None:
+        """`asked`: what a number stands for."""
+        self._asked = asked
         self._pending: deque[int] = deque()
         self._suspects: deque[tuple[int, bool]] = deque()  # (number, whether it must be compiled alone)
         self._bad: set[_Setting] = set()
@@ -86,5 +86,5 @@ class Backlog:
         )
 
     def _settings(self, number: int) -> list[_Setting]:
-        job = self._plan.job(number)
-        return [(job, name, value) for name, value in overrides(self._plan.combination(number)).items()]
+        asked = self._asked(number)
+        return [(asked.job, name, value) for name, value in asked.options.items()]

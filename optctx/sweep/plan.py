@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from optctx.fresh.job import Job
-from optctx.sweep.grid import DEFAULT, Axis, combination_at
+from optctx.sweep.grid import DEFAULT, Axis, combination_at, overrides
 from optctx.sweep.row import State
 
-__all__ = ["Answer", "Plan", "Ready", "Started"]
+__all__ = ["Answer", "Asked", "Plan", "Ready", "Started"]
 
 _BASELINE_LIMIT = 120.0  # seconds
 _LEAST_LIMIT = 10.0  # seconds
@@ -28,7 +28,9 @@ class Plan:
     threads: int  # at once
     timeout: float | None  # seconds for a combination; None is relative to the baseline
     memory: int | None  # bytes of address space for a combination, beyond what LLVM itself takes
-    seconds: Mapping[int, float] = field(default_factory=dict)  # job -> time of its baseline, where known
+    seconds: Mapping[int, float] = field(default_factory=dict)  # of the baselines of jobs, if they are known
+    output: bool = False  # whether answers have the object, and the IR if the job emits it
+    noted: tuple[str, ...] = ()  # options of which answers say whether they were read
 
     @property
     def total(self) -> int:
@@ -54,11 +56,24 @@ class Plan:
             return combination_at(self.axes, number % self.combinations)
         return dict.fromkeys((axis.name for axis in self.axes), DEFAULT)
 
+    def asked(self, number: int) -> Asked:
+        """What a number stands for."""
+        return Asked(number, self.job(number), overrides(self.combination(number)))
+
     def limit(self, baseline: float | None) -> float:
         """Seconds for a combination of a job whose baseline took `baseline` seconds; None if not known."""
         if self.timeout is not None:
             return self.timeout
         return _BASELINE_LIMIT if baseline is None else max(_LEAST_LIMIT, baseline * _TIMES_BASELINE)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One compilation. As a request it has a number that is none of the plan's, and options that no axis has."""
+
+    number: int
+    job: int
+    options: Mapping[str, str]  # what it sets
 
 
 @dataclass(frozen=True)
@@ -87,3 +102,6 @@ class Answer:
     digest: str = ""
     error: str = ""
     printed: tuple[str, ...] = ()  # lines on standard output and error
+    code: bytes = b""  # the object, if the plan says so
+    ir: str | None = None
+    read: frozenset[str] | None = None  # of the options to note; None if that is not known

@@ -7,7 +7,7 @@ from typing import Any
 
 from optctx.errors import OptctxError
 from optctx.fresh.exchange import Exchange
-from optctx.sweep.plan import Answer, Plan, Ready
+from optctx.sweep.plan import Answer, Asked, Plan, Ready
 
 __all__ = ["SweepProcess"]
 
@@ -37,6 +37,14 @@ class SweepProcess(Exchange):
             for answer in self.receive():
                 waiting.discard(answer.number)
                 yield answer
+
+    def ask(self, asked: Iterable[Asked]) -> None:
+        """Have more compiled, whether or not earlier answers have come. Raises OptctxError if the helper dies."""
+        self.send(list(asked))
+
+    def answers(self) -> list[Answer]:
+        """Wait for answers to what was asked, in any order. Raises OptctxError if the helper dies."""
+        return self.receive()
 
     def send(self, message: object) -> None:
         """Send a message. Raises OptctxError if the helper has ended."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import pickle
 import resource
 import select
 import selectors
@@ -30,8 +31,8 @@ from optctx.fresh.options import set_process_options
 from optctx.fresh.protocol import Decoder, encode, write_all
 from optctx.passes.native_api import native_api
 from optctx.sweep.backlog import Backlog
-from optctx.sweep.plan import Answer, Plan, Ready, Started
-from optctx.sweep.worker import NUMBER, check, compile_alone, serve
+from optctx.sweep.plan import Answer, Asked, Plan, Ready, Started
+from optctx.sweep.worker import REQUEST, check, compile_alone, serve
 
 __all__ = ["main"]
 
@@ -65,7 +66,10 @@ class Supervisor:
         self._requests = requests
         self._answers = answers
         self._decoder = Decoder()
-        self._queue = Backlog(plan)
+        self._queue = Backlog(self._asked)
+        self._beyond: dict[int, Asked] = {}  # unanswered requests that the plan does not have
+        self._options = os.memfd_create("options")  # the same, for the workers
+        self._places: dict[int, tuple[int, int]] = {}  # where each of them is
         self._selector = selectors.DefaultSelector()
         self._children: dict[int, _Child] = {}  # by the reading end of their pipe
         self._worker: _Child | None = None  # the one that gets requests
@@ -93,12 +97,25 @@ class Supervisor:
             data = os.read(self._requests, _CHUNK)
             if not data:
                 return False
-            for numbers in self._decoder.feed(data):
-                self._queue.add(numbers)
+            for requests in self._decoder.feed(data):
+                self._queue.add([self._number(request) for request in requests])
         self._stop_late()
         return True
 
-    # Work
+    def _number(self, request: int | Asked) -> int:
+        """Enter what the plan does not have."""
+        if isinstance(request, int):
+            return request
+        text = pickle.dumps(request)
+        self._beyond[request.number] = request
+        self._places[request.number] = (os.lseek(self._options, 0, os.SEEK_END), len(text))
+        write_all(self._options, text)
+        return request.number
+
+    def _asked(self, number: int) -> Asked:
+        return self._beyond.get(number) or self._plan.asked(number)
+
+    # What runs
 
     def _fill(self) -> None:
         """Keep every processor busy. At most half of them compile suspects if other combinations wait."""
@@ -122,20 +139,22 @@ class Supervisor:
 
     def _send(self, child: _Child, number: int) -> None:
         child.sent[number] = None
-        with contextlib.suppress(BrokenPipeError):  # it died; `_read` finds that out
-            write_all(child.requests, NUMBER.pack(number))
+        with contextlib.suppress(BrokenPipeError):  # it died; the end of its answers says so
+            write_all(child.requests, REQUEST.pack(number, *self._places.get(number, (0, 0))))
 
     def _start_worker(self) -> _Child:
         requests, sending = os.pipe()
         child = self._fork(
-            lambda answers, printed: serve(self._plan, requests, answers, printed), closing=sending
+            lambda answers, printed: serve(self._plan, requests, self._options, answers, printed),
+            closing=sending,
         )
         os.close(requests)
         child.requests = sending
         return child
 
     def _start_alone(self, number: int) -> None:
-        child = self._fork(lambda answers, printed: compile_alone(self._plan, number, answers, printed))
+        asked = self._asked(number)
+        child = self._fork(lambda answers, printed: compile_alone(self._plan, asked, answers, printed))
         child.alone = True
         child.sent[number] = time.monotonic()
 
@@ -186,7 +205,9 @@ class Supervisor:
             self._queue.survived(answer.number)
         else:
             self._queue.died(answer.number)
-        job = self._plan.job(answer.number)
+        job = self._asked(answer.number).job
+        self._beyond.pop(answer.number, None)
+        self._places.pop(answer.number, None)
         if answer.number == self._plan.baseline(job) and answer.state == "ok":
             self._baselines[job] = answer.seconds
         write_all(self._answers, encode(answer))
@@ -225,7 +246,7 @@ class Supervisor:
     # Time limits
 
     def _limit(self, number: int) -> float:
-        return self._plan.limit(self._baselines.get(self._plan.job(number)))
+        return self._plan.limit(self._baselines.get(self._asked(number).job))
 
     def _patience(self) -> float | None:
         deadlines = [

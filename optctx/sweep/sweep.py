@@ -21,7 +21,7 @@ from optctx.sweep.plan import Answer, Plan
 from optctx.sweep.process import SweepProcess
 from optctx.sweep.row import Row
 
-__all__ = ["sweep"]
+__all__ = ["judge_settings", "judge_targets", "sweep"]
 
 _MOST_REFUSED = 20  # settings in a message
 _BATCH = 16  # combinations for each thread, before fresh processes verify them
@@ -82,8 +82,8 @@ def sweep(
     jobs = {"": job} if isinstance(job, Job) else dict(job)
     count = count_combinations(axes, max_combinations, files=len(jobs))
     with SweepProcess() as process:  # it starts while the settings are judged
-        _judge(axes)
-        _judge_targets(jobs)
+        judge_settings(axes)
+        judge_targets(jobs)
         base = OptionContext()
         plan = Plan(
             jobs=tuple(replace(each, options=(), emit="object") for each in jobs.values()),
@@ -100,8 +100,8 @@ def sweep(
         return run.rows(done, baseline, verify)
 
 
-def _judge(axes: Sequence[Axis]) -> None:
-    """Check every setting, so that one error names all the bad ones."""
+def judge_settings(axes: Sequence[Axis]) -> None:
+    """Raise OptctxError if any setting is refused. Judges every one, so that one run names every bad one."""
     refused: dict[str, OptctxError] = {}
     for name, value in ((axis.name, value) for axis in axes for value in axis.values):
         try:
@@ -116,8 +116,8 @@ def _judge(axes: Sequence[Axis]) -> None:
         raise refusal
 
 
-def _judge_targets(jobs: Mapping[str, Job]) -> None:
-    """Raise OptctxError for the first job with a processor or features that LLVM does not know."""
+def judge_targets(jobs: Mapping[str, Job]) -> None:
+    """Raise OptctxError for the first job with a processor or features that LLVM does not take."""
     suspects = {name: job for name, job in jobs.items() if job.cpu or job.features}
     if not suspects:
         return

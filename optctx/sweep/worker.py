@@ -1,14 +1,17 @@
 """The process that compiles: on several threads, or one combination alone. It may die at any moment.
 
-Requests are numbers of 8 bytes on a pipe that all threads read. Each thread reports when it starts one, so
-the supervisor knows which combinations were being compiled when the process died.
+Requests are of 24 bytes on a pipe that all threads read: a number, and where its options are in a memory file,
+if the plan does not have them. Each thread says when it starts one, so that the other end knows which ones were
+being compiled when the process died.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
+import pickle
 import resource
 import struct
 import sys
@@ -19,17 +22,17 @@ from dataclasses import replace
 from typing import NoReturn
 
 from optctx.context import OptionContext
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, UnsupportedImageError
 from optctx.fresh.helper import address_space, printed_to
-from optctx.fresh.job import compile_unchecked, pipeline_error
+from optctx.fresh.job import Job, Result, compile_unchecked, pipeline_error
 from optctx.fresh.protocol import encode, write_all
 from optctx.locks import lock_left_behind
-from optctx.sweep.grid import overrides
-from optctx.sweep.plan import Answer, Plan, Started
+from optctx.records import record
+from optctx.sweep.plan import Answer, Asked, Plan, Started
 
-__all__ = ["NUMBER", "check", "compile_alone", "serve"]
+__all__ = ["REQUEST", "check", "compile_alone", "serve"]
 
-NUMBER = struct.Struct("<Q")
+REQUEST = struct.Struct("<QQQ")  # number, place and size of a pickled Asked; size 0: the plan has it
 _CLONE_FILES = 0x400
 _PER_THREAD = 160 << 20  # bytes of address space that a thread's stack and heap reserve
 _LINES = 100  # kept of what LLVM prints in one compilation
@@ -48,14 +51,15 @@ def check(plan: Plan, place: int, answers: int) -> NoReturn:
         os._exit(0)
 
 
-def serve(plan: Plan, requests: int, answers: int, printed: int) -> NoReturn:
-    """Compile requests on several threads until their pipe is closed. Exit without clean-up.
+def serve(plan: Plan, requests: int, options: int, answers: int, printed: int) -> NoReturn:
+    """Compile what is asked for on several threads until nothing more comes. End without clean-up.
 
-    `printed`: the memory file that receives the process's standard streams.
+    `options`: the memory file with what the plan does not have. `printed`: the one that takes the process's
+    standard streams.
     """
     try:
         _limit_memory(plan, plan.threads)
-        shared = (plan, requests, answers, printed, lock_left_behind())
+        shared = (plan, requests, options, answers, printed, lock_left_behind())
         pool = [threading.Thread(target=_work, args=shared) for _ in range(plan.threads)]
         for thread in pool:
             thread.start()
@@ -65,15 +69,15 @@ def serve(plan: Plan, requests: int, answers: int, printed: int) -> NoReturn:
         os._exit(0)
 
 
-def compile_alone(plan: Plan, number: int, answers: int, printed: int) -> NoReturn:
-    """Compile one combination. `printed`: the memory file that receives the process's standard streams."""
+def compile_alone(plan: Plan, asked: Asked, answers: int, printed: int) -> NoReturn:
+    """Compile one combination. `printed`: the memory file that takes the process's standard streams."""
     try:
         _limit_memory(plan, 1)
-        answer = _compile(plan, number)
+        answer = _compile(plan, asked)
         write_all(answers, encode(replace(answer, printed=_lines(printed))))
     except MemoryError:
-        write_all(answers, encode(Answer(number, "crashed", error="out of memory")))
-    except BaseException:  # a bug in optctx: the last line of the traceback becomes the error of the row
+        write_all(answers, encode(Answer(asked.number, "crashed", error="out of memory")))
+    except BaseException:  # a fault of this program: its last line is the error of the row
         traceback.print_exc()
         sys.stderr.flush()
         os._exit(1)
@@ -88,16 +92,22 @@ def _limit_memory(plan: Plan, threads: int) -> None:
 
 
 def _work(
-    plan: Plan, requests: int, answers: int, printed: int, writing: AbstractContextManager[object]
+    plan: Plan,
+    requests: int,
+    options: int,
+    answers: int,
+    printed: int,
+    writing: AbstractContextManager[object],
 ) -> None:
     """Compile requests on one thread."""
     try:
         printed = _own_streams(printed)
-        while request := os.read(requests, NUMBER.size):
-            (number,) = NUMBER.unpack(request)
+        while request := os.read(requests, REQUEST.size):
+            number, place, size = REQUEST.unpack(request)
             with writing:
                 write_all(answers, encode(Started(number)))
-            answer = _compile(plan, number)
+            asked = pickle.loads(os.pread(options, size, place)) if size else plan.asked(number)
+            answer = _compile(plan, asked)
             with writing:
                 write_all(answers, encode(replace(answer, printed=_lines(printed))))
     except BaseException:  # such as MemoryError, perhaps due to another thread: each is compiled again alone
@@ -128,11 +138,11 @@ def _lines(file: int) -> tuple[str, ...]:
     return tuple(line[:_LINE] for line in text.splitlines()[-_LINES:] if line.strip())
 
 
-def _compile(plan: Plan, number: int) -> Answer:
-    job = plan.jobs[plan.job(number)]
+def _compile(plan: Plan, asked: Asked) -> Answer:
+    job, number = plan.jobs[asked.job], asked.number
     try:
-        with OptionContext(overrides(plan.combination(number))):
-            result = compile_unchecked(job)
+        with OptionContext(asked.options):
+            result, read = _recorded(job, plan.noted) if plan.noted else (compile_unchecked(job), None)
     except OptctxError as error:
         return Answer(number, "failed", error=str(error))
     if result.error is not None:
@@ -144,4 +154,21 @@ def _compile(plan: Plan, number: int) -> Answer:
         object_size=len(result.code),
         seconds=result.seconds,
         digest=hashlib.sha256(result.code).hexdigest(),
+        code=result.code if plan.output else b"",
+        ir=result.ir if plan.output else None,
+        read=read,
     )
+
+
+def _recorded(job: Job, noted: tuple[str, ...]) -> tuple[Result, frozenset[str] | None]:
+    """What came out, and which of the options were read; None where that cannot be told."""
+    with contextlib.ExitStack() as stack:
+        try:
+            log = stack.enter_context(record())
+        except UnsupportedImageError:  # threads take turns
+            return compile_unchecked(job), None
+        result = compile_unchecked(job)
+    try:
+        return result, log.names.intersection(noted)
+    except OptctxError:
+        return result, None
