@@ -20,14 +20,28 @@ from optctx.fresh import Job
 __all__ = ["add_job_arguments", "job_of", "jobs_of", "positive", "progress_bar", "seconds"]
 
 
-def add_job_arguments(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Add the arguments for the file, or `several` files, and for how to compile them."""
+def add_job_arguments(
+    parser: argparse.ArgumentParser, *, several: bool = False, pipelines: bool = False
+) -> None:
+    """Enter the file, or `several` files, and what to do with it: a pipeline, or several (`pipelines`)."""
     words = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
     if several:
         parser.add_argument("files", nargs="+", metavar="FILE", help=words)
     else:
         parser.add_argument("file", metavar="FILE", help=words)
-    parser.add_argument("--passes", default="default<O3>", help="pipeline as for `opt -passes` (%(default)s)")
+    if pipelines:
+        parser.add_argument(
+            "--passes",
+            action="append",
+            default=[],
+            metavar="PASSES",
+            dest="pipelines",
+            help="pipeline as for `opt -passes` (default<O3>); repeat to try several",
+        )
+    else:
+        parser.add_argument(
+            "--passes", default="default<O3>", help="pipeline as for `opt -passes` (%(default)s)"
+        )
     parser.add_argument("--triple", default="", help="target (the file's own, or this machine's)")
     parser.add_argument("--cpu", default="", help="processor, or 'native' for this one (a generic one)")
     parser.add_argument("--features", default="", help="such as +avx2,-fma")

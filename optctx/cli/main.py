@@ -18,6 +18,7 @@ from optctx.cli import (
     sensitivity_command,
     show_command,
     sweep_command,
+    tune_command,
 )
 from optctx.cli.console import Output, OutputError, abandon, complain, flush_errors, prepare_streams
 from optctx.cli.files import explain
@@ -31,6 +32,7 @@ COMMANDS = {
     "sweep": sweep_command,
     "record": record_command,
     "sensitivity": sensitivity_command,
+    "tune": tune_command,
     "list": list_command,
     "show": show_command,
     "check-link": check_link_command,

@@ -12,7 +12,7 @@ import optctx
 from optctx.errors import OptctxError
 from optctx.wording import did_you_mean, nearest
 
-__all__ = ["Parser", "UsageError", "add_version", "positive", "seconds"]
+__all__ = ["Parser", "UsageError", "add_version", "positive", "seconds", "whole"]
 
 _WIDTH = 79
 _INDENT = 28  # the most columns before the help of an argument
@@ -102,6 +102,17 @@ def positive(text: str) -> int:
         number = 0
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number, 1 or more, found {text!r}")
+    return number
+
+
+def whole(text: str) -> int:
+    """An argument that is a whole number of 0 or more, for argparse."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"expected a whole number, 0 or more, found {text!r}")
     return number
 
 

@@ -69,7 +69,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Asked:
-    """One compilation. As a request it has a number that is none of the plan's, and options that no axis has."""
+    """One compilation. As a request it has a number that the plan does not have, and options of its own."""
 
     number: int
     job: int

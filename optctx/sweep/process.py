@@ -39,7 +39,7 @@ class SweepProcess(Exchange):
                 yield answer
 
     def ask(self, asked: Iterable[Asked]) -> None:
-        """Have more compiled, whether or not earlier answers have come. Raises OptctxError if the helper dies."""
+        """Have more compiled, before or after earlier answers. Raises OptctxError if the helper dies."""
         self.send(list(asked))
 
     def answers(self) -> list[Answer]:

@@ -1,8 +1,8 @@
 """The process that compiles: on several threads, or one combination alone. It may die at any moment.
 
-Requests are of 24 bytes on a pipe that all threads read: a number, and where its options are in a memory file,
-if the plan does not have them. Each thread says when it starts one, so that the other end knows which ones were
-being compiled when the process died.
+Requests are of 24 bytes on a pipe that all threads read: a number, and where its options are in a memory
+file, if the plan does not have them. Each thread says when it starts one, so that the other end knows which
+ones were being compiled when the process died.
 """
 
 from __future__ import annotations

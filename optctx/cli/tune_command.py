@@ -1,0 +1,205 @@
+"""`optctx tune`: search a space of option values for the best compilation of a file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from optctx.cli.compiling import add_job_arguments, job_of, positive, seconds
+from optctx.cli.console import complain, output, printable
+from optctx.cli.files import naming_module
+from optctx.cli.parser import whole
+from optctx.cli.settings import add_settings
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    from optctx.cli.parser import Parser
+    from optctx.tuning import Study, Trial, Tuning
+    from optctx.tuning.results import Goal
+
+__all__ = ["add", "run"]
+
+_INTERRUPTED = 130  # exit status, as a shell has it
+
+
+def add(commands: _SubParsersAction[Parser]) -> None:
+    """Enter the command among `commands`."""
+    parser = commands.add_parser(
+        "tune",
+        help="search option values for the best compilation of a file",
+        description="Search a space of option values and pipelines for the best compilation of a file, with "
+        "Optuna (pip install 'optctx[tune]'). A trial that crashes LLVM or takes too long is a row with that "
+        "state. Exit status 2 for bad input, 130 after Ctrl-C.",
+        example="optctx tune kernel.ll --set unroll-count=1..16 --set force-vector-width=1,2,4,8 --trials "
+        "200\n"
+        "optctx tune kernel.c --passes 'default<O2>' --passes 'default<O3>' --set "
+        "inline-threshold=1..1000:log "
+        "\\\n  --objective size --objective instructions --study night.db --resume",
+    )
+    add_job_arguments(parser, pipelines=True)
+    add_settings(
+        parser,
+        "an option and the values to try: 1..16, 1..1024:log, 0..64:step=8, a,b,c; the word 'default' "
+        "leaves it "
+        "alone; ' if OTHER==VALUE' behind them says when it counts; repeat for more options",
+        "VALUES",
+    )
+    parser.add_argument(
+        "--objective",
+        action="append",
+        default=[],
+        metavar="NAME[:max]",
+        dest="objectives",
+        help="size (the default), instructions or compile-time; repeat for a Pareto front",
+    )
+    parser.add_argument(
+        "--sampler", default="tpe", metavar="NAME", help="tpe, cmaes, nsga2, random or grid (%(default)s)"
+    )
+    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="of the search (%(default)s)")
+    _add_limits(parser)
+    parser.add_argument(
+        "--study",
+        metavar="FILE",
+        help="keep each trial as it ends in an SQLite file, or in the database of a URL",
+    )
+    parser.add_argument("--resume", action="store_true", help="go on with the study in FILE, if there is one")
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument(
+        "--top", type=positive, default=10, metavar="N", help="trials in the table (%(default)s)"
+    )
+    parser.set_defaults(run=run)
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--trials", type=positive, metavar="N", help="trials of the whole study (100, without another limit)"
+    )
+    parser.add_argument("--seconds", type=seconds, metavar="S", help="time for this run of the search")
+    parser.add_argument(
+        "--patience", type=positive, metavar="N", help="stop after so many trials without progress"
+    )
+    parser.add_argument("--jobs", type=positive, metavar="N", help="compilations at once (one per processor)")
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        metavar="S",
+        help="for each compilation (20 times the time of the base, at least 10 seconds)",
+    )
+    parser.add_argument(
+        "--memory", type=positive, default=4096, metavar="MIB", help="for each compilation (%(default)s)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search, print what was found, and how to go on after Ctrl-C. Raises OptctxError and OSError."""
+    from optctx.tuning.samplers import need_optuna
+
+    need_optuna()  # now rather than after clang
+    shown = _Progress()
+    tuning = _tuning(arguments, shown)
+    with naming_module(arguments.file), tuning:
+        try:
+            with _bar(shown, arguments.trials):
+                study = tuning.run()
+        except KeyboardInterrupt:
+            return _interrupted(arguments, tuning)
+    _print(study, arguments)
+    return 0
+
+
+def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
+    """Everything that can be judged before anything is compiled."""
+    from optctx.tuning import Budget, Tuning, objective_named, parse_space
+
+    objectives = [objective_named(text) for text in arguments.objectives or ["size"]]
+    shown.goals = [each.goal for each in objectives]
+    limited = arguments.seconds is not None or arguments.patience is not None
+    trials = arguments.trials or (None if limited else 100)
+    space = parse_space(arguments.settings, arguments.pipelines)
+    arguments.passes = (arguments.pipelines or ["default<O3>"])[0]
+    return Tuning(
+        job_of(arguments),
+        space,
+        objectives,
+        sampler=arguments.sampler,
+        seed=arguments.seed,
+        budget=Budget(trials, arguments.seconds, arguments.patience),
+        study=arguments.study,
+        resume=arguments.resume,
+        threads=arguments.jobs,
+        timeout=arguments.timeout,
+        memory=arguments.memory << 20,
+        on_trial=shown.add,
+    )
+
+
+def _interrupted(arguments: argparse.Namespace, tuning: Tuning) -> int:
+    count = 0
+    if tuning.begun:
+        study = tuning.study
+        count = len(study.trials)
+        _print(study, arguments)
+    where = arguments.study
+    kept = f"; they are in {printable(where)}: go on with --resume" if where else ""
+    complain(f"interrupted after {count} trials{kept}")
+    return _INTERRUPTED
+
+
+def _print(study: Study, arguments: argparse.Namespace) -> None:
+    from optctx.tuning.output import as_json, as_table, summary
+
+    if arguments.format == "json":
+        print(as_json(study))
+        return
+    output().print(as_table(study, arguments.top))
+    print(*summary(study), sep="\n")
+
+
+class _Progress:
+    """What the line of progress shows."""
+
+    def __init__(self) -> None:
+        self.goals: list[Goal] = []
+        self.best: dict[str, float] = {}
+        self.update: Callable[[str], None] = lambda text: None
+
+    def add(self, trial: Trial) -> None:
+        from optctx.tuning.output import figure_text
+
+        for goal in self.goals:
+            figure = trial.objectives.get(goal.name)
+            if figure is not None and (
+                goal.name not in self.best or goal.better(figure, self.best[goal.name])
+            ):
+                self.best[goal.name] = figure
+        shown = (
+            f"{goal.unit or goal.name} {figure_text(self.best[goal.name], goal)}"
+            for goal in self.goals
+            if goal.name in self.best
+        )
+        self.update(", ".join(shown))
+
+
+@contextmanager
+def _bar(shown: _Progress, total: int | None) -> Iterator[None]:
+    """A bar on standard error while the block lasts, where that is a terminal, with the best figures so
+    far.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("tuning"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("best: {task.fields[best]}", markup=False),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=total, best="")
+        shown.update = lambda best: bar.update(task, advance=1, best=best)
+        yield

@@ -1,0 +1,132 @@
+"""A study as a table for people, and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from optctx.tuning.results import STATES, Goal, Study, Trial
+from optctx.wording import counted
+
+__all__ = ["as_json", "as_table", "figure_text", "summary", "trial_data"]
+
+
+def as_json(study: Study) -> str:
+    """One object: `trials` in the order of their numbers, `base`, `best` (null if none is better), `front`,
+    what was searched and how, the machine and the versions. Numbers are in the units of `objectives`.
+    """
+    return json.dumps(study_data(study), indent=2)
+
+
+def study_data(study: Study) -> dict[str, Any]:
+    """The same, of JSON's types."""
+    best = study.best
+    return {
+        "objectives": [asdict(goal) for goal in study.goals],
+        "base": trial_data(study.base),
+        "best": None if best is None else trial_data(best),
+        "front": [trial.number for trial in study.front],
+        "trials": [trial_data(trial) for trial in study.trials],
+        "space": list(study.space),
+        "pipelines": list(study.pipelines),
+        "sampler": study.sampler,
+        "seed": study.seed,
+        "seconds": study.seconds,
+        "compiled": study.compiled,
+        "ended": study.ended,
+        "study": study.file,
+        "machine": dict(study.machine),
+        "versions": dict(study.versions),
+        "attributes": dict(study.attributes),
+    }
+
+
+def trial_data(trial: Trial) -> dict[str, Any]:
+    """A trial of JSON's types. The base has no number."""
+    return {
+        "number": trial.number if trial.number >= 0 else None,
+        "options": dict(trial.options),
+        "passes": trial.passes,
+        "state": trial.state,
+        "objectives": dict(trial.objectives),
+        "seconds": trial.seconds,
+        "error": trial.error,
+        "attributes": dict(trial.attributes),
+    }
+
+
+def as_table(study: Study, top: int) -> Table:
+    """A rich table: the base, then the best trials; with several objectives those of the Pareto front."""
+    varied = len(study.pipelines) > 1
+    names = list(dict.fromkeys(name for trial in study.trials for name in trial.options))
+    table = Table(header_style="bold")
+    for heading in ["trial", *(["passes"] * varied), *names]:
+        table.add_column(heading, justify="right" if heading != "passes" else "left")
+    for goal in study.goals:
+        table.add_column(goal.unit or goal.name, justify="right")
+    if len(study.goals) == 1:
+        table.add_column("change", justify="right")
+    for trial in [study.base, *_shown(study, top)]:
+        passes = [trial.passes] * varied
+        options = [trial.options.get(name, "") for name in names]
+        figures = [figure_text(trial.objectives[goal.name], goal) for goal in study.goals]
+        change = [_change(trial, study)] if len(study.goals) == 1 else []
+        number = "base" if trial is study.base else str(trial.number)
+        # Text, so that nothing in an option's value is taken for markup
+        table.add_row(*map(Text, [number, *passes, *options, *figures, *change]))
+        if trial is study.base:
+            table.add_section()
+    return table
+
+
+def summary(study: Study) -> list[str]:
+    """Lines that say what is best, how the trials ended, and why the search did."""
+    lines = []
+    if len(study.goals) > 1:
+        lines.append(f"{counted(len(study.front), 'trial')} on the Pareto front")
+    elif study.best is None:
+        lines.append(f"no trial is better than the base by {study.goals[0].unit or study.goals[0].name}")
+    else:
+        best = study.best
+        goal = study.goals[0]
+        settings = " ".join(f"-{n}={t}" for n, t in best.options.items() if t != "default")
+        passes = f"--passes '{best.passes}' " if len(study.pipelines) > 1 else ""
+        lines.append(f"best by {goal.unit or goal.name}: {passes}{settings} ({_change(best, study)})")
+    ended = Counter(trial.state for trial in study.trials)
+    counts = [
+        counted(len(study.trials), "trial"),
+        *(f"{ended[state]} {state}" for state in STATES if state != "ok" and ended[state]),
+    ]
+    why = f"; ended after {study.ended}" if study.ended and study.ended[0].isdigit() else ""
+    why = why or (f"; ended: {study.ended}" if study.ended else "")
+    return [*lines, f"{', '.join(counts)}{why}"]
+
+
+def figure_text(figure: float, goal: Goal) -> str:
+    """A figure as people read it."""
+    if goal.unit == "seconds":
+        return f"{figure * 1e3:.3f} ms"
+    return str(int(figure)) if figure == math.floor(figure) and abs(figure) < 1e15 else f"{figure:.6g}"
+
+
+def _shown(study: Study, top: int) -> Sequence[Trial]:
+    """The best ones first; of equal ones the first."""
+    if len(study.goals) > 1:
+        return study.front[:top]
+    (goal,) = study.goals
+    sign = 1 if goal.direction == "minimise" else -1
+    done = [trial for trial in study.trials if trial.state == "ok"]
+    return sorted(done, key=lambda trial: (sign * trial.objectives[goal.name], trial.number))[:top]
+
+
+def _change(trial: Trial, study: Study) -> str:
+    (goal,) = study.goals
+    base, figure = study.base.objectives[goal.name], trial.objectives[goal.name]
+    return f"{figure / base - 1:+.1%}" if base else ""

@@ -1,0 +1,111 @@
+"""What a study has found, as plain data: for tables, JSON, reports and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = ["STATES", "Direction", "Goal", "State", "Study", "Trial", "best_of", "front_of"]
+
+# ok: it has a figure for every objective; the others say why it has none
+State = Literal["ok", "failed", "crashed", "timed out", "wrong result", "pruned"]
+STATES: tuple[State, ...] = ("ok", "failed", "crashed", "timed out", "wrong result", "pruned")
+Direction = Literal["minimise", "maximise"]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The name of an objective, what its figures count, and which ones are better."""
+
+    name: str
+    unit: str
+    direction: Direction = "minimise"
+
+    def better(self, one: float, other: float) -> bool:
+        """Whether `one` is better than `other`."""
+        return one < other if self.direction == "minimise" else one > other
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One set of option values, and what became of it.
+
+    `options` are those of the space that count for it, with the texts of their values; "default" leaves one
+    alone. `objectives` has a figure for each objective if `state` is "ok", and is empty otherwise. `seconds`
+    is the wall time of its compilation. `attributes`: what else is known, of JSON's types: the `digest` of
+    the object, its `size` in bytes, the IR `instructions`; of run times their intervals.
+    """
+
+    number: int
+    options: Mapping[str, str]
+    passes: str
+    state: State
+    objectives: Mapping[str, float]
+    seconds: float = 0.0
+    error: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A search and its trials, in the order in which they were asked for.
+
+    `base`: the compilation with no option of the space set. `ended`: why the search came to its end, in
+    words; "" while it runs. `space`: its dimensions as texts. `compiled`: how many compilations it took in
+    this run.
+    """
+
+    goals: tuple[Goal, ...]
+    base: Trial
+    trials: tuple[Trial, ...]
+    sampler: str
+    seed: int
+    space: tuple[str, ...]
+    pipelines: tuple[str, ...]
+    machine: Mapping[str, Any]
+    versions: Mapping[str, str]
+    seconds: float = 0.0  # wall time of this run
+    compiled: int = 0
+    ended: str = ""
+    file: str = ""  # where it is kept
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def best(self) -> Trial | None:
+        """The best trial of a search with one objective, if it is better than the base; otherwise None."""
+        return best_of(self.trials, self.goals[0], self.base) if len(self.goals) == 1 else None
+
+    @property
+    def front(self) -> list[Trial]:
+        """The trials that no other one is better than in all objectives: the Pareto front, in order of trial.
+
+        Of those with equal figures the first counts. With one objective, the best trial alone.
+        """
+        return front_of(self.trials, self.goals)
+
+
+def best_of(trials: Sequence[Trial], goal: Goal, base: Trial | None = None) -> Trial | None:
+    """The first of the trials with the best figure, if that is better than the base's."""
+    best = base if base is not None and base.state == "ok" else None
+    for trial in trials:
+        if trial.state != "ok":
+            continue
+        if best is None or goal.better(trial.objectives[goal.name], best.objectives[goal.name]):
+            best = trial
+    return None if best is base else best
+
+
+def front_of(trials: Sequence[Trial], goals: Sequence[Goal]) -> list[Trial]:
+    """The trials that no other one dominates."""
+    signs = [1 if goal.direction == "minimise" else -1 for goal in goals]
+    figures: dict[tuple[float, ...], Trial] = {}
+    for trial in trials:
+        if trial.state == "ok":
+            key = tuple(sign * trial.objectives[goal.name] for sign, goal in zip(signs, goals, strict=True))
+            figures.setdefault(key, trial)
+    front: list[tuple[float, ...]] = []
+    for key in sorted(figures):  # whatever dominates a key stands before it
+        if not any(all(a <= b for a, b in zip(other, key, strict=True)) for other in front):
+            front.append(key)
+    return sorted((figures[key] for key in front), key=lambda trial: trial.number)
