@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import math
 import os
+import sqlite3
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ _STUDY = "optctx"  # the study's name in the database
 _IDENTITY = "optctx"  # its attribute that says what it is a study of
 _TRIAL = "optctx"  # the attribute of a trial
 _SQLITE = b"SQLite format 3\0"
+_PATIENCE = 10.0  # seconds that another reader of the file is waited for
 _MOST = 10_000_000  # the largest number of a trial
 
 
@@ -142,15 +144,13 @@ def open_journal(
     Raises OptctxError for a file that is there unless `resume`, for a study of something else, for one that
     another process goes on with, and for a database that cannot be used.
     """
-    shown_as = where if "://" not in where else where.split("@")[-1]
+    where = where.removeprefix("sqlite:///")
+    shown_as = where.split("@")[-1] if "://" in where else where  # no password
     with contextlib.ExitStack() as stack:
-        if "://" in where:
-            url = where
-        else:
+        if "://" not in where:
             stack.enter_context(_own_file(where, resume))
-            url = f"sqlite:///{os.path.abspath(where)}"
         with _explaining("use", shown_as):
-            storage = _open(url)
+            storage = _open(where)
         stack.callback(_close, storage)
         with _explaining("use", shown_as):
             study = _study(storage, identity, goals, shown_as, resume)
@@ -199,11 +199,31 @@ def _own_file(path: str, resume: bool) -> Iterator[None]:
         os.close(descriptor)  # after the database is closed: SQLite's own locks end with any descriptor
 
 
-def _open(url: str) -> RDBStorage:
+def _open(where: str) -> RDBStorage:
     from optuna.storages import RDBStorage
 
     with quiet():
-        return RDBStorage(url.replace("{", "{{").replace("}", "}}"))
+        if "://" in where:
+            return RDBStorage(_literal(where))
+        path = os.path.abspath(where)
+        return RDBStorage(_literal(f"sqlite:///{path}"), engine_kwargs={"creator": lambda: _connect(path)})
+
+
+def _literal(url: str) -> str:
+    """Optuna fills in what stands in braces."""
+    return url.replace("{", "{{").replace("}", "}}")
+
+
+def _connect(path: str) -> sqlite3.Connection:
+    """With nothing that a file brings along trusted, and with a write-ahead log, which needs no fsync per
+    trial.
+
+    A process can be killed at any moment. After a power cut the last trials may be missing.
+    """
+    connection = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
+    for pragma in ("trusted_schema=OFF", "journal_mode=WAL", "synchronous=NORMAL"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
 
 
 def _close(storage: RDBStorage) -> None:

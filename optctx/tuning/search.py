@@ -9,7 +9,7 @@ trials).
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -22,7 +22,7 @@ from optctx.tuning.values import Choices, Integers, Value
 if TYPE_CHECKING:
     import optuna
 
-__all__ = ["Search"]
+__all__ = ["Search", "go_on"]
 
 _DIRECTIONS: dict[Direction, Literal["minimize", "maximize"]] = {
     "minimise": "minimize",
@@ -197,6 +197,34 @@ class Search:
             return None
         left = [values for values in self._space.points() if _key(values) not in self._known]
         return self._dice.choice(left) if left else None
+
+
+def go_on(make: Callable[[], Search], trials: Mapping[int, tuple[Trial, Mapping[str, Value]]]) -> Search:
+    """A search in the state in which that of these trials was, by number; some others were running.
+
+    `make`: the search at its beginning.
+    """
+    search = make()
+    left = dict(trials)
+    while left and search.ready:
+        candidate = search.ask()
+        if candidate is None:
+            break
+        if candidate.number in left:
+            trial, values = left[candidate.number]
+            if dict(search.values_of(candidate.number)) != dict(values):
+                break
+            search.result(trial)
+            del left[candidate.number]
+    if not left:
+        return search
+    # Another release of Optuna asks for other points: have it go on from these.
+    search = make()
+    for number in sorted(trials):
+        trial, values = trials[number]
+        search.ask_for(values, number)
+        search.result(trial)
+    return search
 
 
 def _key(values: Mapping[str, Value]) -> Key:

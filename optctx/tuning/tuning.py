@@ -24,7 +24,7 @@ from optctx.tuning.known import Known
 from optctx.tuning.objectives import CompileTime, Size, Static, emit_for
 from optctx.tuning.results import Goal, Study, Trial
 from optctx.tuning.samplers import check_sampler, need_optuna
-from optctx.tuning.search import Search
+from optctx.tuning.search import Search, go_on
 from optctx.tuning.space import Space
 
 __all__ = ["Tuning", "tune"]
@@ -193,7 +193,8 @@ class Tuning:
         """Search until the budget ends or the space has been tried."""
         self._started = time.monotonic()
         self._base = self._compile_base()
-        search = self._replayed()
+        self._trials = {number: stored.trial for number, stored in self._stored.items()}
+        search = go_on(self._search, {n: (each.trial, each.values) for n, each in self._stored.items()})
         running = {each.number: each for each in search.running}
         for candidate in list(running.values()):
             self._start(search, candidate, running)
@@ -262,34 +263,10 @@ class Tuning:
         answer = self._evaluator.base()
         base = self._trial(Candidate(-1, ()), answer)
         if base.state != "ok":
-            raise OptctxError(
-                f"cannot tune: without any option the module {_ENDS[base.state]} ({base.error})"
-            )
+            how = _ENDS[answer.state] if answer.state != "ok" else "has no figure"
+            raise OptctxError(f"cannot tune: without any option the module {how} ({base.error})")
         self._known.add(Candidate(-1, ()), answer)
         return base
-
-    def _replayed(self) -> Search:
-        """A search in the state in which the study's was, with its trials; some were running."""
-        search = self._search()
-        left = dict(self._stored)
-        self._trials = {number: stored.trial for number, stored in left.items()}
-        while left and search.ready:
-            candidate = search.ask()
-            stored = None if candidate is None else left.get(candidate.number)
-            if candidate is None:
-                break
-            if stored is not None:
-                if dict(search.values_of(candidate.number)) != dict(stored.values):
-                    break
-                search.result(left.pop(candidate.number).trial)
-        if not left:
-            return search
-        # Another release of Optuna asks for other points: go on from those of the study.
-        search = self._search()
-        for number in sorted(self._stored):
-            search.ask_for(self._stored[number].values, number)
-            search.result(self._stored[number].trial)
-        return search
 
     def _search(self) -> Search:
         return Search(self._space, self._goals, sampler=self._sampler, seed=self._seed, window=self._window)

@@ -140,6 +140,10 @@ def parse_values(text: str, setting: str) -> Values:
     if not dots or number_of(low) is None:
         return _choices(text, setting)
     high, *suffixes = rest.split(":")
+    if low.endswith(".") or high.startswith("."):
+        raise OptctxError(
+            f"cannot read {shown(setting)}: expected two dots between the ends, such as 1..16 or 0.5..2.0"
+        )
     if number_of(high) is None:
         raise OptctxError(f"cannot read {shown(setting)}: expected a number after '..', found {shown(high)}")
     log, step = False, None

@@ -1,0 +1,284 @@
+"""Studies that are interrupted, killed, damaged or forged."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import pathlib
+import pickle
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support import SECONDS
+from test_sensitivity_output import LISTENING, of_session, wait_for
+from tuning_cases import JOB, TINY, cut_short, loops, told
+
+from optctx.errors import OptctxError
+from optctx.fresh import Job
+from optctx.tuning import Budget, Instructions, parse_space, tune
+
+OPTCTX = [sys.executable, "-m", "optctx"]
+ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "seed": 5, "budget": Budget(trials=16)}
+
+
+def kept(file: pathlib.Path) -> int:
+    """Trials in a study, as any reader of the database sees them."""
+    if not file.exists():
+        return 0
+    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+        try:
+            return int(database.execute("SELECT count(*) FROM trials").fetchone()[0])
+        except sqlite3.OperationalError:  # not made yet
+            return 0
+
+
+def test_a_study_of_500_that_is_killed_five_times_has_500_distinct_trials(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "tiny.ll").write_text(TINY)
+    study = tmp_path / "night.db"
+    command = [
+        *(*OPTCTX, "tune", str(tmp_path / "tiny.ll"), "--passes", "default<O1>", "--jobs", "2"),
+        *("--set", "unroll-count=1..100", "--set", "inline-threshold=1..100", "--sampler", "random"),
+        *("--trials", "500", "--study", str(study), "--resume", "--format", "json"),
+    ]
+    dice = random.Random(1)
+    for place in range(5):
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as process:
+            enough = 80 * place + dice.randrange(60)
+            wait_for(functools.partial(lambda least: kept(study) > least, enough))
+            process.kill()
+        assert process.returncode == -signal.SIGKILL
+        wait_for(lambda: not of_session(process.pid))
+    before = kept(study)
+    assert 300 < before < 500
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    assert (done.returncode, done.stderr) == (0, "")
+    trials = json.loads(done.stdout)["trials"]
+    assert len(trials) == len({json.dumps(trial["options"]) for trial in trials}) == 500
+    assert [trial["number"] for trial in trials] == list(range(500))
+    assert kept(study) == 500
+    whole = tune(
+        Job(TINY, "default<O1>"),
+        parse_space(["unroll-count=1..100", "inline-threshold=1..100"]),
+        sampler="random",
+        budget=Budget(trials=500),
+    )
+    assert [trial["options"] for trial in trials] == [trial.options for trial in whole.trials]
+
+
+def test_a_search_goes_on_as_if_nothing_had_happened(tmp_path: pathlib.Path) -> None:
+    arguments = {**ARGUMENTS, "study": str(tmp_path / "study.db")}
+    cut_short(5, **arguments)
+    assert kept(tmp_path / "study.db") in (5, 6)
+    study = tune(**arguments, resume=True)
+    assert told(study) == told(tune(**ARGUMENTS))
+    assert study.compiled <= 16 - 5
+    again = tune(**arguments, resume=True)
+    assert told(again) == told(study)
+    assert again.compiled == 0
+    assert again.trials == study.trials
+    more = tune(**{**arguments, "budget": Budget(trials=18)}, resume=True)
+    assert told(more)[:16] == told(study)
+    assert len(more.trials) == 18
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "tiny.ll").write_text(TINY)
+    study = tmp_path / "a study.db"
+    # The last value never ends.
+    words = ["--set", "misched-limit=default,0", "--set", "unroll-count=1,2", "--sampler", "grid"]
+    command = [sys.executable, "-c", LISTENING, "tune", str(tmp_path / "tiny.ll"), *words, "--timeout", "100"]
+    with subprocess.Popen(
+        [*command, "--study", str(study), "--format", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    ) as process:
+        wait_for(lambda: kept(study) == 2)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=SECONDS)
+    assert process.returncode == 130
+    assert err == f"optctx: interrupted after 2 trials; they are in {study}: go on with --resume\n"
+    assert len(json.loads(out)["trials"]) == 2
+    wait_for(lambda: not of_session(process.pid))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a study.db", "tiny.ll"]
+
+
+@pytest.fixture
+def study(tmp_path: pathlib.Path) -> str:
+    """A study that ended after four trials."""
+    file = str(tmp_path / "study.db")
+    tune(**{**ARGUMENTS, "study": file, "budget": Budget(trials=4)})
+    return file
+
+
+DIFFERENT: dict[str, dict[str, Any]] = {
+    "input": {"job": Job(TINY, JOB.passes)},
+    "pipelines": {"job": Job(JOB.ir, "default<O3>")},
+    "target": {"job": Job(JOB.ir, JOB.passes, opt_level=3)},
+    "space": {"space": parse_space(["unroll-count=1..8"])},
+    "objectives": {"objectives": (Instructions(),)},
+    "sampler": {"sampler": "random"},
+    "seed": {"seed": 6},
+    "window": {"window": 2},
+}
+
+
+def test_a_study_of_something_else_is_refused_by_name(study: str) -> None:
+    before = pathlib.Path(study).read_bytes()
+    for name, different in DIFFERENT.items():
+        with pytest.raises(OptctxError, match=f"it is a study that differs in {name};"):
+            tune(**{**ARGUMENTS, **different, "study": study, "resume": True})
+    with pytest.raises(OptctxError, match="it exists already; go on with --resume"):
+        tune(**ARGUMENTS, study=study)
+    assert pathlib.Path(study).read_bytes() == before
+
+
+def test_two_searches_do_not_share_a_study(study: str) -> None:
+    def another(trial: object) -> None:
+        with pytest.raises(OptctxError, match="another search is writing to it"):
+            tune(**ARGUMENTS, study=study, resume=True)
+
+    tune(**{**ARGUMENTS, "budget": Budget(trials=5)}, study=study, resume=True, on_trial=another)
+
+
+class Planted:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self._path = path
+
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[pathlib.Path]]:
+        return pathlib.Path.touch, (self._path,)
+
+
+def test_a_planted_pickle_is_not_read(tmp_path: pathlib.Path) -> None:
+    """Optuna's CMA-ES sampler unpickles what it finds with a trial."""
+    file, marker = tmp_path / "study.db", tmp_path / "planted"
+    arguments = {**ARGUMENTS, "sampler": "cmaes", "study": str(file)}
+    cut_short(8, **arguments)
+    text = pickle.dumps(Planted(marker)).hex()
+    with contextlib.closing(sqlite3.connect(file)) as database, database:
+        for (trial,) in database.execute("SELECT trial_id FROM trials").fetchall():
+            for key, value in (("cma:optimizer:0", text), ("cma:generation", 0)):
+                row = (trial, key, json.dumps(value))
+                database.execute(
+                    "INSERT INTO trial_system_attributes (trial_id, key, value_json) VALUES (?, ?, ?)", row
+                )
+    study = tune(**arguments, resume=True)
+    assert not marker.exists()
+    assert told(study) == told(tune(**{**ARGUMENTS, "sampler": "cmaes"}))
+    import optuna
+
+    theirs = optuna.load_study(
+        study_name="optctx", storage=f"sqlite:///{file}", sampler=optuna.samplers.CmaEsSampler()
+    )
+    with contextlib.suppress(Exception):
+        theirs.ask({"unroll-count": optuna.distributions.IntDistribution(1, 8)})
+    assert marker.exists(), "the trap itself"
+
+
+FORGED = {
+    "UPDATE trial_params SET param_value = 99 WHERE param_name = 'unroll-count'": "its values are not of the",
+    "UPDATE trial_params SET param_name = 'version' WHERE param_name = 'unroll-count'": "its values are not",
+    "DELETE FROM trial_params": "its values are not of the space",
+    "UPDATE trial_params SET distribution_json = '{}'": "cannot read the study",
+    "UPDATE trial_params SET distribution_json = 'x'": "cannot read the study",
+    "UPDATE trial_values SET value = 9e999": "figures",
+    "UPDATE trial_values SET value = 'x'": "cannot",
+    "DELETE FROM trial_values": "figures",
+    "UPDATE trial_user_attributes SET value_json = '7'": "is not of this study",
+    "UPDATE trial_user_attributes SET value_json = '{\"number\": 0}'": "is not of this study",
+    "UPDATE trial_user_attributes SET value_json = '{'": "cannot read the study",
+    f"UPDATE trial_user_attributes SET value_json = '{'[' * 100_000}'": "cannot read the study",
+    """UPDATE trial_user_attributes SET value_json = replace(value_json, '"number": 1', '"number": 0')""": "two",
+    "UPDATE trials SET state = 'NONE'": "cannot read the study",
+    "DELETE FROM study_user_attributes": "it is no study of optctx",
+    "UPDATE study_user_attributes SET value_json = '[]'": "it is no study of optctx",
+    "UPDATE alembic_version SET version_num = 'x'": "cannot use the study",
+    "DROP TABLE trial_params": "its values are not of the space",
+    "DROP TABLE studies": "cannot",
+}
+
+
+@pytest.mark.parametrize("statement", FORGED, ids=lambda text: text[:70])
+def test_a_forged_study_is_refused(statement: str, template: bytes, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "study.db"
+    file.write_bytes(template)
+    with contextlib.closing(sqlite3.connect(file)) as database, database:
+        database.execute(statement)
+    with pytest.raises(OptctxError, match=FORGED[statement]) as caught:
+        tune(**ARGUMENTS, study=str(file), resume=True)
+    assert "study.db" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The bytes of a study of four trials."""
+    file = tmp_path_factory.mktemp("template") / "study.db"
+    tune(**{**ARGUMENTS, "study": str(file), "budget": Budget(trials=4)})
+    return file.read_bytes()
+
+
+def test_files_that_are_no_studies_are_refused(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "text").write_text("unroll-count=4\n")
+    (tmp_path / "damaged").write_bytes(b"SQLite format 3\0" + os.urandom(2000))
+    os.mkfifo(tmp_path / "pipe")
+    cases = {
+        "text": "expected a study in SQLite, found something else",
+        "damaged": "cannot use the study",
+        "pipe": "it is not a regular file",
+        ".": "directory",
+        "none/study.db": "there is no directory",
+        "a?b": "no '?' in a path",
+    }
+    for name, expected in cases.items():
+        with pytest.raises(OptctxError, match=expected.replace("?", r"\?")):
+            tune(**ARGUMENTS, study=str(tmp_path / name), resume=True)
+    with pytest.raises(OptctxError, match="cannot use the study in nohost/db"):
+        tune(**ARGUMENTS, study="nosuchdatabase://user:secret@nohost/db")
+    with pytest.raises(OptctxError, match="name the one to go on with"):
+        tune(**ARGUMENTS, resume=True)
+
+
+def test_a_study_of_another_optuna_goes_on_without_doing_anything_twice(
+    study: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One whose samplers ask for other points."""
+    import optuna
+
+    first = tune(**{**ARGUMENTS, "budget": Budget(trials=4)}, study=study, resume=True)
+    real = optuna.samplers.TPESampler
+    monkeypatch.setattr(optuna.samplers, "TPESampler", lambda seed: real(seed=seed + 1))
+    other = tune(**ARGUMENTS, study=study, resume=True)
+    assert told(other)[:4] == told(first)
+    assert len({tuple(trial.options.items()) for trial in other.trials}) == len(other.trials) == 16
+
+
+def test_a_full_disk_is_an_error_and_the_study_goes_on(tmp_path: pathlib.Path, monkeypatch: Any) -> None:
+    from optuna.storages import RDBStorage
+
+    file = str(tmp_path / "study.db")
+    real = RDBStorage.create_new_trial
+    calls = 0
+
+    def full(self: Any, *arguments: Any, **named: Any) -> int:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise sqlite3.OperationalError("database or disk is full")
+        return int(real(self, *arguments, **named))
+
+    monkeypatch.setattr(RDBStorage, "create_new_trial", full)
+    with pytest.raises(OptctxError, match="disk is full; it has 2 trials, go on with --resume"):
+        tune(**ARGUMENTS, study=file)
+    assert len(tune(**ARGUMENTS, study=file, resume=True).trials) == 16

@@ -1,0 +1,47 @@
+"""What the tests of tuning share: modules, and studies cut short."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ir_texts import SCALE
+
+from optctx.fresh import Job
+from optctx.tuning import Space, Study, parse_space, tune
+
+TINY = "define i32 @f(i32 %a) {\n  %b = add i32 %a, 1\n  ret i32 %b\n}\n"
+JOB = Job(SCALE, "default<O2>")
+
+
+def loops() -> Space:
+    """Two options that matter to SCALE."""
+    return parse_space(["unroll-count=1..8", "force-vector-width=1,2,4"])
+
+
+def told(study: Study) -> list[tuple[Any, ...]]:
+    """Everything of the trials but times."""
+    return [
+        (trial.number, dict(trial.options), trial.passes, trial.state, dict(trial.objectives))
+        for trial in study.trials
+    ]
+
+
+class StopError(Exception):
+    """Ends a search from inside."""
+
+
+def cut_short(after: int, **arguments: Any) -> None:
+    """A search that ends by an exception after so many trials."""
+    left = after
+
+    def count(trial: object) -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            raise StopError
+
+    try:
+        tune(on_trial=count, **arguments)
+    except StopError:
+        return
+    raise AssertionError("it ended by itself")
