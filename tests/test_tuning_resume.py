@@ -186,6 +186,7 @@ def test_a_planted_pickle_is_not_read(tmp_path: pathlib.Path) -> None:
     assert marker.exists(), "the trap itself"
 
 
+USER = "trial_user_attributes"
 FORGED = {
     "UPDATE trial_params SET param_value = 99 WHERE param_name = 'unroll-count'": "its values are not of the",
     "UPDATE trial_params SET param_name = 'version' WHERE param_name = 'unroll-count'": "its values are not",
@@ -195,11 +196,11 @@ FORGED = {
     "UPDATE trial_values SET value = 9e999": "figures",
     "UPDATE trial_values SET value = 'x'": "cannot",
     "DELETE FROM trial_values": "figures",
-    "UPDATE trial_user_attributes SET value_json = '7'": "is not of this study",
-    "UPDATE trial_user_attributes SET value_json = '{\"number\": 0}'": "is not of this study",
-    "UPDATE trial_user_attributes SET value_json = '{'": "cannot read the study",
-    f"UPDATE trial_user_attributes SET value_json = '{'[' * 100_000}'": "cannot read the study",
-    """UPDATE trial_user_attributes SET value_json = replace(value_json, '"number": 1', '"number": 0')""": "two",
+    f"UPDATE {USER} SET value_json = '7'": "is not of this study",
+    f"UPDATE {USER} SET value_json = '{{\"number\": 0}}'": "is not of this study",
+    f"UPDATE {USER} SET value_json = '{{'": "cannot read the study",
+    f"UPDATE {USER} SET value_json = '{'[' * 100_000}'": "cannot read the study",
+    f"UPDATE {USER} SET value_json = (SELECT min(value_json) FROM {USER})": "it has two trials",
     "UPDATE trials SET state = 'NONE'": "cannot read the study",
     "DELETE FROM study_user_attributes": "it is no study of optctx",
     "UPDATE study_user_attributes SET value_json = '[]'": "it is no study of optctx",

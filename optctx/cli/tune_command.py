@@ -33,11 +33,8 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         description="Search a space of option values and pipelines for the best compilation of a file, with "
         "Optuna (pip install 'optctx[tune]'). A trial that crashes LLVM or takes too long is a row with that "
         "state. Exit status 2 for bad input, 130 after Ctrl-C.",
-        example="optctx tune kernel.ll --set unroll-count=1..16 --set force-vector-width=1,2,4,8 --trials "
-        "200\n"
-        "optctx tune kernel.c --passes 'default<O2>' --passes 'default<O3>' --set "
-        "inline-threshold=1..1000:log "
-        "\\\n  --objective size --objective instructions --study night.db --resume",
+        example="optctx tune kernel.ll --set unroll-count=1..16 --trials 200 --study night.db --resume\n"
+        "optctx tune kernel.ll --set inline-threshold=1..1000:log --objective size --objective instructions",
     )
     add_job_arguments(parser, pipelines=True)
     add_settings(
