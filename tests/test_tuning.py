@@ -21,7 +21,7 @@ from optctx.fresh.base import all_arguments
 from optctx.sweep import parse_axes, sweep
 from optctx.tuning import (
     Budget,
-    CompileTime,
+    CompilationTime,
     Function,
     Goal,
     Instructions,
@@ -166,7 +166,7 @@ def test_an_exception_of_a_function_is_the_error_of_its_trial() -> None:
 
 
 def test_compile_times_are_of_one_compilation_at_a_time() -> None:
-    study = tune(JOB, parse_space(["unroll-count=2,4"]), (CompileTime(),), sampler="grid")
+    study = tune(JOB, parse_space(["unroll-count=2,4"]), (CompilationTime(),), sampler="grid")
     assert all(0 < trial.objectives["compile-time"] < 10 for trial in study.trials)
     assert study.compiled == 6
 

@@ -1,7 +1,7 @@
 """Search spaces of option values and pipelines for the best compilation. Needs Optuna (`optctx[tune]`)."""
 
 from optctx.tuning.budget import Budget
-from optctx.tuning.objectives import CompileTime, Function, Instructions, Objective, Size, objective_named
+from optctx.tuning.objectives import CompilationTime, Function, Instructions, Objective, Size, objective_named
 from optctx.tuning.results import Goal, Study, Trial
 from optctx.tuning.space import Dimension, Space, parse_space
 from optctx.tuning.tuning import Tuning, tune
@@ -10,7 +10,7 @@ from optctx.tuning.values import Choices, Floats, Integers
 __all__ = [
     "Budget",
     "Choices",
-    "CompileTime",
+    "CompilationTime",
     "Dimension",
     "Floats",
     "Function",

@@ -14,7 +14,7 @@ from optctx.tuning.results import Direction, Goal
 
 __all__ = [
     "STATIC",
-    "CompileTime",
+    "CompilationTime",
     "Function",
     "Instructions",
     "Objective",
@@ -73,7 +73,7 @@ class Instructions(Static):
 
 
 @dataclass(frozen=True)
-class CompileTime(Static):
+class CompilationTime(Static):
     """Wall time of parsing, passes and emission: the least of three, one compilation at a time."""
 
     name: ClassVar[str] = "compile-time"
@@ -105,7 +105,7 @@ class Function(Static):
         return self.function(answer.code, answer.ir or "")
 
 
-STATIC: dict[str, Static] = {each.name: each for each in (Size(), Instructions(), CompileTime())}
+STATIC: dict[str, Static] = {each.name: each for each in (Size(), Instructions(), CompilationTime())}
 _DIRECTIONS: dict[str, Direction] = {"min": "minimise", "max": "maximise"}
 
 

@@ -21,7 +21,7 @@ from optctx.tuning.evaluators import Evaluator, ExecutorEvaluator, LocalEvaluato
 from optctx.tuning.identity import Identity, identity_of, versions
 from optctx.tuning.journal import Journal, open_journal
 from optctx.tuning.known import Known
-from optctx.tuning.objectives import CompileTime, Size, Static, emit_for
+from optctx.tuning.objectives import CompilationTime, Size, Static, emit_for
 from optctx.tuning.results import Goal, Study, Trial
 from optctx.tuning.samplers import check_sampler, need_optuna
 from optctx.tuning.search import Search, go_on
@@ -65,7 +65,7 @@ def tune(
         budget: When to stop; 100 trials by default. A search also ends when the space has been tried.
         study: An SQLite file that keeps each trial as it ends, or the URL of another database. None keeps
         nothing. resume: Go on with the study that is there, if there is one.
-        threads: Compilations at once; one per processor by default. For `CompileTime` it is one.
+        threads: Compilations at once; one per processor by default. For `CompilationTime` it is one.
         timeout: Seconds for each compilation; 20 times what the base takes by default, but at least 10.
         memory: Bytes of address space for each compilation, beyond what LLVM itself takes; None is no limit.
         executor: Compile by this one instead. Its workers need optctx and the same LLVM.
@@ -127,7 +127,7 @@ class Tuning:
         if not space.dimensions:
             raise OptctxError("there is nothing to search: give options with --set NAME=VALUES")
         check_sampler(sampler, space, len(self._goals))
-        timed = any(isinstance(each, CompileTime) for each in self._objectives)
+        timed = any(isinstance(each, CompilationTime) for each in self._objectives)
         self._space = space
         self._sampler, self._seed, self._window = sampler, seed, window
         self._budget = Budget() if budget is None else budget
@@ -316,7 +316,7 @@ def _figure(objective: Static, answer: Answer) -> float:
 
 
 def machine() -> dict[str, Any]:
-    """The machine, for whoever reads figures later."""
+    """The machine that figures come from."""
     return {
         "processor": _processor(),
         "processors": os.cpu_count() or 1,
