@@ -12,7 +12,7 @@ import optctx
 from optctx.errors import OptctxError
 from optctx.wording import did_you_mean, nearest
 
-__all__ = ["Parser", "UsageError", "add_version", "positive", "seconds", "whole"]
+__all__ = ["Parser", "UsageError", "add_version", "positive", "seconds", "tolerance", "whole"]
 
 _WIDTH = 79
 _INDENT = 28  # the most columns before the help of an argument
@@ -113,6 +113,17 @@ def whole(text: str) -> int:
         number = -1
     if number < 0:
         raise argparse.ArgumentTypeError(f"expected a whole number, 0 or more, found {text!r}")
+    return number
+
+
+def tolerance(text: str) -> float:
+    """An argument that is a number of 0 or more, for argparse."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number, 0 or more, such as 1e-6, found {text!r}")
     return number
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -10,14 +12,16 @@ from typing import TYPE_CHECKING
 from optctx.cli.compiling import add_job_arguments, job_of, positive, seconds
 from optctx.cli.console import complain, output, printable
 from optctx.cli.files import naming_module
-from optctx.cli.parser import whole
+from optctx.cli.parser import tolerance, whole
 from optctx.cli.settings import add_settings
+from optctx.errors import OptctxError
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
     from optctx.cli.parser import Parser
-    from optctx.tuning import Study, Trial, Tuning
+    from optctx.timing import Harness
+    from optctx.tuning import Objective, Study, Trial, Tuning
     from optctx.tuning.results import Goal
 
 __all__ = ["add", "run"]
@@ -50,8 +54,10 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         default=[],
         metavar="NAME[:max]",
         dest="objectives",
-        help="size (the default), instructions or compile-time; repeat for a Pareto front",
+        help="size (the default), instructions, compile-time, time (of one call of --entry), callgrind "
+        "(instructions of one call) or command; repeat for a Pareto front",
     )
+    _add_measuring(parser)
     parser.add_argument(
         "--sampler", default="tpe", metavar="NAME", help="tpe, cmaes, nsga2, random or grid (%(default)s)"
     )
@@ -68,6 +74,42 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         "--top", type=positive, default=10, metavar="N", help="trials in the table (%(default)s)"
     )
     parser.set_defaults(run=run)
+
+
+def _add_measuring(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--entry", metavar="FUNCTION", help="what to call for time and callgrind (as the harness says)"
+    )
+    parser.add_argument(
+        "--harness", metavar="FILE", help="what it is called with, in TOML (FILE.toml beside the file)"
+    )
+    parser.add_argument(
+        "--tolerance",
+        type=tolerance,
+        default=0.0,
+        metavar="X",
+        help="relative difference of floats that is no wrong result (0: every bit counts)",
+    )
+    parser.add_argument(
+        "--processor", type=whole, metavar="N", help="where kernels are timed (one that is free)"
+    )
+    parser.add_argument(
+        "--measure-seconds",
+        type=seconds,
+        default=5.0,
+        metavar="S",
+        help="for the run times of eight trials, which are taken together (%(default)s)",
+    )
+    parser.add_argument(
+        "--command",
+        metavar="COMMAND",
+        help="for the objective command: it prints a number last; '{object}' stands for the object's path",
+    )
+    parser.add_argument(
+        "--wrong-results",
+        metavar="FOLDER",
+        help="where to put what reproduces them (FILE of --study + .wrong)",
+    )
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
@@ -109,16 +151,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
     """Everything that can be judged before anything is compiled."""
-    from optctx.tuning import Budget, Tuning, objective_named, parse_space
+    from optctx.tuning import Budget, Callgrind, RunTime, Tuning, parse_space
 
-    objectives = [objective_named(text) for text in arguments.objectives or ["size"]]
+    objectives = _objectives(arguments)
     shown.goals = [each.goal for each in objectives]
     limited = arguments.seconds is not None or arguments.patience is not None
     trials = arguments.trials or (None if limited else 100)
     space = parse_space(arguments.settings, arguments.pipelines)
     arguments.passes = (arguments.pipelines or ["default<O3>"])[0]
+    job = job_of(arguments)
+    for objective in objectives:
+        if isinstance(objective, RunTime | Callgrind):
+            objective.harness.check(job.ir)
     return Tuning(
-        job_of(arguments),
+        job,
         space,
         objectives,
         sampler=arguments.sampler,
@@ -129,8 +175,53 @@ def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
         threads=arguments.jobs,
         timeout=arguments.timeout,
         memory=arguments.memory << 20,
+        wrong=arguments.wrong_results,
         on_trial=shown.add,
     )
+
+
+def _objectives(arguments: argparse.Namespace) -> list[Objective]:
+    """Raises OptctxError for a name that is none, and for what an objective needs and does not have."""
+    from optctx.timing import Tolerance
+    from optctx.tuning import Callgrind, Command, RunTime, objective_named
+
+    def make(name: str) -> Objective:
+        if name == "command":
+            if not arguments.command:
+                raise OptctxError(
+                    "the objective 'command' needs a command: --command 'PROGRAM {object}'; it prints a "
+                    "number"
+                )
+            return Command(command=arguments.command)
+        harness, allowed = _harness(arguments, name), Tolerance(arguments.tolerance)
+        if name == "callgrind":
+            return Callgrind(harness=harness, tolerance=allowed)
+        return RunTime(
+            harness=harness,
+            tolerance=allowed,
+            processor=arguments.processor,
+            seconds=arguments.measure_seconds,
+        )
+
+    return [objective_named(text, make) for text in arguments.objectives or ["size"]]
+
+
+def _harness(arguments: argparse.Namespace, objective: str) -> Harness:
+    """That of --harness, of the file beside the input, or one without arguments."""
+    from optctx.timing import Harness
+
+    beside = f"{os.path.splitext(arguments.file)[0]}.toml"
+    path = arguments.harness or (beside if os.path.exists(beside) else None)
+    if path is not None:
+        harness = Harness.from_toml(path)
+        return dataclasses.replace(harness, entry=arguments.entry) if arguments.entry else harness
+    if not arguments.entry:
+        raise OptctxError(
+            f"the objective {objective!r} calls a function: name it with --entry, and what it is called "
+            "with in "
+            f"{printable(beside)} (or --harness FILE)"
+        )
+    return Harness(arguments.entry)
 
 
 def _interrupted(arguments: argparse.Namespace, tuning: Tuning) -> int:

@@ -1,6 +1,7 @@
 """Search spaces of option values and pipelines for the best compilation. Needs Optuna (`optctx[tune]`)."""
 
 from optctx.tuning.budget import Budget
+from optctx.tuning.measured import Callgrind, Command, RunTime
 from optctx.tuning.objectives import CompilationTime, Function, Instructions, Objective, Size, objective_named
 from optctx.tuning.results import Goal, Study, Trial
 from optctx.tuning.space import Dimension, Space, parse_space
@@ -9,7 +10,9 @@ from optctx.tuning.values import Choices, Floats, Integers
 
 __all__ = [
     "Budget",
+    "Callgrind",
     "Choices",
+    "Command",
     "CompilationTime",
     "Dimension",
     "Floats",
@@ -18,6 +21,7 @@ __all__ = [
     "Instructions",
     "Integers",
     "Objective",
+    "RunTime",
     "Size",
     "Space",
     "Study",

@@ -40,6 +40,11 @@ class Objective:
     def goal(self) -> Goal:
         return Goal(self.name, self.unit, self.direction)
 
+    @property
+    def identity(self) -> str:
+        """All that its figures depend on, for a study that goes on."""
+        return f"{self.goal.name}: {self.direction}"
+
 
 @dataclass(frozen=True)
 class Static(Objective):
@@ -106,17 +111,23 @@ class Function(Static):
 
 
 STATIC: dict[str, Static] = {each.name: each for each in (Size(), Instructions(), CompilationTime())}
+RUNNING = ("time", "callgrind", "command")
 _DIRECTIONS: dict[str, Direction] = {"min": "minimise", "max": "maximise"}
 
 
-def objective_named(text: str) -> Static:
-    """From "size" or "instructions:max". Raises OptctxError for a name that is none."""
+def objective_named(text: str, make: Callable[[str], Objective] | None = None) -> Objective:
+    """From "size" or "instructions:max". `make`: gives those that run something, by name, and may raise.
+
+    Raises OptctxError for a name that is none.
+    """
     name, colon, direction = text.partition(":")
-    if name not in STATIC:
-        raise no_such("objective", name, STATIC)
+    known = [*STATIC, *(RUNNING if make is not None else ())]
+    if name not in known:
+        raise no_such("objective", name, known)
     if colon and direction not in _DIRECTIONS:
         raise OptctxError(f"expected {name}:min or {name}:max, found {shown(text)}")
-    return replace(STATIC[name], direction=_DIRECTIONS[direction]) if colon else STATIC[name]
+    objective = STATIC[name] if name in STATIC or make is None else make(name)
+    return replace(objective, direction=_DIRECTIONS[direction]) if colon else objective
 
 
 def emit_for(objectives: Sequence[Objective]) -> Emit | None:

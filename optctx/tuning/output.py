@@ -44,7 +44,7 @@ def study_data(study: Study) -> dict[str, Any]:
         "study": study.file,
         "machine": dict(study.machine),
         "versions": dict(study.versions),
-        "attributes": dict(study.attributes),
+        "confirmation": None if study.confirmation is None else dict(study.confirmation),
     }
 
 
@@ -91,6 +91,10 @@ def summary(study: Study) -> list[str]:
     lines = []
     if len(study.goals) > 1:
         lines.append(f"{counted(len(study.front), 'trial')} on the Pareto front")
+    elif study.best is None and study.goals[0].confirmed:
+        lines.append("no gain in run time was found and confirmed")
+        if study.confirmation is not None:
+            lines.append(f"trial {study.confirmation['trial']}: {study.confirmation['text']}")
     elif study.best is None:
         lines.append(f"no trial is better than the base by {study.goals[0].unit or study.goals[0].name}")
     else:
@@ -98,7 +102,8 @@ def summary(study: Study) -> list[str]:
         goal = study.goals[0]
         settings = " ".join(f"-{n}={t}" for n, t in best.options.items() if t != "default")
         passes = f"--passes '{best.passes}' " if len(study.pipelines) > 1 else ""
-        lines.append(f"best by {goal.unit or goal.name}: {passes}{settings} ({_change(best, study)})")
+        change = study.confirmation["text"] if study.confirmation is not None else _change(best, study)
+        lines.append(f"best by {goal.name}: {passes}{settings} ({change})")
     ended = Counter(trial.state for trial in study.trials)
     counts = [
         counted(len(study.trials), "trial"),
@@ -111,6 +116,8 @@ def summary(study: Study) -> list[str]:
 
 def figure_text(figure: float, goal: Goal) -> str:
     """A figure as people read it."""
+    if goal.unit == "times the base":
+        return f"{figure:.4f}"
     if goal.unit == "seconds":
         return f"{figure * 1e3:.3f} ms"
     return str(int(figure)) if figure == math.floor(figure) and abs(figure) < 1e15 else f"{figure:.6g}"

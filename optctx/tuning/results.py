@@ -21,6 +21,7 @@ class Goal:
     name: str
     unit: str
     direction: Direction = "minimise"
+    confirmed: bool = False  # whether the best figure counts only after a second check
 
     def better(self, one: float, other: float) -> bool:
         """Whether `one` is better than `other`."""
@@ -69,12 +70,21 @@ class Study:
     compiled: int = 0
     ended: str = ""
     file: str = ""  # where it is kept
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    confirmation: Mapping[str, Any] | None = None  # of a gain in run time: the second check
 
     @property
     def best(self) -> Trial | None:
-        """The best trial of a search with one objective, if it is better than the base; otherwise None."""
-        return best_of(self.trials, self.goals[0], self.base) if len(self.goals) == 1 else None
+        """The best trial of a search with one objective, if it is better than the base; otherwise None.
+
+        Of run times, the one that a second check has confirmed (`confirmation`).
+        """
+        if len(self.goals) > 1:
+            return None
+        if not self.goals[0].confirmed:
+            return best_of(self.trials, self.goals[0], self.base)
+        if self.confirmation is None or not self.confirmation["gain"]:
+            return None
+        return next(trial for trial in self.trials if trial.number == self.confirmation["trial"])
 
     @property
     def front(self) -> list[Trial]:

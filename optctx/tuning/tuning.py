@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
-import math
 import os
 import platform
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict
 from typing import Any
 
 from optctx.errors import OptctxError
 from optctx.fresh import Job
 from optctx.sweep.plan import Answer
+from optctx.timing import confirm
+from optctx.tuning.assess import Assessor
 from optctx.tuning.budget import Budget
 from optctx.tuning.evaluate import Candidate, make_setup
 from optctx.tuning.evaluators import Evaluator, ExecutorEvaluator, LocalEvaluator
 from optctx.tuning.identity import Identity, identity_of, versions
 from optctx.tuning.journal import Journal, open_journal
 from optctx.tuning.known import Known
-from optctx.tuning.objectives import CompilationTime, Size, Static, emit_for
+from optctx.tuning.measured import RunTime, interval_of
+from optctx.tuning.objectives import CompilationTime, Objective, Size, emit_for
 from optctx.tuning.results import Goal, Study, Trial
 from optctx.tuning.samplers import check_sampler, need_optuna
 from optctx.tuning.search import Search, go_on
-from optctx.tuning.space import Space
+from optctx.tuning.space import PASSES, Space
 
 __all__ = ["Tuning", "tune"]
 
 _WINDOW = 8  # trials under way at once
 _MEMORY = 4 << 30  # bytes
 _REPEATS = 3  # compilations whose time counts
+_CONFIRMED = 3  # trials that are checked again, until one is a gain
 
 
 def tune(
     job: Job,
     space: Space,
-    objectives: Sequence[Static] = (Size(),),
+    objectives: Sequence[Objective] = (Size(),),
     *,
     sampler: str = "tpe",
     seed: int = 0,
@@ -49,6 +52,7 @@ def tune(
     memory: int | None = _MEMORY,
     executor: Executor | None = None,
     window: int = _WINDOW,
+    wrong: str | None = None,
     on_trial: Callable[[Trial], None] = lambda trial: None,
 ) -> Study:
     """Search a space of option values for the best compilation of a module.
@@ -70,6 +74,7 @@ def tune(
         memory: Bytes of address space for each compilation, beyond what LLVM itself takes; None is no limit.
         executor: Compile by this one instead. Its workers need optctx and the same LLVM.
         window: Trials under way at once. The search depends on it: a sampler knows nothing of what runs.
+        wrong: The folder in which a wrong result leaves what reproduces it; by default beside the study.
         on_trial: Called with each trial as it ends, on this thread.
 
     Raises OptctxError before anything is compiled for a module, pipeline or target that LLVM refuses, for a
@@ -91,6 +96,7 @@ def tune(
         memory=memory,
         executor=executor,
         window=window,
+        wrong=wrong,
         on_trial=on_trial,
     ) as tuning:
         return tuning.run()
@@ -107,7 +113,7 @@ class Tuning:
         self,
         job: Job,
         space: Space,
-        objectives: Sequence[Static] = (Size(),),
+        objectives: Sequence[Objective] = (Size(),),
         *,
         sampler: str = "tpe",
         seed: int = 0,
@@ -119,6 +125,7 @@ class Tuning:
         memory: int | None = _MEMORY,
         executor: Executor | None = None,
         window: int = _WINDOW,
+        wrong: str | None = None,
         on_trial: Callable[[Trial], None] = lambda trial: None,
     ) -> None:
         need_optuna()
@@ -150,6 +157,10 @@ class Tuning:
         self._started = time.monotonic()
         self._ended = ""
         self._compiled = 0
+        self._waiting: dict[int, Candidate] = {}  # submitted
+        self._done: list[tuple[Candidate, Answer]] = []  # compiled, without figures
+        self._confirmation: dict[str, Any] | None = None
+        self._assessor = Assessor(self._setup, self._objectives, wrong or _wrong_folder(study))
         self._stack = ExitStack()
 
     def __enter__(self) -> Tuning:
@@ -162,6 +173,7 @@ class Tuning:
         return self
 
     def __exit__(self, *error: Any) -> None:
+        self._assessor.stop()
         self._stack.__exit__(*error)
 
     @property
@@ -182,6 +194,7 @@ class Tuning:
             compiled=self._compiled,
             ended=self._ended,
             file=self._file or "",
+            confirmation=self._confirmation,
         )
 
     @property
@@ -190,83 +203,128 @@ class Tuning:
         return self._base is not None
 
     def run(self) -> Study:
-        """Search until the budget ends or the space has been tried."""
+        """Search until the budget ends or the space has been tried. Call it once."""
         self._started = time.monotonic()
         self._base = self._compile_base()
         self._trials = {number: stored.trial for number, stored in self._stored.items()}
         search = go_on(self._search, {n: (each.trial, each.values) for n, each in self._stored.items()})
-        running = {each.number: each for each in search.running}
-        for candidate in list(running.values()):
-            self._start(search, candidate, running)
+        for candidate in search.running:
+            self._start(candidate)
         while True:
-            while not self._ended and len(running) < self._window and search.ready:
-                self._ended = self._reached(len(running))
-                if self._ended:
-                    break
-                asked = search.ask()
-                if asked is None:
-                    self._ended = "every point of the space was tried"
-                    break
-                running[asked.number] = asked
-                self._start(search, asked, running)
-            if not running:
-                return self.study
-            for answer in self._evaluator.answers():
-                self._compiled += self._setup.repeats
-                candidate = running.pop(answer.number)
-                self._known.add(candidate, answer)
-                self._finish(search, candidate, answer)
+            self._ask(search)
+            # What is measured waits for a whole block, so that nothing is compiled beside it.
+            if self._waiting and (self._assessor.measures or not self._done):
+                self._collect()
+            if self._assessor.measures and self._waiting:
+                continue
+            if not self._done:
+                break
+            done, self._done = self._done, []
+            for trial in self._assessor.trials(done):
+                self._finish(search, trial)
+        self._assessor.stop()
+        self._confirm()
+        return self.study
 
-    def _reached(self, running: int) -> str:
-        ordered = [self._trials[number] for number in sorted(self._trials)]
-        return self._budget.reached(ordered, running, self._goals, self._started)
+    def _ask(self, search: Search) -> None:
+        """Start as many trials as the budget and the order of the search allow."""
+        while not self._ended and search.ready:
+            running = len(self._waiting) + len(self._done)
+            if running >= self._window:
+                return
+            ordered = [self._trials[number] for number in sorted(self._trials)]
+            self._ended = self._budget.reached(ordered, running, self._goals, self._started)
+            if self._ended:
+                return
+            candidate = search.ask()
+            if candidate is None:
+                self._ended = "every point of the space was tried"
+                return
+            self._start(candidate)
 
-    def _start(self, search: Search, candidate: Candidate, running: dict[int, Candidate]) -> None:
+    def _start(self, candidate: Candidate) -> None:
         """Have a candidate compiled, unless it is known what would come out."""
         known = self._known.find(candidate)
-        if known is None:
-            self._evaluator.submit(candidate)
-        else:
-            del running[candidate.number]
-            self._finish(search, candidate, known)
+        if known is not None:
+            self._done.append((candidate, known))
+            return
+        self._waiting[candidate.number] = candidate
+        self._evaluator.submit(candidate)
 
-    def _finish(self, search: Search, candidate: Candidate, answer: Answer) -> None:
-        trial = self._trial(candidate, answer)
+    def _collect(self) -> None:
+        for answer in self._evaluator.answers():
+            self._compiled += self._setup.repeats
+            candidate = self._waiting.pop(answer.number)
+            self._known.add(candidate, answer)
+            self._done.append((candidate, answer))
+
+    def _finish(self, search: Search, trial: Trial) -> None:
         if self._journal is not None:
-            self._journal.append(trial, search.values_of(candidate.number))
+            self._journal.append(trial, search.values_of(trial.number))
         self._trials[trial.number] = trial
         search.result(trial)
         self._on_trial(trial)
 
-    def _trial(self, candidate: Candidate, answer: Answer) -> Trial:
-        options = {name: text for name, text in candidate.point if name != "passes"}
-        trial = Trial(
-            candidate.number,
-            options,
-            candidate.pipeline(self._setup),
-            answer.state,
-            {},
-            seconds=answer.seconds,
-            error=answer.error,
-        )
-        if answer.state != "ok":
-            return trial
-        known = {"digest": answer.digest, "size": answer.object_size, "instructions": answer.instructions}
-        try:
-            figures = {each.goal.name: _figure(each, answer) for each in self._objectives}
-        except Exception as error:  # of a function of the caller's
-            words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            return replace(trial, state="failed", error=words, attributes=known)
-        return replace(trial, objectives=figures, attributes=known)
-
     def _compile_base(self) -> Trial:
+        candidate = Candidate(-1, ())
         answer = self._evaluator.base()
-        base = self._trial(Candidate(-1, ()), answer)
+        self._base_answer = answer
+        if answer.state == "ok":
+            self._assessor.measure_against(answer)
+        (base,) = self._assessor.trials([(candidate, answer)])
         if base.state != "ok":
             how = _ENDS[answer.state] if answer.state != "ok" else "has no figure"
             raise OptctxError(f"cannot tune: without any option the module {how} ({base.error})")
-        self._known.add(Candidate(-1, ()), answer)
+        self._known.add(candidate, answer)
         return base
+
+    def _confirm(self) -> None:
+        """Check the best run times again, until one is a gain without doubt."""
+        timed = [each for each in self._objectives if isinstance(each, RunTime)]
+        if not timed or len(self._goals) > 1:
+            return
+        (objective,) = timed
+        for place, trial in enumerate(self._fastest(objective.goal)[:_CONFIRMED]):
+            candidate = Candidate(trial.number, self._point(trial))
+            self._evaluator.submit(candidate)
+            (answer,) = self._evaluator.answers()
+            first = interval_of(trial, "ratio")
+            assert first is not None, "one without is not among the fastest"
+            found = confirm(
+                objective.harness,
+                self._base_answer.code,
+                answer.code,
+                first,
+                processor=objective.processor,
+                tolerance=objective.tolerance,
+                budget=objective.budget,
+                clock=objective.clock,
+                seed=self._seed + place + 1,
+            )
+            if place == 0 or found.gain:
+                self._confirmation = {
+                    "trial": trial.number,
+                    "gain": found.gain,
+                    "first": asdict(first),
+                    "second": None if found.second is None else asdict(found.second),
+                    "noise": asdict(found.noise),
+                    "text": str(found),
+                }
+            if found.gain:
+                return
+
+    def _fastest(self, goal: Goal) -> list[Trial]:
+        """Trials whose intervals are above 1 and above the noise, the fastest first; of equal objects one."""
+        found: dict[str, Trial] = {}
+        for trial in self._trials.values():
+            ratio, noise = (interval_of(trial, name) for name in ("ratio", "noise"))
+            if trial.state == "ok" and ratio and noise and ratio.low > max(1.0, noise.high):
+                found.setdefault(str(trial.attributes.get("digest")), trial)
+        return sorted(found.values(), key=lambda trial: trial.objectives[goal.name])
+
+    def _point(self, trial: Trial) -> tuple[tuple[str, str], ...]:
+        passes = ((PASSES, trial.passes),) if self._space.pipelines else ()
+        return (*passes, *trial.options.items())
 
     def _search(self) -> Search:
         return Search(self._space, self._goals, sampler=self._sampler, seed=self._seed, window=self._window)
@@ -284,7 +342,7 @@ class Tuning:
         )
 
     def _identity(self) -> Identity:
-        texts = [f"{goal.name}: {goal.direction}" for goal in self._goals]
+        texts = [each.identity for each in self._objectives]
         return identity_of(
             self._setup, self._space, texts, sampler=self._sampler, seed=self._seed, window=self._window
         )
@@ -295,10 +353,14 @@ class Tuning:
         return LocalEvaluator(self._setup, self._threads)
 
 
+def _wrong_folder(study: str | None) -> str:
+    return "wrong-results" if study is None or "://" in study else f"{study}.wrong"
+
+
 _ENDS = {"failed": "does not compile", "crashed": "crashes LLVM", "timed out": "takes too long"}
 
 
-def _distinct(objectives: Sequence[Static]) -> tuple[Static, ...]:
+def _distinct(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
     names = [each.goal.name for each in objectives]
     if not names:
         raise OptctxError("there is nothing to search by: give an objective, such as size")
@@ -306,13 +368,6 @@ def _distinct(objectives: Sequence[Static]) -> tuple[Static, ...]:
         if names.count(name) > 1:
             raise OptctxError(f"the objective {name!r} is given twice; give it once")
     return tuple(objectives)
-
-
-def _figure(objective: Static, answer: Answer) -> float:
-    figure = float(objective.figure(answer))
-    if not math.isfinite(figure):
-        raise ValueError(f"the objective {objective.goal.name!r} gave {figure}")
-    return figure
 
 
 def machine() -> dict[str, Any]:
