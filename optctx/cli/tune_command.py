@@ -14,6 +14,7 @@ from optctx.cli.console import complain, output, printable
 from optctx.cli.files import naming_module
 from optctx.cli.parser import tolerance, whole
 from optctx.cli.settings import add_settings
+from optctx.context import OptionContext
 from optctx.errors import OptctxError
 
 if TYPE_CHECKING:
@@ -69,6 +70,18 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         help="keep each trial as it ends in an SQLite file, or in the database of a URL",
     )
     parser.add_argument("--resume", action="store_true", help="go on with the study in FILE, if there is one")
+    parser.add_argument(
+        "--propose",
+        type=positive,
+        metavar="N",
+        help="also search N options that change the output most, found by trying all that LLVM reads",
+    )
+    parser.add_argument(
+        "--minimise", action="store_true", help="drop options from the best trial that do not matter"
+    )
+    parser.add_argument(
+        "--best", metavar="FILE", help="write the best options to a TOML file for OptionContext.load"
+    )
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument(
         "--top", type=positive, default=10, metavar="N", help="trials in the table (%(default)s)"
@@ -146,20 +159,29 @@ def run(arguments: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             return _interrupted(arguments, tuning)
     _print(study, arguments)
+    if arguments.best:
+        _save(study, arguments.best)
     return 0
 
 
 def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
     """Everything that can be judged before anything is compiled."""
-    from optctx.tuning import Budget, Callgrind, RunTime, Tuning, parse_space
+    from optctx.tuning import Budget, Callgrind, RunTime, Space, Tuning, parse_space, propose
 
     objectives = _objectives(arguments)
+    if arguments.best and len(objectives) > 1:
+        raise
+        OptctxError("several objectives have no best set to write; take --best out, or name one objective")
     shown.goals = [each.goal for each in objectives]
     limited = arguments.seconds is not None or arguments.patience is not None
     trials = arguments.trials or (None if limited else 100)
-    space = parse_space(arguments.settings, arguments.pipelines)
+    space = parse_space(arguments.settings, arguments.pipelines)  # now rather than after minutes of work
     arguments.passes = (arguments.pipelines or ["default<O3>"])[0]
     job = job_of(arguments)
+    if arguments.propose:
+        with naming_module(arguments.file):
+            proposed = propose(job, arguments.propose, exclude=space.names)
+        space = Space.of([*space.dimensions, *proposed])
     for objective in objectives:
         if isinstance(objective, RunTime | Callgrind):
             objective.harness.check(job.ir)
@@ -176,6 +198,7 @@ def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
         timeout=arguments.timeout,
         memory=arguments.memory << 20,
         wrong=arguments.wrong_results,
+        minimise=arguments.minimise,
         on_trial=shown.add,
     )
 
@@ -222,6 +245,16 @@ def _harness(arguments: argparse.Namespace, objective: str) -> Harness:
             f"{printable(beside)} (or --harness FILE)"
         )
     return Harness(arguments.entry)
+
+
+def _save(study: Study, path: str) -> None:
+    """The best options, or none if nothing is better than the base. Several objectives have no best set."""
+    from optctx.tuning.space import overrides_of
+
+    best = study.best
+    found = {} if best is None else study.minimised or best.options
+    passes = study.base.passes if best is None else best.passes
+    OptionContext(overrides_of(found)).save(path, passes=passes)
 
 
 def _interrupted(arguments: argparse.Namespace, tuning: Tuning) -> int:

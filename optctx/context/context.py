@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
@@ -15,6 +16,7 @@ from optctx.context.contents import Base, Contents, rebuild, resolve_base
 from optctx.context.deferred import refuse_deferred
 from optctx.context.misuse import ContextType, checked_mapping, no_attribute, wrong_lookup
 from optctx.context.override import Override, make_override
+from optctx.context.saved import read_options, write_options
 from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.scope import cannot_enter, cannot_leave, check_in_line, entered, follow_tasks
 from optctx.context.setters import SetsMode, contents_with, native_mode
@@ -223,6 +225,46 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         base = resolve_base(engine, "defaults", None)
         found = stamped_overrides(engine, module, process_wide, trusting(engine, trust))
         return agreed([(stamp, cls._from(engine, base, made)) for stamp, made in found])
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        base: Base = "inherit",
+        process_wide: ProcessWideMode = "refuse",
+        trust: Iterable[str] = ("tuning",),
+    ) -> OptionContext:
+        """Make a context from a file that `save` or `optctx tune` wrote. Changes nothing.
+
+        Args:
+            path: The file.
+            base: The values of the options that the file does not name, as in the constructor.
+            process_wide: As in the constructor.
+            trust: What the file may set: classes of options (`Option.trust`), and names of single options.
+                The default accepts only options that change nothing but the generated code, because the
+                file may come from an untrusted source.
+
+        Raises:
+            OptctxError: The file cannot be read, or is another one.
+            UntrustedOptionError, UnknownOptionError, OptionValueError: The file names an option that is not
+                trusted, or an option or value that this LLVM does not have.
+            ProcessWideOptionError: The file names an option that cannot be set per thread.
+        """
+        engine = _engine_of(base)
+        made = read_options(engine, path, process_wide, trusting(engine, trust))
+        return cls._on_top(engine, base, made)
+
+    def save(self, path: str | os.PathLike[str], **about: str) -> None:
+        """Write every option in which this context differs from what LLVM registered into a TOML file.
+
+        The file is replaced as a whole. `about`: what else to write, such as `passes="default<O3>"`; `load`
+        ignores it.
+
+        Raises OptctxError if the file cannot be written, OptionValueError for a process-wide value without a
+        text form.
+        """
+        write_options(path, self._contents.flat(self._engine), about)
 
     def derive(
         self,

@@ -27,7 +27,7 @@ from optctx.trust import Trust
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
 
-__all__ = ["agreed", "in_words", "stamped_overrides", "taken"]
+__all__ = ["agreed", "in_words", "stamped_overrides", "taken", "trusted_override"]
 
 _SHOWN = 5  # options that a message lists
 _LONGEST = 1024  # characters of a value that is parsed only to be compared
@@ -81,8 +81,10 @@ def _override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode) ->
     return make_override(engine, name, texts, mode)
 
 
-def _trusted(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode, trust: Trust) -> Override:
-    """As `_override`. Raises UntrustedOptionError for an option or value that modules may not set."""
+def trusted_override(
+    engine: Engine, name: str, texts: Texts, mode: ProcessWideMode, trust: Trust
+) -> Override:
+    """The same, if it is accepted from a module. Raises UntrustedOptionError, too."""
     option = engine.resolve(find(engine, name))
     trust.check(option, name)
     trust.check_text(option, name, texts)
@@ -113,7 +115,7 @@ def in_words(value: Value, given: bool) -> str:
 def _overrides(engine: Engine, stamp: Stamp, mode: ProcessWideMode, trust: Trust) -> list[Override]:
     where = f"cannot take the options of {called(stamp.producer)}"
     try:
-        return [_trusted(engine, name, texts, mode, trust) for name, texts in stamp.options.items()]
+        return [trusted_override(engine, name, texts, mode, trust) for name, texts in stamp.options.items()]
     except UntrustedOptionError as error:
         raise UntrustedOptionError(f"{where}: {error}", error.name, error.trust) from None
     except UnknownOptionError as error:

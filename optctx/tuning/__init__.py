@@ -3,6 +3,7 @@
 from optctx.tuning.budget import Budget
 from optctx.tuning.measured import Callgrind, Command, RunTime
 from optctx.tuning.objectives import CompilationTime, Function, Instructions, Objective, Size, objective_named
+from optctx.tuning.propose import propose
 from optctx.tuning.results import Goal, Study, Trial
 from optctx.tuning.space import Dimension, Space, parse_space
 from optctx.tuning.tuning import Tuning, tune
@@ -29,5 +30,6 @@ __all__ = [
     "Tuning",
     "objective_named",
     "parse_space",
+    "propose",
     "tune",
 ]

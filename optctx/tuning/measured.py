@@ -20,12 +20,14 @@ from optctx.timing import Bench, Budget, Clock, Harness, Interval, Outcome, Tole
 from optctx.tuning.objectives import Objective, Wants
 from optctx.tuning.results import Goal, State, Trial
 
-__all__ = ["Callgrind", "Command", "Found", "Measure", "Measured", "RunTime", "interval_of"]
+__all__ = ["Callgrind", "Command", "Found", "Measure", "Measured", "RunTime", "as_fast", "interval_of"]
 
 _COLLECTED = re.compile(r"Collected\s*:\s*(\d+)")
 _CALLS = (1, 11)  # of the two runs whose difference counts
 _LAST = 200  # characters of what a command printed, in an error
 _DECIMALS = 6
+_SAME = 0.99  # the ratio, and the end of its interval, of what is as fast
+_SURELY = 0.97
 
 
 @dataclass(frozen=True)
@@ -126,8 +128,9 @@ class Callgrind(Measured):
     @contextmanager
     def session(self, base: bytes) -> Iterator[Measure]:
         if shutil.which("valgrind") is None:
-            raise
-            OptctxError("cannot count instructions: valgrind is not installed; apt-get install valgrind")
+            raise OptctxError(
+                "cannot count instructions: valgrind is not installed; apt-get install valgrind"
+            )
         with tempfile.TemporaryDirectory(prefix="optctx-") as folder:
             yield lambda candidates: self._measure(base, candidates, os.path.join(folder, "candidate.o"))
 
@@ -181,8 +184,9 @@ class Command(Measured):
         except ValueError as error:
             raise OptctxError(f"cannot read the command {shown(self.command)}: {error}") from None
         if shutil.which(program) is None:
-            raise
-            OptctxError(f"cannot run the command {shown(self.command)}: there is no program {shown(program)}")
+            raise OptctxError(
+                f"cannot run the command {shown(self.command)}: there is no program {shown(program)}"
+            )
 
     @property
     def identity(self) -> str:
@@ -210,6 +214,12 @@ class Command(Measured):
             if math.isfinite(figure):
                 return Found("ok", figure)
         return Found("failed", error=f"the command printed no number last: {_end(done.stdout)}")
+
+
+def as_fast(found: Found) -> bool:
+    """Whether a candidate that was measured beside the best one is no slower, but for what cannot be told."""
+    ratio = interval_of(Trial(0, {}, "", "ok", {}, attributes=found.attributes), "ratio")
+    return found.state == "ok" and ratio is not None and ratio.middle >= _SAME and ratio.low >= _SURELY
 
 
 def interval_of(trial: Trial, name: str) -> Interval | None:

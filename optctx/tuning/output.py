@@ -32,6 +32,7 @@ def study_data(study: Study) -> dict[str, Any]:
         "objectives": [asdict(goal) for goal in study.goals],
         "base": trial_data(study.base),
         "best": None if best is None else trial_data(best),
+        "minimised": None if study.minimised is None else dict(study.minimised),
         "front": [trial.number for trial in study.front],
         "trials": [trial_data(trial) for trial in study.trials],
         "space": list(study.space),
@@ -100,7 +101,8 @@ def summary(study: Study) -> list[str]:
     else:
         best = study.best
         goal = study.goals[0]
-        settings = " ".join(f"-{n}={t}" for n, t in best.options.items() if t != "default")
+        options = best.options if study.minimised is None else study.minimised
+        settings = " ".join(f"-{n}={t}" for n, t in options.items() if t != "default") or "no options"
         passes = f"--passes '{best.passes}' " if len(study.pipelines) > 1 else ""
         change = study.confirmation["text"] if study.confirmation is not None else _change(best, study)
         lines.append(f"best by {goal.name}: {passes}{settings} ({change})")

@@ -71,6 +71,7 @@ class Study:
     ended: str = ""
     file: str = ""  # where it is kept
     confirmation: Mapping[str, Any] | None = None  # of a gain in run time: the second check
+    minimised: Mapping[str, str] | None = None  # the options that the best trial stands on, if that was asked
 
     @property
     def best(self) -> Trial | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -22,12 +22,13 @@ from optctx.tuning.evaluators import Evaluator, ExecutorEvaluator, LocalEvaluato
 from optctx.tuning.identity import Identity, identity_of, versions
 from optctx.tuning.journal import Journal, open_journal
 from optctx.tuning.known import Known
-from optctx.tuning.measured import RunTime, interval_of
+from optctx.tuning.measured import RunTime, as_fast, interval_of
+from optctx.tuning.minimise import minimised
 from optctx.tuning.objectives import CompilationTime, Objective, Size, emit_for
 from optctx.tuning.results import Goal, Study, Trial
 from optctx.tuning.samplers import check_sampler, need_optuna
 from optctx.tuning.search import Search, go_on
-from optctx.tuning.space import PASSES, Space
+from optctx.tuning.space import PASSES, Space, overrides_of
 
 __all__ = ["Tuning", "tune"]
 
@@ -53,6 +54,7 @@ def tune(
     executor: Executor | None = None,
     window: int = _WINDOW,
     wrong: str | None = None,
+    minimise: bool = False,
     on_trial: Callable[[Trial], None] = lambda trial: None,
 ) -> Study:
     """Search a space of option values for the best compilation of a module.
@@ -75,6 +77,8 @@ def tune(
         executor: Compile by this one instead. Its workers need optctx and the same LLVM.
         window: Trials under way at once. The search depends on it: a sampler knows nothing of what runs.
         wrong: The folder in which a wrong result leaves what reproduces it; by default beside the study.
+        minimise: In the end, drop options from the best trial as long as that makes it no worse
+            (`Study.minimised`); with one objective.
         on_trial: Called with each trial as it ends, on this thread.
 
     Raises OptctxError before anything is compiled for a module, pipeline or target that LLVM refuses, for a
@@ -97,6 +101,7 @@ def tune(
         executor=executor,
         window=window,
         wrong=wrong,
+        minimise=minimise,
         on_trial=on_trial,
     ) as tuning:
         return tuning.run()
@@ -126,6 +131,7 @@ class Tuning:
         executor: Executor | None = None,
         window: int = _WINDOW,
         wrong: str | None = None,
+        minimise: bool = False,
         on_trial: Callable[[Trial], None] = lambda trial: None,
     ) -> None:
         need_optuna()
@@ -159,6 +165,8 @@ class Tuning:
         self._compiled = 0
         self._waiting: dict[int, Candidate] = {}  # submitted
         self._done: list[tuple[Candidate, Answer]] = []  # compiled, without figures
+        self._minimise = minimise
+        self._minimised: dict[str, str] | None = None
         self._confirmation: dict[str, Any] | None = None
         self._assessor = Assessor(self._setup, self._objectives, wrong or _wrong_folder(study))
         self._stack = ExitStack()
@@ -195,6 +203,7 @@ class Tuning:
             ended=self._ended,
             file=self._file or "",
             confirmation=self._confirmation,
+            minimised=self._minimised,
         )
 
     @property
@@ -223,7 +232,12 @@ class Tuning:
             for trial in self._assessor.trials(done):
                 self._finish(search, trial)
         self._assessor.stop()
-        self._confirm()
+        timed = [each for each in self._objectives if isinstance(each, RunTime)]
+        if len(self._goals) == 1:
+            if timed:
+                self._confirm(timed[0])
+            elif self._minimise and (best := self.study.best) is not None:
+                self._minimised, _ = self._fewest(best, lambda answer: self._as_good(answer, best))
         return self.study
 
     def _ask(self, search: Search) -> None:
@@ -278,16 +292,10 @@ class Tuning:
         self._known.add(candidate, answer)
         return base
 
-    def _confirm(self) -> None:
+    def _confirm(self, objective: RunTime) -> None:
         """Check the best run times again, until one is a gain without doubt."""
-        timed = [each for each in self._objectives if isinstance(each, RunTime)]
-        if not timed or len(self._goals) > 1:
-            return
-        (objective,) = timed
         for place, trial in enumerate(self._fastest(objective.goal)[:_CONFIRMED]):
-            candidate = Candidate(trial.number, self._point(trial))
-            self._evaluator.submit(candidate)
-            (answer,) = self._evaluator.answers()
+            options, answer = self._winner(trial, objective)
             first = interval_of(trial, "ratio")
             assert first is not None, "one without is not among the fastest"
             found = confirm(
@@ -311,7 +319,35 @@ class Tuning:
                     "text": str(found),
                 }
             if found.gain:
+                self._minimised = options
                 return
+
+    def _winner(self, trial: Trial, objective: RunTime) -> tuple[dict[str, str] | None, Answer]:
+        """What a trial compiles to, with the fewest options if that was asked for."""
+        if not self._minimise:
+            return None, self._compile(trial, overrides_of(trial.options))
+        whole = self._compile(trial, overrides_of(trial.options))
+        with objective.session(whole.code) as measure:
+            return self._fewest(trial, lambda answer: as_fast(measure({"": answer.code})[""]))
+
+    def _fewest(self, trial: Trial, good: Callable[[Answer], bool]) -> tuple[dict[str, str], Answer]:
+        options = overrides_of(trial.options)
+        best = self._compile(trial, options)
+        return minimised(options, best, lambda fewer: self._compile(trial, fewer), good)
+
+    def _as_good(self, answer: Answer, best: Trial) -> bool:
+        (goal,) = self._goals
+        (trial,) = self._assessor.trials([(Candidate(best.number, ()), answer)])
+        return trial.state == "ok" and not goal.better(
+            best.objectives[goal.name], trial.objectives[goal.name]
+        )
+
+    def _compile(self, trial: Trial, options: Mapping[str, str]) -> Answer:
+        """With these options, and the pipeline of a trial."""
+        passes = ((PASSES, trial.passes),) if self._space.pipelines else ()
+        self._evaluator.submit(Candidate(trial.number, (*passes, *options.items())))
+        (answer,) = self._evaluator.answers()
+        return answer
 
     def _fastest(self, goal: Goal) -> list[Trial]:
         """Trials whose intervals are above 1 and above the noise, the fastest first; of equal objects one."""
@@ -321,10 +357,6 @@ class Tuning:
             if trial.state == "ok" and ratio and noise and ratio.low > max(1.0, noise.high):
                 found.setdefault(str(trial.attributes.get("digest")), trial)
         return sorted(found.values(), key=lambda trial: trial.objectives[goal.name])
-
-    def _point(self, trial: Trial) -> tuple[tuple[str, str], ...]:
-        passes = ((PASSES, trial.passes),) if self._space.pipelines else ()
-        return (*passes, *trial.options.items())
 
     def _search(self) -> Search:
         return Search(self._space, self._goals, sampler=self._sampler, seed=self._seed, window=self._window)

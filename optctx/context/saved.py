@@ -1,0 +1,124 @@
+"""Option values in a TOML file, such as those that a search has found.
+
+format = 1
+passes = "default<O3>"
+
+[options]
+"unroll-count" = ["4"]                  an option: the text of each occurrence
+"regbankselect-fast" = [true]           an occurrence without a value
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from optctx.context.stamped import trusted_override
+from optctx.errors import (
+    OptctxError,
+    OptionValueError,
+    ProcessWideOptionError,
+    UnknownOptionError,
+    UntrustedOptionError,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from optctx.context.override import Override
+    from optctx.context.scopable import ProcessWideMode
+    from optctx.context.text import Texts
+    from optctx.engine.attach import Engine
+    from optctx.trust import Trust
+
+__all__ = ["read_options", "write_options"]
+
+_FORMAT = 1
+_MOST_BYTES = 1 << 20  # of a file
+_MOST_OPTIONS = 4096
+_HEAD = "# Option values of LLVM. To compile under them: with OptionContext.load(FILE): ...\n"
+
+
+def write_options(
+    path: str | os.PathLike[str], options: Mapping[str, Texts], about: Mapping[str, str]
+) -> None:
+    """Write a file, or replace it as a whole. `about`: what it says beside the options.
+
+    Raises OptctxError if it cannot be written.
+    """
+    from optctx.toml import quoted  # takes a tenth of the time of importing optctx
+
+    name = os.fsdecode(path)
+    lines = [_HEAD, f"format = {_FORMAT}"]
+    lines += [f"{key} = {quoted(text)}" for key, text in about.items()]
+    lines += ["", "[options]"]
+    for option in sorted(options):
+        texts = ("true" if text is None else quoted(text) for text in options[option])
+        lines.append(f"{quoted(option)} = [{', '.join(texts)}]")
+    temporary = f"{name}.{os.getpid()}.new"
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+        os.replace(temporary, name)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise OptctxError(f"cannot write {shown(name)}: {reason}") from None
+
+
+def read_options(
+    engine: Engine, path: str | os.PathLike[str], mode: ProcessWideMode, trust: Trust
+) -> list[Override]:
+    """The options of a file that `write_options` wrote, as far as they are trusted.
+
+    Raises OptctxError for a file that cannot be read or is no such file; and UntrustedOptionError,
+    UnknownOptionError, OptionValueError and ProcessWideOptionError, with the file's name.
+    """
+    name = shown(os.fsdecode(path))
+    options = _options(path, name)
+    where = f"cannot take the options of {name}"
+    try:
+        return [trusted_override(engine, each, texts, mode, trust) for each, texts in options.items()]
+    except UntrustedOptionError as error:
+        raise UntrustedOptionError(f"{where}: {error}", error.name, error.trust) from None
+    except UnknownOptionError as error:
+        raise UnknownOptionError(f"{where}: {error}", error.name, error.suggestions) from None
+    except ProcessWideOptionError as error:
+        raise ProcessWideOptionError(f"{where}: {error}", error.name, error.reason) from None
+    except OptionValueError as error:
+        raise OptionValueError(f"{where}: {error}") from None
+
+
+def _options(path: str | os.PathLike[str], name: str) -> dict[str, Texts]:
+    from optctx.toml import read_toml
+
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise OptctxError(f"cannot read {name}: {reason}") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise OptctxError(f"cannot read {name}: it is not a regular file")
+    if status.st_size > _MOST_BYTES:
+        raise OptctxError(f"cannot read {name}: it has {status.st_size:,} bytes, of at most {_MOST_BYTES:,}")
+    table = read_toml(path)
+    if table.get("format") != _FORMAT or not isinstance(table.get("options"), dict):
+        raise OptctxError(
+            f"cannot read {name}: expected option values (format = {_FORMAT} and [options]), found "
+            "something else"
+        )
+    options: dict[str, Any] = table["options"]
+    if len(options) > _MOST_OPTIONS:
+        raise OptctxError(
+            f"cannot read {name}: it has {len(options):,} options, of at most {_MOST_OPTIONS:,}"
+        )
+    return {option: _texts(option, texts, name) for option, texts in options.items()}
+
+
+def _texts(option: str, texts: object, name: str) -> Texts:
+    if not isinstance(texts, list) or not all(each is True or isinstance(each, str) for each in texts):
+        raise OptctxError(
+            f'cannot read {name}: expected a list of texts for {shown(option)}, such as ["4"], found '
+            f"{shown(texts)}"
+        )
+    return tuple(None if each is True else each for each in texts)

@@ -1,0 +1,179 @@
+"""Objectives that run something, and what is done with the winner."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from tuning_cases import JOB, TINY, loops
+
+from optctx import OptionContext
+from optctx.cli.main import main
+from optctx.errors import OptctxError
+from optctx.fresh import Job, compile_job
+from optctx.sensitivity import Limits
+from optctx.sweep.plan import Answer
+from optctx.timing import Array, Harness, Tolerance, Value
+from optctx.tuning import Command, RunTime, Size, Space, parse_space, propose, tune
+from optctx.tuning.measured import Callgrind
+from optctx.tuning.minimise import minimised
+
+# Sums of floats come out otherwise where vectors add them in another order.
+SUM = """
+define float @sum(ptr %array, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %sum = phi float [0.0, %entry], [%more, %loop]
+  %element = getelementptr float, ptr %array, i64 %i
+  %value = load float, ptr %element
+  %more = fadd fast float %sum, %value
+  %next = add i64 %i, 1
+  %again = icmp ult i64 %next, %n
+  br i1 %again, label %loop, label %done
+done:
+  ret float %more
+}
+"""
+KERNEL = Job(SUM, "default<O2>")
+HARNESS = Harness("sum", (Array("f32", (1000,), seed=3), Value(1000)), returns="f32")
+LOOSE = Tolerance(relative=1e-3)
+
+
+def test_run_time_is_searched_and_confirmed(tmp_path: pathlib.Path) -> None:
+    """One addition after the other is several times slower than four beside each other."""
+    space = parse_space(["force-vector-width=1,4", "unroll-count=1,2"])
+    with OptionContext(force_vector_width=1, unroll_count=1, force_vector_interleave=1):
+        objective = RunTime(harness=HARNESS, tolerance=LOOSE, seconds=1.0)
+        study = tune(
+            KERNEL, space, (objective,), sampler="grid", study=str(tmp_path / "night.db"), minimise=True
+        )
+    assert study.base.objectives["time"] == pytest.approx(1, abs=0.5)
+    assert {trial.state for trial in study.trials} == {"ok"}
+    best = study.best
+    assert best is not None
+    assert best.objectives["time"] < 0.7
+    assert best.options["force-vector-width"] == "4"
+    assert study.minimised is not None
+    assert study.minimised["force-vector-width"] == "4"
+    assert study.confirmation is not None
+    assert study.confirmation["second"]["low"] > 1
+    assert best.attributes["time"]["ratio"]["low"] > 1
+
+
+def test_a_wrong_result_is_a_row_with_a_file_that_shows_it_again(tmp_path: pathlib.Path) -> None:
+    space = parse_space(["force-vector-width=1"])
+    study = tune(
+        KERNEL, space, (RunTime(harness=HARNESS, seconds=0.2),), sampler="grid", wrong=str(tmp_path / "wrong")
+    )
+    (trial,) = study.trials
+    assert (trial.state, trial.objectives) == ("wrong result", {})
+    assert "the returned value is" in trial.error
+    assert study.best is None
+    case = trial.attributes["reproduce"]
+    assert pathlib.Path(case).is_relative_to(tmp_path)
+    done = subprocess.run([sys.executable, "-m", "optctx.timing", case], capture_output=True, text=True)
+    assert "wrong result" in done.stdout + done.stderr
+
+
+def test_a_command_gives_the_figure(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "score.py"
+    script.write_text(
+        "import sys, os, time\n"
+        "size = os.path.getsize(sys.argv[1])\n"
+        "if size % 16 == 0 and 'hang' in sys.argv: time.sleep(60)\n"
+        "print('size is', size)\n"
+    )
+    command = f"{sys.executable} {script} {{object}}"
+    both = tune(JOB, loops(), (Command(command=command), Size()), sampler="grid")
+    assert all(trial.objectives["command"] == trial.objectives["size"] for trial in both.trials)
+    for bad, expected in {
+        f"{sys.executable} -c 'import sys; sys.exit(\"no luck\")' {{object}}": "status 1: no luck",
+        f"{sys.executable} -c 'print(1, \"x\")' {{object}}": "no number last: 1 x",
+        f"{sys.executable} -c 'print(\"nan\")' {{object}}": "no number last: nan",
+        f"{sys.executable} -c 'import time; time.sleep(60)' {{object}}": "took longer than 0.5 s",
+    }.items():
+        with pytest.raises(OptctxError, match=expected):
+            tune(JOB, loops(), (Command(command=bad, timeout=0.5),))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("true", "with '{object}' in it"),
+        ("no-such {object}", "no program 'no-such'"),
+        ("'a {object}", "quot"),
+    ],
+)
+def test_a_command_that_cannot_run_is_refused(command: str, expected: str) -> None:
+    with pytest.raises(OptctxError, match=expected):
+        Command(command=command)
+
+
+def test_callgrind_counts_a_call(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "sum.o"
+    path.write_bytes(compile_job(Job(SUM, "default<O0>")).code)
+    found = Callgrind(harness=HARNESS)._counted(str(path))
+    assert found.state == "ok"
+    assert 5 * 1000 < found.figure < 40 * 1000  # instructions for each of 1000 elements
+
+
+def test_minimising_keeps_what_matters() -> None:
+    def compile(options: object) -> Answer:
+        assert isinstance(options, dict)
+        size = 100 - 10 * ("a" in options) - 20 * ("b" in options and "c" in options)
+        return Answer(0, "ok", object_size=size, digest=f"{size}")
+
+    everything = dict.fromkeys("abcde", "1")
+    best = compile(everything)
+    left, answer = minimised(everything, best, compile, lambda other: other.object_size <= 70)
+    assert left == dict.fromkeys("abc", "1")
+    assert answer.object_size == 70
+
+
+def test_the_winner_stands_on_the_fewest_options(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "scale.ll").write_text(JOB.ir if isinstance(JOB.ir, str) else "")
+    file = tmp_path / "best.toml"
+    words = ["tune", str(tmp_path / "scale.ll"), "--passes", "default<O2>", "--sampler", "grid", "--minimise"]
+    settings = ["force-vector-width=1,4", "enable-gvn-hoist=true,false", "unroll-count=1"]
+    sets = [word for setting in settings for word in ("--set", setting)]
+    assert main([*words, *sets, "--best", str(file), "--format", "json"]) == 0
+    context = OptionContext.load(file)
+    assert "enable-gvn-hoist" not in context.overrides
+    code = context.run(lambda: compile_job(JOB)).code
+    study = tune(JOB, parse_space(settings), sampler="grid")
+    assert study.best is not None
+    assert len(code) == study.best.objectives["size"]
+
+
+def test_a_proposed_space_has_what_changes_the_output() -> None:
+    few = Limits(trials=60)
+    dimensions = propose(JOB, 3, exclude=["unroll-count"], limits=few)
+    assert 1 <= len(dimensions) <= 3
+    space = Space.of(dimensions)
+    assert "unroll-count" not in space.names
+    assert all(each.values.ends[0] == "default" for each in dimensions)
+    study = tune(JOB, space, sampler="random")
+    assert len({trial.attributes["digest"] for trial in study.trials if trial.state == "ok"}) > 1
+    with pytest.raises(OptctxError, match="there is nothing to propose"):
+        propose(Job(TINY, "verify"), limits=Limits(trials=1))
+
+
+def test_json_has_what_the_table_has(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "scale.ll").write_text(JOB.ir if isinstance(JOB.ir, str) else "")
+    words = ["tune", str(tmp_path / "scale.ll"), "--set", "unroll-count=1,2,4", "--sampler", "grid"]
+    assert main([*words, "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert [trial["state"] for trial in found["trials"]] == ["ok"] * 3
+    assert found["best"]["objectives"]["size"] == min(t["objectives"]["size"] for t in found["trials"])
+    assert {"optctx", "llvmlite", "LLVM", "python", "optuna"} <= found["versions"].keys()
+    assert found["machine"]["processors"] >= 1
+    assert main(words) == 0
+    out = capfd.readouterr().out
+    assert "best by size: -unroll-count=" in out
+    assert "3 trials; ended: every point of the space was tried" in out
