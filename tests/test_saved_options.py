@@ -13,10 +13,12 @@ from optctx import OptctxError, OptionContext, UntrustedOptionError
 
 def test_a_saved_context_means_the_same_when_it_is_loaded(tmp_path: pathlib.Path, unchanged: None) -> None:
     file = tmp_path / "best.toml"
-    context = OptionContext({"unroll-count": 4, "mattr": ["+avx", "-fma"], "regbankselect-fast": True})
+    context = OptionContext(
+        {"unroll-count": 4, "internalize-public-api-list": ["f", "g"], "regbankselect-fast": True}
+    )
     context.save(file, passes='function(loop-unroll),"x"')
     assert 'passes = "function(loop-unroll),\\"x\\""' in file.read_text()
-    loaded = OptionContext.load(file, trust=("tuning", "mattr", "regbankselect-fast"))
+    loaded = OptionContext.load(file, trust=("tuning", "internalize-public-api-list", "regbankselect-fast"))
     assert loaded == context
     with loaded:
         assert unrolled() == 4

@@ -166,7 +166,7 @@ def test_a_proposed_space_has_what_changes_the_output() -> None:
 
 def test_json_has_what_the_table_has(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "scale.ll").write_text(JOB.ir if isinstance(JOB.ir, str) else "")
-    words = ["tune", str(tmp_path / "scale.ll"), "--set", "unroll-count=1,2,4", "--sampler", "grid"]
+    words = ["tune", str(tmp_path / "scale.ll"), "--set", "force-vector-width=1,2,4", "--sampler", "grid"]
     assert main([*words, "--format", "json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert [trial["state"] for trial in found["trials"]] == ["ok"] * 3
@@ -175,5 +175,5 @@ def test_json_has_what_the_table_has(tmp_path: pathlib.Path, capfd: pytest.Captu
     assert found["machine"]["processors"] >= 1
     assert main(words) == 0
     out = capfd.readouterr().out
-    assert "best by size: -unroll-count=" in out
+    assert "best by size: -force-vector-width=1 (" in out
     assert "3 trials; ended: every point of the space was tried" in out

@@ -55,8 +55,9 @@ def propose(
         if texts:
             dimensions.append(Dimension(option.name, Choices((DEFAULT, *dict.fromkeys(texts)))))
     if not dimensions:
-        raise
-        OptctxError("there is nothing to propose: no option that this compilation reads changes its output")
+        raise OptctxError(
+            "there is nothing to propose: no option that this compilation reads changes its output"
+        )
     return dimensions
 
 

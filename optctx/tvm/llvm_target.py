@@ -132,7 +132,7 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
             self._adopt(copy)
             return self.run(emit_assembly, copy, self._machine)
 
-    def load(self, module: ModuleRef) -> LoadedObject:
+    def load(self, module: ModuleRef) -> LoadedObject:  # type: ignore[override]  # a target is in no file
         """Compile a module and load it into this process, with the JIT engine of the target.
 
         The result maps the names of the functions that the module defines to their addresses. Raises as
