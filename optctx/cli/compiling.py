@@ -23,7 +23,10 @@ __all__ = ["add_job_arguments", "job_of", "jobs_of", "positive", "progress_bar",
 def add_job_arguments(
     parser: argparse.ArgumentParser, *, several: bool = False, pipelines: bool = False
 ) -> None:
-    """Enter the file, or `several` files, and what to do with it: a pipeline, or several (`pipelines`)."""
+    """Add the arguments for the file, or `several` files, and for how to compile them.
+
+    `pipelines`: `--passes` can be repeated, and is a list under that name.
+    """
     words = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
     if several:
         parser.add_argument("files", nargs="+", metavar="FILE", help=words)

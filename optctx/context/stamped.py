@@ -84,7 +84,7 @@ def _override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode) ->
 def trusted_override(
     engine: Engine, name: str, texts: Texts, mode: ProcessWideMode, trust: Trust
 ) -> Override:
-    """The same, if it is accepted from a module. Raises UntrustedOptionError, too."""
+    """As `_override`. Raises UntrustedOptionError for an option or value that modules may not set."""
     option = engine.resolve(find(engine, name))
     trust.check(option, name)
     trust.check_text(option, name, texts)

@@ -28,9 +28,9 @@ class Plan:
     threads: int  # at once
     timeout: float | None  # seconds for a combination; None is relative to the baseline
     memory: int | None  # bytes of address space for a combination, beyond what LLVM itself takes
-    seconds: Mapping[int, float] = field(default_factory=dict)  # of the baselines of jobs, if they are known
+    seconds: Mapping[int, float] = field(default_factory=dict)  # job -> time of its baseline, where known
     output: bool = False  # whether answers have the object, and the IR if the job emits it
-    noted: tuple[str, ...] = ()  # options of which answers say whether they were read
+    noted: tuple[str, ...] = ()  # options whose reads answers report
 
     @property
     def total(self) -> int:
@@ -57,7 +57,7 @@ class Plan:
         return dict.fromkeys((axis.name for axis in self.axes), DEFAULT)
 
     def asked(self, number: int) -> Asked:
-        """What a number stands for."""
+        """Return the request that a number of the plan stands for."""
         return Asked(number, self.job(number), overrides(self.combination(number)))
 
     def limit(self, baseline: float | None) -> float:
@@ -102,6 +102,6 @@ class Answer:
     digest: str = ""
     error: str = ""
     printed: tuple[str, ...] = ()  # lines on standard output and error
-    code: bytes = b""  # the object, if the plan says so
+    code: bytes = b""  # the object, if the plan asks for it
     ir: str | None = None
-    read: frozenset[str] | None = None  # of the options to note; None if that is not known
+    read: frozenset[str] | None = None  # those of `Plan.noted` that LLVM read; None if unknown

@@ -103,7 +103,7 @@ class Supervisor:
         return True
 
     def _number(self, request: int | Asked) -> int:
-        """Enter what the plan does not have."""
+        """Enter a request that the plan does not have. Return the number of any."""
         if isinstance(request, int):
             return request
         text = pickle.dumps(request)
@@ -115,7 +115,7 @@ class Supervisor:
     def _asked(self, number: int) -> Asked:
         return self._beyond.get(number) or self._plan.asked(number)
 
-    # What runs
+    # Work
 
     def _fill(self) -> None:
         """Keep every processor busy. At most half of them compile suspects if other combinations wait."""
@@ -139,7 +139,7 @@ class Supervisor:
 
     def _send(self, child: _Child, number: int) -> None:
         child.sent[number] = None
-        with contextlib.suppress(BrokenPipeError):  # it died; the end of its answers says so
+        with contextlib.suppress(BrokenPipeError):  # it died; `_read` finds that out
             write_all(child.requests, REQUEST.pack(number, *self._places.get(number, (0, 0))))
 
     def _start_worker(self) -> _Child:

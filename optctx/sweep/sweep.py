@@ -101,7 +101,7 @@ def sweep(
 
 
 def judge_settings(axes: Sequence[Axis]) -> None:
-    """Raise OptctxError if any setting is refused. Judges every one, so that one run names every bad one."""
+    """Check every setting, so that one error names all the bad ones. Raises OptctxError."""
     refused: dict[str, OptctxError] = {}
     for name, value in ((axis.name, value) for axis in axes for value in axis.values):
         try:
@@ -117,7 +117,7 @@ def judge_settings(axes: Sequence[Axis]) -> None:
 
 
 def judge_targets(jobs: Mapping[str, Job]) -> None:
-    """Raise OptctxError for the first job with a processor or features that LLVM does not take."""
+    """Raise OptctxError for the first job with a processor or features that LLVM does not know."""
     suspects = {name: job for name, job in jobs.items() if job.cpu or job.features}
     if not suspects:
         return

@@ -1,8 +1,8 @@
 """The process that compiles: on several threads, or one combination alone. It may die at any moment.
 
-Requests are of 24 bytes on a pipe that all threads read: a number, and where its options are in a memory
-file, if the plan does not have them. Each thread says when it starts one, so that the other end knows which
-ones were being compiled when the process died.
+Requests have 24 bytes, on a pipe that all threads read: a number, and the place of its options in a memory
+file if the plan does not have them. Each thread reports when it starts one, so the supervisor knows which
+combinations were being compiled when the process died.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def check(plan: Plan, place: int, answers: int) -> NoReturn:
 
 
 def serve(plan: Plan, requests: int, options: int, answers: int, printed: int) -> NoReturn:
-    """Compile what is asked for on several threads until nothing more comes. End without clean-up.
+    """Compile requests on several threads until their pipe is closed. Exit without clean-up.
 
-    `options`: the memory file with what the plan does not have. `printed`: the one that takes the process's
-    standard streams.
+    `options`: the memory file that holds the requests that the plan does not have. `printed`: the one that
+    receives the process's standard streams.
     """
     try:
         _limit_memory(plan, plan.threads)
@@ -70,14 +70,14 @@ def serve(plan: Plan, requests: int, options: int, answers: int, printed: int) -
 
 
 def compile_alone(plan: Plan, asked: Asked, answers: int, printed: int) -> NoReturn:
-    """Compile one combination. `printed`: the memory file that takes the process's standard streams."""
+    """Compile one combination. `printed`: the memory file that receives the process's standard streams."""
     try:
         _limit_memory(plan, 1)
         answer = _compile(plan, asked)
         write_all(answers, encode(replace(answer, printed=_lines(printed))))
     except MemoryError:
         write_all(answers, encode(Answer(asked.number, "crashed", error="out of memory")))
-    except BaseException:  # a fault of this program: its last line is the error of the row
+    except BaseException:  # a bug in optctx: the last line of the traceback becomes the error of the row
         traceback.print_exc()
         sys.stderr.flush()
         os._exit(1)
@@ -161,7 +161,7 @@ def _compile(plan: Plan, asked: Asked) -> Answer:
 
 
 def _recorded(job: Job, noted: tuple[str, ...]) -> tuple[Result, frozenset[str] | None]:
-    """What came out, and which of the options were read; None where that cannot be told."""
+    """Compile. Return the result, and which of the noted options LLVM read (None if unknown)."""
     with contextlib.ExitStack() as stack:
         try:
             log = stack.enter_context(record())
