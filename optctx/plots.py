@@ -11,7 +11,7 @@ from optctx.errors import OptctxError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FORMATS", "check_plot", "save_figure"]
+__all__ = ["FORMATS", "check_plot", "hindrance", "save_figure"]
 
 FORMATS = ("png", "svg", "pdf")
 # No dates and no random names, so the same rows give the same file.
@@ -32,8 +32,8 @@ def check_plot(path: str) -> str:
     form = os.path.splitext(path)[1].lstrip(".").lower()
     if form not in FORMATS:
         raise OptctxError(f"cannot plot to {path!r}: expected a name that ends with .{', .'.join(FORMATS)}")
-    if hindrance := _hindrance(path):
-        raise OptctxError(f"cannot plot to {path!r}: {hindrance}")
+    if problem := hindrance(path):
+        raise OptctxError(f"cannot plot to {path!r}: {problem}")
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -41,7 +41,7 @@ def check_plot(path: str) -> str:
     return form
 
 
-def _hindrance(path: str) -> str:
+def hindrance(path: str) -> str:
     """Why a file cannot be written, as far as that can be known without writing it; else ""."""
     folder = os.path.dirname(path) or "."
     if os.path.isdir(path):

@@ -1,0 +1,233 @@
+"""The HTML report: one file that asks no network for anything."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from optctx.tuning.report.commands import Source, reproduction
+from optctx.tuning.report.data import Data, figure_of, interval_of
+from optctx.tuning.report.figures import front_figure, history_figure, importance_figure, most_important
+from optctx.tuning.report.importance import BEST, MEANING, SURE, importances
+from optctx.tuning.report.panels import Columns
+from optctx.tuning.report.slices import SHOWN, parallel_figure, slices_figure
+from optctx.tuning.report.tables import facts_table, lost_table, trials_table, winners_table
+from optctx.tuning.report.texts import change_text, figure_text, html_text
+from optctx.tuning.results import STATES, Study, Trial
+from optctx.wording import counted
+
+__all__ = ["as_page", "figures_of"]
+
+# Nothing from any network, and no script but the two whose digests stand here: a text of the study that slipped
+# through as a script would not run. plotly.js makes shaders with Function.
+_POLICY = (
+    "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src 'unsafe-eval' {scripts}"
+)
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>{style}</style></head>
+<body>
+<h1>{title}</h1>
+{body}
+<script type="application/json" id="data">{data}</script>
+<script>{plotly}</script>
+<script>{script}</script>
+</body></html>
+"""
+
+
+def as_page(study: Study, source: Source, title: str) -> str:
+    """The whole page. The same study gives the same page."""
+    from plotly.offline import get_plotlyjs
+
+    data = Data(study)
+    columns = Columns()
+    shares = {goal.name: importances(data, goal) for goal in study.goals}
+    figures = figures_of(data, shares, columns)
+    plotly, script = _lines(get_plotlyjs()), _lines(_beside("page.js"))
+    return _PAGE.format(
+        policy=_POLICY.format(scripts=" ".join(map(_digest, (plotly, script)))),
+        title=html_text(title or f"Tuning {source.file}"),
+        style=_beside("page.css"),
+        body="\n".join(_sections(data, source, shares, figures)),
+        data=_json({"columns": columns.all, "figures": figures}),
+        plotly=plotly,
+        script=script,
+    )
+
+
+def figures_of(
+    data: Data, shares: Mapping[str, Mapping[str, float]], columns: Columns
+) -> dict[str, dict[str, Any]]:
+    """The figures by the id of their place: those for which there is something to draw."""
+    figures = {}
+    if data.study.trials:
+        figures["history"] = history_figure(data, columns)
+    if any(shares.values()):
+        figures["importance"] = importance_figure(data, shares)
+    if len(data.study.goals) > 1 and data.done:
+        figures["front"] = front_figure(data, columns)
+    names = most_important(data, shares)[:SHOWN]
+    if names and data.done:
+        figures["slices"] = slices_figure(data, names, columns)
+        figures["parallel"] = parallel_figure(data, names, columns)
+    return figures
+
+
+def _sections(
+    data: Data,
+    source: Source,
+    shares: Mapping[str, Mapping[str, float]],
+    figures: Mapping[str, Any],
+) -> list[str]:
+    none = "<p>There is nothing to draw.</p>"
+    places = {name: f"<div class=figure id={name}></div>" for name in figures}
+    several = len(data.study.goals) > 1
+    shown = _shown_options(data)
+    return [
+        _summary(data),
+        winners_table(data) if data.winners else "",
+        _again(data, source),
+        "<h2>History</h2>",
+        places.get("history", none),
+        "<h2>Importance of options</h2>",
+        _importance_note(data, shares),
+        places.get("importance", ""),
+        *(["<h2>Pareto front</h2>", places.get("front", none)] if several else []),
+        "<h2>Slices by option</h2>",
+        shown,
+        places.get("slices", none),
+        "<h2>Parallel coordinates</h2>",
+        "<p class=note>A line is a trial. Drag along an axis to select trials, and the name of an axis to move it.</p>",
+        shown,
+        places.get("parallel", none),
+        "<h2>What failed and why</h2>",
+        lost_table(data),
+        "<h2>Trials</h2>",
+        '<p>Filter: <input id=words type=search placeholder="words of a row"> <span id=shown></span> '
+        "<span class=note>A click on a heading sorts.</span></p>",
+        trials_table(data),
+        "<h2>Machine and versions</h2>",
+        facts_table({**data.study.machine, **data.study.versions}),
+        "<h2>The search</h2>",
+        facts_table(_search(data.study, source)),
+    ]
+
+
+def _shown_options(data: Data) -> str:
+    left = len(data.names) - SHOWN
+    return f"<p class=note>The {SHOWN} most important of {len(data.names)} options.</p>" if left > 0 else ""
+
+
+def _importance_note(data: Data, shares: Mapping[str, Mapping[str, float]]) -> str:
+    if not any(shares.values()):
+        why = "fewer than two trials have figures" if len(data.done) < 2 else "no option tells good trials from others"
+        return f"<p>Not known: {why}.</p>"
+    count = len(data.done)
+    few = f" With {counted(count, 'trial')} (below {SURE}) it is a guess." if count < SURE else ""
+    return f"<p class=note>{html_text(MEANING)}{few}</p>"
+
+
+def _summary(data: Data) -> str:
+    study = data.study
+    ended = Counter(trial.state for trial in study.trials)
+    states = [f"{ended[state]:,} {state}" for state in STATES if ended[state]]
+    counts = f"{counted(len(study.trials), 'trial')}{': ' if states else ''}{', '.join(states)}."
+    why = f" The search ended: {html_text(study.ended)}." if study.ended else ""
+    return f"<p>{_verdict(data)}</p>\n<p>{counts}{why}</p>"
+
+
+def _verdict(data: Data) -> str:
+    """What came out, in one or two sentences."""
+    goals = data.study.goals
+    if not data.done:
+        return "No trial has figures." if data.study.trials else "There are no trials."
+    if len(goals) > 1:
+        return f"{counted(len(data.front), 'trial')} on the Pareto front of {', '.join(html_text(g.name) for g in goals)}."
+    (goal,), best = goals, data.best
+    if best is None:
+        return f"No trial is better than the base by {html_text(goal.name)}."
+    figure, unit = figure_of(best, goal) or 0.0, "" if goal.unit == "seconds" else f" {goal.unit}"
+    words = f"Best by {goal.name}: trial {best.number}, {figure_text(figure, goal)}{unit}"
+    base = None if data.base is None else figure_of(data.base, goal)
+    if base is not None:
+        change = change_text(figure, base)
+        words += f" (base {figure_text(base, goal)}{f', {change}' if change else ''})"
+    return f"<strong>{html_text(words)}.</strong>{_confirmation(data, best)}"
+
+
+def _confirmation(data: Data, best: Trial) -> str:
+    """What a second check said about a figure that was measured: noise can make a best trial as well."""
+    said = data.study.attributes.get("confirmation")
+    if said:
+        return f" Second check: {html_text(said)}."
+    if interval_of(best, data.study.goals[0]) is not None:
+        return " No second check has confirmed it."
+    return ""
+
+
+def _again(data: Data, source: Source) -> str:
+    """The commands that compile as the best trial did, or as each of a short front."""
+    parts = []
+    for trial in data.winners[:_AGAIN]:
+        lines = reproduction(trial, source)
+        shell = [line for line in (lines.front, lines.opt, lines.llc) if line]
+        name = f"trial {trial.number}"
+        parts.append(f"<h3>As {name}</h3>" if len(data.winners) > 1 else "")
+        parts.append(f"<p>In a shell, with LLVM's tools of llvmlite's release:</p><pre>{_lines_text(shell)}</pre>")
+        if lines.clang:
+            note = "With clang, whose pipeline and code generator are set up in another way than opt's and llc's:"
+            parts.append(f"<p>{note}</p><pre>{_lines_text([lines.clang])}</pre>")
+        parts.append(f"<p>In Python:</p><pre>{_lines_text(lines.python.splitlines())}</pre>")
+    return "\n".join(["<h2>How to compile as the best</h2>", *parts]) if parts else ""
+
+
+_AGAIN = 5  # trials of a front
+
+
+def _lines_text(lines: list[str]) -> str:
+    """Lines to copy: whole, whatever their length."""
+    return "\n".join(html_text(line, len(line)) for line in lines)
+
+
+def _search(study: Study, source: Source) -> dict[str, Any]:
+    return {
+        "file": source.file,
+        "objectives": ", ".join(f"{goal.name} ({goal.direction})" for goal in study.goals),
+        "sampler": study.sampler,
+        "seed": study.seed,
+        **{f"space {place + 1}": text for place, text in enumerate(study.space)},
+        "pipelines": " | ".join(study.pipelines),
+        "seconds": f"{study.seconds:.1f} (the last run)",
+        "compilations": f"{study.compiled:,} (the last run)",
+        "kept in": study.file or "(nowhere)",
+        "best share for importance": f"{BEST:.0%}",
+        **{f"measured: {name}": value for name, value in study.attributes.items()},
+    }
+
+
+def _beside(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def _lines(script: str) -> str:
+    """A script as browsers read it: its digest is about this text."""
+    return script.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _digest(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+def _json(value: Any) -> str:
+    """JSON that no text can end as a script of HTML."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,0 +1,59 @@
+"""Writes a study as a report, in the form that the file's name asks for."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+
+from optctx.errors import OptctxError, shown
+from optctx.plots import check_plot, hindrance
+from optctx.tuning.report.commands import Source
+from optctx.tuning.report.importance import need_optuna
+from optctx.tuning.results import Study
+
+__all__ = ["check_report", "write_report"]
+
+
+def check_report(path: str | os.PathLike[str]) -> str:
+    """The form that a file's name stands for: "html" or "png". Changes nothing; call it before a search.
+
+    Raises OptctxError for another name, for a file that cannot be written, and where plotly, matplotlib or
+    Optuna is missing.
+    """
+    name = os.fspath(path)
+    form = os.path.splitext(name)[1].lstrip(".").lower()
+    if form not in ("html", "png"):
+        raise OptctxError(f"cannot write a report to {shown(name)}: expected a name that ends with .html or .png")
+    if problem := hindrance(name):
+        raise OptctxError(f"cannot write a report to {shown(name)}: {problem}")
+    if form == "png":
+        check_plot(name)
+    else:
+        try:
+            importlib.import_module("plotly.offline")
+        except ImportError:
+            raise OptctxError("cannot write a report without plotly: pip install 'optctx[tune]'") from None
+    need_optuna()
+    return form
+
+
+def write_report(study: Study, path: str | os.PathLike[str], *, source: Source, title: str = "") -> None:
+    """Write the report of a study: one HTML file that needs no network, or a picture, by the name's end.
+
+    `source`: what was compiled, for the commands that compile it again. `title`: the heading, by default with
+    the name of the file. Texts of the study, the source and the title are shown as they are and can do nothing.
+    The same study gives the same file.
+
+    Raises OptctxError as `check_report` does, OSError for a file that cannot be written.
+    """
+    form = check_report(path)
+    heading = title or f"Tuning {source.file}"
+    if form == "png":
+        from optctx.tuning.report.picture import save_picture
+
+        save_picture(study, os.fspath(path), heading)
+    else:
+        from optctx.tuning.report.page import as_page
+
+        Path(path).write_text(as_page(study, source, heading), encoding="utf-8", newline="\n")
