@@ -16,7 +16,7 @@ __all__ = ["SHOWN", "best_so_far", "front_figure", "history_figure", "importance
 SHOWN = 20  # options in the chart of importances
 _PAIRS = 6  # of objectives
 _BEST, _BASE = "#2ca02c", "#444444"
-_TITLE = 60  # characters
+_TITLE = 45  # characters
 
 
 def title_of(goal: Goal) -> dict[str, str]:

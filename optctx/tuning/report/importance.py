@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import importlib
+import random
 import warnings
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 
-from optctx.errors import OptctxError
 from optctx.tuning.report.data import Data, figure_of, text_of
-from optctx.tuning.report.scales import Scale, scale_of
-from optctx.tuning.results import Goal, Trial
+from optctx.tuning.report.scales import scale_of
+from optctx.tuning.results import Trial
+from optctx.tuning.samplers import quiet
 
-if TYPE_CHECKING:
-    import optuna
-    from optuna.distributions import BaseDistribution
+__all__ = ["BEST", "MEANING", "SURE", "importances"]
 
-__all__ = ["BEST", "MEANING", "SURE", "importances", "need_optuna"]
-
-BEST = 0.1  # of the trials
-SURE = 50  # trials: five of them are the best
+BEST = 0.2  # of the trials
+SURE = 100  # trials: twenty of them are the best
+MEANING = (
+    "How differently the values of an option are distributed among the best fifth of the trials and among all of "
+    "them (PED-ANOVA by Optuna; Watanabe et al. 2023), as its share of what all options together have. What "
+    "shuffled figures give is taken off; 0 is no more than chance. It tells what the best trials of this search have "
+    "in common. It tells neither how much an option changes a figure, nor which options work only together."
+)
+_RANGES = 6  # of numbers
+_SHUFFLES = 19  # of the figures: one option in twenty seems to matter by chance
+MOST = 1000  # trials that are looked at
 MEANING = (
     "How differently an option's values are distributed among the best 10 % of the trials and among all of them, "
     "as a share of all options (PED-ANOVA, Watanabe et al. 2023, by Optuna; options with a condition by its "
@@ -28,76 +34,84 @@ MEANING = (
 )
 
 
-def need_optuna() -> None:
-    """Raise OptctxError, with what to install, where Optuna is not."""
-    try:
-        importlib.import_module("optuna")
-    except ImportError:
-        raise OptctxError("cannot write a report without Optuna: pip install 'optctx[tune]'") from None
+def importances(data: Data) -> dict[str, dict[str, float]]:
+    """For each objective the share of each option, the largest first. Together they are 1.
 
-
-def importances(data: Data, goal: Goal) -> dict[str, float]:
-    """The share of each option, the largest first. Together they are 1.
-
-    Empty with fewer than two trials that have figures, and if no option decides anything, as where all figures
-    are equal.
+    An objective has no shares if no option decides anything beyond chance, as where all figures are equal, and
+    with fewer than two trials that have figures. Of many trials, some are drawn at random, always the same ones.
     """
-    if len(data.done) < 2:
-        return {}
-    scales = {name: _scale(data, name) for name in data.names}
-    varied = {name: scale for name, scale in scales.items() if len(scale.texts) > 1}
-    if not varied:
-        return {}
-    found = _evaluate(data.done, varied, goal)
-    total = sum(found.values())
+    groups = {name: _groups(data, name) for name in data.names}
+    varied = {name: own for name, own in groups.items() if len(set(own.values())) > 1}
+    if len(data.done) < 2 or not varied:
+        return {goal.name: {} for goal in data.study.goals}
+    dice = random.Random(0)
+    trials = data.done if len(data.done) <= MOST else dice.sample(data.done, MOST)
+    evaluate = _evaluator(trials, varied)
+    found = {}
+    for goal in data.study.goals:
+        sign = 1 if goal.direction == "minimise" else -1
+        figures = [sign * (figure_of(trial, goal) or 0.0) for trial in trials]
+        chance = [evaluate(dice.sample(figures, len(figures))) for _ in range(_SHUFFLES)]
+        found[goal.name] = _shares(evaluate(figures), chance)
+    return found
+
+
+def _shares(found: Mapping[str, float], chance: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """What is beyond chance: nothing for an option that shuffled figures give as much for."""
+    beyond = {}
+    for name, value in found.items():
+        shuffled = [each[name] for each in chance]
+        beyond[name] = value - fmean(shuffled) if value > max(shuffled) else 0.0
+    total = sum(beyond.values())
     if not total > 0:
         return {}
-    order = sorted(varied, key=lambda name: -found[name])  # stable: ties as the study has them
-    return {name: found[name] / total for name in order}
+    order = sorted(found, key=lambda name: -beyond[name])  # stable: ties as the study has them
+    return {name: beyond[name] / total for name in order}
 
 
-def _scale(data: Data, name: str) -> Scale:
-    return scale_of(text for trial in data.done if (text := text_of(trial, name)) is not None)
+def _groups(data: Data, name: str) -> dict[str, str]:
+    """The group of each value: itself, or one of a few ranges of numbers with about as many trials in each.
+
+    Ranges, because Optuna's estimate of a density over numbers finds differences where there are few trials. And
+    the shares do not depend on whether the numbers are seen as logarithms.
+    """
+    counts = Counter(text for trial in data.done if (text := text_of(trial, name)) is not None)
+    scale = scale_of(counts)
+    if len(counts) <= _RANGES or not scale.numbers:
+        return {text: text for text in counts}
+    groups, before, total = {}, 0, counts.total()
+    for text in scale.texts:
+        groups[text] = str(_RANGES * before // total)
+        before += counts[text]
+    return groups
 
 
-def _evaluate(trials: list[Trial], scales: Mapping[str, Scale], goal: Goal) -> dict[str, float]:
+def _evaluator(
+    trials: Sequence[Trial], groups: Mapping[str, Mapping[str, str]]
+) -> Callable[[Sequence[float]], dict[str, float]]:
+    """Gives what Optuna says if the trials have these figures, the less the better, in the order of `groups`."""
     import optuna
+    from optuna.distributions import CategoricalDistribution
 
-    kinds = {name: _distribution(scale) for name, scale in scales.items()}
-    direction = "minimize" if goal.direction == "minimise" else "maximize"
-    with warnings.catch_warnings():  # about few trials, of which the report tells
-        warnings.simplefilter("ignore")
-        before = optuna.logging.get_verbosity()
-        optuna.logging.set_verbosity(optuna.logging.CRITICAL)
-        try:
-            study = optuna.create_study(direction=direction)
-            study.add_trials(_frozen(trial, scales, kinds, goal) for trial in trials)
+    kinds = {name: CategoricalDistribution(tuple(dict.fromkeys(own.values()))) for name, own in groups.items()}
+
+    def frozen(trial: Trial) -> optuna.trial.FrozenTrial:
+        texts = {name: text for name in groups if (text := text_of(trial, name)) is not None}
+        return optuna.trial.create_trial(
+            value=0.0,
+            params={name: groups[name][text] for name, text in texts.items()},
+            distributions={name: kinds[name] for name in texts},
+        )
+
+    with quiet():
+        study = optuna.create_study()
+        study.add_trials(map(frozen, trials))
+
+    def evaluate(figures: Sequence[float]) -> dict[str, float]:
+        with warnings.catch_warnings(), quiet():
+            warnings.simplefilter("ignore")  # about few trials, of which the report tells
             evaluator = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=BEST)
-            return evaluator.evaluate(study, params=list(scales))
-        finally:
-            optuna.logging.set_verbosity(before)
+            own = evaluator.evaluate(study, params=list(groups), target=lambda trial: figures[trial.number])
+        return {name: own[name] for name in groups}
 
-
-def _frozen(
-    trial: Trial, scales: Mapping[str, Scale], kinds: Mapping[str, BaseDistribution], goal: Goal
-) -> optuna.trial.FrozenTrial:
-    import optuna
-
-    texts = {name: text for name in scales if (text := text_of(trial, name)) is not None}
-    return optuna.trial.create_trial(
-        value=figure_of(trial, goal),
-        params={name: text if _listed(scales[name]) else scales[name].values[text] for name, text in texts.items()},
-        distributions={name: kinds[name] for name in texts},
-    )
-
-
-def _listed(scale: Scale) -> bool:
-    return scale.few or not scale.numbers
-
-
-def _distribution(scale: Scale) -> BaseDistribution:
-    from optuna import distributions
-
-    if _listed(scale):
-        return distributions.CategoricalDistribution(scale.texts)
-    return distributions.FloatDistribution(scale.numbers[0], scale.numbers[-1], log=scale.log)
+    return evaluate

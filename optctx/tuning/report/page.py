@@ -13,7 +13,7 @@ from typing import Any
 from optctx.tuning.report.commands import Source, reproduction
 from optctx.tuning.report.data import Data, figure_of, interval_of
 from optctx.tuning.report.figures import front_figure, history_figure, importance_figure, most_important
-from optctx.tuning.report.importance import BEST, MEANING, SURE, importances
+from optctx.tuning.report.importance import MEANING, MOST, SURE, importances
 from optctx.tuning.report.panels import Columns
 from optctx.tuning.report.slices import SHOWN, parallel_figure, slices_figure
 from optctx.tuning.report.tables import facts_table, lost_table, trials_table, winners_table
@@ -28,6 +28,7 @@ __all__ = ["as_page", "figures_of"]
 _POLICY = (
     "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src 'unsafe-eval' {scripts}"
 )
+_AGAIN = 5  # trials of a front
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
@@ -50,7 +51,7 @@ def as_page(study: Study, source: Source, title: str) -> str:
 
     data = Data(study)
     columns = Columns()
-    shares = {goal.name: importances(data, goal) for goal in study.goals}
+    shares = importances(data)
     figures = figures_of(data, shares, columns)
     plotly, script = _lines(get_plotlyjs()), _lines(_beside("page.js"))
     return _PAGE.format(
@@ -129,11 +130,12 @@ def _shown_options(data: Data) -> str:
 
 def _importance_note(data: Data, shares: Mapping[str, Mapping[str, float]]) -> str:
     if not any(shares.values()):
-        why = "fewer than two trials have figures" if len(data.done) < 2 else "no option tells good trials from others"
+        why = "fewer than two trials have figures" if len(data.done) < 2 else "no option tells the best trials from the others beyond chance"
         return f"<p>Not known: {why}.</p>"
     count = len(data.done)
     few = f" With {counted(count, 'trial')} (below {SURE}) it is a guess." if count < SURE else ""
-    return f"<p class=note>{html_text(MEANING)}{few}</p>"
+    drawn = f" It is of {MOST:,} trials drawn at random." if count > MOST else ""
+    return f"<p class=note>{html_text(MEANING)}{few}{drawn}</p>"
 
 
 def _summary(data: Data) -> str:
@@ -175,22 +177,27 @@ def _confirmation(data: Data, best: Trial) -> str:
 
 
 def _again(data: Data, source: Source) -> str:
-    """The commands that compile as the best trial did, or as each of a short front."""
+    """The commands that compile as the best trial did, or as each of the first of a front."""
+    several = len(data.study.goals) > 1
     parts = []
     for trial in data.winners[:_AGAIN]:
-        lines = reproduction(trial, source)
-        shell = [line for line in (lines.front, lines.opt, lines.llc) if line]
-        name = f"trial {trial.number}"
-        parts.append(f"<h3>As {name}</h3>" if len(data.winners) > 1 else "")
-        parts.append(f"<p>In a shell, with LLVM's tools of llvmlite's release:</p><pre>{_lines_text(shell)}</pre>")
-        if lines.clang:
-            note = "With clang, whose pipeline and code generator are set up in another way than opt's and llc's:"
-            parts.append(f"<p>{note}</p><pre>{_lines_text([lines.clang])}</pre>")
-        parts.append(f"<p>In Python:</p><pre>{_lines_text(lines.python.splitlines())}</pre>")
-    return "\n".join(["<h2>How to compile as the best</h2>", *parts]) if parts else ""
+        text = _commands(trial, source)
+        opened = "" if parts else " open"
+        name = f"As trial {trial.number:d}"
+        parts.append(f"<details{opened}><summary>{name}</summary>{text}</details>" if several else text)
+    heading = f"How to compile as {'the front' if several else 'the best'}"
+    return "\n".join([f"<h2>{heading}</h2>", *parts]) if parts else ""
 
 
-_AGAIN = 5  # trials of a front
+def _commands(trial: Trial, source: Source) -> str:
+    lines = reproduction(trial, source)
+    shell = [line for line in (lines.front, lines.opt, lines.llc) if line]
+    parts = [f"<p>In a shell, with LLVM's tools of llvmlite's release:</p><pre>{_lines_text(shell)}</pre>"]
+    if lines.clang:
+        note = "With clang, which sets up its pipeline and its code generator in a way of its own:"
+        parts.append(f"<p>{note}</p><pre>{_lines_text([lines.clang])}</pre>")
+    parts.append(f"<p>In Python:</p><pre>{_lines_text(lines.python.splitlines())}</pre>")
+    return "".join(parts)
 
 
 def _lines_text(lines: list[str]) -> str:
@@ -209,7 +216,6 @@ def _search(study: Study, source: Source) -> dict[str, Any]:
         "seconds": f"{study.seconds:.1f} (the last run)",
         "compilations": f"{study.compiled:,} (the last run)",
         "kept in": study.file or "(nowhere)",
-        "best share for importance": f"{BEST:.0%}",
         **{f"measured: {name}": value for name, value in study.attributes.items()},
     }
 

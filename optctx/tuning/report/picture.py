@@ -36,7 +36,7 @@ Shares = Mapping[str, Mapping[str, float]]
 def save_picture(study: Study, path: str, title: str) -> None:
     """Draw the study. Raises OptctxError as `check_plot` does, OSError for a file that cannot be written."""
     data = Data(study)
-    shares = {goal.name: importances(data, goal) for goal in study.goals}
+    shares = importances(data)
     names = most_important(data, shares)[:_SLICES]
     slices = [(name, goal) for goal in study.goals for name in names] if data.done else []
     pairs = pairs_of(study.goals)

@@ -9,7 +9,6 @@ from pathlib import Path
 from optctx.errors import OptctxError, shown
 from optctx.plots import check_plot, hindrance
 from optctx.tuning.report.commands import Source
-from optctx.tuning.report.importance import need_optuna
 from optctx.tuning.results import Study
 
 __all__ = ["check_report", "write_report"]
@@ -30,11 +29,8 @@ def check_report(path: str | os.PathLike[str]) -> str:
     if form == "png":
         check_plot(name)
     else:
-        try:
-            importlib.import_module("plotly.offline")
-        except ImportError:
-            raise OptctxError("cannot write a report without plotly: pip install 'optctx[tune]'") from None
-    need_optuna()
+        _need("plotly.offline", "plotly")
+    _need("optuna", "Optuna")
     return form
 
 
@@ -57,3 +53,10 @@ def write_report(study: Study, path: str | os.PathLike[str], *, source: Source, 
         from optctx.tuning.report.page import as_page
 
         Path(path).write_text(as_page(study, source, heading), encoding="utf-8", newline="\n")
+
+
+def _need(module: str, name: str) -> None:
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        raise OptctxError(f"cannot write a report without {name}: pip install 'optctx[tune]'") from None
