@@ -100,7 +100,9 @@ def reproduction(trial: Trial, source: Source) -> Reproduction:
     context = f"OptionContext({options!r})"
     return Reproduction(
         front=_front(source),
-        opt=_line(["opt", f"-passes={trial.passes}", *target, *given, "-o", source.optimised, _file(source.module)]),
+        opt=_line(
+            ["opt", f"-passes={trial.passes}", *target, *given, "-o", source.optimised, _file(source.module)]
+        ),
         llc=_line(["llc", level, "-filetype=obj", *target, *given, "-o", source.object, source.optimised]),
         clang=_clang(trial, source, given),
         context=context,
@@ -114,7 +116,16 @@ def _front(source: Source) -> str:
         return ""
     fixed = ["-c", "-emit-llvm", "-O2", "-Xclang", "-disable-llvm-passes"]
     return _line(
-        [source.clang, *fixed, *_target(source), *_split(source.clang_options), "-o", source.module, "--", source.file]
+        [
+            source.clang,
+            *fixed,
+            *_target(source),
+            *_split(source.clang_options),
+            "-o",
+            source.module,
+            "--",
+            source.file,
+        ]
     )
 
 
@@ -155,7 +166,7 @@ def _line(words: list[str]) -> str:
 
 
 def quoted(word: str) -> str:
-    """A word for a shell. What cannot be seen is written with escapes, as bash, zsh and POSIX 2024 read them."""
+    """A word for a shell. What cannot be seen has escapes, as bash, zsh and POSIX 2024 read them."""
     if word.isprintable():
         return shlex.quote(word)
     return f"$'{''.join(map(_escape, word))}'"
@@ -172,7 +183,8 @@ def _escape(character: str) -> str:
 
 
 _PROGRAM = """\
-{imports}from llvmlite import binding
+{imports}
+from llvmlite import binding
 from optctx import OptionContext, emit_object, run_passes
 
 binding.initialize_all_targets()
@@ -192,17 +204,19 @@ with {context}:
 def _python(trial: Trial, source: Source, context: str) -> str:
     stdin = source.module == "-"
     bitcode = source.bitcode or source.compiled
-    opened = ("sys.stdin.buffer" if bitcode else "sys.stdin") if stdin else (
-        f"open({source.module!r}, 'rb')" if bitcode else f"open({source.module!r}, encoding='utf-8')"
-    )
+    if stdin:
+        read = "sys.stdin.buffer.read()" if bitcode else "sys.stdin.read()"
+    else:
+        read = "read_bytes()" if bitcode else "read_text(encoding='utf-8')"
+        read = f"Path({source.module!r}).{read}"
     cpu, features = repr(source.cpu), repr(source.features)
     if source.cpu == "native":
         cpu = "binding.get_host_cpu_name()"
         features = features if source.features else "binding.get_host_cpu_features().flatten()"
     return _PROGRAM.format(
-        imports="import sys\n" if stdin else "",
+        imports="import sys\n" if stdin else "from pathlib import Path\n",
         context=context,
-        module=f"binding.parse_{'bitcode' if bitcode else 'assembly'}({opened}.read())",
+        module=f"binding.parse_{'bitcode' if bitcode else 'assembly'}({read})",
         triple=repr(source.triple) if source.triple else "module.triple or binding.get_process_triple()",
         cpu=cpu,
         features=features,

@@ -1,4 +1,4 @@
-"""What the report asks of a study, whatever it holds: no trials, failed ones, options that count in some alone."""
+"""What a report asks of a study, which may lack trials, figures, and options in some trials."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 
 from optctx.tuning.results import Goal, Study, Trial, best_of, front_of
 
-__all__ = ["PASSES", "Data", "figure_of", "interval_of", "text_of"]
+__all__ = ["PASSES", "Data", "figure_of", "interval_of", "known_figure", "text_of"]
 
 PASSES = "passes"  # the name that pipelines have among the options
 
@@ -22,7 +22,7 @@ class Data:
 
     @cached_property
     def names(self) -> list[str]:
-        """The options of the trials in the order in which they come up; first `passes` if there are several."""
+        """The options of the trials, in the order of their first use; before them `passes`, if it varies."""
         found = dict.fromkeys(name for trial in self.study.trials for name in trial.options)
         return [*([PASSES] if len(self.study.pipelines) > 1 else []), *(n for n in found if n != PASSES)]
 
@@ -69,6 +69,11 @@ def figure_of(trial: Trial, goal: Goal) -> float | None:
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
     return figure if math.isfinite(figure) else None
+
+
+def known_figure(trial: Trial, goal: Goal) -> float:
+    """The figure of a trial that has one."""
+    return float(trial.objectives[goal.name])
 
 
 def interval_of(trial: Trial, goal: Goal) -> tuple[float, float] | None:

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from optctx.tuning.report.data import Data, figure_of, interval_of
+from optctx.tuning.report.data import Data, figure_of, interval_of, known_figure
 from optctx.tuning.report.panels import STATE_COLOURS, Columns, Panels
 from optctx.tuning.report.texts import axis_title, plotly_text
 from optctx.tuning.results import Goal, Trial
@@ -26,18 +26,20 @@ def title_of(goal: Goal) -> dict[str, str]:
 def best_so_far(trials: Sequence[Trial], goal: Goal) -> list[float]:
     """The best figure up to each trial. All have figures."""
     pick = min if goal.direction == "minimise" else max
-    return list(itertools.accumulate((figure_of(trial, goal) or 0.0 for trial in trials), pick))
+    return list(itertools.accumulate((known_figure(trial, goal) for trial in trials), pick))
 
 
 def history_figure(data: Data, columns: Columns) -> dict[str, Any]:
     """The figure of each trial, the best so far, and where trials have none."""
     goals = data.study.goals
-    panels = Panels(len(goals), 1, showlegend=True, legend={"orientation": "h", "y": 1.0, "yanchor": "bottom"})
+    panels = Panels(
+        len(goals), 1, showlegend=True, legend={"orientation": "h", "y": 1.0, "yanchor": "bottom"}
+    )
     numbers = [trial.number for trial in data.done]
     for place, goal in enumerate(goals):
         first = place == 0
         panel = panels.panel({"title": {"text": "trial"}}, {"title": title_of(goal)})
-        figures = [figure_of(trial, goal) or 0.0 for trial in data.done]
+        figures = [known_figure(trial, goal) for trial in data.done]
         panels.add(
             panel,
             {
@@ -160,7 +162,9 @@ def pairs_of(goals: Sequence[Goal]) -> list[tuple[Goal, Goal]]:
 def front_figure(data: Data, columns: Columns) -> dict[str, Any]:
     """A panel for each pair of objectives, with the Pareto front marked."""
     pairs = pairs_of(data.study.goals)
-    panels = Panels(len(pairs), 2, showlegend=True, legend={"orientation": "h", "y": 1.0, "yanchor": "bottom"})
+    panels = Panels(
+        len(pairs), 2, showlegend=True, legend={"orientation": "h", "y": 1.0, "yanchor": "bottom"}
+    )
     for place, (across, up) in enumerate(pairs):
         panel = panels.panel({"title": title_of(across)}, {"title": title_of(up)})
         base = [] if data.base is None else [data.base]
@@ -174,8 +178,8 @@ def front_figure(data: Data, columns: Columns) -> dict[str, Any]:
                 {
                     "mode": "markers",
                     "name": name,
-                    "x": columns.of([figure_of(trial, across) or 0.0 for trial in trials]),
-                    "y": columns.of([figure_of(trial, up) or 0.0 for trial in trials]),
+                    "x": columns.of([known_figure(trial, across) for trial in trials]),
+                    "y": columns.of([known_figure(trial, up) for trial in trials]),
                     "customdata": columns.of([trial.number for trial in trials]),
                     "marker": marker,
                     "hovertemplate": f"{name}"

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
-from optctx.tuning.report.data import Data, figure_of, text_of
+from optctx.tuning.report.data import Data, known_figure, text_of
 from optctx.tuning.report.scales import scale_of
 from optctx.tuning.results import Trial
 from optctx.tuning.samplers import quiet
@@ -17,28 +17,22 @@ __all__ = ["BEST", "MEANING", "SURE", "importances"]
 
 BEST = 0.2  # of the trials
 SURE = 100  # trials: twenty of them are the best
-MEANING = (
-    "How differently the values of an option are distributed among the best fifth of the trials and among all of "
-    "them (PED-ANOVA by Optuna; Watanabe et al. 2023), as its share of what all options together have. What "
-    "shuffled figures give is taken off; 0 is no more than chance. It tells what the best trials of this search have "
-    "in common. It tells neither how much an option changes a figure, nor which options work only together."
-)
 _RANGES = 6  # of numbers
 _SHUFFLES = 19  # of the figures: one option in twenty seems to matter by chance
-MOST = 1000  # trials that are looked at
+MOST = 500  # trials that are looked at
 MEANING = (
-    "How differently an option's values are distributed among the best 10 % of the trials and among all of them, "
-    "as a share of all options (PED-ANOVA, Watanabe et al. 2023, by Optuna; options with a condition by its "
-    "extension of 2026). It tells what it takes to be among the best in this search. It tells neither how much an "
-    "option changes a figure, nor which options work only together."
+    "How differently the values of an option are distributed among the best fifth of the trials and among "
+    "all (PED-ANOVA by Optuna; Watanabe et al. 2023), as its share of what all options together have. What "
+    "shuffled figures give is taken off; 0 is no more than chance. It tells what the best trials of this search "
+    "have in common. It tells neither how much an option changes a figure, nor which options work only together."
 )
 
 
 def importances(data: Data) -> dict[str, dict[str, float]]:
     """For each objective the share of each option, the largest first. Together they are 1.
 
-    An objective has no shares if no option decides anything beyond chance, as where all figures are equal, and
-    with fewer than two trials that have figures. Of many trials, some are drawn at random, always the same ones.
+    An objective has no shares if no option decides anything beyond chance, as where all figures are equal, or
+    if fewer than two trials have figures. Of many trials some are drawn at random, always the same ones.
     """
     groups = {name: _groups(data, name) for name in data.names}
     varied = {name: own for name, own in groups.items() if len(set(own.values())) > 1}
@@ -50,7 +44,7 @@ def importances(data: Data) -> dict[str, dict[str, float]]:
     found = {}
     for goal in data.study.goals:
         sign = 1 if goal.direction == "minimise" else -1
-        figures = [sign * (figure_of(trial, goal) or 0.0) for trial in trials]
+        figures = [sign * known_figure(trial, goal) for trial in trials]
         chance = [evaluate(dice.sample(figures, len(figures))) for _ in range(_SHUFFLES)]
         found[goal.name] = _shares(evaluate(figures), chance)
     return found
@@ -72,8 +66,8 @@ def _shares(found: Mapping[str, float], chance: Sequence[Mapping[str, float]]) -
 def _groups(data: Data, name: str) -> dict[str, str]:
     """The group of each value: itself, or one of a few ranges of numbers with about as many trials in each.
 
-    Ranges, because Optuna's estimate of a density over numbers finds differences where there are few trials. And
-    the shares do not depend on whether the numbers are seen as logarithms.
+    Ranges, because Optuna's estimate of a density over numbers finds differences where there are few trials,
+    and because it depends on whether the numbers are seen as logarithms.
     """
     counts = Counter(text for trial in data.done if (text := text_of(trial, name)) is not None)
     scale = scale_of(counts)
@@ -89,11 +83,13 @@ def _groups(data: Data, name: str) -> dict[str, str]:
 def _evaluator(
     trials: Sequence[Trial], groups: Mapping[str, Mapping[str, str]]
 ) -> Callable[[Sequence[float]], dict[str, float]]:
-    """Gives what Optuna says if the trials have these figures, the less the better, in the order of `groups`."""
+    """Gives what Optuna says if the trials have these figures, of which the lower are the better."""
     import optuna
     from optuna.distributions import CategoricalDistribution
 
-    kinds = {name: CategoricalDistribution(tuple(dict.fromkeys(own.values()))) for name, own in groups.items()}
+    kinds = {
+        name: CategoricalDistribution(tuple(dict.fromkeys(own.values()))) for name, own in groups.items()
+    }
 
     def frozen(trial: Trial) -> optuna.trial.FrozenTrial:
         texts = {name: text for name in groups if (text := text_of(trial, name)) is not None}

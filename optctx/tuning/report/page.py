@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from optctx.tuning.report.commands import Source, reproduction
-from optctx.tuning.report.data import Data, figure_of, interval_of
+from optctx.tuning.report.data import Data, figure_of, interval_of, known_figure
 from optctx.tuning.report.figures import front_figure, history_figure, importance_figure, most_important
 from optctx.tuning.report.importance import MEANING, MOST, SURE, importances
 from optctx.tuning.report.panels import Columns
@@ -23,8 +23,8 @@ from optctx.wording import counted
 
 __all__ = ["as_page", "figures_of"]
 
-# Nothing from any network, and no script but the two whose digests stand here: a text of the study that slipped
-# through as a script would not run. plotly.js makes shaders with Function.
+# Nothing from any network, and no script but the two whose digests stand here: a text of the study
+# that slipped through as one would not run. plotly.js makes shaders with Function.
 _POLICY = (
     "default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src 'unsafe-eval' {scripts}"
 )
@@ -107,7 +107,7 @@ def _sections(
         shown,
         places.get("slices", none),
         "<h2>Parallel coordinates</h2>",
-        "<p class=note>A line is a trial. Drag along an axis to select trials, and the name of an axis to move it.</p>",
+        "<p class=note>A line is a trial. Drag along an axis to select trials, drag its name to move it.</p>",
         shown,
         places.get("parallel", none),
         "<h2>What failed and why</h2>",
@@ -130,7 +130,11 @@ def _shown_options(data: Data) -> str:
 
 def _importance_note(data: Data, shares: Mapping[str, Mapping[str, float]]) -> str:
     if not any(shares.values()):
-        why = "fewer than two trials have figures" if len(data.done) < 2 else "no option tells the best trials from the others beyond chance"
+        why = (
+            "fewer than two trials have figures"
+            if len(data.done) < 2
+            else "no option tells the best trials from the others beyond chance"
+        )
         return f"<p>Not known: {why}.</p>"
     count = len(data.done)
     few = f" With {counted(count, 'trial')} (below {SURE}) it is a guess." if count < SURE else ""
@@ -153,11 +157,12 @@ def _verdict(data: Data) -> str:
     if not data.done:
         return "No trial has figures." if data.study.trials else "There are no trials."
     if len(goals) > 1:
-        return f"{counted(len(data.front), 'trial')} on the Pareto front of {', '.join(html_text(g.name) for g in goals)}."
+        names = ", ".join(html_text(goal.name) for goal in goals)
+        return f"{counted(len(data.front), 'trial')} on the Pareto front of {names}."
     (goal,), best = goals, data.best
     if best is None:
         return f"No trial is better than the base by {html_text(goal.name)}."
-    figure, unit = figure_of(best, goal) or 0.0, "" if goal.unit == "seconds" else f" {goal.unit}"
+    figure, unit = known_figure(best, goal), "" if goal.unit == "seconds" else f" {goal.unit}"
     words = f"Best by {goal.name}: trial {best.number}, {figure_text(figure, goal)}{unit}"
     base = None if data.base is None else figure_of(data.base, goal)
     if base is not None:
@@ -179,7 +184,7 @@ def _confirmation(data: Data, best: Trial) -> str:
 def _again(data: Data, source: Source) -> str:
     """The commands that compile as the best trial did, or as each of the first of a front."""
     several = len(data.study.goals) > 1
-    parts = []
+    parts: list[str] = []
     for trial in data.winners[:_AGAIN]:
         text = _commands(trial, source)
         opened = "" if parts else " open"

@@ -1,4 +1,4 @@
-"""Figures for plotly.js as plain data: panels in a grid, and columns of numbers that several figures share."""
+"""Figures for plotly.js as plain data: panels in a grid, and columns of numbers that figures share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["Columns", "Panels", "STATE_COLOURS"]
+__all__ = ["STATE_COLOURS", "Columns", "Panels"]
 
 STATE_COLOURS = {
     "ok": "#1f77b4",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from optctx.plots import save_figure
-from optctx.tuning.report.data import Data, figure_of, interval_of, text_of
+from optctx.tuning.report.data import Data, interval_of, known_figure, text_of
 from optctx.tuning.report.figures import best_so_far, most_important, pairs_of
 from optctx.tuning.report.importance import BEST, importances
 from optctx.tuning.report.panels import STATE_COLOURS
@@ -73,7 +73,9 @@ def _history(part: SubFigure, data: Data) -> None:
             lost = [trial.number for trial in data.lost if trial.state == state]
             colour = STATE_COLOURS.get(state, "black")
             edge = axes.get_xaxis_transform()
-            axes.plot(lost, [0.02] * len(lost), "x", color=colour, markersize=5, label=_text(state), transform=edge)
+            axes.plot(
+                lost, [0.02] * len(lost), "x", color=colour, markersize=5, label=_text(state), transform=edge
+            )
         _finish(axes, "trial", axis_title(goal))
         if axes.get_legend_handles_labels()[0]:
             axes.legend(fontsize=8, loc="upper right")
@@ -100,7 +102,7 @@ def _importance(part: SubFigure, data: Data, shares: Shares) -> None:
 
 def _slices(part: SubFigure, data: Data, slices: Sequence[tuple[str, Goal]]) -> None:
     for axes, (name, goal) in zip(_grid(part, len(slices), _ACROSS), slices, strict=True):
-        points = [(text, figure_of(t, goal)) for t in data.done if (text := text_of(t, name)) is not None]
+        points = [(text, known_figure(t, goal)) for t in data.done if (text := text_of(t, name)) is not None]
         scale = scale_of(text for text, _ in points)
         places = [scale.places[text] for text, _ in points]
         axes.plot(places, [y for _, y in points], "o", markersize=3, alpha=0.5, color=STATE_COLOURS["ok"])
@@ -110,7 +112,7 @@ def _slices(part: SubFigure, data: Data, slices: Sequence[tuple[str, Goal]]) -> 
 
 def _value_axis(axes: Axes, scale: Scale) -> None:
     texts = scale.ticks(_TICKS)
-    slant = {"rotation": 20, "ha": "right"} if not scale.numbers else {}
+    slant: dict[str, Any] = {} if scale.numbers else {"rotation": 20, "ha": "right"}
     axes.set_xticks(
         [scale.places[text] for text in texts], [_text(text, _VALUE) for text in texts], fontsize=8, **slant
     )
@@ -122,8 +124,15 @@ def _fronts(part: SubFigure, data: Data, pairs: Sequence[tuple[Goal, Goal]]) -> 
     for axes, (across, up) in zip(_grid(part, len(pairs), 2), pairs, strict=True):
         x, y = _figures(data, across), _figures(data, up)
         axes.plot(x, y, "o", markersize=3, alpha=0.4, color=STATE_COLOURS["ok"], label="trial")
-        front = [(figure_of(trial, across), figure_of(trial, up)) for trial in data.front]
-        axes.plot([a for a, _ in front], [b for _, b in front], "o", markersize=5, color=_FRONT, label="Pareto front")
+        front = [(known_figure(trial, across), known_figure(trial, up)) for trial in data.front]
+        axes.plot(
+            [a for a, _ in front],
+            [b for _, b in front],
+            "o",
+            markersize=5,
+            color=_FRONT,
+            label="Pareto front",
+        )
         if data.base is not None:
             axes.plot(_figure(data, across), _figure(data, up), "D", color=_BASE, label="base")
         _finish(axes, axis_title(across), axis_title(up))
@@ -143,11 +152,11 @@ def _finish(axes: Axes, x: str, y: str) -> None:
 
 
 def _figures(data: Data, goal: Goal) -> list[float]:
-    return [figure_of(trial, goal) or 0.0 for trial in data.done]
+    return [known_figure(trial, goal) for trial in data.done]
 
 
 def _figure(data: Data, goal: Goal) -> float:
-    return (figure_of(data.base, goal) or 0.0) if data.base is not None else 0.0
+    return known_figure(data.base, goal) if data.base is not None else 0.0
 
 
 def _text(text: str, most: int = LABEL) -> str:

@@ -9,21 +9,23 @@ from functools import cached_property
 
 __all__ = ["Scale", "scale_of", "span"]
 
-_WIDE = 32  # times the least value: from here on an axis is logarithmic
+_WIDE = 32  # times the least value: from here on an axis may be logarithmic
 _FEW = 12  # different numbers that are ticks of their own, and count as choices
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The values of one option, in the order of an axis. `numbers`: theirs; empty if one of them is no number."""
+    """The values of one option, in the order of an axis. `numbers`: theirs, if all of them are numbers."""
 
     texts: tuple[str, ...]
     numbers: tuple[float, ...] = ()
 
     @cached_property
     def log(self) -> bool:
-        """Whether the axis is logarithmic."""
-        return bool(self.numbers) and self.numbers[0] > 0 and self.numbers[-1] / self.numbers[0] >= _WIDE
+        """Whether the axis is logarithmic: most of the numbers would stand at its beginning."""
+        if not self.numbers or self.numbers[0] <= 0 or self.numbers[-1] / self.numbers[0] < _WIDE:
+            return False
+        return self.numbers[len(self.numbers) // 2] <= self.numbers[-1] / 4
 
     @property
     def few(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from optctx.tuning.report.data import Data, figure_of, text_of
+from optctx.tuning.report.data import Data, known_figure, text_of
 from optctx.tuning.report.figures import title_of
 from optctx.tuning.report.panels import STATE_COLOURS, Columns, Panels
 from optctx.tuning.report.scales import Scale, scale_of, span
@@ -40,7 +40,7 @@ def slices_figure(data: Data, names: Sequence[str], columns: Columns) -> dict[st
                     "type": "scattergl" if many else "scatter",
                     "mode": "markers",
                     "x": values,
-                    "y": columns.of([figure_of(trial, goal) or 0.0 for trial, _ in trials]),
+                    "y": columns.of([known_figure(trial, goal) for trial, _ in trials]),
                     "customdata": numbers,
                     "marker": {"color": STATE_COLOURS["ok"], "size": 5, "opacity": 0.5},
                     "hovertemplate": "trial %{customdata}: %{y} at %{x}<extra></extra>",
@@ -65,7 +65,7 @@ def _axis(name: str, scale: Scale) -> dict[str, Any]:
 def parallel_figure(data: Data, names: Sequence[str], columns: Columns) -> dict[str, Any]:
     """A line for each trial through the values of its options and its figures."""
     goal = data.study.goals[0]
-    figures = [figure_of(trial, goal) or 0.0 for trial in data.done]
+    figures = [known_figure(trial, goal) for trial in data.done]
     axes = [_options_axis(data, name, columns) for name in names]
     axes += [_figures_axis(data, each, columns) for each in data.study.goals]
     low, high = span(min(figures, default=0.0), max(figures, default=0.0))
@@ -104,7 +104,7 @@ def _options_axis(data: Data, name: str, columns: Columns) -> dict[str, Any]:
 
 
 def _figures_axis(data: Data, goal: Goal, columns: Columns) -> dict[str, Any]:
-    figures = [figure_of(trial, goal) or 0.0 for trial in data.done]
+    figures = [known_figure(trial, goal) for trial in data.done]
     return {
         "label": plotly_text(axis_title(goal), _LABEL),
         "values": columns.of(figures),

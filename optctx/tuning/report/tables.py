@@ -39,7 +39,9 @@ def winners_table(data: Data) -> str:
     heads = ["", *data.names, *(head for goal in goals for head in (axis_title(goal), "change"))]
     shown = data.winners[:_WINNERS]
     rows = [_winner(data, data.study.base, "base")]
-    rows += [_winner(data, trial, f'<a href="#t{trial.number:d}">trial {trial.number:d}</a>') for trial in shown]
+    rows += [
+        _winner(data, trial, f'<a href="#t{trial.number:d}">trial {trial.number:d}</a>') for trial in shown
+    ]
     more = len(data.winners) - len(shown)
     note = f"<p>{counted(more, 'more trial')} on the front: see the table of all trials.</p>" if more else ""
     return _table("winners", heads, rows) + note
@@ -58,7 +60,8 @@ def lost_table(data: Data) -> str:
         links = ", ".join(f'<a href="#t{number:d}">{number:d}</a>' for number in numbers[:_NAMED])
         more = f" and {len(numbers) - _NAMED:,} more" if len(numbers) > _NAMED else ""
         rows.append(
-            f"<tr><td>{html_text(state)}<td>{len(numbers)}<td>{html_text(error) or '(no message)'}<td>{links}{more}"
+            f"<tr><td>{html_text(state)}<td>{len(numbers)}<td>{html_text(error) or '(no message)'}"
+            f"<td>{links}{more}"
         )
     left = len(ordered) - _REASONS
     note = f"<p>{counted(left, 'more reason')}: see the table of all trials.</p>" if left > 0 else ""
@@ -102,13 +105,15 @@ def _winner(data: Data, trial: Trial, name: str) -> str:
 def _options(data: Data, trial: Trial) -> Iterable[str]:
     for name in data.names:
         text = text_of(trial, name)
-        yield "<td>" if text is None or (trial is data.study.base and name != PASSES) else (
-            f"<td>{html_text(text, _CELL)}"
+        yield (
+            "<td>"
+            if text is None or (trial is data.study.base and name != PASSES)
+            else (f"<td>{html_text(text, _CELL)}")
         )
 
 
 def _figure(trial: Trial, goal: Goal) -> str:
-    """A figure and its interval. The number that it is sorted by stands beside it, where the text is another."""
+    """A figure and its interval. Where its text is no plain number, one to sort by stands beside it."""
     figure = figure_of(trial, goal)
     if figure is None:
         return "<td>"
@@ -121,4 +126,6 @@ def _figure(trial: Trial, goal: Goal) -> str:
 
 def _table(name: str, heads: Sequence[str], rows: Sequence[str]) -> str:
     head = "".join(f"<th>{html_text(each, _CELL)}" for each in heads)
-    return f"<div class=wide><table id={name}><thead><tr>{head}<tbody>\n" + "\n".join(rows) + "\n</table></div>"
+    return (
+        f"<div class=wide><table id={name}><thead><tr>{head}<tbody>\n" + "\n".join(rows) + "\n</table></div>"
+    )

@@ -1,4 +1,4 @@
-"""Texts of a study as HTML, in plotly's figures and in matplotlib's. They may come from a file and mean anything."""
+"""Texts of a study for HTML, plotly and matplotlib. They may come from a file, and mean anything there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def visible(text: object, most: int = _LONGEST) -> str:
-    """The text with escapes for what cannot be seen: control characters, marks of direction, bytes of file names.
+    """The text with escapes for what cannot be seen: control characters, marks of direction, bytes of names.
 
     A text of more than `most` characters is cut.
     """
@@ -23,9 +23,7 @@ def visible(text: object, most: int = _LONGEST) -> str:
     cut = whole if len(whole) <= most else f"{whole[: most - 1]}…"
     if cut.isprintable():
         return cut
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in cut
-    )
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in cut)
 
 
 def html_text(text: object, most: int = _LONGEST) -> str:

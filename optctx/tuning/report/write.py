@@ -23,7 +23,9 @@ def check_report(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path)
     form = os.path.splitext(name)[1].lstrip(".").lower()
     if form not in ("html", "png"):
-        raise OptctxError(f"cannot write a report to {shown(name)}: expected a name that ends with .html or .png")
+        raise OptctxError(
+            f"cannot write a report to {shown(name)}: expected a name that ends with .html or .png"
+        )
     if problem := hindrance(name):
         raise OptctxError(f"cannot write a report to {shown(name)}: {problem}")
     if form == "png":
@@ -38,7 +40,7 @@ def write_report(study: Study, path: str | os.PathLike[str], *, source: Source, 
     """Write the report of a study: one HTML file that needs no network, or a picture, by the name's end.
 
     `source`: what was compiled, for the commands that compile it again. `title`: the heading, by default with
-    the name of the file. Texts of the study, the source and the title are shown as they are and can do nothing.
+    the name of the file. Texts of the study, the source and the title are shown as they are, and do nothing.
     The same study gives the same file.
 
     Raises OptctxError as `check_report` does, OSError for a file that cannot be written.
