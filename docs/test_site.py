@@ -8,14 +8,13 @@ from __future__ import annotations
 import functools
 import http.server
 import re
-import shutil
-import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 import pytest
+from browser import loaded
 
 SITE = Path(__file__).parent.parent / "build/docs"
 PAGES = sorted(
@@ -41,34 +40,6 @@ def address() -> Iterator[str]:
         thread.join()
 
 
-@pytest.fixture(scope="session")
-def chromium() -> str:
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert found, "no Chromium: apt-get install chromium"
-    return found
-
-
-def loaded(chromium: str, url: str, profile: Path) -> str:
-    """The document as it is after its scripts have run, and nothing was wrong with any of them."""
-    command = [
-        chromium,
-        "--headless",
-        "--no-sandbox",  # for root, in a container
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--enable-logging=stderr",  # the console of the page
-        f"--user-data-dir={profile}",
-        "--virtual-time-budget=10000",  # milliseconds of the page's own time
-        "--dump-dom",
-        url,
-    ]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert run.returncode == 0, run.stderr
-    console = [line for line in run.stderr.splitlines() if ":CONSOLE" in line]
-    assert console == []
-    return run.stdout
-
-
 def test_the_site_is_built() -> None:
     assert "index.html" in PAGES, "no pages: run `make docs`"
     assert len(PAGES) > 40
@@ -77,10 +48,8 @@ def test_the_site_is_built() -> None:
 @pytest.mark.parametrize(
     "page", ["index.html", "how-it-works.html", "reference/contexts.html", "guide/scopes.html"]
 )
-def test_a_page_loads_with_its_scripts_and_styles(
-    page: str, address: str, chromium: str, tmp_path: Path
-) -> None:
-    document = loaded(chromium, address + page, tmp_path)
+def test_a_page_loads_with_its_scripts_and_styles(page: str, address: str, tmp_path: Path) -> None:
+    document = loaded(address + page, tmp_path)
     title = re.search(r"<h1>([^<]*)<", (SITE / page).read_text(encoding="utf-8"))
     assert title is not None
     assert f"<h1>{title.group(1)}" in document
@@ -91,14 +60,14 @@ def test_a_page_loads_with_its_scripts_and_styles(
 @pytest.mark.parametrize(
     ("words", "page"), [("unroll_count", "guide/scopes.html"), ("trampoline", "how-it-works.html")]
 )
-def test_the_search_finds_a_page(words: str, page: str, address: str, chromium: str, tmp_path: Path) -> None:
-    document = loaded(chromium, f"{address}search.html?q={quote(words)}", tmp_path)
+def test_the_search_finds_a_page(words: str, page: str, address: str, tmp_path: Path) -> None:
+    document = loaded(f"{address}search.html?q={quote(words)}", tmp_path)
     results = document.split('id="search-results"', 1)[1]
     assert page in {urlsplit(link).path for link in LINK.findall(results)}
 
 
-def test_the_picture_is_drawn(address: str, chromium: str, tmp_path: Path) -> None:
-    assert "mov esi, [rsi + 0x80]" in loaded(chromium, address + "_images/site.svg", tmp_path)
+def test_the_picture_is_drawn(address: str, tmp_path: Path) -> None:
+    assert "mov esi, [rsi + 0x80]" in loaded(address + "_images/site.svg", tmp_path)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -13,19 +13,20 @@ from optctx.tuning.report.scales import scale_of
 from optctx.tuning.results import Trial
 from optctx.tuning.samplers import quiet
 
-__all__ = ["BEST", "MEANING", "SURE", "importances"]
+__all__ = ["BEST", "MEANING", "MOST", "SURE", "importances"]
 
 BEST = 0.2  # of the trials
 SURE = 100  # trials: twenty of them are the best
-_RANGES = 6  # of numbers
-_SHUFFLES = 19  # of the figures: one option in twenty seems to matter by chance
 MOST = 500  # trials that are looked at
 MEANING = (
     "How differently the values of an option are distributed among the best fifth of the trials and among "
     "all (PED-ANOVA by Optuna; Watanabe et al. 2023), as its share of what all options together have. What "
-    "shuffled figures give is taken off; 0 is no more than chance. It tells what the best trials of this search "
-    "have in common. It tells neither how much an option changes a figure, nor which options work only together."
+    "shuffled figures give is taken off; 0 is no more than chance. It tells what the best trials of this "
+    "search have in common. It tells neither how much an option changes a figure, nor which options work "
+    "only together."
 )
+_RANGES = 6  # of numbers
+_SHUFFLES = 19  # of the figures: one option in twenty seems to matter by chance
 
 
 def importances(data: Data) -> dict[str, dict[str, float]]:
