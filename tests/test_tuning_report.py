@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tuning_cases import JOB, loops
-from tuning_studies import HOSTILE, SIZE, SPEED, TIME, all_lost, hostile, study
+from tuning_studies import COMPILE, HOSTILE, SIZE, SPEED, TIME, all_lost, hostile, study, times
 
 from optctx.errors import OptctxError
 from optctx.tuning import Budget, tune
@@ -73,7 +73,7 @@ class Page(html.parser.HTMLParser):
             self.scripts[-1] += data
         else:
             self.texts.append(data)
-        if self.tags[-1:] in (["td"], ["th"], ["a"]):
+        if self.tags[-1:] in (["td"], ["th"], ["a"], ["code"]):
             self.cells[-1][-1] += data.rstrip("\n")
 
 
@@ -128,7 +128,7 @@ def test_no_text_of_a_study_is_more_than_a_text() -> None:
     source = Source(f"{HOSTILE}.c", triple=HOSTILE, clang=HOSTILE)
     page = Page(as_page(hostile(), source, HOSTILE))
     plain = Page(as_page(study(40, (SIZE, TIME)), Source("kernel.c"), "title"))
-    assert set(page.tags) <= set(plain.tags)
+    assert set(page.tags) <= {*plain.tags, "br", "code"}
     assert page.tags.count("script") == plain.tags.count("script") == 3
     assert page.names <= plain.names | {"colspan"}
     # Shown as they are, and what cannot be seen as escapes.
@@ -165,21 +165,39 @@ def test_five_thousand_trials_fit_into_ten_megabytes() -> None:
 
 def test_the_table_has_what_trials_have() -> None:
     trial = Trial(
-        7,
-        {"unroll-count": "4"},
-        "default<O3>",
-        "ok",
-        {"time": 1.5e-6},
-        attributes={"intervals": {"time": {"low": 1.4e-6, "high": 1.75e-6, "confidence": 0.95}}},
+        7, {"unroll-count": "4"}, "default<O3>", "ok", {"time": 0.8}, attributes={"time": times(0.8)}
     )
-    wrong = Trial(8, {"vector": "x"}, "default<O3>", "wrong result", {}, error="argument 1 differs")
-    base = Trial(-1, {}, "default<O3>", "ok", {"time": 2e-6})
-    page = Page(as_page(replace(study(0, (TIME,)), base=base, trials=(trial, wrong)), SOURCE, "title"))
-    assert ["7", "ok", "4", "", "1.5 µs (1.4 µs to 1.75 µs)", ""] in page.cells
-    assert ["8", "wrong result", "", "x", "", "argument 1 differs"] in page.cells
+    case = "wrong/trial 8/case.toml"
+    error = "argument 1 differs"
+    wrong = Trial(
+        8, {"vector": "x"}, "default<O3>", "wrong result", {}, error=error, attributes={"reproduce": case}
+    )
+    found = replace(study(0, (TIME,)), trials=(trial, wrong))
+    page = Page(as_page(found, SOURCE, "title"))
+    cells = ["7", "ok", "4", "", "0.8 (0.776699 to 0.816), 960 ns a call", ""]
+    assert cells in page.cells
+    assert ["8", "wrong result", "", "x", "", f"{error}python -m optctx.timing '{case}'"] in page.cells
     assert ["wrong result", "1", "argument 1 differs", "8"] in page.cells
-    assert "Best by time: trial 7, 1.5 µs (base 2 µs, -25.0 %)." in page.texts
-    assert any("No second check has confirmed it." in text for text in page.texts)
+
+
+def test_only_a_confirmed_run_time_is_a_gain() -> None:
+    whole = study(50, (TIME,))
+    best = Data(whole).done[3].number
+    said = {"trial": best, "gain": True, "text": "1.25 times as fast (1.2 to 1.3), confirmed"}
+    text = "\n".join(Page(as_page(whole, SOURCE, "title")).texts)
+    assert "No gain in run time was found and confirmed." in text
+    assert "Noise of this machine: the base differed from itself by -1.00 % to +1.00 %." in text
+    assert "OptionContext" not in text
+    text = "\n".join(Page(as_page(replace(whole, confirmation=said), SOURCE, "title")).texts)
+    assert f"Best by time: trial {best}, " in text
+    assert f"Second check of trial {best}: 1.25 times as fast (1.2 to 1.3), confirmed." in text
+    assert "OptionContext" in text
+    lost = replace(whole, confirmation={**said, "gain": False, "text": "no gain: 0.99"})
+    text = "\n".join(Page(as_page(lost, SOURCE, "title")).texts)
+    assert "No gain in run time was found and confirmed." in text
+    assert f"Second check of trial {best}: no gain: 0.99." in text
+    text = "\n".join(Page(as_page(study(50, (SIZE, TIME)), SOURCE, "title")).texts)
+    assert "No second check has confirmed the run times." in text
 
 
 def test_the_history_has_the_best_so_far_for_both_directions() -> None:
@@ -232,7 +250,7 @@ def test_values_stand_in_the_order_of_an_axis() -> None:
 def test_figures_as_people_read_them() -> None:
     assert figure_text(1234.0, SIZE) == "1234"
     assert figure_text(0.12345678, SIZE) == "0.123457"
-    assert [figure_text(x, TIME) for x in (2.5, 1e-3, 4.2e-8, 0.0)] == ["2.5 s", "1 ms", "42 ns", "0 ns"]
+    assert [figure_text(x, COMPILE) for x in (2.5, 1e-3, 4.2e-8, 0.0)] == ["2.5 s", "1 ms", "42 ns", "0 ns"]
 
 
 def test_a_real_study_is_reported(tmp_path: pathlib.Path) -> None:

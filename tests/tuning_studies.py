@@ -8,7 +8,8 @@ from dataclasses import replace
 from optctx.tuning.results import Goal, State, Study, Trial
 
 SIZE = Goal("size", "object bytes")
-TIME = Goal("time", "seconds")
+TIME = Goal("time", "times the base", confirmed=True)
+COMPILE = Goal("compile-time", "seconds")
 SPEED = Goal("speed", "calls per second", "maximise")
 # Ends elements and scripts, has tags and entities, a formula, a template of plotly's, a mark that turns the
 # direction of writing around, a control character and a byte of a file name.
@@ -53,19 +54,25 @@ def _trial(number: int, goals: tuple[Goal, ...], more: int, lost: float, dice: r
         state = dice.choice(states)
         return Trial(number, options, "default<O3>", state, {}, error=f"why it {state}")
     figures = {goal.name: _figure(goal, unroll, fast, dice.random()) for goal in goals}
-    intervals = {
-        goal.name: {"low": 0.98 * figures[goal.name], "high": 1.03 * figures[goal.name]}
-        for goal in goals
-        if goal is TIME
+    kept = {"time": times(figures["time"])} if TIME in goals else {}
+    return Trial(number, options, "default<O3>", "ok", figures, 0.01, attributes=kept)
+
+
+def times(figure: float) -> dict[str, dict[str, float]]:
+    """What a run time is kept with that is this multiple of the base's 1.2 microseconds."""
+    ratio = 1 / figure
+    return {
+        "seconds": {"middle": 1.2e-6 * figure, "low": 1.1e-6 * figure, "high": 1.3e-6 * figure},
+        "ratio": {"middle": ratio, "low": ratio / 1.02, "high": ratio * 1.03},
+        "noise": {"middle": 1.0, "low": 0.99, "high": 1.01},
     }
-    return Trial(number, options, "default<O3>", "ok", figures, 0.01, attributes={"intervals": intervals})
 
 
 def _figure(goal: Goal, unroll: int, fast: bool, noise: float) -> float:
     if goal is SIZE:
         return 1000 + 50 * abs(unroll - 5) + int(20 * noise)
-    seconds = 1e-4 * ((1.0 if fast else 1.5) + 0.02 * noise)
-    return seconds if goal is TIME else 1 / seconds
+    multiple = (0.7 if fast else 1.05) + 0.02 * noise
+    return multiple if goal is TIME else 1 / multiple
 
 
 def all_lost(count: int) -> Study:
@@ -95,7 +102,7 @@ def hostile() -> Study:
                 "ok" if ok else state,  # type: ignore[arg-type]
                 {goal.name: float(number * place % 11) for place, goal in enumerate(goals, 3)} if ok else {},
                 error="" if ok else error,
-                attributes={text(): text()},
+                attributes={text(): text(), "reproduce": text()},
             )
         )
     return Study(
@@ -110,5 +117,5 @@ def hostile() -> Study:
         versions={text(): text()},
         ended=text(),
         file=text(),
-        attributes={text(): [text(), {text(): 1}], "confirmation": text()},
+        confirmation={"trial": text(), "gain": True, "text": text(), text(): [text(), {text(): 1}]},
     )

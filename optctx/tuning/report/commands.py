@@ -11,7 +11,7 @@ from optctx.fresh import Job
 from optctx.sweep.grid import DEFAULT
 from optctx.tuning.results import Trial
 
-__all__ = ["Reproduction", "Source", "reproduction"]
+__all__ = ["Reproduction", "Source", "quoted", "reproduction"]
 
 _LEVEL = re.compile(r"default<O([0123sz])>")
 _SOURCES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from optctx.timing import Interval
+from optctx.tuning.measured import interval_of as kept_interval
 from optctx.tuning.results import Goal, Study, Trial, best_of, front_of
 
-__all__ = ["PASSES", "Data", "figure_of", "interval_of", "known_figure", "text_of"]
+__all__ = ["PASSES", "Data", "figure_of", "interval_of", "known_figure", "text_of", "times_of"]
 
 PASSES = "passes"  # the name that pipelines have among the options
 
@@ -43,8 +44,24 @@ class Data:
 
     @cached_property
     def best(self) -> Trial | None:
-        """The best trial of a study with one objective, if it is better than the base."""
-        return best_of(self.done, self.study.goals[0], self.base) if len(self.study.goals) == 1 else None
+        """The best trial of a study with one objective, if it is better than the base.
+
+        Of run times, the one that a second check has confirmed.
+        """
+        if len(self.study.goals) > 1:
+            return None
+        if not self.study.goals[0].confirmed:
+            return best_of(self.done, self.study.goals[0], self.base)
+        said = self.study.confirmation or {}
+        return next(
+            (trial for trial in self.done if said.get("gain") and trial.number == said.get("trial")), None
+        )
+
+    @cached_property
+    def noise(self) -> Interval | None:
+        """How far the base's time was from itself: the widest interval of all trials."""
+        found = [noise for trial in self.done if (noise := times_of(trial, "noise")) is not None]
+        return max(found, key=lambda noise: noise.high - noise.low, default=None)
 
     @cached_property
     def front(self) -> list[Trial]:
@@ -77,19 +94,20 @@ def known_figure(trial: Trial, goal: Goal) -> float:
 
 
 def interval_of(trial: Trial, goal: Goal) -> tuple[float, float] | None:
-    """The confidence interval of a figure where it was measured: `attributes["intervals"][NAME]`.
+    """The confidence interval of a run time, as a multiple of the base's; None for other objectives."""
+    ratio = times_of(trial, "ratio") if goal.confirmed else None  # above 1 is faster than the base
+    if ratio is None:
+        return None
+    low, high = 1 / ratio.high, 1 / ratio.low
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
-    It is a mapping with `low` and `high`.
-    """
-    intervals = trial.attributes.get("intervals")
-    interval = intervals.get(goal.name) if isinstance(intervals, Mapping) else None
-    if not isinstance(interval, Mapping):
-        return None
+
+def times_of(trial: Trial, name: str) -> Interval | None:
+    """One of the intervals that a run time is kept with: "seconds", "ratio" or "noise"."""
     try:
-        low, high = float(interval["low"]), float(interval["high"])
-    except (KeyError, TypeError, ValueError, OverflowError):
+        return kept_interval(trial, name)
+    except OverflowError:  # an integer beyond every float
         return None
-    return (low, high) if math.isfinite(low) and math.isfinite(high) and low <= high else None
 
 
 def text_of(trial: Trial, name: str) -> str | None:

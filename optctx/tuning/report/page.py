@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from optctx.tuning.report.commands import Source, reproduction
-from optctx.tuning.report.data import Data, figure_of, interval_of, known_figure
+from optctx.tuning.report.data import Data, known_figure
 from optctx.tuning.report.figures import front_figure, history_figure, importance_figure, most_important
 from optctx.tuning.report.importance import MEANING, MOST, SURE, importances
 from optctx.tuning.report.panels import Columns
@@ -152,33 +152,46 @@ def _summary(data: Data) -> str:
 
 
 def _verdict(data: Data) -> str:
-    """What came out, in one or two sentences."""
-    goals = data.study.goals
+    """What came out, in a few sentences."""
+    goals, best = data.study.goals, data.best
     if not data.done:
         return "No trial has figures." if data.study.trials else "There are no trials."
     if len(goals) > 1:
         names = ", ".join(html_text(goal.name) for goal in goals)
-        return f"{counted(len(data.front), 'trial')} on the Pareto front of {names}."
-    (goal,), best = goals, data.best
-    if best is None:
-        return f"No trial is better than the base by {html_text(goal.name)}."
+        words = f"{counted(len(data.front), 'trial')} on the Pareto front of {names}."
+    elif best is None and goals[0].confirmed:
+        words = "No gain in run time was found and confirmed."
+    elif best is None:
+        words = f"No trial is better than the base by {html_text(goals[0].name)}."
+    else:
+        words = f"<strong>{html_text(_best(data, best))}.</strong>"
+    return f"{words}{_confirmation(data)}"
+
+
+def _best(data: Data, best: Trial) -> str:
+    (goal,) = data.study.goals
     figure, unit = known_figure(best, goal), "" if goal.unit == "seconds" else f" {goal.unit}"
     words = f"Best by {goal.name}: trial {best.number}, {figure_text(figure, goal)}{unit}"
-    base = None if data.base is None else figure_of(data.base, goal)
-    if base is not None:
-        change = change_text(figure, base)
-        words += f" (base {figure_text(base, goal)}{f', {change}' if change else ''})"
-    return f"<strong>{html_text(words)}.</strong>{_confirmation(data, best)}"
+    if data.base is None or goal.confirmed:  # a multiple of the base's
+        return words
+    base = known_figure(data.base, goal)
+    change = change_text(figure, base)
+    return f"{words} (base {figure_text(base, goal)}{f', {change}' if change else ''})"
 
 
-def _confirmation(data: Data, best: Trial) -> str:
-    """What a second check said about a figure that was measured: noise can make a best trial as well."""
-    said = data.study.attributes.get("confirmation")
-    if said:
-        return f" Second check: {html_text(said)}."
-    if interval_of(best, data.study.goals[0]) is not None:
-        return " No second check has confirmed it."
-    return ""
+def _confirmation(data: Data) -> str:
+    """What a second check said about a run time: noise can make a best trial as well."""
+    goals, said = data.study.goals, data.study.confirmation
+    timed = [goal for goal in goals if goal.confirmed]
+    words = []
+    if said is not None:
+        words.append(f" Second check of trial {said.get('trial')}: {said.get('text')}.")
+    elif timed and len(goals) > 1:
+        words.append(" No second check has confirmed the run times.")
+    if data.noise is not None:
+        low, high = (f"{100 * (end - 1):+.2f} %" for end in (data.noise.low, data.noise.high))
+        words.append(f" Noise of this machine: the base differed from itself by {low} to {high}.")
+    return html_text("".join(words))
 
 
 def _again(data: Data, source: Source) -> str:
@@ -221,7 +234,7 @@ def _search(study: Study, source: Source) -> dict[str, Any]:
         "seconds": f"{study.seconds:.1f} (the last run)",
         "compilations": f"{study.compiled:,} (the last run)",
         "kept in": study.file or "(nowhere)",
-        **{f"measured: {name}": value for name, value in study.attributes.items()},
+        **({"second check": study.confirmation} if study.confirmation is not None else {}),
     }
 
 

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from optctx.tuning.report.data import PASSES, Data, figure_of, interval_of, text_of
-from optctx.tuning.report.texts import axis_title, change_text, figure_text, html_text
+from optctx.tuning.report.commands import quoted
+from optctx.tuning.report.data import PASSES, Data, figure_of, interval_of, text_of, times_of
+from optctx.tuning.report.texts import axis_title, change_text, figure_text, html_text, seconds_text
 from optctx.tuning.results import Goal, Trial
 from optctx.wording import counted
 
@@ -88,7 +89,16 @@ def _row(data: Data, trial: Trial, name: str, kind: str) -> str:
     anchor = "" if kind == "base" else f" id=t{trial.number:d}"
     cells = [f"<td>{name}", f"<td>{html_text(trial.state)}", *_options(data, trial)]
     cells += [_figure(trial, goal) for goal in data.study.goals]
-    return f"<tr{own}{anchor}>{''.join(cells)}<td>{html_text(trial.error, _ERROR)}"
+    return f"<tr{own}{anchor}>{''.join(cells)}<td>{html_text(trial.error, _ERROR)}{_reproduce(trial)}"
+
+
+def _reproduce(trial: Trial) -> str:
+    """The command that shows a wrong result again."""
+    case = trial.attributes.get("reproduce")
+    if not isinstance(case, str) or not case:
+        return ""
+    command = f"python -m optctx.timing {quoted(case)}"
+    return f"<br><code>{html_text(command, len(command))}</code>"
 
 
 def _winner(data: Data, trial: Trial, name: str) -> str:
@@ -121,7 +131,9 @@ def _figure(trial: Trial, goal: Goal) -> str:
     key = "" if text == repr(int(figure)) else f" data-v={figure!r}"
     interval = interval_of(trial, goal)
     ends = "" if interval is None else f" ({' to '.join(figure_text(end, goal) for end in interval)})"
-    return f"<td{key}>{text}{ends}"
+    seconds = times_of(trial, "seconds") if goal.confirmed else None
+    call = "" if seconds is None else f", {seconds_text(seconds.middle)} a call"
+    return f"<td{key}>{text}{ends}{call}"
 
 
 def _table(name: str, heads: Sequence[str], rows: Sequence[str]) -> str:

@@ -7,7 +7,16 @@ import math
 
 from optctx.tuning.results import Goal
 
-__all__ = ["LABEL", "axis_title", "change_text", "figure_text", "html_text", "plotly_text", "visible"]
+__all__ = [
+    "LABEL",
+    "axis_title",
+    "change_text",
+    "figure_text",
+    "html_text",
+    "plotly_text",
+    "seconds_text",
+    "visible",
+]
 
 LABEL = 40  # characters of a label in a picture
 _LONGEST = 2000  # characters of any other text
@@ -39,10 +48,15 @@ def plotly_text(text: object, most: int = LABEL) -> str:
 def figure_text(figure: float, goal: Goal) -> str:
     """A figure of an objective as people read it."""
     if goal.unit == "seconds":
-        size, unit = next((each for each in _UNITS if abs(figure) >= each[0]), _UNITS[-1])
-        return f"{figure / size:.4g} {unit}"
+        return seconds_text(figure)
     whole = abs(figure) < 1e15 and figure == math.floor(figure)
     return str(int(figure)) if whole else f"{figure:.6g}"
+
+
+def seconds_text(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    size, unit = next((each for each in _UNITS if abs(seconds) >= each[0]), _UNITS[-1])
+    return f"{seconds / size:.4g} {unit}"
 
 
 def change_text(figure: float, base: float) -> str:
