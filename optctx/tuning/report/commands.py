@@ -87,7 +87,8 @@ class Reproduction:
 def reproduction(trial: Trial, source: Source) -> Reproduction:
     """How to compile as a trial did. Options with the value "default" are left alone.
 
-    Every text is quoted: no name of an option or a file, and no value, can be more than itself.
+    Every text is quoted: no name of an option or a file, and no value, can be more than itself. Values of a
+    context that was entered around the search are not in the lines.
     """
     options = {name: text for name, text in trial.options.items() if text != DEFAULT}
     given = [f"-{name}={text}" for name, text in options.items()]
