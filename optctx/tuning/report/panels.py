@@ -63,6 +63,7 @@ class Panels:
             "domain": _share(column, self._columns, _GAP),
             "anchor": f"y{name}",
             "automargin": True,
+            "zeroline": False,
             **x,
         }
         low, high = _share(row, self._rows, gap)

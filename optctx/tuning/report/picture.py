@@ -40,7 +40,8 @@ def save_picture(study: Study, path: str, title: str) -> None:
     names = most_important(data, shares)[:_SLICES]
     slices = [(name, goal) for goal in study.goals for name in names] if data.done else []
     pairs = pairs_of(study.goals)
-    heights = [len(study.goals), 1, -(-len(slices) // _ACROSS), -(-len(pairs) // 2)]
+    bars = 1 if any(shares.values()) else 0.2
+    heights = [len(study.goals), bars, -(-len(slices) // _ACROSS), -(-len(pairs) // 2)]
     kept = [height for height in heights if height]
 
     def draw(figure: Figure) -> None:
