@@ -200,6 +200,18 @@ def test_only_a_confirmed_run_time_is_a_gain() -> None:
     assert "No second check has confirmed the run times." in text
 
 
+def test_the_lines_have_the_options_alone_that_the_best_stands_on() -> None:
+    whole = study(30)
+    text = "".join(Page(as_page(whole, SOURCE, "title")).texts)
+    assert "-idle-0=" in text
+    least = Page(as_page(replace(whole, minimised={"unroll-count": "5"}), SOURCE, "title"))
+    text = "".join(least.texts)
+    assert f"With the 1 option that trial {Data(whole).winners[0].number} stands on." in text
+    assert "opt '-passes=default<O3>' -unroll-count=5 -o kernel.opt.bc kernel.ll" in text
+    assert "OptionContext({'unroll-count': '5'})" in text
+    assert "-idle-0=" not in text
+
+
 def test_the_history_has_the_best_so_far_for_both_directions() -> None:
     figures = figures_of(Data(study(50, (SIZE, SPEED))), {}, columns := Columns())
     lines = [trace for trace in figures["history"]["data"] if trace["name"] == "best so far"]

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -199,12 +200,22 @@ def _again(data: Data, source: Source) -> str:
     several = len(data.study.goals) > 1
     parts: list[str] = []
     for trial in data.winners[:_AGAIN]:
-        text = _commands(trial, source)
+        text = _commands(_least(data, trial), source)
         opened = "" if parts else " open"
         name = f"As trial {trial.number:d}"
         parts.append(f"<details{opened}><summary>{name}</summary>{text}</details>" if several else text)
     heading = f"How to compile as {'the front' if several else 'the best'}"
+    least = data.study.minimised
+    if parts and not several and least is not None:
+        count = counted(len(least), "option")
+        parts.insert(0, f"<p>With the {count} that trial {data.winners[0].number:d} stands on.</p>")
     return "\n".join([f"<h2>{heading}</h2>", *parts]) if parts else ""
+
+
+def _least(data: Data, trial: Trial) -> Trial:
+    """The best trial with the options alone that it stands on, if that was asked for."""
+    least = data.study.minimised
+    return trial if least is None or trial is not data.best else replace(trial, options=least)
 
 
 def _commands(trial: Trial, source: Source) -> str:
