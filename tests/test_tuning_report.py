@@ -16,6 +16,7 @@ import pytest
 from tuning_cases import JOB, loops
 from tuning_studies import COMPILE, HOSTILE, SIZE, SPEED, TIME, all_lost, hostile, study, times
 
+from optctx.cli.main import main
 from optctx.errors import OptctxError
 from optctx.tuning import Budget, tune
 from optctx.tuning.report import Source, check_report, write_report
@@ -313,3 +314,40 @@ def test_a_missing_extra_is_named(
     with pytest.raises(OptctxError) as refusal:
         check_report(tmp_path / name)
     assert str(refusal.value) == message
+
+
+def test_the_command_writes_both_reports(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "scale.ll").write_text(str(JOB.ir))
+    page, picture = tmp_path / "study.html", tmp_path / "study.png"
+    words = ["tune", str(tmp_path / "scale.ll"), "--set", "force-vector-width=1,4", "--sampler", "grid"]
+    assert main([*words, "--report", str(page), "--report", str(picture)]) == 0
+    assert "2 trials; ended" in capfd.readouterr().out
+    assert "-force-vector-width=1" in " ".join(Page(page.read_text()).texts)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_search(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "scale.ll").write_text(str(JOB.ir))
+    words = ["tune", str(tmp_path / "scale.ll"), "--set", "unroll-count=1", "--report", "study.pdf"]
+    assert main(words) == 2
+    line = "optctx: cannot write a report to 'study.pdf': expected a name that ends with .html or .png\n"
+    assert capfd.readouterr() == ("", line)
+
+
+def test_several_objectives_have_no_best_set_to_write(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "scale.ll").write_text(str(JOB.ir))
+    words = [
+        "tune",
+        str(tmp_path / "scale.ll"),
+        "--set",
+        "unroll-count=1",
+        "--best",
+        str(tmp_path / "b.toml"),
+    ]
+    assert main([*words, "--objective", "size", "--objective", "instructions"]) == 2
+    line = "optctx: several objectives have no best set to write; take --best out, or name one objective\n"
+    assert capfd.readouterr() == ("", line)

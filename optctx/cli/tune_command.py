@@ -45,8 +45,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     add_settings(
         parser,
         "an option and the values to try: 1..16, 1..1024:log, 0..64:step=8, a,b,c; the word 'default' "
-        "leaves it "
-        "alone; ' if OTHER==VALUE' behind them says when it counts; repeat for more options",
+        "leaves it alone; ' if OTHER==VALUE' behind them says when it counts; repeat for more options",
         "VALUES",
     )
     parser.add_argument(
@@ -81,6 +80,14 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     )
     parser.add_argument(
         "--best", metavar="FILE", help="write the best options to a TOML file for OptionContext.load"
+    )
+    parser.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        metavar="FILE",
+        dest="reports",
+        help="write a report: FILE.html (one page, no network) or FILE.png; repeat for both",
     )
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument(
@@ -159,6 +166,7 @@ def run(arguments: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             return _interrupted(arguments, tuning)
     _print(study, arguments)
+    _report(study, tuning, arguments)
     if arguments.best:
         _save(study, arguments.best)
     return 0
@@ -167,11 +175,15 @@ def run(arguments: argparse.Namespace) -> int:
 def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
     """Everything that can be judged before anything is compiled."""
     from optctx.tuning import Budget, Callgrind, RunTime, Space, Tuning, parse_space, propose
+    from optctx.tuning.report import check_report
 
     objectives = _objectives(arguments)
     if arguments.best and len(objectives) > 1:
-        raise
-        OptctxError("several objectives have no best set to write; take --best out, or name one objective")
+        raise OptctxError(
+            "several objectives have no best set to write; take --best out, or name one objective"
+        )
+    for path in arguments.reports:
+        check_report(path)
     shown.goals = [each.goal for each in objectives]
     limited = arguments.seconds is not None or arguments.patience is not None
     trials = arguments.trials or (None if limited else 100)
@@ -212,8 +224,8 @@ def _objectives(arguments: argparse.Namespace) -> list[Objective]:
         if name == "command":
             if not arguments.command:
                 raise OptctxError(
-                    "the objective 'command' needs a command: --command 'PROGRAM {object}'; it prints a "
-                    "number"
+                    "the objective 'command' needs a command that prints a number: "
+                    "--command 'PROGRAM {object}'"
                 )
             return Command(command=arguments.command)
         harness, allowed = _harness(arguments, name), Tolerance(arguments.tolerance)
@@ -241,8 +253,7 @@ def _harness(arguments: argparse.Namespace, objective: str) -> Harness:
     if not arguments.entry:
         raise OptctxError(
             f"the objective {objective!r} calls a function: name it with --entry, and what it is called "
-            "with in "
-            f"{printable(beside)} (or --harness FILE)"
+            f"with in {printable(beside)} (or --harness FILE)"
         )
     return Harness(arguments.entry)
 
@@ -257,12 +268,23 @@ def _save(study: Study, path: str) -> None:
     OptionContext(overrides_of(found)).save(path, passes=passes)
 
 
+def _report(study: Study, tuning: Tuning, arguments: argparse.Namespace) -> None:
+    from optctx.tuning.report import Source, write_report
+
+    source = Source.of(
+        arguments.file, tuning.job, clang=arguments.clang, clang_options=arguments.clang_options
+    )
+    for path in arguments.reports:
+        write_report(study, path, source=source)
+
+
 def _interrupted(arguments: argparse.Namespace, tuning: Tuning) -> int:
     count = 0
     if tuning.begun:
         study = tuning.study
         count = len(study.trials)
         _print(study, arguments)
+        _report(study, tuning, arguments)
     where = arguments.study
     kept = f"; they are in {printable(where)}: go on with --resume" if where else ""
     complain(f"interrupted after {count} trials{kept}")

@@ -111,7 +111,7 @@ class Tuning:
     """A search that can be looked at while it runs, and after an interrupt. A context manager, for one
     thread.
 
-    Arguments are those of `tune`.
+    Arguments are those of `tune`. `job` is what it compiles.
     """
 
     def __init__(
@@ -135,6 +135,7 @@ class Tuning:
         on_trial: Callable[[Trial], None] = lambda trial: None,
     ) -> None:
         need_optuna()
+        self.job = job
         self._objectives = _distinct(objectives)
         self._goals: tuple[Goal, ...] = tuple(each.goal for each in self._objectives)
         if not space.dimensions:
