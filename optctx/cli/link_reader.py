@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from optctx.context import OptionContext
 from optctx.context.stamps import read_stamps
 from optctx.errors import OptctxError
 from optctx.fresh.exchange import Exchange
-from optctx.fresh.helper import end_with_parent, last_words
+from optctx.fresh.helper import answers_of_helper, last_words
 from optctx.fresh.protocol import Decoder, encode, write_all
 from optctx.links import LinkReport, check_link
 
@@ -74,10 +73,7 @@ def _received(helper: Exchange, timeout: float, reading: str) -> list[object]:
 
 def main() -> int:
     """Answer one question from standard input on the original standard output. No other code writes there."""
-    end_with_parent(os.getppid())
-    answers = os.dup(1)
-    os.dup2(2, 1)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is an answer, not a core file
+    answers = answers_of_helper()
     for message in _answers(_question()):
         write_all(answers, encode(message))
     return 0

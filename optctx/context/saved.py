@@ -15,15 +15,8 @@ import stat
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from optctx.context.stamped import trusted_override
-from optctx.errors import (
-    OptctxError,
-    OptionValueError,
-    ProcessWideOptionError,
-    UnknownOptionError,
-    UntrustedOptionError,
-    shown,
-)
+from optctx.context.stamped import trusted_overrides
+from optctx.errors import OptctxError, shown
 
 if TYPE_CHECKING:
     from optctx.context.override import Override
@@ -75,18 +68,7 @@ def read_options(
     UnknownOptionError, OptionValueError and ProcessWideOptionError, with the file's name.
     """
     name = shown(os.fsdecode(path))
-    options = _options(path, name)
-    where = f"cannot take the options of {name}"
-    try:
-        return [trusted_override(engine, each, texts, mode, trust) for each, texts in options.items()]
-    except UntrustedOptionError as error:
-        raise UntrustedOptionError(f"{where}: {error}", error.name, error.trust) from None
-    except UnknownOptionError as error:
-        raise UnknownOptionError(f"{where}: {error}", error.name, error.suggestions) from None
-    except ProcessWideOptionError as error:
-        raise ProcessWideOptionError(f"{where}: {error}", error.name, error.reason) from None
-    except OptionValueError as error:
-        raise OptionValueError(f"{where}: {error}") from None
+    return trusted_overrides(engine, _options(path, name), name, mode, trust)
 
 
 def _options(path: str | os.PathLike[str], name: str) -> dict[str, Texts]:

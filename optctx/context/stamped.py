@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from optctx._native import Kind
@@ -27,7 +27,7 @@ from optctx.trust import Trust
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
 
-__all__ = ["agreed", "in_words", "stamped_overrides", "taken", "trusted_override"]
+__all__ = ["agreed", "in_words", "stamped_overrides", "taken", "trusted_overrides"]
 
 _SHOWN = 5  # options that a message lists
 _LONGEST = 1024  # characters of a value that is parsed only to be compared
@@ -55,7 +55,10 @@ def stamped_overrides(
             f"cannot take the options of {called(module_label(module))}: it was linked of modules that were "
             f"compiled with {len(different)} different sets of options; `optctx check-link` shows them"
         )
-    return [(stamp, _overrides(engine, stamp, mode, trust)) for stamp in reversed(different.values())]
+    return [
+        (stamp, trusted_overrides(engine, stamp.options, called(stamp.producer), mode, trust))
+        for stamp in reversed(different.values())
+    ]
 
 
 def taken(engine: Engine, stamp: Stamp) -> tuple[OptionContext, dict[str, Texts]]:
@@ -81,7 +84,27 @@ def _override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode) ->
     return make_override(engine, name, texts, mode)
 
 
-def trusted_override(
+def trusted_overrides(
+    engine: Engine, options: Mapping[str, Texts], whose: str, mode: ProcessWideMode, trust: Trust
+) -> list[Override]:
+    """The overrides that an untrusted text asks for; errors begin with "cannot take the options of `whose`".
+
+    Raises UntrustedOptionError, UnknownOptionError, OptionValueError and ProcessWideOptionError.
+    """
+    where = f"cannot take the options of {whose}"
+    try:
+        return [_trusted_override(engine, name, texts, mode, trust) for name, texts in options.items()]
+    except UntrustedOptionError as error:
+        raise UntrustedOptionError(f"{where}: {error}", error.name, error.trust) from None
+    except UnknownOptionError as error:
+        raise UnknownOptionError(f"{where}: {error}", error.name, error.suggestions) from None
+    except ProcessWideOptionError as error:
+        raise ProcessWideOptionError(f"{where}: {error}", error.name, error.reason) from None
+    except OptionValueError as error:
+        raise OptionValueError(f"{where}: {error}") from None
+
+
+def _trusted_override(
     engine: Engine, name: str, texts: Texts, mode: ProcessWideMode, trust: Trust
 ) -> Override:
     """As `_override`. Raises UntrustedOptionError for an option or value that modules may not set."""
@@ -110,20 +133,6 @@ def agreed(found: Sequence[tuple[Stamp, OptionContext]]) -> OptionContext:
 def in_words(value: Value, given: bool) -> str:
     """The state of an option, for a message. LLVM can tell a default that was given from one that was not."""
     return repr(value) if given else f"not given ({value!r})"
-
-
-def _overrides(engine: Engine, stamp: Stamp, mode: ProcessWideMode, trust: Trust) -> list[Override]:
-    where = f"cannot take the options of {called(stamp.producer)}"
-    try:
-        return [trusted_override(engine, name, texts, mode, trust) for name, texts in stamp.options.items()]
-    except UntrustedOptionError as error:
-        raise UntrustedOptionError(f"{where}: {error}", error.name, error.trust) from None
-    except UnknownOptionError as error:
-        raise UnknownOptionError(f"{where}: {error}", error.name, error.suggestions) from None
-    except ProcessWideOptionError as error:
-        raise ProcessWideOptionError(f"{where}: {error}", error.name, error.reason) from None
-    except OptionValueError as error:
-        raise OptionValueError(f"{where}: {error}") from None
 
 
 def _differences(one: OptionContext, other: OptionContext) -> str:

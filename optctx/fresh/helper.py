@@ -11,6 +11,7 @@ import sys
 
 __all__ = [
     "address_space",
+    "answers_of_helper",
     "cause_of_end",
     "end_helper",
     "end_with_parent",
@@ -64,6 +65,19 @@ def end_with_parent(parent: int) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def answers_of_helper() -> int:
+    """Prepare this process as a helper. Return the descriptor of its answers, the original standard output.
+
+    No other code writes there: what is printed goes to standard error. The process ends with its parent, and
+    a crash leaves no core file, because it is an answer.
+    """
+    end_with_parent(os.getppid())
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return answers
 
 
 def address_space() -> int:

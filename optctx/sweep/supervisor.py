@@ -12,7 +12,6 @@ import contextlib
 import gc
 import os
 import pickle
-import resource
 import select
 import selectors
 import signal
@@ -25,7 +24,7 @@ from typing import NoReturn
 
 from optctx.context import attach
 from optctx.context.attributes import Attributes
-from optctx.fresh.helper import cause_of_end, end_with_parent, printed_to
+from optctx.fresh.helper import answers_of_helper, cause_of_end, end_with_parent, printed_to
 from optctx.fresh.job import initialise_targets
 from optctx.fresh.options import set_process_options
 from optctx.fresh.protocol import Decoder, encode, write_all
@@ -313,10 +312,7 @@ def _next_frame(requests: int) -> Iterable[object]:
 
 def main() -> int:
     """Serve a plan, then batches of numbers, from standard input on the original standard output."""
-    end_with_parent(os.getppid())
-    answers = os.dup(1)
-    os.dup2(2, 1)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is a row, not a core file
+    answers = answers_of_helper()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     initialise_targets()
     native_api()  # looked up once here rather than in every fork

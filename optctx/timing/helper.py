@@ -10,7 +10,6 @@ import contextlib
 import gc
 import os
 import random
-import resource
 import signal
 import sys
 from collections.abc import Iterable
@@ -18,7 +17,7 @@ from statistics import median
 from typing import Any
 
 from optctx.errors import OptctxError
-from optctx.fresh.helper import end_with_parent
+from optctx.fresh.helper import answers_of_helper
 from optctx.fresh.protocol import Decoder, encode, write_all
 from optctx.timing.child import Child, DeadError
 from optctx.timing.inputs import array_bytes
@@ -232,10 +231,7 @@ def _serve(answers: int) -> None:
 
 def main() -> int:
     """Serve a Setup, then other messages, from standard input on what is standard output now."""
-    end_with_parent(os.getppid())
-    answers = os.dup(1)
-    os.dup2(2, 1)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is a row, not a core file
+    answers = answers_of_helper()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     _serve(answers)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends already
