@@ -144,7 +144,10 @@ NOT_KNOWN = """
         ('import platform; platform.machine = lambda: "riscv64"', "riscv64"),
     ],
 )
-def test_a_processor_that_nobody_can_decode_for_is_a_reason_to_take_turns(missing: str, because: str) -> None:
+def test_a_processor_that_nobody_can_decode_for_is_a_reason_to_take_turns(
+    missing: str, because: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPTCTX_ATTACH_CACHE", "off")  # what was kept has been decoded
     run_python(falling_back(f"{missing}\nuse_it({because!r})\n"))
 
 

@@ -85,7 +85,7 @@ def test_a_fork_by_a_handler_that_interrupts_attaching() -> None:
         child(work)
 
     signal.signal(signal.SIGVTALRM, on_alarm)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 0.05, 0.05)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.01, 0.05)
     attach()
     signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     assert forked

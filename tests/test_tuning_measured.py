@@ -118,9 +118,12 @@ def test_a_command_that_cannot_run_is_refused(command: str, expected: str) -> No
 def test_callgrind_counts_a_call(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "sum.o"
     path.write_bytes(compile_job(Job(SUM, "default<O0>")).code)
-    found = Callgrind(harness=HARNESS)._counted(str(path))
+    found, again = (Callgrind(harness=HARNESS)._counted(str(path)) for _ in range(2))
     assert found.state == "ok"
-    assert 5 * 1000 < found.figure < 40 * 1000  # instructions for each of 1000 elements
+    assert (
+        4 * 1000 < found.figure < 5 * 1000
+    )  # a load, two additions or so, and a jump for each of 1000 elements
+    assert again == found
 
 
 def test_minimising_keeps_what_matters() -> None:

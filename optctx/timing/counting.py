@@ -17,9 +17,10 @@ __all__ = ["run_command"]
 def run_command(harness: Harness, object_path: str | os.PathLike[str], calls: int) -> list[str]:
     """A command that loads an object and calls the entry point exactly that many times.
 
-    What one call costs is the difference of two runs, divided by that of their numbers of calls. Inputs are
-    restored by nothing in between. LLVM compiles the code that calls now, in this process, with the option
-    values that no context changes.
+    callgrind counts these calls alone if it is started with --instr-atstart=no. What one call costs is the
+    difference of two runs, divided by that of their numbers of calls. Inputs are restored by nothing in
+    between. LLVM compiles the code that calls now, in this process, with the option values that no context
+    changes.
     """
     if calls < 1:
         raise OptctxError(f"expected a positive number of calls, found {calls}")

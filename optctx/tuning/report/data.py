@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
 
 from optctx.timing import Interval
 from optctx.tuning.measured import interval_of as kept_interval
@@ -15,35 +13,33 @@ __all__ = ["PASSES", "Data", "figure_of", "interval_of", "known_figure", "text_o
 PASSES = "passes"  # the name that pipelines have among the options
 
 
-@dataclass(frozen=True)
 class Data:
     """A study, and what is worked out once for all parts of its report."""
 
-    study: Study
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        found = dict.fromkeys(name for trial in study.trials for name in trial.options)
+        # The options of the trials, in the order of their first use; before them `passes`, if it varies.
+        self.names = [*([PASSES] if len(study.pipelines) > 1 else []), *(n for n in found if n != PASSES)]
+        # The trials with a figure for every objective, the others, and the base, if it has them.
+        self.done = [trial for trial in study.trials if self._measured(trial)]
+        self.lost = [trial for trial in study.trials if not self._measured(trial)]
+        self.base = study.base if self._measured(study.base) else None
+        # How far the base's time was from itself: the widest interval of all trials.
+        noises = [noise for trial in self.done if (noise := times_of(trial, "noise")) is not None]
+        self.noise: Interval | None = max(noises, key=lambda noise: noise.high - noise.low, default=None)
+        # The trials that no other one is better than in every objective.
+        self.front = front_of(self.done, study.goals)
+        self.best = self._best()
 
-    @cached_property
-    def names(self) -> list[str]:
-        """The options of the trials, in the order of their first use; before them `passes`, if it varies."""
-        found = dict.fromkeys(name for trial in self.study.trials for name in trial.options)
-        return [*([PASSES] if len(self.study.pipelines) > 1 else []), *(n for n in found if n != PASSES)]
+    @property
+    def winners(self) -> list[Trial]:
+        """The best trial, or those of the front."""
+        if len(self.study.goals) > 1:
+            return self.front
+        return [] if self.best is None else [self.best]
 
-    @cached_property
-    def done(self) -> list[Trial]:
-        """The trials with a figure for every objective."""
-        return [trial for trial in self.study.trials if self._measured(trial)]
-
-    @cached_property
-    def lost(self) -> list[Trial]:
-        """The trials that have none."""
-        return [trial for trial in self.study.trials if not self._measured(trial)]
-
-    @cached_property
-    def base(self) -> Trial | None:
-        """The base, if it has a figure for every objective."""
-        return self.study.base if self._measured(self.study.base) else None
-
-    @cached_property
-    def best(self) -> Trial | None:
+    def _best(self) -> Trial | None:
         """The best trial of a study with one objective, if it is better than the base.
 
         Of run times, the one that a second check has confirmed.
@@ -56,24 +52,6 @@ class Data:
         return next(
             (trial for trial in self.done if said.get("gain") and trial.number == said.get("trial")), None
         )
-
-    @cached_property
-    def noise(self) -> Interval | None:
-        """How far the base's time was from itself: the widest interval of all trials."""
-        found = [noise for trial in self.done if (noise := times_of(trial, "noise")) is not None]
-        return max(found, key=lambda noise: noise.high - noise.low, default=None)
-
-    @cached_property
-    def front(self) -> list[Trial]:
-        """The trials that no other one is better than in every objective."""
-        return front_of(self.done, self.study.goals)
-
-    @cached_property
-    def winners(self) -> list[Trial]:
-        """The best trial, or those of the front."""
-        if len(self.study.goals) > 1:
-            return self.front
-        return [] if self.best is None else [self.best]
 
     def _measured(self, trial: Trial) -> bool:
         return trial.state == "ok" and all(figure_of(trial, goal) is not None for goal in self.study.goals)

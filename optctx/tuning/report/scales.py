@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
 
 __all__ = ["Scale", "scale_of", "span"]
 
@@ -13,34 +11,23 @@ _WIDE = 32  # times the least value: from here on an axis may be logarithmic
 _FEW = 12  # different numbers that are ticks of their own, and count as choices
 
 
-@dataclass(frozen=True)
 class Scale:
     """The values of one option, in the order of an axis. `numbers`: theirs, if all of them are numbers."""
 
-    texts: tuple[str, ...]
-    numbers: tuple[float, ...] = ()
-
-    @cached_property
-    def log(self) -> bool:
-        """Whether the axis is logarithmic: most of the numbers would stand at its beginning."""
-        if not self.numbers or self.numbers[0] <= 0 or self.numbers[-1] / self.numbers[0] < _WIDE:
-            return False
-        return self.numbers[len(self.numbers) // 2] <= self.numbers[-1] / 4
+    def __init__(self, texts: tuple[str, ...], numbers: tuple[float, ...] = ()) -> None:
+        self.texts = texts
+        self.numbers = numbers
+        # The number of each text: its own, or its place among the choices.
+        self.values = dict(zip(texts, numbers or map(float, range(len(texts))), strict=True))
+        # Whether the axis is logarithmic: most of the numbers would stand at its beginning.
+        wide = bool(numbers) and numbers[0] > 0 and numbers[-1] / numbers[0] >= _WIDE
+        self.log = wide and numbers[len(numbers) // 2] <= numbers[-1] / 4
+        # The same as `values` on an axis without a scale of its own.
+        self.places = {text: math.log10(value) if self.log else value for text, value in self.values.items()}
 
     @property
     def few(self) -> bool:
         return len(self.texts) <= _FEW
-
-    @cached_property
-    def values(self) -> dict[str, float]:
-        """The number of each text: its own, or its place among the choices."""
-        places = self.numbers or tuple(map(float, range(len(self.texts))))
-        return dict(zip(self.texts, places, strict=True))
-
-    @cached_property
-    def places(self) -> dict[str, float]:
-        """The same on an axis without a scale of its own: the logarithm, where the axis is logarithmic."""
-        return {text: math.log10(value) if self.log else value for text, value in self.values.items()}
 
     def ticks(self, most: int) -> list[str]:
         """At most so many of the texts, evenly over the axis and with both ends."""
