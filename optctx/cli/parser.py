@@ -96,23 +96,21 @@ def _no_such_choice(name: str | None, found: str, listed: str) -> str:
 
 def positive(text: str) -> int:
     """Read a whole number of 1 or more, for argparse."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number, 1 or more, found {text!r}")
-    return number
+    return _at_least(1, text)
 
 
 def whole(text: str) -> int:
-    """An argument that is a whole number of 0 or more, for argparse."""
+    """Read a whole number of 0 or more, for argparse."""
+    return _at_least(0, text)
+
+
+def _at_least(least: int, text: str) -> int:
     try:
         number = int(text)
     except ValueError:
-        number = -1
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"expected a whole number, 0 or more, found {text!r}")
+        number = least - 1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number, {least} or more, found {text!r}")
     return number
 
 

@@ -81,7 +81,7 @@ def _check_text(name: str, texts: Texts) -> None:
 def _message(option: PlannedOption, name: str, texts: Texts, said: str) -> str:
     given = ",".join(text for text in texts if text is not None)
     # LLVM begins with the name of the program that was parsed for last: "tool: for the --name option: ..."
-    _, found, rest = said.partition("for the ")
+    _, found, rest = said.partition("for the -")
     words = (found + rest if found else said).strip(": \n") or "no reason given"
     expected = expectation(option, [text for text in texts if text is not None])
     if not expected:

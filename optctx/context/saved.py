@@ -10,6 +10,7 @@ passes = "default<O3>"
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Mapping
@@ -55,6 +56,8 @@ def write_options(
             file.write("\n".join(lines) + "\n")
         os.replace(temporary, name)
     except (OSError, ValueError) as error:
+        with contextlib.suppress(OSError, ValueError):
+            os.unlink(temporary)
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise OptctxError(f"cannot write {shown(name)}: {reason}") from None
 
