@@ -79,3 +79,10 @@ def test_trust_lets_more_in(tmp_path: pathlib.Path) -> None:
     with pytest.raises(UntrustedOptionError):
         OptionContext.load(file)
     assert OptionContext.load(file, trust=("tuning", "output"))["print-after-all"] is True
+
+
+def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "best.toml").mkdir()
+    with pytest.raises(OptctxError, match="cannot write"):
+        OptionContext({"unroll-count": 4}).save(tmp_path / "best.toml")
+    assert [path.name for path in tmp_path.iterdir()] == ["best.toml"]
