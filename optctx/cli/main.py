@@ -11,6 +11,7 @@ from typing import TextIO, cast
 
 from optctx.cli import (
     check_link_command,
+    compare_command,
     completion_command,
     info_command,
     list_command,
@@ -33,6 +34,7 @@ COMMANDS = {
     "record": record_command,
     "sensitivity": sensitivity_command,
     "tune": tune_command,
+    "compare": compare_command,
     "list": list_command,
     "show": show_command,
     "check-link": check_link_command,

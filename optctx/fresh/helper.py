@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 
+from optctx.fresh.spawning import started_for_good
+
 __all__ = [
     "address_space",
     "answers_of_helper",
@@ -41,13 +43,15 @@ def start_helper(
     for its standard error, by default that of this process.
     """
     path = [os.path.abspath(entry) for entry in sys.path]
-    return subprocess.Popen(
-        [sys.executable, "-c", _START.format(path=path, module=module)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=printed,
-        cwd=directory,
-        env=None if directory is None else {**os.environ, "TMPDIR": directory},
+    return started_for_good(
+        lambda: subprocess.Popen(
+            [sys.executable, "-c", _START.format(path=path, module=module)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=printed,
+            cwd=directory,
+            env=None if directory is None else {**os.environ, "TMPDIR": directory},
+        )
     )
 
 

@@ -15,13 +15,23 @@ from optctx.passes import emit_assembly, emit_object, instruction_count, run_pas
 from optctx.passes.native_api import native_api
 
 if TYPE_CHECKING:
-    from llvmlite.binding import ContextRef, ModuleRef, Target, TargetMachine
+    from llvmlite.binding import ContextRef, ModuleRef, TargetMachine
 
-__all__ = ["Death", "Emit", "Job", "Result", "compile_unchecked", "initialise_targets", "pipeline_error"]
+__all__ = [
+    "Death",
+    "Emit",
+    "Job",
+    "Result",
+    "compile_unchecked",
+    "initialise_targets",
+    "pipeline_error",
+    "processor_of",
+]
 
 Emit = Literal["object", "assembly", "ir", "both", "none"]  # both: the IR after the passes, and the object
 Death = Literal["timeout", "signal", "exit"]
 CheckTarget = Callable[[str, str, str], None]  # of triple, processor and features; raises OptctxError
+Prepare = Callable[["ContextRef"], None]
 
 
 @dataclass(frozen=True)
@@ -73,16 +83,21 @@ def _unchecked(triple: str, cpu: str, features: str) -> None:
     """Accept every target."""
 
 
-def compile_unchecked(job: Job, check: CheckTarget = _unchecked) -> Result:
+def _as_it_is(context: ContextRef) -> None:
+    """Prepare nothing."""
+
+
+def compile_unchecked(job: Job, check: CheckTarget = _unchecked, prepare: Prepare = _as_it_is) -> Result:
     """Compile as `compile_job` does, but for checking the target.
 
     LLVM prints a message for a processor or feature that it does not know, and may exit. `check` is called
-    before LLVM sees the processor or features that the job names.
+    before LLVM sees the processor or features that the job names. `prepare` is called with the job's own
+    LLVMContext, before anything is in it.
     """
     initialise_targets()
     started = time.perf_counter()
     try:
-        ir, code, instructions = run_counted(native_api().image, _compile, job, check)
+        ir, code, instructions = run_counted(native_api().image, _compile, job, check, prepare)
     except OptctxError as error:
         return Result(error=str(error), seconds=time.perf_counter() - started)
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
@@ -94,7 +109,7 @@ def pipeline_error(job: Job) -> str:
     try:
         # No processor: the job's may belong to the target that its own module names.
         empty = replace(job, ir="", cpu="", features="", emit="none")
-        run_counted(native_api().image, _compile, empty, _unchecked)
+        run_counted(native_api().image, _compile, empty, _unchecked, _as_it_is)
     except PassPipelineError as error:
         return str(error)
     except OptctxError:  # an error of a pass, which options may change
@@ -102,18 +117,23 @@ def pipeline_error(job: Job) -> str:
     return ""
 
 
-def _compile(job: Job, check: CheckTarget) -> tuple[str | None, bytes, int]:
+def _compile(job: Job, check: CheckTarget, prepare: Prepare) -> tuple[str | None, bytes, int]:
     """(IR, code, number of instructions)."""
     from llvmlite import binding
 
     with (
         binding.create_context() as context,
-        _parse(job.ir, context) as module,
+        _prepared(job, context, prepare) as module,
         _target_machine(job, module, check) as machine,
     ):
         run_passes(module, job.passes, target_machine=machine)
         instructions = instruction_count(module)  # before emission, which changes the module
         return *_emit(job.emit, module, machine), instructions
+
+
+def _prepared(job: Job, context: ContextRef, prepare: Prepare) -> ModuleRef:
+    prepare(context)
+    return _parse(job.ir, context)
 
 
 def _parse(ir: str | bytes, context: ContextRef) -> ModuleRef:
@@ -135,7 +155,7 @@ def _target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> TargetMa
         raise OptctxError(f"the code generator's optimisation level is 0, 1, 2 or 3, found {job.opt_level}")
     triple = job.triple or module.triple or binding.get_process_triple()
     target = target_of(triple)
-    cpu, features = _processor(job, triple, target)
+    cpu, features = processor_of(job, triple)
     if job.features or job.cpu not in ("", "native"):
         check(triple, cpu, features)
     try:
@@ -147,8 +167,8 @@ def _target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> TargetMa
     return machine
 
 
-def _processor(job: Job, triple: str, target: Target) -> tuple[str, str]:
-    """(processor, features) for LLVM."""
+def processor_of(job: Job, triple: str) -> tuple[str, str]:
+    """(processor, features) for LLVM. Raises OptctxError for what names none."""
     from llvmlite import binding
 
     for feature in filter(None, job.features.split(",")):
@@ -159,7 +179,7 @@ def _processor(job: Job, triple: str, target: Target) -> tuple[str, str]:
             )
     if job.cpu != "native":
         return job.cpu, job.features
-    if target.name != target_of(binding.get_process_triple()).name:
+    if target_of(triple).name != target_of(binding.get_process_triple()).name:
         raise OptctxError(
             f"no native processor for {triple!r}: 'native' is the processor of this machine, "
             f"{binding.get_process_triple()}; name a processor of the target"

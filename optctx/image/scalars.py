@@ -1,0 +1,64 @@
+"""The values of options that are one number, read and stored where LLVM keeps them, past LLVM's parser."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+from optctx._native import Image, Kind
+from optctx.image.records import OptionRecord
+from optctx.image.survey import survey
+from optctx.image.typenames import type_name
+
+__all__ = ["Scalar", "find_scalars"]
+
+_TYPES: dict[Kind, Any] = {
+    Kind.boolean: ctypes.c_bool,
+    Kind.int32: ctypes.c_int32,
+    Kind.uint32: ctypes.c_uint32,
+}
+
+
+class Scalar:
+    """The process-wide value of one option. Storing it calls nothing of LLVM's and counts no occurrence."""
+
+    __slots__ = ("_type", "address", "kind")
+
+    def __init__(self, record: OptionRecord, value_offset: int) -> None:
+        self.kind = type_name(record.type.kind)
+        self.address = record.variable or record.address + value_offset
+        self._type = None if record.callback else _TYPES.get(record.type.kind)
+
+    @property
+    def writable(self) -> bool:
+        """Whether it is a bool, an int or an unsigned, and nothing of LLVM's wants to hear of a change."""
+        return self._type is not None
+
+    def checked(self, value: int) -> int:
+        """The value, if the type can hold it. Raises ValueError."""
+        if self._type is None or self._type(value).value != value:
+            raise ValueError(value)
+        return value
+
+    def read(self) -> int:
+        """The value, for a writable one."""
+        assert self._type is not None
+        return int(self._type.from_address(self.address).value)
+
+    def write(self, value: int) -> None:
+        """Store a value that `checked` has passed, for the whole process."""
+        assert self._type is not None
+        self._type.from_address(self.address).value = value
+
+
+@cache  # thousands of options are looked at
+def find_scalars(image: Image) -> dict[str, Scalar]:
+    """Every option by each of its names; not all are `writable`. Raises UnsupportedImageError."""
+    found = survey(image)
+    return {
+        name: Scalar(record, found.value_offset)
+        for record in found.records
+        if not record.type.alias
+        for name in record.names
+    }

@@ -1,0 +1,42 @@
+"""The strategies by name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from optctx.errors import OptctxError, shown
+from optctx.strategies.copies import PrivateCopyStrategy
+from optctx.strategies.locked import ComgrStrategy, XlaStrategy
+from optctx.strategies.processes import ColdProcessStrategy, ForkServerStrategy, WarmProcessStrategy
+from optctx.strategies.save_restore import SaveRestoreStrategy
+from optctx.strategies.scoped import LlvmContextStrategy, ThreadStrategy
+from optctx.strategies.strategy import Strategy
+from optctx.strategies.tools import CommandLineStrategy
+from optctx.wording import did_you_mean, nearest
+
+__all__ = ["STRATEGIES", "open_strategy"]
+
+STRATEGIES: Final[dict[str, type[Strategy]]] = {
+    each.name: each
+    for each in (
+        ThreadStrategy,
+        LlvmContextStrategy,
+        SaveRestoreStrategy,
+        XlaStrategy,
+        ComgrStrategy,
+        PrivateCopyStrategy,
+        WarmProcessStrategy,
+        ForkServerStrategy,
+        ColdProcessStrategy,
+        CommandLineStrategy,
+    )
+}
+
+
+def open_strategy(name: str) -> Strategy:
+    """A strategy that is not entered yet. Raises OptctxError for a name that is none of `STRATEGIES`."""
+    found = STRATEGIES.get(name)
+    if found is None:
+        hint = did_you_mean(nearest(name, STRATEGIES)) or f"there are {', '.join(STRATEGIES)}"
+        raise OptctxError(f"no strategy is called {shown(name)}; {hint}")
+    return found()

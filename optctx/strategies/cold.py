@@ -1,0 +1,27 @@
+"""`python -m optctx.strategies.cold`: reads one job, compiles it as a compiler would, answers, ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+
+from optctx.fresh.job import compile_unchecked, initialise_targets
+from optctx.fresh.options import set_process_options
+from optctx.fresh.protocol import Decoder, encode, write_all
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Use standard input and output. LLVM ends the process for a bad option."""
+    (job,) = Decoder().feed(sys.stdin.buffer.read())
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    initialise_targets()
+    set_process_options(job.options)
+    write_all(answers, encode(compile_unchecked(replace(job, options=()))))
+
+
+if __name__ == "__main__":
+    main()

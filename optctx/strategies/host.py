@@ -1,0 +1,148 @@
+"""A process in which programs run, so that whatever a strategy does there reaches nothing else.
+
+Where a strategy compiles in its process, each program runs in a forked child of its own: strategies change
+options for the process, wait for ever, and end it. Elsewhere one process runs them all.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from optctx.engine.attach import attach
+from optctx.errors import OptctxError
+from optctx.fresh import Job
+from optctx.fresh.helper import answers_of_helper, cause_of_end, end_helper, printed_to, start_helper
+from optctx.fresh.job import compile_unchecked, initialise_targets
+from optctx.fresh.protocol import Decoder, encode, write_all
+from optctx.strategies.choosing import open_strategy
+from optctx.strategies.program import Outcome, Program
+from optctx.strategies.running import run_program
+from optctx.strategies.strategy import Strategy
+
+__all__ = ["Host", "main"]
+
+_CHUNK = 1 << 20  # bytes read at once
+_GRACE = 30.0  # seconds that the helper may take to end
+_SECONDS = 120  # of processor time that a program may take
+
+
+class _Order(NamedTuple):
+    strategy: str
+    program: Program
+    job: Job
+
+
+class Host:
+    """Runs programs over one strategy. A context manager; for one thread at a time."""
+
+    def __init__(self, strategy: str, job: Job) -> None:
+        """`job`: what every compilation of the programs compiles."""
+        self.strategy = strategy
+        self._job = job
+        self._helper: subprocess.Popen[bytes] | None = None
+        self._decoder = Decoder()
+
+    def __enter__(self) -> Host:
+        self._printed = tempfile.TemporaryFile()  # closed with the helper
+        self._helper = start_helper("optctx.strategies.host", printed=self._printed.fileno())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        helper, self._helper = self._helper, None
+        if helper is None or helper.stdin is None or helper.stdout is None:
+            return
+        helper.stdin.close()
+        end_helper(helper, _GRACE)
+        helper.stdout.close()
+        self._printed.close()
+
+    def run(self, program: Sequence[tuple[object, ...]] | Program) -> Outcome:
+        """Run a program. Raises OptctxError if the process that runs programs has ended."""
+        helper = self._helper
+        if helper is None or helper.stdin is None or helper.stdout is None:
+            raise OptctxError("this host is not running; use it inside its `with` block")
+        try:
+            write_all(helper.stdin.fileno(), encode(_Order(self.strategy, tuple(program), self._job)))  # type: ignore[arg-type]
+            while data := os.read(helper.stdout.fileno(), _CHUNK):
+                for outcome in self._decoder.feed(data):
+                    return outcome  # type: ignore[no-any-return]  # the helper sends nothing else
+        except OSError:
+            pass
+        said = printed_to(self._printed.fileno())
+        raise OptctxError(
+            f"the process that runs {self.strategy!r} has ended: {cause_of_end(helper.wait(), said)}"
+        )
+
+
+def main() -> None:
+    """Answer orders on standard input until it ends."""
+    answers = answers_of_helper()
+    initialise_targets()
+    decoder = Decoder()
+    strategy: Strategy | None = None
+    try:
+        while data := os.read(0, _CHUNK):
+            for order in decoder.feed(data):
+                if strategy is None:
+                    strategy = open_strategy(order.strategy)
+                    _warm(strategy, order.job)
+                outcome = _forked(order) if strategy.in_process else _run(strategy, order)
+                write_all(answers, encode(outcome))
+    finally:
+        if strategy is not None and not strategy.in_process:
+            strategy.__exit__(None, None, None)
+
+
+def _warm(strategy: Strategy, job: Job) -> None:
+    """Do once what every child would do again."""
+    if not strategy.in_process:
+        strategy.__enter__()
+        return
+    attach()
+    compile_unchecked(job)
+    with strategy:
+        """What it looks up, it looks up once."""
+
+
+def _run(strategy: Strategy, order: _Order) -> Outcome:
+    return run_program(strategy, order.program, order.job, judge_process=False)
+
+
+def _forked(order: _Order) -> Outcome:
+    """Run a program in a child. What ends the child is the outcome."""
+    reading, writing = os.pipe()
+    printed = os.memfd_create("printed")
+    pid = os.fork()
+    if not pid:
+        _child(order, writing, printed)
+    os.close(writing)
+    decoder, outcomes = Decoder(), []
+    while data := os.read(reading, _CHUNK):
+        outcomes += decoder.feed(data)
+    _, status = os.waitpid(pid, 0)
+    said = printed_to(printed)
+    os.close(reading)
+    os.close(printed)
+    if outcomes:
+        found: Outcome = outcomes[0]
+        return found
+    return Outcome(death=cause_of_end(os.waitstatus_to_exitcode(status), said))
+
+
+def _child(order: _Order, writing: int, printed: int) -> None:
+    try:
+        resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS + 1))
+        os.dup2(printed, 1)
+        os.dup2(printed, 2)
+        with open_strategy(order.strategy) as strategy:
+            outcome = run_program(strategy, order.program, order.job, judge_process=True)
+            write_all(writing, encode(outcome))
+    except BaseException as error:  # becomes an answer: the parent waits for one
+        write_all(writing, encode(Outcome(death=f"{type(error).__name__}: {error}")))
+    finally:
+        os._exit(0)
