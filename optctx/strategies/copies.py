@@ -15,7 +15,7 @@ from optctx.strategies.strategy import Strategy
 
 __all__ = ["PrivateCopyStrategy"]
 
-_KEPT = 4  # copies that nobody uses
+_KEPT = 4  # copies that nothing uses
 
 
 class PrivateCopyStrategy(Strategy):
