@@ -90,6 +90,7 @@ TOGETHER = {
         "hwasan-experimental-use-page-aliases"
     ),
     "-force-vector-interleave=3 -vectorizer-min-trip-count=1955": "vectorizer-min-trip-count",
+    "-misched=ilpmax": "misched",  # alone, for VE
 }
 
 
