@@ -1,6 +1,6 @@
 """Run time of compiled code, measured honestly; outputs compared."""
 
-from optctx.timing.bench import Bench, check, confirm, measure
+from optctx.timing.bench import Bench, Stop, check, confirm, measure
 from optctx.timing.counting import run_command
 from optctx.timing.harness import Array, Harness, Value
 from optctx.timing.kinds import Kind
@@ -34,6 +34,7 @@ __all__ = [
     "Outcome",
     "ProcessorLock",
     "State",
+    "Stop",
     "Timing",
     "Tolerance",
     "Value",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -25,9 +25,11 @@ from optctx.timing.results import (
 )
 from optctx.timing.statistics import interval, median
 
-__all__ = ["Bench", "check", "confirm", "measure"]
+__all__ = ["Bench", "Stop", "check", "confirm", "measure"]
 
 T = TypeVar("T")
+# (name, rounds, median ratio) -> whether to stop
+Stop = Callable[[str, int, float], bool]
 
 _LEAST_ROUNDS = 10  # fewer say too little about the median
 _STEP = 5  # rounds between two looks at the intervals
@@ -103,12 +105,15 @@ class Bench:
         budget: Budget | None = None,
         seed: int = 0,
         confidence: float = 0.95,
+        stop: Stop | None = None,
     ) -> Measurement:
         """Time the candidates that are right, in rounds.
 
         In a round, base and candidates each have a new process on the processor, with the code at a random
         place. They are sampled in turn, in random order. `seed` seeds orders, places and the bootstrap.
-        Rounds go on until the intervals are narrow or the budget ends. Raises OptctxError if the base dies.
+        Rounds go on until the intervals are narrow or the budget ends. `stop` is asked about each candidate
+        every five rounds: its name, the rounds so far, and its median ratio; True measures it no further.
+        Raises OptctxError if the base dies.
         """
         budget = budget or Budget()
         if not 0 < confidence < 1:
@@ -119,12 +124,13 @@ class Bench:
         right = [each for each in dict.fromkeys(digests.values()) if self._outcomes[each].state == "ok"]
         groups = [right[start : start + _GROUP] for start in range(0, len(right), _GROUP)] or [[]]
         sums = [_Sums(tuple(group), confidence, seed + place) for place, group in enumerate(groups)]
+        names = {digest: name for name, digest in reversed(digests.items())}
         for place, each in enumerate(sums):
             share = (budget.seconds - (time.monotonic() - started)) / (len(sums) - place)
-            self._run_rounds(each, budget, share)
+            self._run_rounds(each, budget, share, _by_digest(stop, names))
         return self._measurement(digests, sums, started, seed)
 
-    def _run_rounds(self, sums: _Sums, budget: Budget, seconds: float) -> None:
+    def _run_rounds(self, sums: _Sums, budget: Budget, seconds: float, stop: Stop | None) -> None:
         deadline = time.monotonic() + seconds
         samples = max(1, min(_MOST_SAMPLES, int(_TURN / self._ready.sample)))
         limit = self._limit(self._ready.calls)
@@ -132,9 +138,11 @@ class Bench:
             seed = hash((sums.seed, sums.rounds))  # of integers: the same in every process
             order = Round(sums.living, seed, self._ready.calls, samples, limit)
             sums.add(self._ask(order, Rounded))
+            if stop is not None and sums.rounds % _STEP == 0:
+                sums.drop(stop)
             if sums.rounds < _LEAST_ROUNDS:
                 continue
-            if sums.rounds >= budget.rounds or time.monotonic() >= deadline:
+            if sums.rounds >= budget.rounds or (sums.stopped and not sums.living) or time.monotonic() >= deadline:
                 sums.narrow = sums.is_narrow(budget.width)
                 return
             if sums.rounds % _STEP == 0 and sums.is_narrow(budget.width):
@@ -191,6 +199,7 @@ class _Sums:
     ratios: dict[str, list[float]] = field(default_factory=dict)  # to the base, one for each round
     seconds: dict[str, list[float]] = field(default_factory=dict)  # of one sample
     dead: dict[str, Outcome] = field(default_factory=dict)
+    stopped: dict[str, int] = field(default_factory=dict)  # after so many rounds
     cpu: float = 0.0
     wall: float = 0.0
     narrow: bool = False
@@ -213,6 +222,13 @@ class _Sums:
         self.cpu += found.cpu
         self.wall += found.wall
 
+    def drop(self, stop: Stop) -> None:
+        """Measure no further what is to be stopped."""
+        for name in self.living:
+            if stop(name, self.rounds, median(self.ratios[name])):
+                self.stopped[name] = self.rounds
+        self.living = tuple(name for name in self.living if name not in self.stopped)
+
     def is_narrow(self, width: float) -> bool:
         return all(
             interval(self.ratios[name], self.confidence, self.seed, _LOOK).width <= width
@@ -221,10 +237,11 @@ class _Sums:
 
     def timings(self, calls: int) -> dict[str, Timing]:
         found = {name: Timing(outcome) for name, outcome in self.dead.items()}
-        for name in (BASE, *self.living):
+        for name in (BASE, *self.living, *self.stopped):
             seconds = interval([each / calls for each in self.seconds[name]], self.confidence, self.seed)
             ratio = interval(self.ratios[name], self.confidence, self.seed)
-            found[name] = Timing(Outcome("ok"), seconds, ratio, self.rounds)
+            rounds = self.stopped.get(name, self.rounds)
+            found[name] = Timing(Outcome("ok"), seconds, ratio, rounds, name in self.stopped)
         return found
 
 
@@ -334,6 +351,13 @@ def _setup(
         float(patience),
         float(timeout),
     )
+
+
+def _by_digest(stop: Stop | None, names: Mapping[str, str]) -> Stop | None:
+    """The same, asked about objects by their digests."""
+    if stop is None:
+        return None
+    return lambda digest, rounds, ratio: stop(names[digest], rounds, ratio)
 
 
 def _digests(candidates: Mapping[str, bytes]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -14,23 +14,37 @@ from optctx.timing import Harness, Outcome, Tolerance, reproduce
 from optctx.tuning.evaluate import Candidate, Setup
 from optctx.tuning.measured import Found, Measure, Measured
 from optctx.tuning.objectives import Objective, Static
+from optctx.tuning.place import Place
 from optctx.tuning.results import Trial
 
 __all__ = ["Assessor"]
+
+Prune = Callable[[int, int, float], bool]
 
 
 class Assessor:
     """Gives compilations their figures. Equal objects are run once.
 
     Measuring begins with `measure_against`, and ends with `stop`. `wrong`: the folder in which a wrong result
-    leaves what reproduces it.
+    leaves what reproduces it. `prune`: whether a trial is measured no further, by number, step and figure;
+    None never stops one.
     """
 
-    def __init__(self, setup: Setup, objectives: Sequence[Objective], wrong: str) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        objectives: Sequence[Objective],
+        place: Place,
+        wrong: str,
+        prune: Prune | None = None,
+    ) -> None:
         self._setup = setup
         self._static = [each for each in objectives if isinstance(each, Static)]
         self._measured = [each for each in objectives if isinstance(each, Measured)]
         self._objectives = objectives
+        self._place = place
+        self._prune = prune
+        self._first: dict[str, int] = {}  # digest -> the first trial that gave it
         self._wrong = wrong
         self._base = b""
         self._sessions = ExitStack()
@@ -46,7 +60,7 @@ class Assessor:
         """Start what measures. Raises OptctxError if the base cannot be run."""
         self._base = base.code
         for each in self._measured:
-            self._measures.append((each, self._sessions.enter_context(each.session(base.code))))
+            self._measures.append((each, self._sessions.enter_context(self._place.session(each, base.code, self._stop))))
 
     def stop(self) -> None:
         """End what measures, and give its processor back."""
@@ -60,10 +74,36 @@ class Assessor:
             for _, answer in compiled
             if answer.state == "ok" and answer.digest not in self._found
         }
+        for candidate, answer in reversed(compiled):
+            self._first[answer.digest] = candidate.number
         for objective, measure in self._measures if new else ():
             for digest, found in measure(new).items():
                 self._found.setdefault(digest, {})[objective.goal.name] = found
         return [self._trial(candidate, answer) for candidate, answer in compiled]
+
+    def know(self, trials: Iterable[Trial]) -> None:
+        """Take what trials of an earlier run gave: their objects are not run again."""
+        for trial in trials:
+            digest = trial.attributes.get("digest")
+            if isinstance(digest, str) and (found := self._kept(trial)):
+                self._found.setdefault(digest, found)
+
+    def _kept(self, trial: Trial) -> dict[str, Found]:
+        """By objective; empty if not all of them are known."""
+        attributes = {name: trial.attributes[name] for name in _RUN if name in trial.attributes}
+        if trial.state == "ok":
+            return {
+                each.goal.name: Found("ok", trial.objectives[each.goal.name], attributes=attributes)
+                for each in self._measured
+            }
+        if len(self._measured) > 1:  # which of them it was is not kept
+            return {}
+        # An object that could not be compiled, or has no static figure, has no digest or no error of running
+        return {each.goal.name: Found(trial.state, error=trial.error, attributes=attributes) for each in self._measured}
+
+    def _stop(self, digest: str, step: int, figure: float) -> bool:
+        number = self._first.get(digest, -1)
+        return self._prune is not None and number >= 0 and self._prune(number, step, figure)
 
     def _trial(self, candidate: Candidate, answer: Answer) -> Trial:
         trial = Trial(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import os
 import pickle
+import threading
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,6 @@ from optctx.context.attributes import attributes_policy
 from optctx.errors import OptctxError
 from optctx.fresh import Emit, Job
 from optctx.fresh.base import all_arguments
-from optctx.locks import lock_left_behind
 from optctx.registry import registry
 from optctx.sweep.plan import Answer, Asked, Plan
 from optctx.sweep.process import SweepProcess
@@ -116,17 +116,16 @@ def evaluate(setup: Setup, candidate: Candidate) -> Answer:
     """Compile one candidate. A crash, a hang and a fatal error are states of the answer.
 
     Plain data in and out: any executor can call it on any machine with the same LLVM. A helper process, which
-    stays for the next call with the same setup, does the work.
+    stays for the thread's next call with the same setup, does the work. Raises OptctxError if the helper is
+    killed; the next call starts another one.
     """
-    global _running
-    with _using:
-        helper = _helper(setup)
-        try:
-            answer = helper.one(setup, candidate)
-        except OptctxError:  # it was killed; the next call starts another one
-            helper.end()
-            _running = None
-            raise
+    helper = _helper(setup)
+    try:
+        answer = helper.one(setup, candidate)
+    except OptctxError:
+        helper.end()
+        _of_thread.helper = None
+        raise
     return replace(answer, number=candidate.number)
 
 
@@ -138,12 +137,13 @@ def refuse(setup: Setup, errors: Sequence[str]) -> None:
 
 
 class _Helper:
-    """A helper process that compiles one candidate after the other."""
+    """A helper process that compiles one candidate after the other, for one thread: it ends with it."""
 
     def __init__(self, setup: Setup) -> None:
         self.digest, self.owner = setup.digest, os.getpid()
         self._process = SweepProcess()
         self._process.__enter__()
+        self.end = weakref.finalize(self, _end, self._process, self.owner)
         plan = plan_of(setup, 1)
         self._next = plan.total
         try:
@@ -158,22 +158,21 @@ class _Helper:
         (answer,) = self._process.answers()
         return answer
 
-    def end(self) -> None:
-        if self.owner == os.getpid():
-            self._process.__exit__()
+
+def _end(process: SweepProcess, owner: int) -> None:
+    if owner == os.getpid():  # a fork leaves it to the parent
+        process.__exit__()
 
 
 def _helper(setup: Setup) -> _Helper:
-    """The helper of this process for a setup. One that has died, or is for another setup, is replaced."""
-    global _running
-    if _running is not None and (_running.digest, _running.owner) != (setup.digest, os.getpid()):
-        _running.end()
-        _running = None
-    if _running is None:
-        _running = _Helper(setup)
-        atexit.register(_running.end)
-    return _running
+    """The helper of this thread for a setup. One that is for another setup is replaced."""
+    helper: _Helper | None = getattr(_of_thread, "helper", None)
+    if helper is not None and (helper.digest, helper.owner) != (setup.digest, os.getpid()):
+        helper.end()
+        helper = _of_thread.helper = None
+    if helper is None:
+        helper = _of_thread.helper = _Helper(setup)
+    return helper
 
 
-_running: _Helper | None = None
-_using = lock_left_behind()
+_of_thread = threading.local()

@@ -1,18 +1,17 @@
-"""Where candidates are compiled: in a helper process of this one, or by an executor."""
+"""Where candidates are compiled: here in a helper process of this one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import replace
 from types import TracebackType
 from typing import Protocol
 
 from optctx.sweep.plan import Answer
 from optctx.sweep.process import SweepProcess
-from optctx.tuning.evaluate import Candidate, Setup, asked_of, evaluate, plan_of, refuse
+from optctx.tuning.evaluate import Candidate, Setup, asked_of, plan_of, refuse
 
-__all__ = ["Evaluator", "ExecutorEvaluator", "LocalEvaluator", "fastest"]
+__all__ = ["BASE", "Evaluator", "LocalEvaluator", "fastest"]
 
 BASE = Candidate(-1, ())
 
@@ -88,36 +87,6 @@ class LocalEvaluator:
                     del self._partial[number]
                     whole.append(replace(fastest(parts), number=number))
         return whole
-
-
-class ExecutorEvaluator:
-    """Compiles by any executor whose workers have optctx and the same LLVM."""
-
-    def __init__(self, setup: Setup, executor: Executor) -> None:
-        self._setup = setup
-        self._executor = executor
-        self._running: dict[Future[Answer], Candidate] = {}
-
-    def __enter__(self) -> ExecutorEvaluator:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for future in self._running:
-            future.cancel()
-
-    def base(self) -> Answer:
-        return self._executor.submit(evaluate, self._setup, BASE).result()
-
-    def submit(self, candidate: Candidate) -> None:
-        self._running[self._executor.submit(evaluate, self._setup, candidate)] = candidate
-
-    def answers(self) -> list[Answer]:
-        done, _ = wait(self._running, return_when=FIRST_COMPLETED)
-        for future in done:
-            del self._running[future]
-        return [future.result() for future in done]
 
 
 def fastest(answers: Sequence[Answer]) -> Answer:

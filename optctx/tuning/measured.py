@@ -12,11 +12,25 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from optctx.errors import OptctxError, shown
-from optctx.timing import Bench, Budget, Clock, Harness, Interval, Outcome, Tolerance, check, run_command
+from optctx.timing import (
+    Bench,
+    Budget,
+    Clock,
+    Confirmation,
+    Harness,
+    Interval,
+    Outcome,
+    Stop,
+    Timing,
+    Tolerance,
+    check,
+    confirm,
+    run_command,
+)
 from optctx.tuning.objectives import Objective, Wants
 from optctx.tuning.results import Goal, State, Trial
 
@@ -51,11 +65,16 @@ class Measured(Objective):
 
     wants: ClassVar[Wants] = "object"
 
-    def session(self, base: bytes) -> AbstractContextManager[Measure]:
-        """Measure candidates against the base inside the block. Raises OptctxError if the base cannot be
-        run.
+    def session(self, base: bytes, stop: Stop | None = None) -> AbstractContextManager[Measure]:
+        """Measure candidates against the base inside the block. `stop`: whether one is measured no further,
+        by name, step and figure; asked only where `intermediate` says so. Raises OptctxError if the base
+        cannot be run.
         """
         raise NotImplementedError
+
+    def share(self, candidates: int, at_once: int) -> Measured:
+        """The same for one of so many candidates, which are measured by themselves, several at once."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -74,6 +93,7 @@ class RunTime(Measured):
     clock: Clock = "cpu"
     name: ClassVar[str] = "time"
     unit: ClassVar[str] = "times the base"
+    intermediate: ClassVar[bool] = True
 
     @property
     def goal(self) -> Goal:
@@ -88,27 +108,57 @@ class RunTime(Measured):
         return f"{super().identity}, harness {self.harness.digest()}, {self.tolerance}, {self.clock}"
 
     @contextmanager
-    def session(self, base: bytes) -> Iterator[Measure]:
+    def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
         with Bench(
             self.harness, base, processor=self.processor, tolerance=self.tolerance, clock=self.clock
         ) as bench:
-            yield lambda candidates: self._measure(bench, candidates)
+            yield lambda candidates: self._measure(bench, candidates, stop)
 
-    def _measure(self, bench: Bench, candidates: Mapping[str, bytes]) -> dict[str, Found]:
-        measurement = bench.measure(candidates, budget=self.budget)
-        found = {}
-        for name, timing in measurement.candidates.items():
-            if timing.ratio is None or timing.seconds is None:
-                found[name] = _not_run(timing.outcome)
-                continue
-            attributes = {
-                "seconds": _numbers(timing.seconds, 1e9),
-                "ratio": _numbers(timing.ratio),
-                "noise": _numbers(measurement.noise),
-                "rounds": timing.rounds,
-            }
-            found[name] = Found("ok", 1 / timing.ratio.middle, attributes={"time": attributes})
-        return found
+    def share(self, candidates: int, at_once: int) -> Measured:
+        return replace(self, seconds=self.seconds / max(1, math.ceil(candidates / at_once)))
+
+    def confirm(self, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
+        """Check a candidate once more, whose ratio was `first`."""
+        return confirm(
+            self.harness,
+            base,
+            code,
+            first,
+            processor=self.processor,
+            tolerance=self.tolerance,
+            budget=self.budget,
+            clock=self.clock,
+            seed=seed,
+        )
+
+    def _measure(self, bench: Bench, candidates: Mapping[str, bytes], stop: Stop | None) -> dict[str, Found]:
+        steps: dict[str, list[list[float]]] = {name: [] for name in candidates}
+
+        def asked(name: str, rounds: int, ratio: float) -> bool:
+            steps[name].append([rounds, 1 / ratio])
+            return stop is not None and stop(name, rounds, 1 / ratio)
+
+        measurement = bench.measure(candidates, budget=self.budget, stop=None if stop is None else asked)
+        return {
+            name: self._found(timing, measurement.noise, steps[name])
+            for name, timing in measurement.candidates.items()
+        }
+
+    def _found(self, timing: Timing, noise: Interval, steps: list[list[float]]) -> Found:
+        between = {"intermediate": steps} if steps else {}
+        if timing.ratio is None or timing.seconds is None:
+            return replace(_not_run(timing.outcome), attributes=between)
+        attributes = {
+            "seconds": _numbers(timing.seconds, 1e9),
+            "ratio": _numbers(timing.ratio),
+            "noise": _numbers(noise),
+            "rounds": timing.rounds,
+        }
+        figure = 1 / timing.ratio.middle
+        if timing.stopped:
+            error = f"{figure:.3f} times the base after {timing.rounds} rounds"
+            return Found("pruned", error=error, attributes={"time": attributes, **between})
+        return Found("ok", figure, attributes={"time": attributes, **between})
 
 
 @dataclass(frozen=True)
@@ -126,7 +176,7 @@ class Callgrind(Measured):
         return f"{super().identity}, harness {self.harness.digest()}, {self.tolerance}"
 
     @contextmanager
-    def session(self, base: bytes) -> Iterator[Measure]:
+    def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
         if shutil.which("valgrind") is None:
             raise OptctxError(
                 "cannot count instructions: valgrind is not installed; apt-get install valgrind"
@@ -194,7 +244,7 @@ class Command(Measured):
         return f"{super().identity}, {self.command}"
 
     @contextmanager
-    def session(self, base: bytes) -> Iterator[Measure]:
+    def session(self, base: bytes, stop: Stop | None = None) -> Iterator[Measure]:
         with tempfile.TemporaryDirectory(prefix="optctx-") as folder:
             path = os.path.join(folder, "candidate.o")
             yield lambda candidates: {name: self._one(code, path) for name, code in candidates.items()}

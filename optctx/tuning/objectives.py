@@ -29,12 +29,15 @@ Wants = Literal["figures", "object", "ir"]
 
 @dataclass(frozen=True)
 class Objective:
-    """A figure to search by. `wants`: what it needs of a compilation."""
+    """A figure to search by. `wants`: what it needs of a compilation. `intermediate`: whether there are
+    figures before the last one.
+    """
 
     direction: Direction = "minimise"
     name: ClassVar[str]
     unit: ClassVar[str]
     wants: ClassVar[Wants] = "figures"
+    intermediate: ClassVar[bool] = False
 
     @property
     def goal(self) -> Goal:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import importlib
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, shown
 from optctx.tuning.names import no_such
+from optctx.tuning.results import Direction, Goal
 from optctx.tuning.space import Space
-from optctx.tuning.values import Choices, Integers, Value, Values
+from optctx.tuning.values import Choices, Integers, Value, Values, number_of
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PRUNERS",
     "SAMPLERS",
+    "check_pruner",
     "check_sampler",
     "distribution_of",
     "grid_of",
@@ -31,7 +33,8 @@ __all__ = [
 ]
 
 SAMPLERS = ("tpe", "cmaes", "nsga2", "random", "grid")
-PRUNERS = ("none", "median", "halving", "hyperband")
+PRUNERS = ("none", "median", "percentile", "halving", "hyperband", "threshold")
+_PERCENTILE = 25.0  # of the trials so far, the best of which go on
 _LARGEST_GRID = 1_000_000  # points, which are held in memory
 
 
@@ -89,20 +92,67 @@ def make_sampler(name: str, seed: int) -> BaseSampler:
             return samplers.RandomSampler(seed=seed)
 
 
-def make_pruner(name: str) -> BasePruner:
-    """The pruner. Raises OptctxError for a name that is none."""
+def check_pruner(text: str, goals: Sequence[Goal], intermediate: bool) -> None:
+    """Raise OptctxError for a pruner that does not exist, or has nothing to go by.
+
+    `intermediate`: whether the objective has figures before the last one.
+    """
+    name, _ = _pruner(text)
+    if name == "none":
+        return
+    if len(goals) != 1 or not intermediate:
+        names = " and ".join(repr(goal.name) for goal in goals)
+        raise OptctxError(
+            f"the pruner {name!r} stops trials between the rounds of a run time, and {names} has no rounds to "
+            "stop at; search by 'time' alone, or leave the pruner out"
+            if len(goals) == 1
+            else f"the pruner {name!r} compares trials by one figure, found the objectives {names}; search by "
+            "'time' alone, or leave the pruner out"
+        )
+
+
+def make_pruner(text: str, direction: Direction = "minimise") -> BasePruner:
+    """The pruner, such as "median" or "percentile:25". Raises OptctxError for one that is none."""
     from optuna import pruners
 
+    name, number = _pruner(text)
     match name:
-        case "none":
-            return pruners.NopPruner()
         case "median":
             return pruners.MedianPruner()
+        case "percentile":
+            return pruners.PercentilePruner(_PERCENTILE if number is None else number)
         case "halving":
             return pruners.SuccessiveHalvingPruner()
         case "hyperband":
             return pruners.HyperbandPruner()
-    raise no_such("pruner", name, PRUNERS)
+        case "threshold":
+            assert number is not None
+            upper = direction == "minimise"
+            return pruners.ThresholdPruner(upper=number) if upper else pruners.ThresholdPruner(lower=number)
+    return pruners.NopPruner()
+
+
+def _pruner(text: str) -> tuple[str, float | None]:
+    """Its name, and the number behind the colon. Raises OptctxError."""
+    name, colon, rest = text.partition(":")
+    if name not in PRUNERS:
+        raise no_such("pruner", name, PRUNERS)
+    number = number_of(rest)
+    if name == "percentile" and (not colon or (number is not None and 0 < number < 100)):
+        return name, number
+    if name == "percentile":
+        raise OptctxError(
+            f"cannot read the pruner {shown(text)}: expected a part in percent behind the colon, such as "
+            "percentile:25"
+        )
+    if name == "threshold" and number is None:
+        raise OptctxError(
+            f"cannot read the pruner {shown(text)}: expected the figure beyond which a trial is stopped, such "
+            "as threshold:1.5"
+        )
+    if colon and name != "threshold":
+        raise OptctxError(f"the pruner {name!r} takes no number, found {shown(text)}; write {name}")
+    return name, number
 
 
 def distribution_of(values: Values) -> BaseDistribution:

@@ -9,8 +9,8 @@ trials).
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from optctx.tuning.evaluate import Candidate
@@ -28,8 +28,10 @@ _DIRECTIONS: dict[Direction, Literal["minimize", "maximize"]] = {
     "minimise": "minimize",
     "maximise": "maximize",
 }
+_NAME = "optctx"  # of the study in memory
 _SAME = 10  # points that are known, in a row, before one is drawn by chance
 _DRAWS = 1000  # of these
+_MOST_STEPS = 1 << 31
 _LISTED = 200_000  # points of a space that is searched for the last ones to try
 
 
@@ -43,6 +45,7 @@ class _Asked:
     values: dict[str, Value]
     result: Trial | None = None
     told: bool = False  # to the sampler
+    reported: set[int] = field(default_factory=set)  # steps that the pruner knows
 
 
 class Search:
@@ -74,7 +77,8 @@ class Search:
             self._study = optuna.create_study(
                 directions=[_DIRECTIONS[goal.direction] for goal in goals],
                 sampler=make_sampler(sampler, seed),
-                pruner=make_pruner(pruner),
+                pruner=make_pruner(pruner, goals[0].direction),
+                study_name=_NAME,  # by which hyperband picks brackets
             )
         self._dice = random.Random(seed)
         self._grid = grid_of(space, seed)[::-1] if sampler == "grid" else None
@@ -95,7 +99,9 @@ class Search:
 
     def ask(self) -> Candidate | None:
         """The next point, under the next number; None if every point of the space has been tried."""
-        for each in self._asked[self._told : self._needed]:
+        due = self._asked[self._told : self._needed]
+        self._report_again(due)
+        for each in due:
             self._tell(each)
         for _ in range(_SAME if self._grid is None else 0):
             trial = self._study.ask()
@@ -120,6 +126,24 @@ class Search:
     def result(self, trial: Trial) -> None:
         """Enter what came out of a trial, in any order."""
         self._by_number[trial.number].result = trial
+
+    def report(self, number: int, step: int, figure: float) -> bool:
+        """Enter what is known of a trial that is being measured. Returns whether the pruner stops it."""
+        asked = self._by_number[number]
+        asked.reported.add(step)
+        asked.trial.report(figure, step)
+        return bool(asked.trial.should_prune())
+
+    def _report_again(self, trials: Sequence[_Asked]) -> None:
+        """Of trials that were measured in another process: in the order of that time, because a pruner
+        compares them.
+        """
+        steps = sorted({step for each in trials for step in _intermediate(each.result)})
+        for step in steps:
+            for each in trials:
+                figure = _intermediate(each.result).get(step)
+                if figure is not None and step not in each.reported:
+                    self.report(each.candidate.number, step, figure)
 
     @property
     def _needed(self) -> int:
@@ -157,7 +181,7 @@ class Search:
 
     def _tell(self, asked: _Asked) -> None:
         assert asked.result is not None
-        self._tell_result(asked.trial, asked.result)
+        self._tell_result(asked.trial, asked.result, asked.reported)
         asked.told = True
         self._told += 1
 
@@ -170,10 +194,16 @@ class Search:
         else:
             self._study.tell(trial, state=TrialState.FAIL)
 
-    def _tell_result(self, trial: optuna.Trial, result: Trial) -> None:
+    def _tell_result(
+        self, trial: optuna.Trial, result: Trial, reported: Collection[int] = frozenset()
+    ) -> None:
         """Samplers learn to avoid what is pruned, and ignore what fails: so a crash is pruned."""
         from optuna.trial import TrialState
 
+        if len(self._goals) == 1:
+            for step, figure in _intermediate(result).items():
+                if step not in reported:  # of another trial that has tried the same
+                    trial.report(figure, step)
         if result.state == "ok":
             self._study.tell(trial, [result.objectives[goal.name] for goal in self._goals])
         else:
@@ -197,6 +227,18 @@ class Search:
             return None
         left = [values for values in self._space.points() if _key(values) not in self._known]
         return self._dice.choice(left) if left else None
+
+
+def _intermediate(trial: Trial | None) -> dict[int, float]:
+    """Figures by step, of a trial that was measured with a pruner. A file may have anything there."""
+    found = trial.attributes.get("intermediate") if trial is not None else None
+    pairs = found if isinstance(found, list) else []
+    pairs = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2]
+    return {
+        step: float(figure)
+        for step, figure in pairs
+        if type(step) is int and 0 <= step < _MOST_STEPS and type(figure) in (int, float)
+    }
 
 
 def go_on(make: Callable[[], Search], trials: Mapping[int, tuple[Trial, Mapping[str, Value]]]) -> Search:

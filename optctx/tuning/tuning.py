@@ -403,25 +403,6 @@ def _distinct(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
     return tuple(objectives)
 
 
-def machine() -> dict[str, Any]:
-    """The machine that figures come from."""
-    return {
-        "processor": _processor(),
-        "processors": os.cpu_count() or 1,
-        "system": f"{platform.system()} {platform.release()}",
-        "machine": platform.machine(),
-    }
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
-    except OSError:
-        names = []
-    return names[0] if names else platform.processor() or platform.machine()
-
-
 def _more_versions() -> dict[str, str]:
     from importlib.metadata import version
 

@@ -1,0 +1,282 @@
+"""Workers of a Dask cluster. Each task is sent to one worker by its address.
+
+Dask could choose by itself, but a task that waits beside one which ends its worker would count as a suspect,
+and a worker that is refused would be asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import time
+from collections import Counter, deque
+from collections.abc import Hashable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from optctx.errors import OptctxError, shown
+from optctx.tuning.cluster.executor import words_of
+from optctx.tuning.cluster.task import Expected, Mismatch, perform
+from optctx.tuning.cluster.workers import Result, Task, Workers
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+__all__ = ["DaskWorkers"]
+
+_CONNECTING = 10.0  # seconds
+_PATIENCE = 60.0  # seconds for a worker to come, where there is none
+_LOOK = 0.5  # seconds between two looks at which workers there are
+_GATHERING = 10.0  # seconds for an answer to be sent
+_DEPTH = 2  # tasks for each thread of a worker, so that none waits for the next
+
+
+@dataclass
+class _Running:
+    task: Task
+    worker: str
+    future: Future
+
+
+class DaskWorkers(Workers):
+    """Of the cluster whose scheduler has this address, such as "tcp://10.0.0.1:8786".
+
+    Entering raises OptctxError without Dask, for a scheduler that does not answer, and for a cluster that
+    stays without workers.
+    """
+
+    def __init__(self, address: str, expected: Expected) -> None:
+        super().__init__(expected)
+        self._address = address
+        self._client: Client | None = None
+        self._waiting: deque[Task] = deque()
+        self._running: dict[str, _Running] = {}  # by Dask's key
+        self._arrived: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        self._there: set[str] = set()  # workers
+        self._threads: dict[str, int] = {}  # of those that can be used
+        self._barred: set[str] = set()  # workers that were refused
+        self._looked = 0.0
+        self._seen = 0.0  # when there was a worker last
+        self._worked = False  # whether one was ever of use
+
+    def __enter__(self) -> DaskWorkers:
+        client = _connect(self._address)
+        self._client = client
+        try:
+            self._seen = time.monotonic()
+            while not self._threads:
+                self._look()
+                time.sleep(0 if self._threads else 0.1)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            with contextlib.suppress(Exception):  # of a cluster that is gone
+                client.cancel([each.future for each in self._running.values()], force=True)
+            self._running.clear()
+            with contextlib.suppress(Exception):
+                client.close(timeout=_CONNECTING)
+
+    @property
+    def count(self) -> int:
+        return max(1, sum(self._threads.values()))
+
+    def _start(self, task: Task) -> None:
+        self._waiting.append(task)
+        self._place()
+
+    def _ended(self) -> list[tuple[Hashable, Result]]:
+        self._look()
+        ended = self._losses()
+        self._place()
+        with contextlib.suppress(queue.Empty):
+            future = self._arrived.get(timeout=0 if ended else _LOOK)
+            while True:
+                if (result := self._answer(future)) is not None:
+                    ended.append(result)
+                future = self._arrived.get_nowait()
+        self._place()
+        return ended
+
+    # Who is there
+
+    def _look(self) -> None:
+        """Find out which workers there are, if that was not done just now. Raises OptctxError for none."""
+        now = time.monotonic()
+        if now - self._looked < _LOOK:
+            return
+        assert self._client is not None
+        try:
+            found = self._client.nthreads()
+        except Exception as error:
+            raise self._gone(error) from error
+        self._looked, self._there = now, set(found)
+        self._threads = {name: count for name, count in found.items() if name not in self._barred and count}
+        if self._threads:
+            self._seen = now
+            return
+        barred = self._barred & self._there
+        if barred and (not self._worked or now - self._seen > _PATIENCE):
+            raise self._all_refused()
+        if now - self._seen > _PATIENCE:
+            raise OptctxError(
+                f"the cluster at {self._address} has no worker left to use; start some, and go on with "
+                "--resume if the search has a study"
+            )
+
+    def _gone(self, error: Exception) -> OptctxError:
+        return OptctxError(
+            f"the scheduler at {self._address} no longer answers ({words_of(error)}); start the search "
+            "again, with --resume if it has a study"
+        )
+
+    def _losses(self) -> list[tuple[Hashable, Result]]:
+        """The results of tasks that are not tried again, of those whose worker has gone."""
+        ended: list[tuple[Hashable, Result]] = []
+        for name, each in list(self._running.items()):
+            if each.worker in self._there:
+                continue
+            del self._running[name]
+            self._cancel(each.future)
+            lost = self._lose(each.task, f"worker {each.worker}", "it left the cluster")
+            if lost is not None:
+                ended.append((each.task.key, lost))
+            else:
+                self._waiting.append(each.task)
+        return ended
+
+    def _cancel(self, future: Future) -> None:
+        with contextlib.suppress(Exception):
+            future.cancel(force=True)
+
+    # Who does what
+
+    def _place(self) -> None:
+        """Send tasks to the workers with the least to do.
+
+        A task that has lost a worker runs alone, so that no other one is suspected with it; until such a task
+        is sent, no others are.
+        """
+        running = Counter(each.worker for each in self._running.values())
+        taken = {each.worker for each in self._running.values() if each.task.lost}
+        while self._waiting:
+            suspects = [task for task in self._waiting if task.lost]
+            task = suspects[0] if suspects else self._waiting[0]
+            free = [
+                name
+                for name, threads in self._threads.items()
+                if name not in taken and running[name] < (1 if suspects else _DEPTH * threads)
+            ]
+            if not free:
+                return
+            worker = min(free, key=lambda name: running[name] / self._threads[name])
+            self._waiting.remove(task)
+            self._send(task, worker)
+            running[worker] += 1
+            if task.lost:
+                taken.add(worker)
+
+    def _send(self, task: Task, worker: str) -> None:
+        assert self._client is not None
+        try:
+            future = self._client.submit(
+                perform,
+                self.expected,
+                task.refusals,
+                next(self._numbers),
+                task.function,
+                *task.arguments,
+                workers=[worker],
+                allow_other_workers=False,
+                pure=False,
+            )
+        except Exception as error:
+            raise self._gone(error) from error
+        self._running[future.key] = _Running(task, worker, future)
+        future.add_done_callback(self._arrived.put)
+
+    def _answer(self, future: Future) -> tuple[Hashable, Result] | None:
+        """The result of what has ended; None for what is tried again, or was given up before."""
+        each = self._running.get(future.key)
+        if each is None:
+            return None
+        reply, error = self._reply(future)
+        if reply is None and error is None:
+            self._looked = 0.0  # sent by a worker that may be gone: `_losses` knows
+            future.add_done_callback(self._arrived.put)
+            return None
+        del self._running[future.key]
+        name = f"worker {each.worker}"
+        result: Result | None
+        if error is not None:
+            result = self._unfit(each, error)
+        else:
+            result = self._judge(each.task, f"{name} ({reply.worker})", reply)
+            if reply.mismatches:
+                self._bar(each.worker)
+            self._worked |= not reply.mismatches
+        if result is None:
+            self._waiting.append(each.task)
+            return None
+        return each.task.key, result
+
+    def _reply(self, future: Future) -> tuple[Any, Exception | None]:
+        """A reply, or what the worker raised, or neither."""
+        from distributed import KilledWorker
+
+        try:
+            if future.cancelled():
+                return None, KilledWorker(future.key, "Dask has cancelled it", 0)
+            if future.status == "error":
+                return None, future.exception(timeout=_GATHERING)
+            if future.status != "finished":
+                return None, None
+            return future.result(timeout=_GATHERING), None
+        except (TimeoutError, asyncio.TimeoutError):  # two classes in Python 3.10
+            return None, None
+        except Exception as error:
+            return None, error
+
+    def _unfit(self, each: _Running, error: Exception) -> Result | None:
+        """Of a worker that cannot even begin, such as one without optctx; or one that Dask has given up."""
+        from distributed import KilledWorker
+
+        if isinstance(error, KilledWorker):
+            return self._lose(each.task, f"worker {each.worker}", words_of(error))
+        name = f"worker {each.worker}"
+        self._refuse(name, (Mismatch("its environment", "one that runs optctx", words_of(error)),))
+        self._bar(each.worker)
+        each.task.refusals += 1
+        return None
+
+    def _bar(self, worker: str) -> None:
+        self._barred.add(worker)
+        self._threads.pop(worker, None)
+        self._looked = 0.0
+
+
+def _connect(address: str) -> Client:
+    """Raises OptctxError for an address that is none, or does not answer."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise OptctxError("cannot use a cluster without Dask: pip install 'optctx[cluster]'") from None
+    if "://" not in address:
+        raise OptctxError(
+            f"expected the address of a Dask scheduler, such as tcp://10.0.0.1:8786, found {shown(address)}"
+        )
+    try:
+        return Client(address, timeout=_CONNECTING, set_as_default=False)
+    except Exception as error:
+        raise OptctxError(
+            f"cannot connect to a Dask scheduler at {address}: {words_of(error)}; start one with `dask "
+            "scheduler`"
+        ) from None

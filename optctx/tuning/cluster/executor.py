@@ -1,0 +1,113 @@
+"""Workers of any `concurrent.futures` executor: it decides who does what."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Hashable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from types import TracebackType
+
+from optctx.errors import OptctxError
+from optctx.tuning.cluster.task import Expected, Reply, perform
+from optctx.tuning.cluster.workers import Result, Task, Workers
+
+__all__ = ["ExecutorWorkers", "words_of"]
+
+_PATIENCE = 300.0  # seconds in which workers do nothing but refuse
+_LONGEST = 200  # characters of an error
+_MOST_REFUSALS = 20  # in a row, where no worker has ever done anything
+
+
+class ExecutorWorkers(Workers):
+    """Of an executor that the caller has made, and ends. Raises OptctxError if it is broken."""
+
+    def __init__(self, executor: Executor, expected: Expected) -> None:
+        super().__init__(expected)
+        self._executor = executor
+        self._running: dict[Future[Reply], Task] = {}
+        self._refusals = 0  # in a row
+        self._worked = 0.0  # when one was last of use, as `time.monotonic` has it
+
+    def __enter__(self) -> ExecutorWorkers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for future in self._running:
+            future.cancel()
+        self._running.clear()
+
+    @property
+    def count(self) -> int:
+        return 1
+
+    def _start(self, task: Task) -> None:
+        try:
+            future = self._executor.submit(
+                perform, self.expected, task.refusals, next(self._numbers), task.function, *task.arguments
+            )
+        except (BrokenExecutor, RuntimeError) as error:  # broken, or shut down
+            raise _broken(error) from error
+        self._running[future] = task
+
+    def _ended(self) -> list[tuple[Hashable, Result]]:
+        done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+        ended = []
+        for future in done:
+            task = self._running.pop(future)
+            result = self._result(task, future)
+            if result is None:
+                self._start(task)
+            else:
+                ended.append((task.key, result))
+        return ended
+
+    def _result(self, task: Task, future: Future[Reply]) -> Result | None:
+        try:
+            reply = future.result()
+        except (BrokenExecutor, CancelledError) as error:
+            raise _broken(error) from error
+        except Exception as error:
+            if not _is_loss(error):
+                raise OptctxError(f"a worker of the executor cannot do its work: {words_of(error)}") from error
+            return self._lose(task, "a worker of the executor", words_of(error))
+        result = self._judge(task, f"worker {reply.worker}", reply)
+        if reply.mismatches:
+            self._check_refusals()
+        else:
+            self._refusals, self._worked = 0, time.monotonic()
+        return result
+
+    def _check_refusals(self) -> None:
+        """Raises OptctxError where nothing but refusals comes."""
+        self._refusals += 1
+        waited = time.monotonic() - self._worked
+        if self._refusals >= _MOST_REFUSALS and (not self._worked or waited > _PATIENCE):
+            raise self._all_refused()
+
+
+def _broken(error: BaseException) -> OptctxError:
+    return OptctxError(
+        f"the executor takes no more work ({words_of(error)}); start the search again, with --resume if it has "
+        "a study"
+    )
+
+
+def _is_loss(error: Exception) -> bool:
+    """Whether a worker died: as Dask and Ray say it, which is known if they are in use."""
+    kinds = []
+    for module, names in {
+        "distributed": ("KilledWorker",),
+        "ray.exceptions": ("WorkerCrashedError", "ActorDiedError", "NodeDiedError"),
+    }.items():
+        loaded = sys.modules.get(module)
+        kinds += [kind for name in names if isinstance(kind := getattr(loaded, name, None), type)]
+    return isinstance(error, tuple(kinds))
+
+
+def words_of(error: BaseException) -> str:
+    """An error of another program, in a line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:_LONGEST]}" if text else type(error).__name__
