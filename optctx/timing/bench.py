@@ -142,7 +142,11 @@ class Bench:
                 sums.drop(stop)
             if sums.rounds < _LEAST_ROUNDS:
                 continue
-            if sums.rounds >= budget.rounds or (sums.stopped and not sums.living) or time.monotonic() >= deadline:
+            if (
+                sums.rounds >= budget.rounds
+                or (sums.stopped and not sums.living)
+                or time.monotonic() >= deadline
+            ):
                 sums.narrow = sums.is_narrow(budget.width)
                 return
             if sums.rounds % _STEP == 0 and sums.is_narrow(budget.width):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -20,6 +20,7 @@ from optctx.tuning.results import Trial
 __all__ = ["Assessor"]
 
 Prune = Callable[[int, int, float], bool]
+_RUN = ("time", "intermediate", "reproduce")  # attributes that come of running
 
 
 class Assessor:
@@ -60,7 +61,8 @@ class Assessor:
         """Start what measures. Raises OptctxError if the base cannot be run."""
         self._base = base.code
         for each in self._measured:
-            self._measures.append((each, self._sessions.enter_context(self._place.session(each, base.code, self._stop))))
+            session = self._place.session(each, base.code, None if self._prune is None else self._stop)
+            self._measures.append((each, self._sessions.enter_context(session)))
 
     def stop(self) -> None:
         """End what measures, and give its processor back."""
@@ -96,10 +98,10 @@ class Assessor:
                 each.goal.name: Found("ok", trial.objectives[each.goal.name], attributes=attributes)
                 for each in self._measured
             }
-        if len(self._measured) > 1:  # which of them it was is not kept
+        if len(self._objectives) > 1:  # which of them it was is not kept
             return {}
-        # An object that could not be compiled, or has no static figure, has no digest or no error of running
-        return {each.goal.name: Found(trial.state, error=trial.error, attributes=attributes) for each in self._measured}
+        found = Found(trial.state, error=trial.error, attributes=attributes)
+        return {each.goal.name: found for each in self._measured}
 
     def _stop(self, digest: str, step: int, figure: float) -> bool:
         number = self._first.get(digest, -1)

@@ -38,7 +38,14 @@ class Identity:
 
 
 def identity_of(
-    setup: Setup, space: Space, objectives: Sequence[str], *, sampler: str, seed: int, window: int
+    setup: Setup,
+    space: Space,
+    objectives: Sequence[str],
+    *,
+    sampler: str,
+    seed: int,
+    window: int,
+    pruner: str = "none",
 ) -> Identity:
     """Of a study. `objectives`: a text for each that says all that its figures depend on."""
     job = setup.job
@@ -54,6 +61,7 @@ def identity_of(
             "base": [list(setup.arguments), list(setup.attributes)],
             "versions": versions(),
             "sampler": sampler,
+            "pruner": pruner,
             "seed": seed,
             "window": window,
         }

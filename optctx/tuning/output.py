@@ -38,6 +38,7 @@ def study_data(study: Study) -> dict[str, Any]:
         "space": list(study.space),
         "pipelines": list(study.pipelines),
         "sampler": study.sampler,
+        "pruner": study.pruner,
         "seed": study.seed,
         "seconds": study.seconds,
         "compiled": study.compiled,
@@ -45,6 +46,8 @@ def study_data(study: Study) -> dict[str, Any]:
         "study": study.file,
         "machine": dict(study.machine),
         "versions": dict(study.versions),
+        "refused_workers": list(study.refused),
+        "lost_workers": list(study.lost),
         "confirmation": None if study.confirmation is None else dict(study.confirmation),
     }
 
@@ -111,6 +114,8 @@ def summary(study: Study) -> list[str]:
         counted(len(study.trials), "trial"),
         *(f"{ended[state]} {state}" for state in STATES if state != "ok" and ended[state]),
     ]
+    lines += [f"refused {words}" for words in study.refused]
+    lines += [f"lost {words}; what it did was done again" for words in study.lost]
     why = f"; ended after {study.ended}" if study.ended and study.ended[0].isdigit() else ""
     why = why or (f"; ended: {study.ended}" if study.ended else "")
     return [*lines, f"{', '.join(counts)}{why}"]

@@ -54,7 +54,7 @@ class Study:
 
     `base`: the compilation with no option of the space set. `ended`: why the search came to its end, in
     words; "" while it runs. `space`: its dimensions as texts. `compiled`: how many compilations it took in
-    this run.
+    this run. `refused` and `lost`: workers of a cluster, in words.
     """
 
     goals: tuple[Goal, ...]
@@ -66,12 +66,15 @@ class Study:
     pipelines: tuple[str, ...]
     machine: Mapping[str, Any]
     versions: Mapping[str, str]
+    pruner: str = "none"
     seconds: float = 0.0  # wall time of this run
     compiled: int = 0
     ended: str = ""
     file: str = ""  # where it is kept
     confirmation: Mapping[str, Any] | None = None  # of a gain in run time: the second check
     minimised: Mapping[str, str] | None = None  # the options that the best trial stands on, if that was asked
+    refused: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
     @property
     def best(self) -> Trial | None:

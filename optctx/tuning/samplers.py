@@ -100,15 +100,14 @@ def check_pruner(text: str, goals: Sequence[Goal], intermediate: bool) -> None:
     name, _ = _pruner(text)
     if name == "none":
         return
-    if len(goals) != 1 or not intermediate:
-        names = " and ".join(repr(goal.name) for goal in goals)
-        raise OptctxError(
-            f"the pruner {name!r} stops trials between the rounds of a run time, and {names} has no rounds to "
-            "stop at; search by 'time' alone, or leave the pruner out"
-            if len(goals) == 1
-            else f"the pruner {name!r} compares trials by one figure, found the objectives {names}; search by "
-            "'time' alone, or leave the pruner out"
-        )
+    if len(goals) == 1 and intermediate:
+        return
+    names = " and ".join(repr(goal.name) for goal in goals)
+    why = "which has no rounds to stop between" if len(goals) == 1 else "which are several"
+    raise OptctxError(
+        f"the pruner {name!r} stops trials between the rounds of a run time; the search is by {names}, {why}; "
+        "search by 'time' alone, or leave the pruner out"
+    )
 
 
 def make_pruner(text: str, direction: Direction = "minimise") -> BasePruner:
@@ -147,8 +146,8 @@ def _pruner(text: str) -> tuple[str, float | None]:
         )
     if name == "threshold" and number is None:
         raise OptctxError(
-            f"cannot read the pruner {shown(text)}: expected the figure beyond which a trial is stopped, such "
-            "as threshold:1.5"
+            f"cannot read the pruner {shown(text)}: expected the figure beyond which a trial is stopped, "
+            "such as threshold:1.5"
         )
     if colon and name != "threshold":
         raise OptctxError(f"the pruner {name!r} takes no number, found {shown(text)}; write {name}")

@@ -5,37 +5,37 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import asdict
 from typing import Any
 
 from optctx.errors import OptctxError
 from optctx.fresh import Job
 from optctx.sweep.plan import Answer
-from optctx.timing import confirm
 from optctx.tuning.assess import Assessor
 from optctx.tuning.budget import Budget
+from optctx.tuning.cluster import ExecutorWorkers, Expected, RemoteEvaluator, RemotePlace, Workers
 from optctx.tuning.evaluate import Candidate, make_setup
-from optctx.tuning.evaluators import Evaluator, ExecutorEvaluator, LocalEvaluator
+from optctx.tuning.evaluators import Evaluator, LocalEvaluator
 from optctx.tuning.identity import Identity, identity_of, versions
 from optctx.tuning.journal import Journal, open_journal
 from optctx.tuning.known import Known
-from optctx.tuning.measured import RunTime, as_fast, interval_of
-from optctx.tuning.minimise import minimised
+from optctx.tuning.machine import machine
+from optctx.tuning.measured import RunTime
 from optctx.tuning.objectives import CompilationTime, Objective, Size, emit_for
+from optctx.tuning.place import Here, Place
 from optctx.tuning.results import Goal, Study, Trial
-from optctx.tuning.samplers import check_sampler, need_optuna
+from optctx.tuning.samplers import check_pruner, check_sampler, need_optuna
 from optctx.tuning.search import Search, go_on
-from optctx.tuning.space import PASSES, Space, overrides_of
+from optctx.tuning.space import Space
+from optctx.tuning.winner import Winner
 
 __all__ = ["Tuning", "tune"]
 
 _WINDOW = 8  # trials under way at once
 _MEMORY = 4 << 30  # bytes
 _REPEATS = 3  # compilations whose time counts
-_CONFIRMED = 3  # trials that are checked again, until one is a gain
 
 
 def tune(
@@ -52,6 +52,8 @@ def tune(
     timeout: float | None = None,
     memory: int | None = _MEMORY,
     executor: Executor | None = None,
+    cluster: str | None = None,
+    pruner: str = "none",
     window: int = _WINDOW,
     wrong: str | None = None,
     minimise: bool = False,
@@ -74,7 +76,15 @@ def tune(
         threads: Compilations at once; one per processor by default. For `CompilationTime` it is one.
         timeout: Seconds for each compilation; 20 times what the base takes by default, but at least 10.
         memory: Bytes of address space for each compilation, beyond what LLVM itself takes; None is no limit.
-        executor: Compile by this one instead. Its workers need optctx and the same LLVM.
+        executor: Compile and measure by the workers of this one instead, such as Dask's
+            `Client.get_executor()`. Each worker attaches on its own. One that has another LLVM, llvmlite or
+            optctx is refused (`Study.refused`), and, where run times are compared, one with another processor
+            than the worker that measured the base.
+        cluster: The same by the Dask cluster whose scheduler has this address ("tcp://10.0.0.1:8786"). What a
+            lost worker did is done again; a trial that three workers were lost with has "crashed".
+        pruner: Stop trials whose run time falls behind between rounds of its measurement: "median",
+            "percentile:25", "halving", "hyperband" or "threshold:1.5". A trial that is stopped is "pruned".
+            With one objective, `RunTime`, on this machine.
         window: Trials under way at once. The search depends on it: a sampler knows nothing of what runs.
         wrong: The folder in which a wrong result leaves what reproduces it; by default beside the study.
         minimise: In the end, drop options from the best trial as long as that makes it no worse
@@ -83,8 +93,8 @@ def tune(
 
     Raises OptctxError before anything is compiled for a module, pipeline or target that LLVM refuses, for a
     base that crashes, without Optuna, and for a study that is of something else; as OptionContext does for
-    options and values. Raises it during the search if the helper process is killed or the study cannot be
-    written.
+    options and values. Raises it during the search if the helper process is killed, if the study cannot be
+    written, and if no worker can be used.
     """
     with Tuning(
         job,
@@ -99,6 +109,8 @@ def tune(
         timeout=timeout,
         memory=memory,
         executor=executor,
+        cluster=cluster,
+        pruner=pruner,
         window=window,
         wrong=wrong,
         minimise=minimise,
@@ -129,6 +141,8 @@ class Tuning:
         timeout: float | None = None,
         memory: int | None = _MEMORY,
         executor: Executor | None = None,
+        cluster: str | None = None,
+        pruner: str = "none",
         window: int = _WINDOW,
         wrong: str | None = None,
         minimise: bool = False,
@@ -142,6 +156,9 @@ class Tuning:
             raise OptctxError("there is nothing to search: give options with --set NAME=VALUES")
         check_sampler(sampler, space, len(self._goals))
         timed = any(isinstance(each, CompilationTime) for each in self._objectives)
+        _check_remote(executor, cluster, timed=timed, pruned=pruner != "none")
+        check_pruner(pruner, self._goals, all(each.intermediate for each in self._objectives))
+        self._pruner = pruner
         self._space = space
         self._sampler, self._seed, self._window = sampler, seed, window
         self._budget = Budget() if budget is None else budget
@@ -155,7 +172,8 @@ class Tuning:
             repeats=_REPEATS if timed else 1,
         )
         self._threads = 1 if timed else threads or os.cpu_count() or 1
-        self._executor = executor
+        self._workers = _workers(executor, cluster)
+        self._place: Place = Here() if self._workers is None else RemotePlace(self._workers)
         self._file, self._resume = study, resume
         self._on_trial = on_trial
         self._known = Known(self._setup)
@@ -169,7 +187,14 @@ class Tuning:
         self._minimise = minimise
         self._minimised: dict[str, str] | None = None
         self._confirmation: dict[str, Any] | None = None
-        self._assessor = Assessor(self._setup, self._objectives, wrong or _wrong_folder(study))
+        self._searching: Search | None = None
+        self._assessor = Assessor(
+            self._setup,
+            self._objectives,
+            self._place,
+            wrong or _wrong_folder(study),
+            None if pruner == "none" else self._prune,
+        )
         self._stack = ExitStack()
 
     def __enter__(self) -> Tuning:
@@ -195,6 +220,7 @@ class Tuning:
             trials=tuple(self._trials[number] for number in sorted(self._trials)),
             sampler=self._sampler,
             seed=self._seed,
+            pruner=self._pruner,
             space=tuple(self._space.texts()),
             pipelines=self._setup.pipelines,
             machine=machine(),
@@ -205,6 +231,8 @@ class Tuning:
             file=self._file or "",
             confirmation=self._confirmation,
             minimised=self._minimised,
+            refused=tuple(self._workers.refused) if self._workers else (),
+            lost=tuple(self._workers.lost) if self._workers else (),
         )
 
     @property
@@ -217,7 +245,9 @@ class Tuning:
         self._started = time.monotonic()
         self._base = self._compile_base()
         self._trials = {number: stored.trial for number, stored in self._stored.items()}
+        self._assessor.know(self._trials.values())
         search = go_on(self._search, {n: (each.trial, each.values) for n, each in self._stored.items()})
+        self._searching = search
         for candidate in search.running:
             self._start(candidate)
         while True:
@@ -229,17 +259,34 @@ class Tuning:
                 continue
             if not self._done:
                 break
-            done, self._done = self._done, []
+            done, self._done = sorted(self._done, key=lambda each: each[0].number), []
             for trial in self._assessor.trials(done):
                 self._finish(search, trial)
         self._assessor.stop()
-        timed = [each for each in self._objectives if isinstance(each, RunTime)]
         if len(self._goals) == 1:
-            if timed:
-                self._confirm(timed[0])
-            elif self._minimise and (best := self.study.best) is not None:
-                self._minimised, _ = self._fewest(best, lambda answer: self._as_good(answer, best))
+            self._find_winner(self._goals[0])
         return self.study
+
+    def _find_winner(self, goal: Goal) -> None:
+        winner = Winner(
+            self._evaluator,
+            self._assessor,
+            self._place,
+            goal,
+            self._base_answer.code,
+            self._seed,
+            varied=bool(self._space.pipelines),
+            fewest=self._minimise,
+        )
+        (objective,) = self._objectives
+        if isinstance(objective, RunTime):
+            winner.confirm(self._trials.values(), objective)
+        elif (best := self.study.best) is not None:
+            winner.reduce(best)
+        self._confirmation, self._minimised = winner.confirmation, winner.options
+
+    def _prune(self, number: int, step: int, figure: float) -> bool:
+        return self._searching is not None and self._searching.report(number, step, figure)
 
     def _ask(self, search: Search) -> None:
         """Start as many trials as the budget and the order of the search allow."""
@@ -293,74 +340,16 @@ class Tuning:
         self._known.add(candidate, answer)
         return base
 
-    def _confirm(self, objective: RunTime) -> None:
-        """Check the best run times again, until one is a gain without doubt."""
-        for place, trial in enumerate(self._fastest(objective.goal)[:_CONFIRMED]):
-            options, answer = self._winner(trial, objective)
-            first = interval_of(trial, "ratio")
-            assert first is not None, "one without is not among the fastest"
-            found = confirm(
-                objective.harness,
-                self._base_answer.code,
-                answer.code,
-                first,
-                processor=objective.processor,
-                tolerance=objective.tolerance,
-                budget=objective.budget,
-                clock=objective.clock,
-                seed=self._seed + place + 1,
-            )
-            if place == 0 or found.gain:
-                self._confirmation = {
-                    "trial": trial.number,
-                    "gain": found.gain,
-                    "first": asdict(first),
-                    "second": None if found.second is None else asdict(found.second),
-                    "noise": asdict(found.noise),
-                    "text": str(found),
-                }
-            if found.gain:
-                self._minimised = options
-                return
-
-    def _winner(self, trial: Trial, objective: RunTime) -> tuple[dict[str, str] | None, Answer]:
-        """What a trial compiles to, with the fewest options if that was asked for."""
-        if not self._minimise:
-            return None, self._compile(trial, overrides_of(trial.options))
-        whole = self._compile(trial, overrides_of(trial.options))
-        with objective.session(whole.code) as measure:
-            return self._fewest(trial, lambda answer: as_fast(measure({"": answer.code})[""]))
-
-    def _fewest(self, trial: Trial, good: Callable[[Answer], bool]) -> tuple[dict[str, str], Answer]:
-        options = overrides_of(trial.options)
-        best = self._compile(trial, options)
-        return minimised(options, best, lambda fewer: self._compile(trial, fewer), good)
-
-    def _as_good(self, answer: Answer, best: Trial) -> bool:
-        (goal,) = self._goals
-        (trial,) = self._assessor.trials([(Candidate(best.number, ()), answer)])
-        return trial.state == "ok" and not goal.better(
-            best.objectives[goal.name], trial.objectives[goal.name]
-        )
-
-    def _compile(self, trial: Trial, options: Mapping[str, str]) -> Answer:
-        """With these options, and the pipeline of a trial."""
-        passes = ((PASSES, trial.passes),) if self._space.pipelines else ()
-        self._evaluator.submit(Candidate(trial.number, (*passes, *options.items())))
-        (answer,) = self._evaluator.answers()
-        return answer
-
-    def _fastest(self, goal: Goal) -> list[Trial]:
-        """Trials whose intervals are above 1 and above the noise, the fastest first; of equal objects one."""
-        found: dict[str, Trial] = {}
-        for trial in self._trials.values():
-            ratio, noise = (interval_of(trial, name) for name in ("ratio", "noise"))
-            if trial.state == "ok" and ratio and noise and ratio.low > max(1.0, noise.high):
-                found.setdefault(str(trial.attributes.get("digest")), trial)
-        return sorted(found.values(), key=lambda trial: trial.objectives[goal.name])
-
     def _search(self) -> Search:
-        return Search(self._space, self._goals, sampler=self._sampler, seed=self._seed, window=self._window)
+        return Search(
+            self._space,
+            self._goals,
+            sampler=self._sampler,
+            seed=self._seed,
+            window=self._window,
+            blocks=self._assessor.measures,
+            pruner=self._pruner,
+        )
 
     def _open(self, stack: ExitStack) -> Journal | None:
         if self._file is None:
@@ -377,12 +366,18 @@ class Tuning:
     def _identity(self) -> Identity:
         texts = [each.identity for each in self._objectives]
         return identity_of(
-            self._setup, self._space, texts, sampler=self._sampler, seed=self._seed, window=self._window
+            self._setup,
+            self._space,
+            texts,
+            sampler=self._sampler,
+            seed=self._seed,
+            window=self._window,
+            pruner=self._pruner,
         )
 
     def _make_evaluator(self) -> Evaluator:
-        if self._executor is not None:
-            return ExecutorEvaluator(self._setup, self._executor)
+        if self._workers is not None:
+            return RemoteEvaluator(self._setup, self._workers)
         return LocalEvaluator(self._setup, self._threads)
 
 
@@ -391,6 +386,34 @@ def _wrong_folder(study: str | None) -> str:
 
 
 _ENDS = {"failed": "does not compile", "crashed": "crashes LLVM", "timed out": "takes too long"}
+
+
+def _check_remote(executor: Executor | None, cluster: str | None, *, timed: bool, pruned: bool) -> None:
+    """Raise OptctxError for what other machines cannot do."""
+    if executor is None and cluster is None:
+        return
+    if executor is not None and cluster is not None:
+        raise OptctxError("a search runs on an executor or on a cluster, found both; give one of them")
+    if timed:
+        raise OptctxError(
+            "the objective 'compile-time' is of compilations one at a time on one machine; leave the cluster "
+            "or executor out"
+        )
+    if pruned:
+        raise OptctxError(
+            "a pruner compares trials while they are measured, on one machine; leave out the pruner, or the "
+            "cluster or executor"
+        )
+
+
+def _workers(executor: Executor | None, cluster: str | None) -> Workers | None:
+    if executor is not None:
+        return ExecutorWorkers(executor, Expected.here())
+    if cluster is not None:
+        from optctx.tuning.cluster.dask import DaskWorkers
+
+        return DaskWorkers(cluster, Expected.here())
+    return None
 
 
 def _distinct(objectives: Sequence[Objective]) -> tuple[Objective, ...]:

@@ -5,4 +5,4 @@ from optctx.tuning.cluster.remote import RemoteEvaluator, RemotePlace
 from optctx.tuning.cluster.task import Expected
 from optctx.tuning.cluster.workers import Workers
 
-__all__ = ["Expected", "ExecutorWorkers", "RemoteEvaluator", "RemotePlace", "Workers"]
+__all__ = ["ExecutorWorkers", "Expected", "RemoteEvaluator", "RemotePlace", "Workers"]

@@ -14,15 +14,14 @@ from collections import Counter, deque
 from collections.abc import Hashable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from optctx.errors import OptctxError, shown
 from optctx.tuning.cluster.executor import words_of
 from optctx.tuning.cluster.task import Expected, Mismatch, perform
 from optctx.tuning.cluster.workers import Result, Task, Workers
 
-if TYPE_CHECKING:
-    from distributed import Client, Future
+Client = Future = Any  # of distributed, which has few types
 
 __all__ = ["DaskWorkers"]
 

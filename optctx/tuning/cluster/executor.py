@@ -71,7 +71,9 @@ class ExecutorWorkers(Workers):
             raise _broken(error) from error
         except Exception as error:
             if not _is_loss(error):
-                raise OptctxError(f"a worker of the executor cannot do its work: {words_of(error)}") from error
+                raise OptctxError(
+                    f"a worker of the executor cannot do its work: {words_of(error)}"
+                ) from error
             return self._lose(task, "a worker of the executor", words_of(error))
         result = self._judge(task, f"worker {reply.worker}", reply)
         if reply.mismatches:
@@ -90,8 +92,8 @@ class ExecutorWorkers(Workers):
 
 def _broken(error: BaseException) -> OptctxError:
     return OptctxError(
-        f"the executor takes no more work ({words_of(error)}); start the search again, with --resume if it has "
-        "a study"
+        f"the executor takes no more work ({words_of(error)}); start the search again, with --resume if it "
+        "has a study"
     )
 
 

@@ -75,9 +75,7 @@ class RemotePlace:
         found: Confirmation = self._workers.do(confirm_alone, objective, base, code, first, seed).value
         return found
 
-    def _measure(
-        self, objective: Measured, base: bytes, candidates: Mapping[str, bytes]
-    ) -> dict[str, Found]:
+    def _measure(self, objective: Measured, base: bytes, candidates: Mapping[str, bytes]) -> dict[str, Found]:
         alone = objective.share(len(candidates), self._workers.count)
         found: dict[str, Found] = {}
         if isinstance(objective, RunTime) and not self._workers.expected.processor:
@@ -100,9 +98,7 @@ def measure_alone(objective: Measured, base: bytes, code: bytes) -> Found:
         return measure({"candidate": code})["candidate"]
 
 
-def confirm_alone(
-    objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int
-) -> Confirmation:
+def confirm_alone(objective: RunTime, base: bytes, code: bytes, first: Interval, seed: int) -> Confirmation:
     """A second check of one candidate."""
     return objective.confirm(base, code, first, seed)
 

@@ -1,4 +1,4 @@
-"""What a worker does: it attaches on its own, shows that it has the same LLVM, and only then does the work."""
+"""What a worker does: it attaches on its own, shows that it has the same LLVM, and only then works."""
 
 from __future__ import annotations
 
