@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from ir_texts import SCALE
 
 from optctx.fresh import Job
+from optctx.sweep.plan import Answer
 from optctx.tuning import Space, Study, parse_space, tune
+from optctx.tuning.evaluate import Candidate, Setup, evaluate
 
 TINY = "define i32 @f(i32 %a) {\n  %b = add i32 %a, 1\n  ret i32 %b\n}\n"
 JOB = Job(SCALE, "default<O2>")
@@ -45,3 +48,10 @@ def cut_short(after: int, **arguments: Any) -> None:
     except StopError:
         return
     raise AssertionError("it ended by itself")
+
+
+def deadly(setup: Setup, candidate: Candidate) -> Answer:
+    """Compile as workers do, but for one value, with which no worker survives."""
+    if candidate.options.get("unroll-count") == "3":
+        os._exit(1)
+    return evaluate(setup, candidate)

@@ -61,6 +61,13 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--sampler", default="tpe", metavar="NAME", help="tpe, cmaes, nsga2, random or grid (%(default)s)"
     )
+    parser.add_argument(
+        "--pruner",
+        default="none",
+        metavar="NAME",
+        help="stop slow trials between rounds of a run time: median, percentile:25, halving, hyperband or "
+        "threshold:1.5 (%(default)s)",
+    )
     parser.add_argument("--seed", type=whole, default=0, metavar="N", help="of the search (%(default)s)")
     _add_limits(parser)
     parser.add_argument(
@@ -111,6 +118,13 @@ def _add_measuring(parser: argparse.ArgumentParser) -> None:
         help="relative difference of floats that is no wrong result (0: every bit counts)",
     )
     parser.add_argument(
+        "--absolute-tolerance",
+        type=tolerance,
+        default=0.0,
+        metavar="X",
+        help="absolute difference of floats that is no wrong result; either tolerance is enough",
+    )
+    parser.add_argument(
         "--processor", type=whole, metavar="N", help="where kernels are timed (one that is free)"
     )
     parser.add_argument(
@@ -141,6 +155,19 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         "--patience", type=positive, metavar="N", help="stop after so many trials without progress"
     )
     parser.add_argument("--jobs", type=positive, metavar="N", help="compilations at once (one per processor)")
+    parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="compile and measure on the Dask cluster of this scheduler, such as tcp://10.0.0.1:8786 "
+        "(pip install 'optctx[cluster]')",
+    )
+    parser.add_argument(
+        "--window",
+        type=positive,
+        default=8,
+        metavar="N",
+        help="trials under way at once; the search depends on it (%(default)s)",
+    )
     parser.add_argument(
         "--timeout",
         type=seconds,
@@ -182,6 +209,8 @@ def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
         raise OptctxError(
             "several objectives have no best set to write; take --best out, or name one objective"
         )
+    if arguments.cluster and arguments.jobs:
+        raise OptctxError("--jobs is for this machine, and --cluster for others; take one of them out")
     for path in arguments.reports:
         check_report(path)
     shown.goals = [each.goal for each in objectives]
@@ -211,6 +240,9 @@ def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
         memory=arguments.memory << 20,
         wrong=arguments.wrong_results,
         minimise=arguments.minimise,
+        cluster=arguments.cluster,
+        pruner=arguments.pruner,
+        window=arguments.window,
         on_trial=shown.add,
     )
 
@@ -228,7 +260,10 @@ def _objectives(arguments: argparse.Namespace) -> list[Objective]:
                     "--command 'PROGRAM {object}'"
                 )
             return Command(command=arguments.command)
-        harness, allowed = _harness(arguments, name), Tolerance(arguments.tolerance)
+        harness, allowed = (
+            _harness(arguments, name),
+            Tolerance(arguments.tolerance, arguments.absolute_tolerance),
+        )
         if name == "callgrind":
             return Callgrind(harness=harness, tolerance=allowed)
         return RunTime(

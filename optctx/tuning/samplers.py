@@ -105,8 +105,8 @@ def check_pruner(text: str, goals: Sequence[Goal], intermediate: bool) -> None:
     names = " and ".join(repr(goal.name) for goal in goals)
     why = "which has no rounds to stop between" if len(goals) == 1 else "which are several"
     raise OptctxError(
-        f"the pruner {name!r} stops trials between the rounds of a run time; the search is by {names}, {why}; "
-        "search by 'time' alone, or leave the pruner out"
+        f"the pruner {name!r} stops trials between the rounds of a run time, and the search is by {names}, "
+        f"{why}; search by 'time' alone, or leave the pruner out"
     )
 
 

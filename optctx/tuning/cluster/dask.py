@@ -14,20 +14,22 @@ from collections import Counter, deque
 from collections.abc import Hashable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 from optctx.errors import OptctxError, shown
 from optctx.tuning.cluster.executor import words_of
 from optctx.tuning.cluster.task import Expected, Mismatch, perform
 from optctx.tuning.cluster.workers import Result, Task, Workers
 
-Client = Future = Any  # of distributed, which has few types
+Client: TypeAlias = Any  # of distributed, which has few types
+Future: TypeAlias = Any
 
 __all__ = ["DaskWorkers"]
 
 _CONNECTING = 10.0  # seconds
 _PATIENCE = 60.0  # seconds for a worker to come, where there is none
 _LOOK = 0.5  # seconds between two looks at which workers there are
+_UNREAD = "Error during deserialization"  # how Dask's error of the scheduler begins
 _GATHERING = 10.0  # seconds for an answer to be sent
 _DEPTH = 2  # tasks for each thread of a worker, so that none waits for the next
 
@@ -250,6 +252,11 @@ class DaskWorkers(Workers):
 
         if isinstance(error, KilledWorker):
             return self._lose(each.task, f"worker {each.worker}", words_of(error))
+        if str(error).startswith(_UNREAD):
+            raise OptctxError(
+                f"the scheduler at {self._address} cannot read what it is to hand on: install optctx there, "
+                "with the Python and the Dask of this process"
+            ) from error
         name = f"worker {each.worker}"
         self._refuse(name, (Mismatch("its environment", "one that runs optctx", words_of(error)),))
         self._bar(each.worker)

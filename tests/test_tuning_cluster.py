@@ -1,0 +1,197 @@
+"""Searches on other processes: a Dask cluster of which workers die and differ, and executors."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from dask_cluster import Cluster, another_library
+from support import SECONDS
+from test_sensitivity_output import LISTENING, wait_for
+from test_tuning_measured import HARNESS, KERNEL, LOOSE
+from test_tuning_resume import kept
+from tuning_cases import JOB, TINY, deadly, loops, told
+
+from optctx import OptionContext
+from optctx.engine.attach import attach
+from optctx.errors import OptctxError
+from optctx.fresh import Job
+from optctx.tuning import Budget, CompilationTime, RunTime, Size, Trial, parse_space, tune
+from optctx.tuning.cluster import Expected, remote
+from optctx.tuning.cluster import dask as dask_workers
+from optctx.tuning.cluster.dask import DaskWorkers
+from optctx.tuning.cluster.task import perform
+from optctx.tuning.cluster.workers import Lost
+from optctx.tuning.machine import processor_model
+
+ARGUMENTS: dict[str, Any] = {"seed": 7, "budget": Budget(trials=24), "timeout": 60.0}
+
+
+@pytest.fixture
+def cluster(tmp_path: pathlib.Path) -> Iterator[Cluster]:
+    folder = tmp_path / "dask"
+    folder.mkdir()
+    with Cluster(folder) as cluster:
+        yield cluster
+
+
+def test_a_search_does_without_a_lost_worker_and_one_with_another_library(
+    cluster: Cluster, tmp_path: pathlib.Path
+) -> None:
+    other = another_library(tmp_path)
+    cluster.start("first", "--no-nanny")
+    cluster.start("second", "--no-nanny")
+    cluster.start("other", "--no-nanny", modules=tmp_path)
+    cluster.wait_for(3)
+
+    def kill_one(trial: Trial) -> None:
+        if trial.number == 8:
+            cluster.workers["first"].kill()
+
+    there = tune(JOB, loops(), cluster=cluster.address, on_trial=kill_one, **ARGUMENTS)
+    assert told(there) == told(tune(JOB, loops(), **ARGUMENTS))
+    (refused,) = there.refused
+    assert f"build id of LLVM: expected {attach().image.build_id}, found {other}" in refused
+    assert refused.startswith("worker tcp://127.0.0.1:")
+    (lost,) = there.lost
+    assert lost.startswith("worker tcp://127.0.0.1:")
+    assert lost.endswith("(it left the cluster)")
+    cluster.workers["second"].kill()
+    with pytest.raises(OptctxError, match=f"no worker can be used .*{other}"):
+        tune(JOB, loops(), cluster=cluster.address, **ARGUMENTS)
+
+
+def test_a_trial_that_kills_every_worker_has_crashed(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.start("nannies", "--nworkers", "2")
+    cluster.wait_for(2)
+    monkeypatch.setattr(remote, "evaluate", deadly)
+    space = parse_space(["unroll-count=1..6"])
+    there = tune(JOB, space, cluster=cluster.address, sampler="grid", window=6)
+    here = tune(JOB, space, sampler="grid", window=6)
+    for expected, trial in zip(told(here), there.trials, strict=True):
+        if trial.options["unroll-count"] == "3":
+            assert trial.state == "crashed"
+            assert "each of 3 workers was lost with it: worker tcp://" in trial.error
+        else:
+            assert told(there)[trial.number] == expected
+    assert len(there.lost) >= 3
+
+
+def test_run_times_are_measured_by_workers(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+    for name in ("first", "second"):
+        cluster.start(name, "--no-nanny")
+    cluster.wait_for(2)
+    with OptionContext(force_vector_width=1, unroll_count=1, force_vector_interleave=1):
+        study = tune(
+            KERNEL,
+            parse_space(["force-vector-width=1,4", "unroll-count=1,2"]),
+            (RunTime(harness=HARNESS, tolerance=LOOSE, seconds=1.0),),
+            sampler="grid",
+            minimise=True,
+            cluster=cluster.address,
+        )
+    best = study.best
+    assert best is not None
+    assert best.options["force-vector-width"] == "4"
+    assert study.minimised is not None
+    assert study.minimised["force-vector-width"] == "4"
+    assert study.confirmation is not None
+    assert study.confirmation["second"]["low"] > 1
+    # Its processor is not that of the others.
+    with DaskWorkers(cluster.address, Expected.here()) as workers:
+        workers.expect_processor("Z80")
+        with pytest.raises(OptctxError, match=re.escape(f"processor: expected Z80, found {processor_model()}")):
+            workers.do(len, "abc")
+
+
+def test_an_executor_of_dask_gives_the_same_trials(cluster: Cluster) -> None:
+    from distributed import Client
+
+    for name in ("first", "second"):
+        cluster.start(name, "--no-nanny")
+    cluster.wait_for(2)
+    with Client(cluster.address, set_as_default=False) as client, client.get_executor() as executor:
+        there = tune(JOB, loops(), executor=executor, **ARGUMENTS)
+    assert told(there) == told(tune(JOB, loops(), **ARGUMENTS))
+
+
+def test_ctrl_c_keeps_what_is_done(cluster: Cluster, tmp_path: pathlib.Path) -> None:
+    cluster.start("first", "--no-nanny")
+    cluster.wait_for(1)
+    (tmp_path / "tiny.ll").write_text(TINY)
+    study = tmp_path / "night.db"
+    # The last value never ends.
+    words = ["--set", "misched-limit=default,0", "--set", "unroll-count=1,2", "--sampler", "grid"]
+    words += ["--timeout", "100", "--cluster", cluster.address, "--study", str(study), "--format", "json"]
+    with subprocess.Popen(
+        [sys.executable, "-c", LISTENING, "tune", str(tmp_path / "tiny.ll"), *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    ) as process:
+        wait_for(lambda: kept(study) >= 1)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=SECONDS)
+    assert process.returncode == 130
+    assert "go on with --resume" in err
+    assert 1 <= len(json.loads(out)["trials"]) == kept(study) <= 2
+
+
+def test_a_worker_that_differs_does_nothing() -> None:
+    expected = Expected((("llvmlite", "0.1"), ("optctx", "9")), "Z80")
+    reply = perform(expected, 0, 0, os._exit, 1)
+    assert [mismatch.what for mismatch in reply.mismatches] == [
+        "release of llvmlite",
+        "release of optctx",
+        "processor",
+    ]
+    assert perform(Expected.here(), 0, 0, len, "abc").value == 3
+
+
+def test_work_is_given_up_after_three_workers(cluster: Cluster) -> None:
+    """Without anything else, to see that what waits beside it is not suspected."""
+    cluster.start("nannies", "--nworkers", "2")
+    cluster.wait_for(2)
+    with DaskWorkers(cluster.address, Expected.here()) as workers:
+        workers.submit("deadly", os._exit, 1)
+        for number in range(6):
+            workers.submit(number, len, "a" * number)
+        results: dict[Any, Any] = {}
+        while len(results) < 7:
+            results.update(workers.results())
+    assert isinstance(results["deadly"], Lost)
+    assert len(results["deadly"].workers) == 3
+    assert [results[number].value for number in range(6)] == list(range(6))
+
+
+def test_what_cannot_run_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = parse_space(["unroll-count=1,2"])
+    job = Job(TINY, "default<O1>")
+    monkeypatch.setattr(dask_workers, "_CONNECTING", 0.5)
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("expected the address of a Dask scheduler", {"cluster": "localhost"}),
+        ("cannot connect to a Dask scheduler at tcp://127.0.0.1:1", {"cluster": "tcp://127.0.0.1:1"}),
+        ("one at a time on one machine", {"cluster": "tcp://x:1", "objectives": (CompilationTime(),)}),
+        ("found both", {"cluster": "tcp://x:1", "executor": object()}),
+        (
+            "leave out the pruner",
+            {"cluster": "tcp://x:1", "pruner": "median", "objectives": (RunTime(harness=HARNESS),)},
+        ),
+    ]
+    for expected, arguments in cases:
+        with pytest.raises(OptctxError, match=expected):
+            tune(job, space, **arguments)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(OptctxError, match=r"pip install 'optctx\[cluster\]'"):
+        tune(job, space, (Size(),), cluster="tcp://127.0.0.1:1")
