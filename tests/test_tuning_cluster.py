@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,8 +54,11 @@ def test_a_search_does_without_a_lost_worker_and_one_with_another_library(
     cluster.wait_for(3)
 
     def kill_one(trial: Trial) -> None:
-        if trial.number == 8:
-            cluster.workers["first"].kill()
+        if trial.number == 6:  # with work in its hands, which it does not end
+            cluster.workers["first"].send_signal(signal.SIGSTOP)
+            timer = threading.Timer(1.0, cluster.workers["first"].kill)
+            timer.daemon = True
+            timer.start()
 
     there = tune(JOB, loops(), cluster=cluster.address, on_trial=kill_one, **ARGUMENTS)
     assert told(there) == told(tune(JOB, loops(), **ARGUMENTS))
@@ -110,7 +114,8 @@ def test_run_times_are_measured_by_workers(cluster: Cluster, tmp_path: pathlib.P
     # Its processor is not that of the others.
     with DaskWorkers(cluster.address, Expected.here()) as workers:
         workers.expect_processor("Z80")
-        with pytest.raises(OptctxError, match=re.escape(f"processor: expected Z80, found {processor_model()}")):
+        expected = re.escape(f"processor: expected Z80, found {processor_model()}")
+        with pytest.raises(OptctxError, match=expected):
             workers.do(len, "abc")
 
 
