@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from optctx.cli.compiling import add_job_arguments, job_of, positive, seconds
 from optctx.cli.console import complain, output, printable
-from optctx.cli.files import naming_module
+from optctx.cli.files import naming, naming_module
 from optctx.cli.parser import tolerance, whole
 from optctx.cli.settings import add_settings
 from optctx.context import OptionContext
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
     from optctx.cli.parser import Parser
+    from optctx.fresh import Job
     from optctx.timing import Harness
     from optctx.tuning import Objective, Study, Trial, Tuning
     from optctx.tuning.results import Goal
@@ -87,6 +88,11 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     )
     parser.add_argument(
         "--best", metavar="FILE", help="write the best options to a TOML file for OptionContext.load"
+    )
+    parser.add_argument(
+        "--emit-ir",
+        metavar="FILE",
+        help='write the module with the best options as the attribute "optctx" of its functions',
     )
     parser.add_argument(
         "--report",
@@ -196,6 +202,8 @@ def run(arguments: argparse.Namespace) -> int:
     _report(study, tuning, arguments)
     if arguments.best:
         _save(study, arguments.best)
+    if arguments.emit_ir:
+        _emit(study, tuning.job, arguments.emit_ir)
     return 0
 
 
@@ -205,10 +213,12 @@ def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
     from optctx.tuning.report import check_report
 
     objectives = _objectives(arguments)
-    if arguments.best and len(objectives) > 1:
-        raise OptctxError(
-            "several objectives have no best set to write; take --best out, or name one objective"
-        )
+    for name in ("best", "emit_ir"):
+        if getattr(arguments, name) and len(objectives) > 1:
+            raise OptctxError(
+                f"several objectives have no best set to write; take --{name.replace('_', '-')} out, or name "
+                "one objective"
+            )
     if arguments.cluster and arguments.jobs:
         raise OptctxError("--jobs is for this machine, and --cluster for others; take one of them out")
     for path in arguments.reports:
@@ -295,12 +305,28 @@ def _harness(arguments: argparse.Namespace, objective: str) -> Harness:
 
 def _save(study: Study, path: str) -> None:
     """The best options, or none if nothing is better than the base. Several objectives have no best set."""
+    options, passes = _best_set(study)
+    OptionContext(options).save(path, passes=passes)
+
+
+def _best_set(study: Study) -> tuple[dict[str, str], str]:
+    """The options and the pipeline; of the base if nothing is better."""
     from optctx.tuning.space import overrides_of
 
     best = study.best
-    found = {} if best is None else study.minimised or best.options
-    passes = study.base.passes if best is None else best.passes
-    OptionContext(overrides_of(found)).save(path, passes=passes)
+    if best is None:
+        return {}, study.base.passes
+    return overrides_of(best.options if study.minimised is None else study.minimised), best.passes
+
+
+def _emit(study: Study, job: Job, path: str) -> None:
+    """Write the module with the best options as attributes. Raises OptctxError if they cannot be."""
+    from optctx.tuning.marking import marked_and_tried
+
+    options, passes = _best_set(study)
+    text = marked_and_tried(dataclasses.replace(job, passes=passes), options)
+    with naming("write", path), open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _report(study: Study, tuning: Tuning, arguments: argparse.Namespace) -> None:

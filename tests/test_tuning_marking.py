@@ -1,0 +1,92 @@
+"""The best set as attributes of functions: what these compile to is what a context gives."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from dataclasses import replace
+
+import pytest
+from ir_texts import SCALE
+from llvmlite import binding
+from tuning_cases import JOB
+
+from optctx import OptionContext
+from optctx.cli.main import main
+from optctx.errors import OptctxError
+from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.tuning.marking import marked, marked_and_tried
+
+NAMES = r"""
+%p = type { i32, ptr }
+define internal fastcc %p @"a (b) \22c"(%p %pair, ptr byval([4 x i8]) "x)"="y(" %p) #0 section "s" align 16 {
+  ret %p %pair
+}
+define i32 @plain() unnamed_addr personality ptr @personal {
+  ret i32 0
+}
+define void @grouped(ptr %f) #0 gc "statepoint-example" {
+  call void %f(i32 1) #0
+  ret void
+}
+declare i32 @personal(...)
+attributes #0 = { nounwind "target-cpu"="haswell" }
+"""
+
+
+@pytest.mark.usefixtures("attributes")
+def test_attributes_compile_as_the_context_does(fresh: FreshProcess) -> None:
+    options = {"force-vector-width": "2", "force-vector-interleave": "1", "unroll-count": "4"}
+    text = marked_and_tried(JOB, options)
+    assert text.count('"optctx"=') == SCALE.count("define ")
+    inside = OptionContext(options).run(lambda: compile_job(JOB)).code
+    arguments = tuple(f"-{name}={value}" for name, value in options.items())
+    assert (
+        compile_job(replace(JOB, ir=text)).code
+        == inside
+        == fresh.compile(replace(JOB, options=arguments)).code
+    )
+    assert inside != compile_job(JOB).code
+
+
+def test_every_function_is_marked_whatever_its_head_looks_like() -> None:
+    text = marked(NAMES, {"unroll-count": "4"})
+    with binding.create_context() as context, binding.parse_assembly(text, context) as module:
+        heads = {
+            function.name: [each.decode() for each in function.attributes]
+            for function in module.functions
+            if not function.is_declaration
+        }
+        module.verify()
+    assert len(heads) == 3
+    for attributes in heads.values():
+        assert '"optctx"="-unroll-count=4"' in " ".join(attributes)
+    assert "call void %f(i32 1) #" in text
+
+
+def test_what_functions_cannot_have_is_refused_by_name() -> None:
+    # When the pipeline is made
+    with pytest.raises(OptctxError, match="because LLVM reads some of vectorize-loops outside of functions"):
+        marked_and_tried(JOB, {"vectorize-loops": "false"})
+    with pytest.raises(OptctxError, match="its class is output"):
+        marked_and_tried(JOB, {"print-after-all": "true"})
+    with pytest.raises(OptctxError, match="already; take it out first"):
+        marked(marked(SCALE, {"unroll-count": "2"}), {"unroll-count": "4"})
+    with pytest.raises(OptctxError, match="cannot read the module"):
+        marked_and_tried(Job("define"), {"unroll-count": "4"})
+
+
+def test_the_command_line_writes_the_module(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "scale.ll").write_text(SCALE)
+    out = tmp_path / "best.ll"
+    words = ["tune", str(tmp_path / "scale.ll"), "--passes", "default<O2>", "--set", "force-vector-width=1,4"]
+    assert main([*words, "--sampler", "grid", "--emit-ir", str(out), "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    ((name, value),) = found["best"]["options"].items()
+    assert out.read_text() == marked(SCALE, {name: value})
+    assert main([*words, "--objective", "size", "--objective", "instructions", "--emit-ir", str(out)]) == 2
+    assert "take --emit-ir out" in capfd.readouterr().err
+    assert main([*words, "--emit-ir", str(tmp_path / "none" / "x.ll")]) == 2
+    assert "cannot write" in capfd.readouterr().err
