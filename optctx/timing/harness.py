@@ -25,7 +25,8 @@ class Array:
 
     `fill`: "random" (uniform from `low` to `high`, from `seed`), "zeros", "arange" (counts from `low`), or a
     number. Random floats are below `high`, 1 by default; random integers include it, 100 by default.
-    `output`: what the call leaves in it is compared. Raises OptctxError for what does not fit.
+    `contents`: the bytes of its elements instead, in the order of this machine. `output`: what the call
+    leaves in it is compared. Raises OptctxError for what does not fit.
     """
 
     type: Kind
@@ -35,6 +36,7 @@ class Array:
     low: float | None = None
     high: float | None = None
     output: bool = False
+    contents: bytes | None = None
 
     def __post_init__(self) -> None:
         kind = _kind(self.type)
@@ -56,6 +58,8 @@ class Array:
         else:
             _check_number(self.fill, self.type, kind)
         self._check_range(kind)
+        if self.contents is not None and len(self.contents) != self.size:
+            raise OptctxError(f"this array has {self.size:,} bytes, found contents of {len(self.contents):,}")
 
     def _check_range(self, kind: NumberKind) -> None:
         for bound in (self.low, self.high):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -14,7 +15,7 @@ from optctx.wording import did_you_mean, nearest
 __all__ = ["from_table", "to_text"]
 
 _KEYS = ("entry", "returns", "repeat", "libraries", "arguments")
-_ARRAY = ("array", "shape", "fill", "seed", "low", "high", "output")
+_ARRAY = ("array", "shape", "fill", "seed", "low", "high", "output", "contents")
 _VALUE = ("value", "type")
 
 
@@ -55,9 +56,21 @@ def _argument(place: int, table: Any) -> Array | Value:
         del given["array"]
         if not isinstance(given.get("output", False), bool):
             raise OptctxError(f"output is true or false, found {shown(given['output'])}")
+        if "contents" in given:
+            given["contents"] = _contents(given["contents"])
         return Array(**given)
     except OptctxError as error:
         raise OptctxError(f"argument {place + 1}: {error}") from None
+
+
+def _contents(text: object) -> bytes:
+    """From base64: a kernel may be called with arrays of a program."""
+    try:
+        if isinstance(text, str):
+            return base64.b64decode(text, validate=True)
+    except ValueError:
+        pass
+    raise OptctxError(f"contents are bytes in base64, found {shown(text)}")
 
 
 def _list(table: Mapping[str, Any], key: str) -> list[Any]:
@@ -102,4 +115,6 @@ def _text(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, tuple):
         return f"[{', '.join(map(str, value))}]"
+    if isinstance(value, bytes):
+        return quoted(base64.b64encode(value).decode())
     return quoted(value) if isinstance(value, str) else repr(value)  # inf and nan as Python has them

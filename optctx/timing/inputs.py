@@ -21,6 +21,8 @@ _HALF = float(1 << 32)
 
 def array_bytes(argument: Array) -> bytes:
     """What the array holds before a call, in the order of this machine."""
+    if argument.contents is not None:
+        return argument.contents
     kind = KINDS[argument.type]
     if argument.fill == "zeros":
         return bytes(argument.size)

@@ -56,7 +56,7 @@ def marked(ir: str | bytes, options: Mapping[str, str]) -> str:
     lines = _text(ir).splitlines()
     if _ATTRIBUTE.search("\n".join(lines)):
         raise OptctxError(
-            'cannot write the best set into this module: it has functions with the attribute "optctx" already; '
+            'cannot write the best set into this module: functions in it have the attribute "optctx"; '
             "take it out first"
         )
     if not options:
