@@ -26,7 +26,7 @@ _SECONDS = 30.0
 _FASTER = 15.0
 _LINES = 200
 _PROCESSORS = 2
-_OPTIONS = (
+OPTIONS = (
     "unroll-count=1..8",
     "inline-threshold=0..500:step=25",
     "enable-gvn-hoist=true,false",
@@ -40,9 +40,9 @@ _OPTIONS = (
 
 def main() -> int:
     report = Report("A search of 500 trials")
-    text = _kernel()
+    text = kernel()
     report.line("lines of the kernel", str(len(text.splitlines())))
-    space = parse_space(_OPTIONS)
+    space = parse_space(OPTIONS)
     job = Job(text, triple="x86_64-pc-linux-gnu")
     for sampler in ("random", "tpe"):
         with tempfile.TemporaryDirectory() as folder:
@@ -68,7 +68,7 @@ def main() -> int:
     return report.end()
 
 
-def _kernel() -> str:
+def kernel() -> str:
     """The first functions of the module that other benchmarks have, as far as 200 lines go."""
     text = module_text(2)
     parts = text.split("\n\n; ")

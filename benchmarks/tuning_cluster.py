@@ -1,0 +1,93 @@
+"""One search on Dask clusters of one worker and of two, on this machine.
+
+The scheduler and the search share the processors with the workers, as they would not on a real cluster.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from benchmarks._report import Report, spread
+from benchmarks.tuning import OPTIONS, kernel
+from optctx.fresh import Job
+from optctx.tuning import Budget, Study, parse_space, tune
+
+_TRIALS = 200
+_RUNS = 3
+_RATIO = 1.7
+
+
+def main() -> int:
+    report = Report("One search on a Dask cluster: two workers against one")
+    job = Job(kernel(), triple="x86_64-pc-linux-gnu")
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    studies = []
+    for _ in range(_RUNS):
+        for workers in seconds:  # in turn
+            with _cluster(workers) as address:
+                _search(job, address, 2 * workers)  # each worker attaches
+                study = _search(job, address, _TRIALS)
+            seconds[workers].append(study.seconds)
+            studies.append([trial.objectives for trial in study.trials])
+    for workers, each in seconds.items():
+        report.line(f"{workers} worker(s), s for {_TRIALS} trials", spread(each).text())
+    report.line("equal trials in every run", str(all(each == studies[0] for each in studies)))
+    ratio = spread(seconds[1]).median / spread(seconds[2]).median
+    report.target("two workers / one, trials a second", ratio, _RATIO, at_least=True)
+    return report.end()
+
+
+def _search(job: Job, address: str, trials: int) -> Study:
+    return tune(
+        job,
+        parse_space(OPTIONS),
+        sampler="random",
+        budget=Budget(trials=trials),
+        timeout=60.0,
+        cluster=address,
+    )
+
+
+@contextmanager
+def _cluster(workers: int) -> Iterator[str]:
+    """The address of a cluster with so many workers of one thread."""
+    from distributed import Client
+
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        file = Path(folder, "scheduler.json")
+        words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+        stack.enter_context(_running("distributed.cli.dask_scheduler", *words))
+        while not file.exists():
+            time.sleep(0.1)
+        with Client(scheduler_file=str(file), set_as_default=False) as client:
+            address = client.scheduler.address
+            for _ in range(workers):
+                words = [address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+                stack.enter_context(_running("distributed.cli.dask_worker", *words))
+            client.wait_for_workers(workers)
+        yield address
+
+
+@contextmanager
+def _running(module: str, *words: str) -> Iterator[None]:
+    with subprocess.Popen(
+        [sys.executable, "-m", module, *words],
+        env={**os.environ, "PYTHONPATH": os.getcwd()},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
