@@ -51,7 +51,8 @@ class Cluster:
     def _start_scheduler(self) -> int:
         file = self._folder / "scheduler.json"
         words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
-        self._run("distributed.cli.dask_scheduler", *words, PYTHONPATH=TESTS)
+        given = {"PYTHONPATH": TESTS, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+        self.scheduler = self._run("distributed.cli.dask_scheduler", *words, **given)
         wait_for(lambda: file.exists() and file.read_text().endswith("}"))
         return int(json.loads(file.read_text())["address"].rpartition(":")[2])
 

@@ -15,13 +15,14 @@ from optctx.context.attributes import attributes_policy
 from optctx.errors import OptctxError
 from optctx.fresh import Emit, Job
 from optctx.fresh.base import all_arguments
+from optctx.locks import lock_left_behind
 from optctx.registry import registry
 from optctx.sweep.plan import Answer, Asked, Plan
 from optctx.sweep.process import SweepProcess
 from optctx.sweep.sweep import judge_targets
 from optctx.tuning.space import PASSES, Space, overrides_of
 
-__all__ = ["Candidate", "Setup", "asked_of", "evaluate", "make_setup", "plan_of", "refuse"]
+__all__ = ["Candidate", "Setup", "asked_of", "end_helpers", "evaluate", "make_setup", "plan_of", "refuse"]
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,8 @@ class _Helper:
         self._process = SweepProcess()
         self._process.__enter__()
         self.end = weakref.finalize(self, _end, self._process, self.owner)
+        with _entering:
+            _helpers.add(self)
         plan = plan_of(setup, 1)
         self._next = plan.total
         try:
@@ -167,7 +170,8 @@ def _end(process: SweepProcess, owner: int) -> None:
 def _helper(setup: Setup) -> _Helper:
     """The helper of this thread for a setup. One that is for another setup is replaced."""
     helper: _Helper | None = getattr(_of_thread, "helper", None)
-    if helper is not None and (helper.digest, helper.owner) != (setup.digest, os.getpid()):
+    gone = helper is not None and not helper.end.alive
+    if helper is not None and (gone or (helper.digest, helper.owner) != (setup.digest, os.getpid())):
         helper.end()
         helper = _of_thread.helper = None
     if helper is None:
@@ -175,4 +179,14 @@ def _helper(setup: Setup) -> _Helper:
     return helper
 
 
+def end_helpers() -> None:
+    """End the helpers of all threads of this process, with what they compile. They start again if needed."""
+    with _entering:
+        found = list(_helpers)
+    for helper in found:
+        helper.end()
+
+
 _of_thread = threading.local()
+_helpers: weakref.WeakSet[_Helper] = weakref.WeakSet()
+_entering = lock_left_behind()

@@ -223,7 +223,7 @@ class Tuning:
             pruner=self._pruner,
             space=tuple(self._space.texts()),
             pipelines=self._setup.pipelines,
-            machine=machine(),
+            machine=self._machine(),
             versions={**versions(), **_more_versions()},
             seconds=time.monotonic() - self._started,
             compiled=self._compiled,
@@ -339,6 +339,10 @@ class Tuning:
             raise OptctxError(f"cannot tune: without any option the module {how} ({base.error})")
         self._known.add(candidate, answer)
         return base
+
+    def _machine(self) -> dict[str, Any]:
+        model = self._workers.expected.processor if self._workers is not None else ""
+        return {**machine(), **({"measured on": model} if model else {})}
 
     def _search(self) -> Search:
         return Search(

@@ -20,6 +20,7 @@ from optctx.errors import OptctxError, shown
 from optctx.tuning.cluster.executor import words_of
 from optctx.tuning.cluster.task import Expected, Mismatch, perform
 from optctx.tuning.cluster.workers import Result, Task, Workers
+from optctx.tuning.evaluate import end_helpers
 
 Client: TypeAlias = Any  # of distributed, which has few types
 Future: TypeAlias = Any
@@ -27,6 +28,7 @@ Future: TypeAlias = Any
 __all__ = ["DaskWorkers"]
 
 _CONNECTING = 10.0  # seconds
+_ENDING = 5.0  # seconds for workers to end what they compile
 _PATIENCE = 60.0  # seconds for a worker to come, where there is none
 _LOOK = 0.5  # seconds between two looks at which workers there are
 _UNREAD = "Error during deserialization"  # how Dask's error of the scheduler begins
@@ -83,6 +85,9 @@ class DaskWorkers(Workers):
             with contextlib.suppress(Exception):  # of a cluster that is gone
                 client.cancel([each.future for each in self._running.values()], force=True)
             self._running.clear()
+            with contextlib.suppress(Exception):  # what they compile need not be waited for
+                usable = list(self._threads)
+                client.sync(client._run, end_helpers, workers=usable, callback_timeout=_ENDING)
             with contextlib.suppress(Exception):
                 client.close(timeout=_CONNECTING)
 
@@ -109,10 +114,12 @@ class DaskWorkers(Workers):
 
     # Who is there
 
-    def _look(self) -> None:
-        """Find out which workers there are, if that was not done just now. Raises OptctxError for none."""
+    def _look(self, again: bool = False) -> None:
+        """Find out which workers there are, if that was not done just now, or `again`. Raises OptctxError for
+        none.
+        """
         now = time.monotonic()
-        if now - self._looked < _LOOK:
+        if now - self._looked < _LOOK and not again:
             return
         assert self._client is not None
         try:
@@ -166,6 +173,8 @@ class DaskWorkers(Workers):
         A task that has lost a worker runs alone, so that no other one is suspected with it; until such a task
         is sent, no others are.
         """
+        if any(task.lost for task in self._waiting):
+            self._look(again=True)  # one that has just died would count against a task that it never had
         running = Counter(each.worker for each in self._running.values())
         taken = {each.worker for each in self._running.values() if each.task.lost}
         while self._waiting:
@@ -251,6 +260,8 @@ class DaskWorkers(Workers):
         from distributed import KilledWorker
 
         if isinstance(error, KilledWorker):
+            self._looked = 0.0
+            self._threads.pop(each.worker, None)
             return self._lose(each.task, f"worker {each.worker}", words_of(error))
         if str(error).startswith(_UNREAD):
             raise OptctxError(

@@ -10,7 +10,7 @@ from types import TracebackType
 
 from optctx.errors import OptctxError
 from optctx.tuning.cluster.task import Expected, Reply, perform
-from optctx.tuning.cluster.workers import Result, Task, Workers
+from optctx.tuning.cluster.workers import Lost, Result, Task, Workers
 
 __all__ = ["ExecutorWorkers", "words_of"]
 
@@ -74,7 +74,8 @@ class ExecutorWorkers(Workers):
                 raise OptctxError(
                     f"a worker of the executor cannot do its work: {words_of(error)}"
                 ) from error
-            return self._lose(task, "a worker of the executor", words_of(error))
+            self.lost.append(f"a worker of the executor ({words_of(error)})")
+            return Lost((words_of(error),))  # the executor has tried others
         result = self._judge(task, f"worker {reply.worker}", reply)
         if reply.mismatches:
             self._check_refusals()

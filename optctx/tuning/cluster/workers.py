@@ -25,7 +25,8 @@ class Lost:
     workers: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"each of {len(self.workers)} workers was lost with it: {'; '.join(self.workers)}"
+        whose = f"each of {len(self.workers)} workers" if len(self.workers) > 1 else "its worker"
+        return f"{whose} was lost with it: {'; '.join(self.workers)}"
 
 
 Result = Reply | Lost
@@ -118,9 +119,8 @@ class Workers(ABC):
 
     def _lose(self, task: Task, worker: str, why: str) -> Lost | None:
         """Count a lost worker. The result, if the task is not tried again."""
-        words = f"{worker} ({why})"
-        if words not in self.lost:
-            self.lost.append(words)
+        if not any(each.startswith(f"{worker} (") for each in self.lost):
+            self.lost.append(f"{worker} ({why})")
         task.lost.append(worker)
         return Lost(tuple(task.lost)) if len(task.lost) >= MOST_LOST else None
 
