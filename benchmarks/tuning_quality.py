@@ -3,18 +3,21 @@
 Every point of a space is compiled and, where the object is new, run under callgrind. Then searches with ten
 seeds ask for a tenth of the points. Their figures are those of the same compilations: a search is a function
 of its seed and its figures (design/tuning.md), so they need not be taken again.
+
+Callgrind takes five seconds for each object: `python -m benchmarks.tuning_quality --static` does without,
+and names of kernels leave the others out.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks._report import Report
 from optctx.fresh import Job
 from optctx.timing import Harness, Tolerance
-from optctx.tuning import Budget, Callgrind, Goal, Size, Space, Study, Trial, parse_space, tune
+from optctx.tuning import Budget, Callgrind, Goal, Instructions, Size, Space, Study, Trial, parse_space, tune
 from optctx.tuning.search import Search
 
 _EXAMPLES = Path(__file__).parent.parent / "examples" / "tuning"
@@ -34,11 +37,12 @@ _SAMPLERS = ("tpe", "random")
 _Points = Mapping[tuple[tuple[str, str], ...], Trial]
 
 
-def main() -> int:
+def main(words: Sequence[str]) -> int:
+    kernels = [word for word in words if word in _KERNELS] or list(_KERNELS)
     report = Report("A tenth of the trials against all of them")
     space = parse_space(_OPTIONS)
-    for kernel, tolerance in _KERNELS.items():
-        study = _everything(kernel, tolerance, space)
+    for kernel in kernels:
+        study = _everything(kernel, space, static="--static" in words)
         done = [trial for trial in study.trials if trial.state == "ok"]
         objects = len({trial.attributes["digest"] for trial in done})
         failed = len(study.trials) - len(done)
@@ -52,12 +56,13 @@ def main() -> int:
     return report.end()
 
 
-def _everything(kernel: str, tolerance: float, space: Space) -> Study:
+def _everything(kernel: str, space: Space, *, static: bool) -> Study:
     harness = Harness.from_toml(_EXAMPLES / f"{kernel}.toml")
+    counted = Callgrind(harness=harness, tolerance=Tolerance(relative=_KERNELS[kernel]))
     return tune(
         Job((_EXAMPLES / f"{kernel}.ll").read_text(), "default<O3>"),
         space,
-        (Callgrind(harness=harness, tolerance=Tolerance(relative=tolerance)), Size()),
+        (Instructions(), Size()) if static else (counted, Size()),
         sampler="grid",
         budget=Budget(trials=int(space.count)),
         timeout=30.0,
@@ -99,4 +104,4 @@ def _search(space: Space, goal: Goal, points: _Points, sampler: str, seed: int) 
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
