@@ -93,6 +93,20 @@ void bind_image(nb::module_& m) {
         .def("named", &image::Image::named, "name"_a, "The function or object with this mangled name, or None.")
         .def("numbered", &image::Image::numbered, "number"_a,
              "The function or object in that place of the symbol table, or None.")
+        .def(
+            "files", [](const image::Image& i) { return i.symbols().files(); },
+            "[(number, name)] of each source file in the symbol table. The local symbols of a file follow it.")
+        .def_prop_ro(
+            "end_of_files", [](const image::Image& i) { return i.symbols().end_of_files(); },
+            "Symbols with smaller numbers are local to the file before them.")
+        .def(
+            "local_neighbours",
+            [](const image::Image& i, std::uintptr_t address, bool functions) {
+                const auto found = i.symbols().local_neighbours(address, functions);
+                return std::pair(found.before, found.after);
+            },
+            "address"_a, "functions"_a,
+            "The nearest functions, or objects, local to a file that begin before the address and after it.")
         .def("functions_named", &image::Image::functions_named, "patterns"_a,
              "For each (prefix, infix), the functions whose mangled name starts with the one and holds the other after "
              "that; the image must outlive the answer.")
@@ -393,6 +407,8 @@ void bind_view(nb::module_& m) {
             "Make the word at byte `at` a pointer to byte `offset` of the region of `slot`.");
     nb::exception<os::OsError>(m, "OsError", PyExc_RuntimeError);
     m.attr("NO_SLOT") = view::no_slot;
+    m.attr("OCCURRENCES_AT") = offsetof(image::RawOption, occurrences);
+    m.attr("POSITION_AT") = offsetof(image::RawOption, position);
     m.attr("MAX_IMAGES") = view::max_images;
     m.def("thread_offset", [](unsigned image) { return view::thread_offset(view::checked_image(image)); }, "image"_a);
     m.def(

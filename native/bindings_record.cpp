@@ -11,6 +11,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -30,10 +31,32 @@ std::vector<Under> seen_by(const view::Recorder& recorder) {
     return all;
 }
 
-void prepare(const view::Space& space,
-             const std::vector<std::tuple<std::uintptr_t, std::uint8_t, std::uint32_t>>& instructions) {
+using ReadStack = std::tuple<std::uint32_t, std::vector<std::uintptr_t>, bool>;
+
+std::vector<ReadStack> stacks_of(const view::Recorder& recorder) {
+    std::vector<ReadStack> all;
+    if (recorder.stacks() == nullptr) return all;
+    for (const auto& each : recorder.stacks()->stacks())
+        all.emplace_back(each.reader, std::vector(each.addresses.begin(), each.addresses.end()), each.whole);
+    return all;
+}
+
+void keep_stacks(view::Recorder& recorder,
+                 const std::vector<std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>>& calls,
+                 std::pair<std::uintptr_t, std::uintptr_t> thunks) {
+    auto made = std::make_shared<arch::MadeCode>();
+    for (const auto& [begin, end, site] : calls) made->calls.push_back({begin, end, site});
+    std::sort(made->calls.begin(), made->calls.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    std::tie(made->thunks_begin, made->thunks_end) = thunks;
+    recorder.keep_stacks(std::move(made));
+}
+
+using Reading = std::tuple<std::uintptr_t, std::uint8_t, std::uint32_t, std::uintptr_t, bool>;
+
+void prepare(const view::Space& space, const std::vector<Reading>& instructions) {
     std::vector<view::ReadingInstruction> converted;
-    for (const auto& [address, base, reader] : instructions) converted.push_back({address, base, reader});
+    for (const auto& [address, base, reader, site, saved] : instructions)
+        converted.push_back({address, reader, {site, base, saved}});
     view::prepare_poison(space.image(), space.layout(), std::move(converted));
 }
 
@@ -45,15 +68,24 @@ void add_record(nb::module_& m) {
         .def_static(
             "make", [](const view::Space& space) { return std::make_shared<view::Recorder>(space); }, "space"_a,
             "Make a recorder. Its block starts it.")
+        .def("keep_stacks", &keep_stacks, "calls"_a, "thunks"_a,
+             "Before the block: keep the call stack of the first read of each reader. `calls`: (begin, end, site) of "
+             "the code that calls a function in place of an instruction; `thunks`: where they begin and end.")
         .def("gather", &view::Recorder::gather, "Add what nested recorders have seen so far.")
         .def_prop_ro("complete", &view::Recorder::complete)
         .def_prop_ro("lost", &view::Recorder::lost, "Whether other code took over this thread's fault handling.")
-        .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope; indexes of the readers that read)].");
+        .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope; indexes of the readers that read)].")
+        .def_prop_ro("stacks", &stacks_of,
+                     "[(index of the reader; an address in each frame, its own first; whether outer frames are there)].")
+        .def_prop_ro(
+            "stacks_complete", [](const view::Recorder& r) { return r.stacks() == nullptr || r.stacks()->complete(); },
+            "Whether there was room for the stack of every reader.");
     recording::add_base(m);
     m.def(
         "active_recorders", [] { return sum_over_images(&view::active_recorders); },
         "Return the number of recording blocks in this process, on all threads.");
     m.def("prepare_recording", &prepare, "space"_a, "instructions"_a,
-          "`instructions`: (address, number of the base register, reader) of each instruction that dereferences a "
-          "reader's word.");
+          "`instructions`: (address, number of the base register, reader, address of the instruction of LLVM that it "
+          "stands in for, whether the register is saved on the stack) of each instruction that dereferences a reader's "
+          "word.");
 }

@@ -71,6 +71,20 @@ class Image:
     def numbered(self, number: int) -> Symbol | None:
         """The function or object in that place of the symbol table, or None."""
 
+    def files(self) -> list[tuple[int, str]]:
+        """
+        [(number, name)] of each source file in the symbol table. The local symbols of a file follow it.
+        """
+
+    @property
+    def end_of_files(self) -> int:
+        """Symbols with smaller numbers are local to the file before them."""
+
+    def local_neighbours(self, address: int, functions: bool) -> tuple[Symbol | None, Symbol | None]:
+        """
+        The nearest functions, or objects, local to a file that begin before the address and after it.
+        """
+
     def functions_named(self, patterns: Sequence[tuple[str, str]]) -> list[list[Symbol]]:
         """
         For each (prefix, infix), the functions whose mangled name starts with the one and holds the other after that; the image must outlive the answer.
@@ -432,6 +446,10 @@ class OsError(RuntimeError):
     pass
 
 NO_SLOT: int = 4294967295
+
+OCCURRENCES_AT: int = 8
+
+POSITION_AT: int = 12
 
 MAX_IMAGES: int = 8
 
@@ -1003,6 +1021,11 @@ class Recorder:
     def make(space: Space) -> Recorder:
         """Make a recorder. Its block starts it."""
 
+    def keep_stacks(self, calls: Sequence[tuple[int, int, int]], thunks: tuple[int, int]) -> None:
+        """
+        Before the block: keep the call stack of the first read of each reader. `calls`: (begin, end, site) of the code that calls a function in place of an instruction; `thunks`: where they begin and end.
+        """
+
     def gather(self) -> None:
         """Add what nested recorders have seen so far."""
 
@@ -1019,6 +1042,16 @@ class Recorder:
         [(context, or None outside every scope; indexes of the readers that read)].
         """
 
+    @property
+    def stacks(self) -> list[tuple[int, list[int], bool]]:
+        """
+        [(index of the reader; an address in each frame, its own first; whether outer frames are there)].
+        """
+
+    @property
+    def stacks_complete(self) -> bool:
+        """Whether there was room for the stack of every reader."""
+
 class RecordingBase:
     def __enter__(self) -> Any: ...
     def __exit__(
@@ -1031,9 +1064,9 @@ class RecordingBase:
 def active_recorders() -> int:
     """Return the number of recording blocks in this process, on all threads."""
 
-def prepare_recording(space: Space, instructions: Sequence[tuple[int, int, int]]) -> None:
+def prepare_recording(space: Space, instructions: Sequence[tuple[int, int, int, int, bool]]) -> None:
     """
-    `instructions`: (address, number of the base register, reader) of each instruction that dereferences a reader's word.
+    `instructions`: (address, number of the base register, reader, address of the instruction of LLVM that it stands in for, whether the register is saved on the stack) of each instruction that dereferences a reader's word.
     """
 
 def replace_add_occurrence(image: int, add_occurrence: int) -> int:

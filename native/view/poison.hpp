@@ -3,6 +3,7 @@
 // it. Later reads cost nothing, and reads by other threads are unaffected.
 #pragma once
 
+#include "arch/unwinding.hpp"
 #include "os/signals.hpp"
 #include "view/layout.hpp"
 
@@ -16,8 +17,8 @@ namespace optctx::view {
 // An instruction that dereferences a reader's word.
 struct ReadingInstruction {
     std::uintptr_t address;
-    std::uint8_t base;  // number of the register loaded from the word
     std::uint32_t reader;
+    arch::Interrupted at;  // its scratch register is loaded from the word
 };
 
 // Call once per image, before anything is poisoned. Later calls have no effect.

@@ -4,6 +4,7 @@
 #include "view/abandoned.hpp"
 #include "view/context.hpp"
 #include "view/poison.hpp"
+#include "view/read_stacks.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -38,8 +39,15 @@ public:
     void mark(std::size_t reader) noexcept override {
         if (now_ != nullptr) now_->reads.mark(reader);
     }
+    void keep_stack(std::size_t reader, ucontext_t& context, const arch::Interrupted& at) noexcept override {
+        if (stacks_ != nullptr) stacks_->keep(reader, context, at);
+    }
 
     explicit Recorder(const Space& space);
+    // Before `start`: also keep the call stack of the first read of each reader.
+    void keep_stacks(std::shared_ptr<const arch::MadeCode> made);
+    // Null without stacks. Complete, like `seen`, after `stop` or `gather`.
+    const ReadStacks* stacks() const noexcept { return stacks_.get(); }
     // The block with this ticket, on this thread, is gone without stopping its recorder. Stops the recorder as soon as
     // it is the innermost one.
     static void abandon(Ticket ticket) noexcept;
@@ -58,6 +66,7 @@ private:
     std::optional<PoisonHandler> handler_;
     std::vector<void*> words_;
     std::vector<std::unique_ptr<SeenReads>> seen_;
+    std::unique_ptr<ReadStacks> stacks_;
     SeenReads* now_ = nullptr;  // null if memory ran out
     bool complete_ = true;
     bool lost_ = false;

@@ -92,6 +92,15 @@ class Processor(Protocol):
     def access_at(self, site: Site) -> int:
         """Bytes from the start of a trampoline to its instruction that uses the word of the view."""
 
+    def saves_scratch(self, site: Site) -> bool:
+        """Whether the site's trampoline has its register on the stack when it uses the word of the view."""
+
+    def calls(self, site: Site) -> bool:
+        """Whether the site calls or jumps through memory."""
+
+    def trampoline_size(self, site: Site) -> int:
+        """Bytes of the site's trampoline, without the jump back."""
+
     def thunk(self, target: int, entry: int, before: int, after: int, skip_answer: int) -> bytes:
         """Position-independent code that runs instead of `target`.
 

@@ -21,13 +21,14 @@ class Hooks(NamedTuple):
     """`code`: (address, bytes, replacement) of calls, to be redirected with the other sites.
 
     `tables`: pointers in virtual function tables. `calls`: addresses of the functions of LLVM's C API that
-    the interceptors need. `follows_lljit`: LLVMContexts that llvmlite makes for LLJIT are intercepted.
+    the interceptors need. `thunks`: addresses at which they begin and end. `follows_lljit`: LLVMContexts that llvmlite makes for LLJIT are intercepted.
     `refusal`: why nothing is, or an empty string.
     """
 
     code: list[tuple[int, bytes, bytes]]
     tables: PointerTransaction
     calls: list[int]
+    thunks: tuple[int, int]
     follows_lljit: bool
     refusal: str = ""
 
@@ -38,7 +39,7 @@ def prepare_hooks(image: Image, index: int, machines: Machines) -> Hooks:
     Intercepts nothing if the library lacks a function that is needed for that.
     """
     if refusal := why_missing(image, BINDING):
-        return Hooks([], PointerTransaction([]), [], False, refusal)
+        return Hooks([], PointerTransaction([]), [], (0, 0), False, refusal)
     runs = find_runs(image)
     entrances = find_entrances(image, callers(runs) | dict.fromkeys(machines.intercepted, ""))
     thunks = b""
@@ -58,7 +59,13 @@ def prepare_hooks(image: Image, index: int, machines: Machines) -> Hooks:
         else:
             pointers.append((entrance.address, entrance.target, to))
     calls = [need(image, fact).address for fact in INTERCEPTING]
-    return Hooks(redirected, PointerTransaction(pointers), calls, _begins_llvm_contexts(runs, entrances))
+    return Hooks(
+        redirected,
+        PointerTransaction(pointers),
+        calls,
+        (base, base + len(thunks)),
+        _begins_llvm_contexts(runs, entrances),
+    )
 
 
 def _thunks(runs: dict[int, Run], index: int) -> Iterable[tuple[int, bytes]]:

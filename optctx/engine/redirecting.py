@@ -109,8 +109,9 @@ class Redirecting(Mechanism):
     def detach(self) -> Users:
         return Users(*restore(self.index, self.transaction, self.hooks.tables, self.setters))
 
-    def reading_instructions(self) -> list[tuple[int, int, int]]:
-        """(address, number of the base register, index of the reader) of each behind a reader's word."""
+    def reading_instructions(self) -> list[tuple[int, int, int, int, bool]]:
+        """Of each behind a reader's word: address, number of the base register, index of the reader, address of
+        the site, whether the trampoline has the register on the stack."""
         assert self.plan.references.sites is not None
         assert self.plan.readers is not None
         return [
@@ -118,10 +119,25 @@ class Redirecting(Mechanism):
                 self.transaction.trampoline_of(site.address) + self.processor.access_at(site),
                 site.scratch,
                 reader,
+                site.address,
+                self.processor.saves_scratch(site),
             )
             for site, reader in zip(self.plan.references.sites, self.plan.readers.by_site, strict=True)
             if site.reads and reader != NO_READER
         ]
+
+    def made_calls(self) -> list[tuple[int, int, int]]:
+        """(begin, end, address of the site) of the code that calls a function instead of LLVM's instruction."""
+        assert self.plan.references.sites is not None
+        sizes = [
+            (site.address, self.processor.trampoline_size(site))
+            for site in self.plan.references.sites
+            if self.processor.calls(site)
+        ]
+        sizes += [(address, len(code)) for address, _, code in self.hooks.code]
+        begins = [(self.transaction.trampoline_of(address), size, address) for address, size in sizes]
+        # Where a call returns to is one past its last byte.
+        return [(begin, begin + size + 1, address) for begin, size, address in begins]
 
     def process_wide(self) -> Context | None:
         return None

@@ -6,11 +6,12 @@ from optctx.arch.x86_64.entrances import entrance_code, find_entrance
 from optctx.arch.x86_64.sites import find_accesses, find_references_to, find_sites, find_targets
 from optctx.arch.x86_64.tactics import Tactic
 from optctx.arch.x86_64.thunks import branch_to, passing_thunk, thunk
-from optctx.arch.x86_64.trampolines import access_at
+from optctx.arch.x86_64.trampolines import access_at, calls, saves_scratch, trampoline_size
 
 __all__ = [
     "access_at",
     "branch_to",
+    "calls",
     "decoder_name",
     "decoder_packages",
     "entrance_code",
@@ -22,8 +23,10 @@ __all__ = [
     "find_targets",
     "name",
     "passing_thunk",
+    "saves_scratch",
     "tactic_name",
     "thunk",
+    "trampoline_size",
 ]
 
 name = "x86_64"

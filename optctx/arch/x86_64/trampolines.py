@@ -14,10 +14,11 @@ from optctx.arch.x86_64.decoding import decoder
 from optctx.arch.x86_64.tactics import Tactic
 from optctx.errors import UnsupportedImageError
 
-__all__ = ["access_at", "check_rewrite"]
+__all__ = ["access_at", "calls", "check_rewrite", "saves_scratch", "trampoline_size"]
 
 _SKIP_RED_ZONE_AND_PUSH = 6  # bytes, in a trampoline that saves a register
 _LOAD_VIEW_AND_WORD = 16
+_POP_AND_BACK = 9
 _DISPLACEMENT = struct.Struct("<i")
 _ZERO = bytes(_DISPLACEMENT.size)
 
@@ -25,6 +26,22 @@ _ZERO = bytes(_DISPLACEMENT.size)
 def access_at(site: Site) -> int:
     """See `Processor`."""
     return _LOAD_VIEW_AND_WORD + (_SKIP_RED_ZONE_AND_PUSH if site.tactic == Tactic.SAVED else 0)
+
+
+def saves_scratch(site: Site) -> bool:
+    """See `Processor`."""
+    return site.tactic == Tactic.SAVED
+
+
+def calls(site: Site) -> bool:
+    """See `Processor`."""
+    return site.tactic == Tactic.CALL
+
+
+def trampoline_size(site: Site) -> int:
+    """See `Processor`."""
+    code = rewrite(site.code, site.operand_at, site.scratch, site.offset)
+    return access_at(site) + len(code) + (_POP_AND_BACK if saves_scratch(site) else 0)
 
 
 def check_rewrite(site: Site) -> None:

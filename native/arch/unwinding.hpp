@@ -1,0 +1,45 @@
+// The call stack of a thread that a signal interrupted in a trampoline.
+#pragma once
+
+#include <ucontext.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace optctx::arch {
+
+// Code that optctx made has no unwind information. This says what its frames look like.
+struct MadeCode {
+    // Code that runs instead of an instruction of LLVM and calls a function: the frame is that of the instruction.
+    struct Call {
+        std::uintptr_t begin;
+        std::uintptr_t end;
+        std::uintptr_t site;
+    };
+    std::vector<Call> calls;  // by address
+    // Thunks, each with a frame of its own (optctx/arch/x86_64/thunks.py).
+    std::uintptr_t thunks_begin = 0;
+    std::uintptr_t thunks_end = 0;
+};
+
+// Where a trampoline was interrupted.
+struct Interrupted {
+    std::uintptr_t site;  // the instruction that it stands in for
+    unsigned scratch;     // number of its register
+    bool saved;           // it has that register on the stack
+};
+
+struct Unwound {
+    std::size_t count = 0;  // of addresses
+    bool whole = false;     // false if outer frames are missing
+};
+
+// Fills in an address for each frame but those of `made`, the innermost first: the site, then one inside the call
+// instruction of each caller. Call in the signal handler, with the context that the kernel gave it; it is changed and
+// restored. Allocates nothing.
+Unwound unwind(ucontext_t& context, const Interrupted& at, const MadeCode& made,
+               std::span<std::uintptr_t> addresses) noexcept;
+
+}  // namespace optctx::arch

@@ -1,0 +1,53 @@
+"""Write optctx/image/facts/libraries.txt: which of LLVM's libraries each of its source files belongs to.
+
+    apt-get download llvm-15-dev llvm-19-dev llvm-22-dev
+    for deb in llvm-*-dev_*.deb; do dpkg-deb -x $deb unpacked-${deb%%_*}; done
+    python packaging/llvm_libraries.py unpacked-*
+
+Debian's packages hold one archive for each library of LLVM, and an archive holds one object for each source file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import textwrap
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+TABLE = ROOT / "optctx" / "image" / "facts" / "libraries.txt"
+# Of tools, which no other program links.
+TOOLS = re.compile(r"BOLT|Exegesis|TableGen|Debuginfod|Fuzz|DebugInfod|LibDriver|DlltoolDriver|CFI")
+HEAD = """\
+# Source files of LLVM 15, 19 and 22 by library, as in Debian's llvm-15-dev, llvm-19-dev and llvm-22-dev.
+# packaging/llvm_libraries.py writes this file. `.cpp` is left out.
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path, help="of unpacked packages")
+    files: dict[str, set[str]] = {}
+    for folder in parser.parse_args().folders:
+        archives = sorted(folder.rglob("libLLVM*.a"))
+        if not archives:
+            raise SystemExit(f"expected libLLVM*.a in {folder}, found none")
+        for archive in archives:
+            if not TOOLS.search(archive.stem):
+                files.setdefault(archive.stem.removeprefix("libLLVM"), set()).update(sources(archive))
+    TABLE.write_text(HEAD + "".join(lines(library, names) for library, names in sorted(files.items())))
+
+
+def sources(archive: Path) -> list[str]:
+    listed = subprocess.run(["ar", "t", archive], check=True, stdout=subprocess.PIPE, text=True)
+    return [name.removesuffix(".o").removesuffix(".cpp") for name in listed.stdout.split()]
+
+
+def lines(library: str, names: set[str]) -> str:
+    folded = textwrap.wrap(" ".join(sorted(names)), 110 - len(library), break_on_hyphens=False)
+    return "".join(f"{library}\t{line}\n" for line in folded)
+
+
+if __name__ == "__main__":
+    main()
