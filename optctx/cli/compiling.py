@@ -17,19 +17,19 @@ from optctx.cli.parser import positive, seconds
 from optctx.errors import OptctxError, shown
 from optctx.fresh import Job
 
-__all__ = ["add_job_arguments", "job_of", "jobs_of", "positive", "progress_bar", "seconds"]
+__all__ = ["add_job_arguments", "job_of", "jobs_of", "positive", "progress_bar", "seconds", "target_job"]
 
 
 def add_job_arguments(
-    parser: argparse.ArgumentParser, *, several: bool = False, pipelines: bool = False
+    parser: argparse.ArgumentParser, *, several: bool | None = False, pipelines: bool = False
 ) -> None:
-    """Add the arguments for the file, or `several` files, and for how to compile them.
+    """Add the arguments for the file, or `several` files (None: or no file), and for how to compile them.
 
     `pipelines`: `--passes` can be repeated, and is a list under that name.
     """
     words = "LLVM IR (.ll), bitcode (.bc), or C or C++ (.c, .cpp) for clang; '-' for standard input"
-    if several:
-        parser.add_argument("files", nargs="+", metavar="FILE", help=words)
+    if several is not False:
+        parser.add_argument("files", nargs="+" if several else "*", metavar="FILE", help=words)
     else:
         parser.add_argument("file", metavar="FILE", help=words)
     if pipelines:
@@ -73,7 +73,8 @@ def jobs_of(arguments: argparse.Namespace) -> dict[str, Job]:
     return dict(zip(names, _jobs(arguments, arguments.files), strict=True))
 
 
-def _jobs(arguments: argparse.Namespace, paths: Sequence[str]) -> list[Job]:
+def target_job(arguments: argparse.Namespace) -> Job:
+    """The job that the arguments describe, without a module. Raises OptctxError for text that is not UTF-8."""
     for name in ("passes", "triple", "cpu", "features", "clang_options"):
         text = getattr(arguments, name)
         if printable(text) != text:
@@ -83,7 +84,7 @@ def _jobs(arguments: argparse.Namespace, paths: Sequence[str]) -> list[Job]:
     if cpu == "native":
         cpu = binding.get_host_cpu_name()
         features = features or binding.get_host_cpu_features().flatten()
-    target = Job(
+    return Job(
         ir="",
         passes=arguments.passes,
         triple=arguments.triple,
@@ -91,6 +92,10 @@ def _jobs(arguments: argparse.Namespace, paths: Sequence[str]) -> list[Job]:
         features=features,
         opt_level=arguments.opt_level,
     )
+
+
+def _jobs(arguments: argparse.Namespace, paths: Sequence[str]) -> list[Job]:
+    target = target_job(arguments)
     clang = Clang(arguments.clang, arguments.clang_options)
     return [replace(target, ir=read_input(path, target, clang)) for path in paths]
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TextIO, cast
 
 from optctx.cli import (
+    census_command,
     check_link_command,
     compare_command,
     completion_command,
@@ -39,6 +40,7 @@ COMMANDS = {
     "show": show_command,
     "check-link": check_link_command,
     "info": info_command,
+    "census": census_command,
     "completion": completion_command,
 }
 

@@ -37,8 +37,12 @@ class Recording(RecordingBase):
         engine = attach()
         reader_index(engine)
         follow_tasks(engine)
-        self._log = Log(engine, Recorder.make(engine.space))
+        self._log = Log(engine, self._recorder(Recorder.make(engine.space)))
         return self._log
+
+    def _recorder(self, recorder: Recorder) -> Recorder:
+        """Set up a recorder that has not started."""
+        return recorder
 
     def _cannot_start(self, why: str) -> UnsupportedImageError:
         self._log = None
