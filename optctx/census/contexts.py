@@ -11,7 +11,7 @@ linkage has no parameters in its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -41,7 +41,8 @@ def reaches_in(function: str) -> tuple[Reach, ...]:
     return tuple(found.values())
 
 
-def reached(stack: Sequence[str]) -> dict[str, tuple[int, str]]:
+@lru_cache(1 << 15)
+def reached(stack: tuple[str, ...]) -> dict[str, tuple[int, str]]:
     """Context -> (frames between the reader, which is 0, and the nearest function that reaches it; how)."""
     found: dict[str, tuple[int, str]] = {}
     for frames, function in enumerate(stack):

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, fields
 
 from optctx._native import demangle
@@ -20,17 +20,22 @@ from optctx.records.stacks import FirstRead, recording_stacks, stacks_in
 __all__ = ["NONE", "ReadPlace", "Reads", "first_reads", "reads_as_csv", "reads_as_json"]
 
 NONE = "none"
+_KEPT = 1 << 15  # stacks whose functions are not looked up again
 
 
 def first_reads(work: Callable[[], object]) -> list[FirstRead]:
     """Run `work` and return the first read of each reader on this thread, with its call stack.
 
-    Raises as `record()` does.
+    The stacks have the frames of LLVM's library only. Raises as `record()` does.
     """
     recording = recording_stacks()
     with recording:
         work()
-    return stacks_in(recording)
+    begin, end = attach().image.text_begin, attach().image.text_end
+    return [
+        read._replace(addresses=tuple(address for address in read.addresses if begin <= address < end))
+        for read in stacks_in(recording)
+    ]
 
 
 @dataclass
@@ -84,6 +89,7 @@ class Reads:
         self._index: ReaderIndex = reader_index(self._engine)
         self._origins = Origins(self._engine.image)
         self._names: dict[int, str] = {}
+        self._stacks: dict[tuple[int, ...], tuple[str, ...]] = {}
         self._places: dict[tuple[str, str], ReadPlace] = {}
         self.compilations = 0
         self.cut = 0  # stacks whose outer frames are missing
@@ -134,10 +140,14 @@ class Reads:
             found = self._places[key] = ReadPlace(*key, library)
         return found
 
-    def _stack(self, addresses: Sequence[int]) -> tuple[str, ...]:
-        """The functions of the library, demangled. Others, of Python and of optctx, are left out."""
-        image = self._engine.image
-        return tuple(self._name(address) for address in addresses if image.contains(address))
+    def _stack(self, addresses: tuple[int, ...]) -> tuple[str, ...]:
+        """The functions, demangled."""
+        found = self._stacks.get(addresses)
+        if found is None:
+            if len(self._stacks) >= _KEPT:
+                self._stacks.clear()
+            found = self._stacks[addresses] = tuple(map(self._name, addresses))
+        return found
 
     def _name(self, address: int) -> str:
         found = self._names.get(address)

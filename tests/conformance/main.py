@@ -30,7 +30,7 @@ from tests.conformance.scoped import Mode, shuffled
 from tests.conformance.source import SourceError, default_cache, llvm_tests
 from tests.conformance.verdict import option_names
 
-__all__ = ["main"]
+__all__ = ["choose", "main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"conformance: {error}", file=sys.stderr)
         return 2
     jobs, left_out, build_id = _read(root, options.folders)
-    jobs = _choose(jobs, options)
+    jobs = choose(jobs, options)
     print(f"{len(jobs)} jobs in {', '.join(options.folders)}", flush=True)
     _leave_for(options.cache / "work")
     initialise()
@@ -133,7 +133,7 @@ def _leave_for(folder: Path) -> None:
     os.chdir(folder)
 
 
-def _choose(jobs: list[Job], options: argparse.Namespace) -> list[Job]:
+def choose(jobs: list[Job], options: argparse.Namespace) -> list[Job]:
     """A part of the jobs: with certain options; at random so many in all, or so many for every option."""
     chosen: list[int] = []
     count: Counter[str] = Counter()

@@ -1,0 +1,112 @@
+"""From where LLVM reads options in its own tests: `optctx census --reads` over their RUN lines.
+
+    python -m tests.conformance.reads [FOLDER...] [--limit N] [--per-option N] [--json FILE] [--without FILE]
+
+Each job runs in a child of its own, with its options, which are set for the whole process where contexts cannot
+set them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from optctx import OptionContext
+from optctx.census.children import run_in_children
+from optctx.census.reads import ReadPlace, Reads, first_reads, reads_as_json
+from optctx.census.tables import reads_summary, totals_text
+from optctx.context.text import needs_value
+from optctx.engine.attach import attach
+from optctx.errors import OptctxError
+from tests.conformance.job import Job, compile_job, initialise
+from tests.conformance.main import choose
+from tests.conformance.runlines import read_jobs
+from tests.conformance.source import SourceError, default_cache, llvm_tests
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status: 0; 1 if nothing could be compiled; 2 if there is no source."""
+    options = _arguments().parse_args(arguments)
+    try:
+        root = options.tests.resolve() if options.tests else llvm_tests(options.cache.resolve())
+    except SourceError as error:
+        print(f"reads: {error}", file=sys.stderr)
+        return 2
+    jobs = choose(_jobs(root, options.folders), options)
+    initialise()
+    reads = Reads()
+    tasks: Iterable[tuple[str, Callable[[], object]]] = ((job.where, _Recorded(job)) for job in jobs)
+    for ended in run_in_children(tasks, jobs=options.jobs, seconds=options.timeout):
+        if ended.problem:
+            reads.failed[ended.name] = ended.problem
+        else:
+            reads.add(ended.result)
+    if options.json:
+        options.json.write_text(reads_as_json(reads, reads.places) + "\n")
+    if options.without:
+        options.without.write_text("".join(_markdown(place) for place in reads.places if place.without))
+    print(totals_text(reads.totals), "", reads_summary(reads), sep="\n")
+    return int(not reads.compilations)
+
+
+class _Recorded:
+    """One job inside its options, recorded."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def __call__(self) -> object:
+        words = list(self._job.options)
+        context = OptionContext.from_args(words, base="defaults", process_wide="exclusive")
+        problems: list[str] = []
+
+        def work() -> None:
+            with context:
+                outcome = compile_job(self._job)
+            if outcome.kind != "output":
+                problems.append(outcome.text)
+
+        found = first_reads(work)
+        if problems:
+            raise OptctxError(problems[0])
+        return found
+
+
+def _jobs(root: Path, folders: Sequence[str]) -> list[Job]:
+    engine = attach()
+
+    def needs(name: str) -> bool | None:
+        option = engine.options.get(name)
+        return None if option is None else needs_value(engine.resolve(option))
+
+    return read_jobs(root, folders, needs)[0]
+
+
+def _markdown(place: ReadPlace) -> str:
+    """An option that is read without a context, with the stack."""
+    stack = "\n".join(f"    {function}" for function in place.example)
+    return f"### `{place.option}` ({place.library}; {place.without} of {place.seen})\n\n{stack}\n\n"
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.conformance.reads", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("folders", nargs="*", default=["Transforms", "Analysis", "CodeGen"])
+    parser.add_argument("--tests", type=Path, help="a folder with FOLDERs, in place of llvm/test")
+    parser.add_argument("--limit", type=int, default=0, help="so many jobs, chosen at random; 0 is all")
+    parser.add_argument("--per-option", type=int, default=0, help="so many jobs for each option; 0 is all")
+    parser.add_argument("--option", action="append", help="only jobs that set it, or another that is named")
+    parser.add_argument("--seed", type=int, default=1, help="of the choice")
+    parser.add_argument("--jobs", type=int, default=2, help="children at once")
+    parser.add_argument("--timeout", type=float, default=30.0, help="seconds for one job")
+    parser.add_argument("--cache", type=Path, default=default_cache(), help="where LLVM's tests are kept")
+    parser.add_argument("--json", type=Path, help="write every place there")
+    parser.add_argument("--without", type=Path, help="write the stacks without a context there, as Markdown")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
