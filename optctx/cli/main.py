@@ -14,6 +14,7 @@ from optctx.cli import (
     check_link_command,
     compare_command,
     completion_command,
+    export_command,
     info_command,
     list_command,
     record_command,
@@ -41,6 +42,7 @@ COMMANDS = {
     "check-link": check_link_command,
     "info": info_command,
     "census": census_command,
+    "export": export_command,
     "completion": completion_command,
 }
 

@@ -14,6 +14,7 @@ from optctx.context.binding import OnMismatch, bind
 from optctx.context.compiled import decorated, is_compiled
 from optctx.context.contents import Base, Contents, rebuild, resolve_base
 from optctx.context.deferred import refuse_deferred
+from optctx.context.given import given_options
 from optctx.context.misuse import ContextType, checked_mapping, no_attribute, wrong_lookup
 from optctx.context.override import Override, make_override
 from optctx.context.saved import read_options, write_options
@@ -166,6 +167,27 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         parsed = parse_args(engine, args, process_wide)
         made = [make_override(engine, name, texts, process_wide) for name, texts in parsed.items()]
         return cls._on_top(engine, base, made, unread, sets)
+
+    @classmethod
+    def from_options(
+        cls,
+        options: object,
+        *,
+        base: Base = "inherit",
+        process_wide: ProcessWideMode = "refuse",
+        unread: UnreadMode = "ignore",
+        sets: SetsMode = "contain",
+    ) -> OptionContext:
+        """Make a context from an object that declares options as typed fields, which editors complete and check.
+
+        The object is an instance of a dataclass: one of `optctx export --format python`, or your own. A field
+        is the option of its `metadata["option"]`, or without that of its name, with `-` for `_`. A field that
+        is None is not given. Fields that are dataclasses themselves count with their fields. A classmethod
+        beside `from_args` and `from_module`, because the constructor's mapping names options freely.
+
+        Raises OptionTypeError for another object, and otherwise as the constructor does.
+        """
+        return cls(given_options(options), base=base, process_wide=process_wide, unread=unread, sets=sets)
 
     @classmethod
     def _on_top(

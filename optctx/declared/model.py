@@ -1,0 +1,114 @@
+"""The options of an LLVM library as data that other languages can declare."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from optctx._native import Kind
+from optctx.engine.attach import Engine, attach
+from optctx.engine.plan import PlannedOption
+from optctx.image.libraries import UNKNOWN, Origins
+from optctx.image.typenames import type_name
+from optctx.registry.option import Option
+from optctx.registry.values import Value
+
+__all__ = ["DeclaredOption", "by_library", "declared_options"]
+
+
+@dataclass(frozen=True)
+class DeclaredOption:
+    """An option that LLVM registered, for declaring it elsewhere. Aliases are names of their option.
+
+    `identifier`: the name as a member of a class, unique among all. `library`: of LLVM, or "unknown".
+    `type`: as in `Option.type`; `element`: of a list, else empty. `default`: the registered value, None where
+    it has none. `choices`: name -> (LLVM's description, the number that LLVM stores; None for a function).
+    `scope` and `reason`: as in `Option`.
+    """
+
+    name: str
+    identifier: str
+    library: str
+    type: str
+    element: str
+    default: Value
+    help: str
+    choices: dict[str, tuple[str, int | None]]
+    aliases: tuple[str, ...]
+    categories: tuple[str, ...]
+    scope: str
+    reason: str
+
+
+def declared_options() -> list[DeclaredOption]:
+    """Every option of llvmlite's LLVM, in order of name. Attaches at first use.
+
+    Raises UnsupportedImageError if the process has no LLVM that optctx can use.
+    """
+    engine = attach()
+    origins = Origins(engine.image)
+    planned = [option for option in engine.plan.options.values() if not option.record.alias_of]
+    planned.sort(key=lambda option: option.record.name)
+    taken: set[str] = set()
+    return [_declared(engine, origins, option, _identifier(option.record.name, taken)) for option in planned]
+
+
+def by_library(options: Iterable[DeclaredOption]) -> dict[str, list[DeclaredOption]]:
+    """Library -> its options, both in order of name, "unknown" last."""
+    found: dict[str, list[DeclaredOption]] = {}
+    for option in options:
+        found.setdefault(option.library, []).append(option)
+    return {name: found[name] for name in sorted(found, key=lambda name: (name == UNKNOWN, name))}
+
+
+def _declared(engine: Engine, origins: Origins, planned: PlannedOption, identifier: str) -> DeclaredOption:
+    record = planned.record
+    option = Option(engine, planned, record.name)
+    symbol = engine.image.object_at(record.address) if record.size is not None else None
+    kind = record.type.kind
+    return DeclaredOption(
+        name=record.name,
+        identifier=identifier,
+        library=origins.of_object(symbol).library if symbol is not None else UNKNOWN,
+        type=option.type,
+        element=type_name(record.type.element) if kind == Kind.list else "",
+        default=option.default,
+        help=" ".join(option.help.split()),
+        choices=_choices(planned, option),
+        aliases=option.aliases,
+        categories=option.categories,
+        scope=planned.scope,
+        reason=re.sub(r" at 0x[0-9a-f]+", "", planned.reason),
+    )
+
+
+def _choices(planned: PlannedOption, option: Option) -> dict[str, tuple[str, int | None]]:
+    record = planned.record
+    helps = option.choices
+    if record.type.registry_parser:
+        return {name: (" ".join(text.split()), None) for name, text in helps.items()}
+    names, stored, _ = record.stored_choices()
+    numbers = dict(zip(names, stored, strict=True))
+    return {name: (" ".join(text.split()), numbers.get(name)) for name, text in helps.items()}
+
+
+def _identifier(name: str, taken: set[str]) -> str:
+    """A name for Python and for C++."""
+    word = re.sub(r"\W", "_", name, flags=re.ASCII)
+    if not word or word[0].isdigit():
+        word = f"_{word}"
+    if keyword.iskeyword(word) or word in _CPP_KEYWORDS:
+        word += "_"
+    while word in taken:
+        word += "_"
+    taken.add(word)
+    return word
+
+
+_CPP_KEYWORDS = frozenset(
+    "auto bool case catch char const default delete do double enum explicit export extern false float friend goto "
+    "inline int long mutable namespace new operator private protected public register short signed sizeof static "
+    "struct switch template this throw true typedef typename union unsigned using virtual void volatile".split()
+)
