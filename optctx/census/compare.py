@@ -7,9 +7,12 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 
 from optctx.census.facts import Census, OptionFacts
+from optctx.image.libraries import UNKNOWN
 from optctx.wording import columns, counted
 
 __all__ = ["Change", "Difference", "compare", "difference_as_json", "difference_as_text"]
+
+_LONGEST = 48  # characters of a value in a table
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def _changes(name: str, old: OptionFacts, new: OptionFacts) -> list[Change]:
         ("type", old.type, new.type),
         ("storage", old.storage, new.storage),
         ("default", old.default, new.default),
-        ("library", old.library, new.library),
+        *([("library", old.library, new.library)] if UNKNOWN not in (old.library, new.library) else []),
         ("alias", old.alias_of, new.alias_of),
         *((what, _yes(before), _yes(after)) for what, before, after in _questions(old, new)),
     ]
@@ -132,10 +135,18 @@ def difference_as_text(difference: Difference) -> str:
     lines += columns([(what, f"{number:,}") for what, number in difference.totals.items()])
     for what, names in (("added", difference.added), ("removed", difference.removed)):
         lines += ["", f"{what}: {', '.join(names) or 'none'}"]
-    rows = [(each.what, each.name, each.old, each.new) for each in difference.changes if each.what != "readers"]
+    rows = [
+        (each.what, each.name, _short(each.old), _short(each.new))
+        for each in difference.changes
+        if each.what != "readers"
+    ]
     if rows:
         lines += ["", *columns([("change", "option", "old", "new"), *sorted(rows)])]
     return "\n".join(lines)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def _title(census: Census) -> str:

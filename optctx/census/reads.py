@@ -20,6 +20,7 @@ from optctx.records.stacks import FirstRead, recording_stacks, stacks_in
 __all__ = ["NONE", "ReadPlace", "Reads", "first_reads", "reads_as_csv", "reads_as_json"]
 
 NONE = "none"
+_OF_LLVM_CONTEXT = ("Function", "Module", "MachineFunction", "LLVMContext")  # each leads to its LLVMContext
 _KEPT = 1 << 15  # stacks whose functions are not looked up again
 
 
@@ -121,11 +122,14 @@ class Reads:
         for place in places:
             if place.option not in worst or _rank(place) > _rank(worst[place.option]):
                 worst[place.option] = place
+        least = {place.option: place for place in sorted(places, key=_llvm_frames)}  # the last one counts
         return {
             "compilations": {"compiled": self.compilations, "failed": len(self.failed), "stacks cut": self.cut},
             "places by nearest context": _counts(_how_near(place) for place in places),
             "options by nearest context": _counts(_how_near(place) for place in worst.values()),
-            "places by kind of context": _counts(place.nearest for place in places),
+            "places by nearest kind of context": _counts(place.nearest for place in places),
+            "places by what leads to an LLVMContext": _counts(map(_leads, places)),
+            "options by what leads to an LLVMContext": _counts(map(_leads, least.values())),
             "places without a context, by library": _counts(p.library for p in places if p.without),
             "places without a context, by what is made": _counts(
                 p.making or "nothing" for p in places if p.without
@@ -155,6 +159,21 @@ class Reads:
             symbol = self._engine.image.function_at(address)
             found = self._names[address] = demangle(symbol.name) if symbol is not None else "?"
         return found
+
+
+def _llvm_frames(place: ReadPlace) -> tuple[bool, bool, int]:
+    """By how hard it is to reach an LLVMContext there: last where no context is reachable."""
+    frames = [place.contexts[name] for name in place.contexts if name in _OF_LLVM_CONTEXT]
+    return not frames, place.frames < 0, min(frames, default=0)
+
+
+def _leads(place: ReadPlace) -> str:
+    hard, none, frames = _llvm_frames(place)
+    if none:
+        return "no context at all"
+    if hard:
+        return "only a TargetMachine or MCContext"
+    return "the reader" if frames == 0 else "a caller"
 
 
 def _rank(place: ReadPlace) -> tuple[bool, int]:

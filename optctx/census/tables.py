@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from optctx.census.facts import Census, OptionFacts
 from optctx.census.reads import ReadPlace, Reads
+from optctx.census.signature import signature_of
 from optctx.wording import columns, counted
 
 __all__ = ["option_cells", "place_cells", "reads_summary", "totals_text"]
@@ -50,7 +51,8 @@ def place_cells(place: ReadPlace) -> tuple[str, ...]:
     """The cells of the row of an option that a function reads."""
     frames = "" if place.frames < 0 else str(place.frames)
     by = place.via or (f"while a {place.making} is made" if place.making else "")
-    function = place.function.partition("(llvm")[0]
+    signature = signature_of(place.function)
+    function = f"{signature.scope}::{signature.name}" if signature.scope else signature.name
     return place.option, place.nearest, frames, by, function, place.library
 
 
