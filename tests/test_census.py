@@ -15,6 +15,7 @@ import pytest
 from optctx import OptctxError, registry
 from optctx._native import demangle
 from optctx.census import Census, OptionFacts, Reader, census, census_as_json, compare, load_census
+from optctx.cli import census_command
 from optctx.cli.main import main
 from optctx.engine.attach import attach
 from optctx.image.libraries import UNKNOWN, Origins
@@ -77,10 +78,12 @@ def test_an_option_that_llvm_copies_once(options: dict[str, OptionFacts]) -> Non
 
 def test_options_that_llvm_writes(options: dict[str, OptionFacts]) -> None:
     assert options["stats"].written  # constructed by the function that reads it
-    facts = options["amdgpu-function-calls"]  # AMDGPUTargetMachine's constructor sets EnableFunctionCalls
+    facts = options["max-jump-table-size"]  # TargetLoweringBase.cpp: MaximumJumpTableSize = Val
     assert facts.readers is not None
     writers = {reader.function.split("(")[0] for reader in facts.readers if reader.stores}
-    assert any("TargetMachine" in writer for writer in writers)
+    assert writers == {"llvm::TargetLoweringBase::setMaximumJumpTableSize"}
+    # EnableFunctionCalls, which AMDGPU's machines set by an address.
+    assert options["amdgpu-function-calls"].address_taken
     assert not options["unroll-count"].written
 
 
@@ -217,12 +220,13 @@ def test_names_that_come_and_go(taken: Census) -> None:
 
 
 def test_the_command_prints_what_the_function_returns(
-    taken: Census, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+    taken: Census, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["census", "--format", "json"]) == 0
     printed = capfd.readouterr().out
     assert load_census(printed.encode(), "it") == taken
     assert json.loads(printed)["totals"] == taken.totals
+    monkeypatch.setattr(census_command, "census", lambda: taken)
     assert main(["census", "--format", "csv"]) == 0
     rows = {row["name"]: row for row in csv.DictReader(io.StringIO(capfd.readouterr().out))}
     assert rows["unroll-count"]["occurrences_queried"] == "true"
@@ -242,7 +246,10 @@ def test_the_command_prints_what_the_function_returns(
     assert change == {"name": "unroll-count", "what": "default", "old": "9", "new": "0"}
 
 
-def test_the_plot_is_drawn(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_plot_is_drawn(
+    taken: Census, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(census_command, "census", lambda: taken)
     path = tmp_path / "census.svg"
     assert main(["census", "--totals", "--plot", str(path)]) == 0
     assert "CodeGen" in path.read_text()
@@ -315,8 +322,13 @@ def test_what_is_no_census_gets_one_clear_error(
     ],
 )
 def test_words_that_do_not_fit_get_one_clear_error(
-    words: list[str], answer: str, capfd: pytest.CaptureFixture[str]
+    taken: Census,
+    words: list[str],
+    answer: str,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(census_command, "census", lambda: taken)
     assert main(["census", *words]) == 2
     out, err = capfd.readouterr()
     assert (out, err.count("\n")) == ("", 1)
