@@ -1,9 +1,10 @@
-"""How often LLVM reads each option in a fixed compile: executed instructions of the untouched library (callgrind).
+"""How often LLVM reads each option in a fixed compile: instructions of the untouched library (callgrind).
 
     python -m benchmarks.read_counts [--json FILE] [IR FILE]
 
-The census of the library says which instructions load from an option, store to it or take its address. callgrind
-counts how often each ran in an -O3 compile and object emission, in a process that optctx never attached to.
+The census of the library says which instructions load from an option, store to it or take its address.
+callgrind counts how often each ran in an -O3 compile and object emission, in a process that optctx never
+attached to.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def main(arguments: argparse.Namespace) -> int:
         executed, total = _executed(module, Path(folder, "profile"))
     found, sites = _by_option(executed)
     report.line("instructions executed", f"{total:,}")
-    report.line("reads of options", f"{sum(found.values()):,}, {1e6 * sum(found.values()) / total:.0f} per million")
+    report.line(
+        "reads of options", f"{sum(found.values()):,}, {1e6 * sum(found.values()) / total:.0f} per million"
+    )
     report.line("options read, instructions that read", f"{len(found):,}, {sites:,}")
     for name, number in found.most_common(_SHOWN):
         report.line(name, f"{number:,}")

@@ -1,7 +1,7 @@
 """What one read of an option costs, in the forms that were proposed for LLVM, against a global.
 
-Nanoseconds and instructions (callgrind, if valgrind is installed) for a read in a function of its own, the call
-included. Compiles its loops with $CXX, or c++.
+Nanoseconds and instructions (callgrind, if valgrind is installed) for a read in a function of its own, the
+call included. Compiles its loops with $CXX, or c++.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def build(folder: Path) -> list[str]:
     # TLS as distributions compile it on x86-64: __tls_get_addr, not descriptors.
     flags = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-mtls-dialect=gnu", "-shared"]
     subprocess.run([*compiler, *flags, here / "reads.cpp", "-o", library], check=True)
-    subprocess.run([*compiler, "-std=c++20", "-O2", here / "reads_main.cpp", "-o", program, "-ldl"], check=True)
+    subprocess.run(
+        [*compiler, "-std=c++20", "-O2", here / "reads_main.cpp", "-o", program, "-ldl"], check=True
+    )
     return [str(program), str(library)]
 
 
@@ -78,7 +80,14 @@ def instructions(program: list[str], kind: str) -> float:
 def _total(program: list[str], kind: str, loops: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder, "profile")
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", *program, kind, str(loops)]
+        command = [
+            "valgrind",
+            "--tool=callgrind",
+            f"--callgrind-out-file={profile}",
+            *program,
+            kind,
+            str(loops),
+        ]
         subprocess.run(command, check=True, capture_output=True)
         found = re.search(r"^totals: (\d+)", profile.read_text(), re.MULTILINE)
     if found is None:

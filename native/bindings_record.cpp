@@ -75,8 +75,9 @@ void add_record(nb::module_& m) {
         .def_prop_ro("complete", &view::Recorder::complete)
         .def_prop_ro("lost", &view::Recorder::lost, "Whether other code took over this thread's fault handling.")
         .def_prop_ro("seen", &seen_by, "[(context, or None outside every scope; indexes of the readers that read)].")
-        .def_prop_ro("stacks", &stacks_of,
-                     "[(index of the reader; an address in each frame, its own first; whether outer frames are there)].")
+        .def_prop_ro(
+            "stacks", &stacks_of,
+            "[(index of the reader; an address in each frame, its own first; whether outer frames are there)].")
         .def_prop_ro(
             "stacks_complete", [](const view::Recorder& r) { return r.stacks() == nullptr || r.stacks()->complete(); },
             "Whether there was room for the stack of every reader.");

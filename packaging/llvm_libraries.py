@@ -4,7 +4,8 @@
     for deb in llvm-*-dev_*.deb; do dpkg-deb -x $deb unpacked-${deb%%_*}; done
     python packaging/llvm_libraries.py unpacked-*
 
-Debian's packages hold one archive for each library of LLVM, and an archive holds one object for each source file.
+Debian's packages hold one archive for each library of LLVM, and an archive holds one object for each source
+file.
 """
 
 from __future__ import annotations

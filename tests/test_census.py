@@ -50,7 +50,7 @@ def test_an_option_of_a_pass(options: dict[str, OptionFacts]) -> None:
     assert functions(facts) == {"llvm::computeUnrollCount"}
     assert facts.occurrences_queried  # UnrollCount.getNumOccurrences() > 0
     assert facts.sum("loads") > facts.sum("occurrences")
-    assert not (facts.written or facts.address_taken or facts.in_constructors or facts.refused)
+    assert not any((facts.written, facts.address_taken, facts.in_constructors, facts.refused))
 
 
 def test_a_value_behind_a_location(options: dict[str, OptionFacts]) -> None:
@@ -288,7 +288,10 @@ HEAD = {"census": 1, "library": "l", "build_id": "b", "llvm": "", "llvmlite": ""
         (json.dumps({**HEAD, "library": 1, "options": []}), "expected 'library' of type str, found 1"),
         (json.dumps({**HEAD, "options": [{**OPTION, "callback": 1}]}), "'callback' of type bool, found 1"),
         (json.dumps({**HEAD, "options": [{**OPTION, "names": [1]}]}), "expected strings in 'names'"),
-        (json.dumps({**HEAD, "options": [{**OPTION, "readers": [{}]}]}), "'function' of type str, found none"),
+        (
+            json.dumps({**HEAD, "options": [{**OPTION, "readers": [{}]}]}),
+            "'function' of type str, found none",
+        ),
         (json.dumps({**HEAD, "options": [OPTION, OPTION]}), "expected each option once"),
     ],
 )

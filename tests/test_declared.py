@@ -54,7 +54,11 @@ def test_every_option_is_declared_once(options: list[DeclaredOption]) -> None:
     assert own == {name for option in options for name in (option.name, *option.aliases)} & own
     for declared in options:
         option = registered[declared.name]
-        assert (declared.type, declared.default, declared.scope) == (option.type, option.default, option.scope)
+        assert (declared.type, declared.default, declared.scope) == (
+            option.type,
+            option.default,
+            option.scope,
+        )
         assert list(declared.choices) == list(option.choices)
 
 
@@ -167,7 +171,9 @@ def test_other_objects_get_one_clear_error(given: object, words: str) -> None:
     assert isinstance(raised.value, (OptionTypeError, ValueError))
 
 
-def test_json_has_what_the_registry_has(options: list[DeclaredOption], capfd: pytest.CaptureFixture[str]) -> None:
+def test_json_has_what_the_registry_has(
+    options: list[DeclaredOption], capfd: pytest.CaptureFixture[str]
+) -> None:
     assert main(["export", "--format", "json", "--options", "x86-*"]) == 0
     found = {each["name"]: each for each in json.loads(capfd.readouterr().out)}
     assert found.keys() == {option.name for option in options if option.name.startswith("x86-")}

@@ -144,9 +144,8 @@ std::vector<std::pair<std::uint32_t, std::string>> SymbolIndex::files() const {
 }
 
 std::uint32_t SymbolIndex::end_of_files() const {
-    const auto* end = std::partition_point(symbols_, symbols_ + count_, [](const Elf64_Sym& entry) {
-        return ELF64_ST_BIND(entry.st_info) == STB_LOCAL;
-    });
+    const auto* end = std::partition_point(
+        symbols_, symbols_ + count_, [](const Elf64_Sym& entry) { return ELF64_ST_BIND(entry.st_info) == STB_LOCAL; });
     for (const auto* entry = end; entry != symbols_;) {
         if (ELF64_ST_TYPE((--entry)->st_info) != STT_FILE) continue;
         if (strings_[entry->st_name] == '\0') end = entry;
@@ -163,9 +162,8 @@ SymbolIndex::Neighbours SymbolIndex::local_neighbours(std::uintptr_t address, bo
     const auto begin = std::partition_point(sorted.begin(), sorted.end(), [&](std::uint32_t number) {
         return base_ + symbols_[number].st_value < address;
     });
-    const auto end = std::partition_point(begin, sorted.end(), [&](std::uint32_t number) {
-        return base_ + symbols_[number].st_value <= address;
-    });
+    const auto end = std::partition_point(
+        begin, sorted.end(), [&](std::uint32_t number) { return base_ + symbols_[number].st_value <= address; });
     Neighbours found;
     if (const auto before = std::find_if(std::make_reverse_iterator(begin), sorted.rend(), is_local);
         before != sorted.rend())

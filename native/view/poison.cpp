@@ -35,7 +35,8 @@ bool handle(unsigned image, const Prepared& of, std::uintptr_t address, ucontext
     if (!layout.is_nowhere(address)) return false;
     const ReadingInstruction* instruction = find(of, arch::instruction_of(context));
     if (instruction == nullptr) return false;
-    if (reinterpret_cast<void*>(arch::general_register(context, instruction->at.scratch)) != layout.nowhere()) return false;
+    if (reinterpret_cast<void*>(arch::general_register(context, instruction->at.scratch)) != layout.nowhere())
+        return false;
     const View view = view_read(image);
     void* target = layout.target(view, instruction->reader);
     layout.word_of(view, instruction->reader) = target;

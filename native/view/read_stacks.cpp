@@ -12,7 +12,9 @@ constexpr std::size_t deepest = 2048;                         // frames of one s
 }  // namespace
 
 ReadStacks::ReadStacks(std::size_t readers, std::shared_ptr<const arch::MadeCode> made)
-    : made_(std::move(made)), known_(readers), addresses_(std::make_unique_for_overwrite<std::uintptr_t[]>(most_addresses)) {
+    : made_(std::move(made)),
+      known_(readers),
+      addresses_(std::make_unique_for_overwrite<std::uintptr_t[]>(most_addresses)) {
     entries_.reserve(readers);
 }
 

@@ -41,9 +41,9 @@ def run_in_children(
 ) -> Iterator[Ended]:
     """Run each task in a child of this process, `jobs` at once; yield how each ended, in that order.
 
-    A child sees this process as it is at that moment. What it prints is lost. It has `seconds` to end. Results
-    are pickled. An OptctxError of a task is its problem; so are the signal and the limit that end a child.
-    Call while this process has one thread.
+    A child sees this process as it is at that moment. What it prints is lost. It has `seconds` to end.
+    Results are pickled. An OptctxError of a task is its problem; so are the signal and the limit that end a
+    child. Call while this process has one thread.
     """
     waiting = iter(tasks)
     children: dict[int, _Child] = {}

@@ -103,7 +103,10 @@ def _yes(holds: bool) -> str:
 
 def _functions(facts: OptionFacts) -> set[str]:
     """By name without parameters and clones: those differ between compilers and releases."""
-    return {reader.function.partition(" [clone")[0].partition("(")[0] or reader.function for reader in facts.readers or ()}
+    return {
+        reader.function.partition(" [clone")[0].partition("(")[0] or reader.function
+        for reader in facts.readers or ()
+    }
 
 
 def _listed(functions: set[str]) -> str:

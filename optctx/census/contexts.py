@@ -1,11 +1,11 @@
 """Whether the functions of a call stack reach a context, by the types of their parameters.
 
-Exactly: a context is *reachable* in a frame if the function's demangled name has, as a parameter (object, pointer,
-reference, or `std::unique_ptr` or `std::shared_ptr` of it) or as its class, one of `CONTEXTS` or a class of
-`LEADING`, from each object of which a public accessor leads to one. A constructor's or destructor's own object does
-not count: it is not complete. Containers, templates' arguments, captured variables and globals do not count. Names
-do not tell static member functions from others, so those of a context count as its methods. A function with C
-linkage has no parameters in its name.
+Exactly: a context is *reachable* in a frame if the function's demangled name has, as a parameter (object,
+pointer, reference, or `std::unique_ptr` or `std::shared_ptr` of it) or as its class, one of `CONTEXTS` or a
+class of `LEADING`, from each object of which a public accessor leads to one. A constructor's or destructor's
+own object does not count: it is not complete. Containers, templates' arguments, captured variables and
+globals do not count. Names do not tell static member functions from others, so those of a context count as
+its methods. A function with C linkage has no parameters in its name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Reach", "nearest", "reached", "reaches_in"]
 
 
 class Reach(NamedTuple):
-    """How a function reaches a context. `via`: "Function& (parameter)", "Loop*, getHeader()->getParent() (this)"."""
+    """How a function reaches a context. `via`: "Function (parameter)", "SelectionDAGISel, MF (this)"."""
 
     context: str
     via: str

@@ -124,8 +124,8 @@ FLAGS: dict[str, Callable[[OptionFacts], bool]] = {
 class Census:
     """The options of one LLVM library, in order of name.
 
-    `library`: name of its file. `build_id`: of the library. `llvm`: the version that llvmlite gives, empty for
-    another library. `llvmlite`: the release, likewise.
+    `library`: name of its file. `build_id`: of the library. `llvm`: the version that llvmlite gives, empty
+    for another library. `llvmlite`: the release, likewise.
     """
 
     library: str
@@ -141,7 +141,7 @@ class Census:
 
     @property
     def totals(self) -> dict[str, dict[str, int]]:
-        """Subject -> what -> number, largest first; under "instructions" of the code, elsewhere of options."""
+        """Subject -> what -> number: of instructions under "instructions", elsewhere of options."""
         real = [facts for facts in self.options if not facts.alias_of]
         readers = {reader.function for facts in real for reader in facts.readers or ()}
         return {

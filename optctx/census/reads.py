@@ -44,11 +44,11 @@ class ReadPlace:
     """One option as one function reads it, over all compilations.
 
     `function`: demangled; inlined code counts for the function that it is in. `library`: of LLVM. `seen`: the
-    compilations that read it there. `contexts`: those reachable in every one, with the most frames between the
-    reader (0) and the nearest function that reaches the context. `nearest` and `frames`: of the stack that is
-    farthest from any context; "none" and -1 if in one of them none is reachable. `via`: the class there.
-    `without`: the compilations in which none is reachable. `making`: the class of the innermost constructor
-    on the stack, empty without. `example`: the functions of LLVM on that stack, the reader first.
+    compilations that read it there. `contexts`: those reachable in every one, with the most frames between
+    the reader (0) and the nearest function that reaches the context. `nearest` and `frames`: of the stack
+    that is farthest from any context; "none" and -1 if in one of them none is reachable. `via`: the class
+    there. `without`: the compilations in which none is reachable. `making`: the class of the innermost
+    constructor on the stack, empty without. `example`: the functions of LLVM on that stack, the reader first.
     """
 
     option: str
@@ -124,7 +124,11 @@ class Reads:
                 worst[place.option] = place
         least = {place.option: place for place in sorted(places, key=_llvm_frames)}  # the last one counts
         return {
-            "compilations": {"compiled": self.compilations, "failed": len(self.failed), "stacks cut": self.cut},
+            "compilations": {
+                "compiled": self.compilations,
+                "failed": len(self.failed),
+                "stacks cut": self.cut,
+            },
             "places by nearest context": _counts(_how_near(place) for place in places),
             "options by nearest context": _counts(_how_near(place) for place in worst.values()),
             "places by nearest kind of context": _counts(place.nearest for place in places),

@@ -82,7 +82,9 @@ def _reader(data: object, where: str) -> Reader:
     if not isinstance(data, dict):
         raise _unexpected(where, "an object for each reader", shown(data))
     kinds = {"function": str, "library": str, "constructor": bool, "copy": bool}
-    return Reader(**{each.name: _of_type(data, each.name, kinds.get(each.name, int), where) for each in fields(Reader)})
+    return Reader(
+        **{each.name: _of_type(data, each.name, kinds.get(each.name, int), where) for each in fields(Reader)}
+    )
 
 
 def _texts(data: dict[str, Any], name: str, where: str) -> tuple[str, ...]:

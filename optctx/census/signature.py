@@ -69,7 +69,8 @@ def _matching(text: str) -> int:
 
 def _parts(qualified: str) -> list[str]:
     """The components of a qualified name, without the result's type before it."""
-    depth, parts, begin, at = 0, [], 0, 0
+    parts: list[str] = []
+    depth = begin = at = 0
     while at < len(qualified):
         character = qualified[at]
         depth += (character in _OPENING) - (character in _CLOSING)

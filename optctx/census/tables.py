@@ -11,7 +11,18 @@ from optctx.wording import columns, counted
 
 __all__ = ["option_cells", "place_cells", "reads_summary", "totals_text"]
 
-OPTION_HEADINGS = ("option", "type", "storage", "library", "functions", "loads", "stores", "addresses", "scope", "notes")
+OPTION_HEADINGS = (
+    "option",
+    "type",
+    "storage",
+    "library",
+    "functions",
+    "loads",
+    "stores",
+    "addresses",
+    "scope",
+    "notes",
+)
 PLACE_HEADINGS = ("option", "context", "frames", "by", "read by", "library")
 _MOST = 12  # rows of a subject in a table
 _NOTED = (
@@ -31,7 +42,16 @@ def option_cells(facts: OptionFacts) -> tuple[str, ...]:
     flags = facts.flags()
     notes = [flag for flag in _NOTED if flag in flags]
     numbers = [str(facts.sum(what)) for what in ("loads", "stores", "addresses")]
-    return facts.name, facts.type, facts.storage, facts.library, readers, *numbers, facts.scope, ", ".join(notes)
+    return (
+        facts.name,
+        facts.type,
+        facts.storage,
+        facts.library,
+        readers,
+        *numbers,
+        facts.scope,
+        ", ".join(notes),
+    )
 
 
 def totals_text(totals: Mapping[str, Mapping[str, int]]) -> str:

@@ -1,4 +1,4 @@
-"""Takes the census of the library that this process is attached to, from what the engine knows of its code."""
+"""Takes the census of the library that this process is attached to, from what is known of its code."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ from optctx.registry.values import value_text
 
 __all__ = ["census"]
 
+_WHAT = ("loads", "stores", "addresses", "occurrences", "positions")
 _FORMS = {Kind.list: "list", Kind.bits: "bits", Kind.set: "set", Kind.string: "string", Kind.other: "class"}
 
 
 def census() -> Census:
     """Take the census of llvmlite's LLVM: every option, its storage, and the code that refers to it.
 
-    Attaches at first use and changes nothing else. Static: the same library gives the same census. Takes about
-    a second.
+    Attaches at first use and changes nothing else. Static: the same library gives the same census. Takes
+    about a second.
 
     Raises:
         UnsupportedImageError: The process has no LLVM, its layout does not check out, or its code cannot be
@@ -48,9 +49,6 @@ class _Tally:
     number: int  # of the function's symbol
     function: str  # demangled
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_WHAT, 0))
-
-
-_WHAT = ("loads", "stores", "addresses", "occurrences", "positions")
 
 
 class _Taking:
@@ -83,7 +81,7 @@ class _Taking:
         return read_references(self._image, records, self._state, reporting, self._printing)
 
     def _count(self) -> None:
-        """Counts the instructions of each option's own storage, and of what leads to it or was copied from it."""
+        """Counts the instructions of each option's own storage, and of what leads to it or is a copy."""
         own, beside = self._storage(), self._beside()
         for site in self._code.sites or ():
             option = own.get(site.region)
@@ -120,7 +118,9 @@ class _Taking:
 
     def _beside(self) -> dict[int, list[PlannedOption]]:
         """Region -> the options whose values it has a copy of, or leads to."""
-        by_name = {name: option for option in self._engine.plan.options.values() for name in option.record.names}
+        by_name = {
+            name: option for option in self._engine.plan.options.values() for name in option.record.names
+        }
         found: dict[int, list[PlannedOption]] = {}
         for part in self._state:
             found[part.address] = [by_name[name] for name in part.serves if name in by_name]

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from optctx.census import Census, census, census_as_json, compare, load_census
-from optctx.census.compare import difference_as_json, difference_as_text
 from optctx.census.children import run_in_children
+from optctx.census.compare import difference_as_json, difference_as_text
 from optctx.census.plot import save_census_plot
 from optctx.census.reads import Reads, first_reads, reads_as_csv, reads_as_json
 from optctx.census.saved import census_as_csv
@@ -51,11 +51,11 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "census",
         help="show how LLVM stores and reads its options",
-        description="Count, for every option of the LLVM that llvmlite loads, the instructions that read, write "
-        "or take the address of its storage, and the functions that have them. Two files that `--format json` "
-        "made are compared instead. With --reads, compile files and show from where each option is read, and "
-        "which context (Function, Module, MachineFunction, LLVMContext, MCContext, TargetMachine) is reachable "
-        "there. Exit status 2 for bad input.",
+        description="Count, for every option of the LLVM that llvmlite loads, the instructions that read, "
+        "write or take the address of its storage, and the functions that have them. Two files that "
+        "`--format json` made are compared instead. With --reads, compile files and show from where each "
+        "option is read, and which context is reachable there: Function, Module, MachineFunction, "
+        "LLVMContext, MCContext or TargetMachine. Exit status 2 for bad input.",
         example="optctx census --totals\noptctx census --format json > new.json\n"
         "optctx census old.json new.json\noptctx census --reads examples/ --format json > reads.json",
     )
@@ -128,7 +128,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     if len(files) != expected:
         raise OptctxError(
             f"expected {'no file beside --against' if expected == 1 else 'two files to compare'}, found "
-            f"{len(arguments.files)}; `optctx census --format json > FILE` makes one, and --reads compiles files"
+            f"{len(arguments.files)}; `optctx census --format json > FILE` makes one; --reads compiles files"
         )
     old, *new = (load_census(read_file(path, "a census as JSON"), printable(path)) for path in files)
     found = compare(_some(old, arguments.options), _some(new[0] if new else census(), arguments.options))

@@ -74,7 +74,7 @@ def jobs_of(arguments: argparse.Namespace) -> dict[str, Job]:
 
 
 def target_job(arguments: argparse.Namespace) -> Job:
-    """The job that the arguments describe, without a module. Raises OptctxError for text that is not UTF-8."""
+    """The job without a module that the arguments describe. Raises OptctxError for text that is not UTF-8."""
     for name in ("passes", "triple", "cpu", "features", "clang_options"):
         text = getattr(arguments, name)
         if printable(text) != text:

@@ -28,8 +28,8 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         "export",
         help="write LLVM's options as declared data",
         description="Write the options of the LLVM that llvmlite loads as declared data. python: a dataclass "
-        "for each of LLVM's libraries, with types, help and defaults, for OptionContext.from_options. json: a "
-        "list. td: TableGen records for a library, in the form of LLVM's LibraryOptions.td.",
+        "for each of LLVM's libraries, with types, help and defaults, for `OptionContext.from_options`. "
+        "json: a list. td: TableGen records for a library, in the form of LLVM's LibraryOptions.td.",
         example="optctx export --format python --output llvm_options.py\n"
         "optctx export --format td --library ScalarOpts\noptctx export --format td --output options/",
     )
@@ -85,7 +85,9 @@ def _text(arguments: argparse.Namespace, options: list[DeclaredOption]) -> str:
 
 def _write_folder(folder: str | None, options: list[DeclaredOption]) -> None:
     if folder is None:
-        raise OptctxError("a .td file declares one library's options; name one with --library, or --output a folder")
+        raise OptctxError(
+            "a .td file declares one library's options; name one with --library, or --output a folder"
+        )
     if not os.path.isdir(folder):
         raise OptctxError(f"cannot write to {printable(folder)}: expected a folder; make it first")
     for library, own in by_library(options).items():

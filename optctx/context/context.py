@@ -178,7 +178,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         unread: UnreadMode = "ignore",
         sets: SetsMode = "contain",
     ) -> OptionContext:
-        """Make a context from an object that declares options as typed fields, which editors complete and check.
+        """Make a context from an object whose typed fields are options, which editors complete and check.
 
         The object is an instance of a dataclass: one of `optctx export --format python`, or your own. A field
         is the option of its `metadata["option"]`, or without that of its name, with `-` for `_`. A field that

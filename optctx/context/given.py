@@ -16,9 +16,12 @@ def given_options(options: object) -> dict[str, object]:
     Raises OptionTypeError for anything but an instance of a dataclass, and for an option that is given twice.
     """
     if not is_dataclass(options) or isinstance(options, type):
-        what = f"the class {options.__name__}; make an instance" if isinstance(options, type) else shown(options)
+        what = (
+            f"the class {options.__name__}; make an instance" if isinstance(options, type) else shown(options)
+        )
         raise OptionTypeError(
-            f"options are an instance of a dataclass, as `optctx export --format python` declares it, found {what}"
+            "options are an instance of a dataclass, as `optctx export --format python` declares it, found "
+            f"{what}"
         )
     found: dict[str, object] = {}
     for name, value in _given(options):

@@ -60,7 +60,11 @@ def as_python(options: Iterable[DeclaredOption], title: str) -> str:
     first = next(iter(names.values()), "Options")
     parts = [_HEAD.format(title=_safe(title), first=first)]
     for library, declared in libraries.items():
-        about = f"Options of LLVM's library {library}." if library != "unknown" else "Options of no known library."
+        about = (
+            f"Options of LLVM's library {library}."
+            if library != "unknown"
+            else "Options of no known library."
+        )
         parts.append(_CLASS.format(name=names[library], help=about))
         parts.append("".join(map(_field, declared)))
         parts.append("\n\n")

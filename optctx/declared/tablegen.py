@@ -1,7 +1,8 @@
-"""Declared options as TableGen records, in the form of LLVM's `llvm/Option/LibraryOptions.td` (LLVM 24, in development).
+"""Declared options as TableGen records, in the form of `llvm/Option/LibraryOptions.td` (LLVM 24).
 
 That file declares the members of a struct of options: `BoolField`, `OptionalBoolField`, `EnumField` and
-`ValueField`. It has none for lists, bits, classes and choices of functions. These options stay comments, which say so.
+`ValueField`. It has none for lists, bits, classes and choices of functions. These options stay comments,
+which say so.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ __all__ = ["as_tablegen"]
 _HEAD = """\
 // {title}
 //
-// `optctx export --format td` made this file, for llvm-tblgen -gen-opt-parser-defs. The compiled library does not name
-// the enumerators of enumerations: members of type int hold their numbers.
+// `optctx export --format td` made this file, for llvm-tblgen -gen-opt-parser-defs. The compiled library does
+// not name the enumerators of enumerations: members of type int hold their numbers.
 
 include "llvm/Option/LibraryOptions.td"
 

@@ -21,8 +21,8 @@ class Hooks(NamedTuple):
     """`code`: (address, bytes, replacement) of calls, to be redirected with the other sites.
 
     `tables`: pointers in virtual function tables. `calls`: addresses of the functions of LLVM's C API that
-    the interceptors need. `thunks`: addresses at which they begin and end. `follows_lljit`: LLVMContexts that llvmlite makes for LLJIT are intercepted.
-    `refusal`: why nothing is, or an empty string.
+    the interceptors need. `thunks`: addresses at which they begin and end. `follows_lljit`: LLVMContexts that
+    llvmlite makes for LLJIT are intercepted. `refusal`: why nothing is, or an empty string.
     """
 
     code: list[tuple[int, bytes, bytes]]

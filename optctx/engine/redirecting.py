@@ -110,8 +110,8 @@ class Redirecting(Mechanism):
         return Users(*restore(self.index, self.transaction, self.hooks.tables, self.setters))
 
     def reading_instructions(self) -> list[tuple[int, int, int, int, bool]]:
-        """Of each behind a reader's word: address, number of the base register, index of the reader, address of
-        the site, whether the trampoline has the register on the stack."""
+        """Of each behind a reader's word: address, number of the base register, index of the reader, address
+        of the site, whether the trampoline has the register on the stack."""
         assert self.plan.references.sites is not None
         assert self.plan.readers is not None
         return [
@@ -127,7 +127,7 @@ class Redirecting(Mechanism):
         ]
 
     def made_calls(self) -> list[tuple[int, int, int]]:
-        """(begin, end, address of the site) of the code that calls a function instead of LLVM's instruction."""
+        """(begin, end, address of the site) of the code that calls in the place of LLVM's instruction."""
         assert self.plan.references.sites is not None
         sizes = [
             (site.address, self.processor.trampoline_size(site))

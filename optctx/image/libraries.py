@@ -1,7 +1,7 @@
 """Which source file and which of LLVM's libraries a function or an object of an image comes from.
 
-A symbol table names each source file, and a local symbol follows its file. Linkers keep the code and the data of
-one source file together, and the files of one archive, so what surrounds a global symbol tells its file.
+A symbol table names each source file, and a local symbol follows its file. Linkers keep the code and the data
+of one source file together, and the files of one archive, so what surrounds a global symbol tells its file.
 `facts/libraries.txt` has the library of each file.
 """
 
@@ -20,9 +20,9 @@ _TABLE = "libraries.txt"
 
 
 class Origin(NamedTuple):
-    """`file`: of the source, without its folder; empty if it is not known. `library`: "ScalarOpts", "X86CodeGen"
-    or "unknown". `how`: "file" (a local symbol of that file) or "neighbours" (what is before and after it in
-    the image)."""
+    """`file`: of the source, without its folder; empty if it is not known. `library`: "ScalarOpts",
+    "X86CodeGen" or "unknown". `how`: "file" (a local symbol of that file) or "neighbours" (what is before and
+    after it in the image)."""
 
     file: str
     library: str
@@ -56,9 +56,9 @@ class Origins:
         files = [self._file(each) for each in around if each is not None]
         if len(files) < 2 or min(files) < 0:
             return _NONE
-        names, libraries = ({values[file] for file in files} for values in (self._names, self._libraries))
-        file = self._names[files[0]] if files[0] == files[1] else ""
-        return Origin(file, libraries.pop(), "neighbours") if len(libraries) == 1 else _NONE
+        libraries = {self._libraries[file] for file in files}
+        name = self._names[files[0]] if files[0] == files[1] else ""
+        return Origin(name, libraries.pop(), "neighbours") if len(libraries) == 1 else _NONE
 
     def _file(self, symbol: Symbol) -> int:
         """The index of a local symbol's file, or -1."""

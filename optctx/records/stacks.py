@@ -16,9 +16,9 @@ __all__ = ["FirstRead", "recording_stacks", "stacks_in"]
 class FirstRead(NamedTuple):
     """The first read of a reader in a block. `reader`: its index in the engine's `reader_index`.
 
-    `addresses`: one in each frame, the reader's own first: the instruction that read, then one inside the call
-    instruction of each caller. Frames of code that optctx made are left out. `whole`: the stack goes back to
-    where the thread began.
+    `addresses`: one in each frame, the reader's own first: the instruction that read, then one inside the
+    call instruction of each caller. Frames of code that optctx made are left out. `whole`: the stack goes
+    back to where the thread began.
     """
 
     reader: int
@@ -51,7 +51,7 @@ def stacks_in(recording: Recording) -> list[FirstRead]:
     recorder = log._recorder
     if recorder.lost or not recorder.complete or not recorder.stacks_complete:
         raise OptctxError(
-            "not every call stack of a read was kept: memory ran out, or another handler of SIGSEGV was installed "
-            "inside the block"
+            "not every call stack of a read was kept: memory ran out, or another handler of SIGSEGV was "
+            "installed inside the block"
         )
     return [FirstRead(reader, tuple(addresses), whole) for reader, addresses, whole in recorder.stacks]

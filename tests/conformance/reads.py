@@ -2,8 +2,8 @@
 
     python -m tests.conformance.reads [FOLDER...] [--limit N] [--per-option N] [--json FILE] [--without FILE]
 
-Each job runs in a child of its own, with its options, which are set for the whole process where contexts cannot
-set them.
+Each job runs in a child of its own, with its options, which are set for the whole process where contexts
+cannot set them.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ def _markdown(place: ReadPlace) -> str:
 
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.conformance.reads", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+        prog="python -m tests.conformance.reads",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
     )
     parser.add_argument("folders", nargs="*", default=["Transforms", "Analysis", "CodeGen"])
     parser.add_argument("--tests", type=Path, help="a folder with FOLDERs, in place of llvm/test")

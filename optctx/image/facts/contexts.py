@@ -22,7 +22,9 @@ _VALUE = (
     r"|UndefValue|PoisonValue|GlobalValue|GlobalObject|GlobalVariable|GlobalAlias|GlobalIFunc|InlineAsm"
     r"|CallBase|PHINode|(?:Binary|Unary)Operator|\w+Inst|\w+Intrinsic|\w+Operator)"
 )
-_TYPE = r"llvm::(?:(?:Integer|Function|Pointer|Struct|Array|Vector|FixedVector|ScalableVector|TargetExt)?Type)"
+_TYPE = (
+    r"llvm::(?:(?:Integer|Function|Pointer|Struct|Array|Vector|FixedVector|ScalableVector|TargetExt)?Type)"
+)
 _METADATA = r"llvm::(?:MDNode|MDTuple|DI\w+)"
 
 # Class -> (context, the public accessor that leads there from every object of the class, never to null).
@@ -45,7 +47,10 @@ LEADING: Final = {
     r"llvm::SelectionDAGBuilder": ("MachineFunction", "DAG.getMachineFunction()"),
     r"llvm::FunctionLoweringInfo": ("MachineFunction", "MF"),
     r"llvm::TargetLoweringBase|llvm::\w*TargetLowering": ("TargetMachine", "getTargetMachine()"),
-    r"llvm::TargetPassConfig|\(anonymous namespace\)::\w+PassConfig": ("TargetMachine", "getTM<TargetMachine>()"),
+    r"llvm::TargetPassConfig|\(anonymous namespace\)::\w+PassConfig": (
+        "TargetMachine",
+        "getTM<TargetMachine>()",
+    ),
     r"llvm::AsmPrinter": ("TargetMachine", "TM"),
     r"llvm::MachineModuleInfo": ("Module", "getModule()"),
     r"llvm::MC\w*Streamer": ("MCContext", "getContext()"),
