@@ -14,7 +14,7 @@ PAGES = sorted((ROOT / "docs").glob("guide/*.md"))
 # Of reads, bindings, or threads that wait inside a scope for others.
 REDIRECTED = {
     ROOT / f"docs/guide/{name}.md"
-    for name in ("binding", "cache", "property-tests", "threads", "tuning", "unread")
+    for name in ("binding", "cache", "census", "property-tests", "threads", "tuning", "unread")
 }
 
 
