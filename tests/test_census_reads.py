@@ -253,6 +253,9 @@ def test_the_farthest_stack_of_several_compilations_counts() -> None:
         ("llvm::Module::~Module()", set()),
         ("f(llvm::CallInst*)", {"LLVMContext"}),
         ("f(llvm::MachineInstr&)", set()),  # it may be in no function
+        ("f(llvm::MCInst const*)", set()),  # no llvm::Value, unlike CallInst
+        ("f(llvm::DIE&, llvm::DIBuilder&)", set()),  # neither is metadata
+        ("f(llvm::DICompositeType const*)", {"LLVMContext"}),
         ("f(llvm::MachineBasicBlock&)", {"MachineFunction"}),
         ("llvm::MCStreamer::emitBytes(llvm::StringRef)", {"MCContext"}),
         ("LLVMRunPassManager", set()),

@@ -20,12 +20,15 @@ _VALUE = (
     r"llvm::(?:Value|User|Argument|BasicBlock|Instruction|Constant|Constant(?:Int|FP|Expr|Data|DataArray|DataVector"
     r"|DataSequential|Array|Struct|Vector|Aggregate|AggregateZero|PointerNull|TokenNone|TargetNone)"
     r"|UndefValue|PoisonValue|GlobalValue|GlobalObject|GlobalVariable|GlobalAlias|GlobalIFunc|InlineAsm"
-    r"|CallBase|PHINode|(?:Binary|Unary)Operator|\w+Inst|\w+Intrinsic|\w+Operator)"
+    r"|CallBase|PHINode|(?:Binary|Unary)Operator|(?!MC)\w+Inst|\w+Intrinsic|\w*Operator)"
 )
 _TYPE = (
     r"llvm::(?:(?:Integer|Function|Pointer|Struct|Array|Vector|FixedVector|ScalableVector|TargetExt)?Type)"
 )
-_METADATA = r"llvm::(?:MDNode|MDTuple|DI\w+)"
+_METADATA = (
+    r"llvm::(?:MDNode|MDTuple|DI(?:Node|\w*Scope|\w*Type|File|CompileUnit|Subprogram|LexicalBlock\w*|Namespace|Module"
+    r"|Template\w+|\w*Variable|Label|Expression|Location|GlobalVariableExpression|ImportedEntity|\w*Subrange))"
+)
 
 # Class -> (context, the public accessor that leads there from every object of the class, never to null).
 LEADING: Final = {
@@ -41,9 +44,12 @@ LEADING: Final = {
     r"llvm::MachineBasicBlock": ("MachineFunction", "getParent()"),
     r"llvm::MachineLoop": ("MachineFunction", "getHeader()->getParent()"),
     r"llvm::MachineIRBuilder": ("MachineFunction", "getMF()"),
-    r"llvm::ScheduleDAG\w*": ("MachineFunction", "MF"),
+    r"(?:llvm|\(anonymous namespace\))::ScheduleDAG(?:SDNodes|Instrs|MI|MILive|RRList)?": (
+        "MachineFunction",
+        "MF",
+    ),
     r"llvm::SelectionDAG": ("MachineFunction", "getMachineFunction()"),
-    r"llvm::SelectionDAGISel": ("MachineFunction", "MF"),
+    r"llvm::SelectionDAGISel|(?:llvm|\(anonymous namespace\))::\w+DAGToDAGISel": ("MachineFunction", "MF"),
     r"llvm::SelectionDAGBuilder": ("MachineFunction", "DAG.getMachineFunction()"),
     r"llvm::FunctionLoweringInfo": ("MachineFunction", "MF"),
     r"llvm::TargetLoweringBase|llvm::\w*TargetLowering": ("TargetMachine", "getTargetMachine()"),
@@ -53,7 +59,7 @@ LEADING: Final = {
     ),
     r"llvm::AsmPrinter": ("TargetMachine", "TM"),
     r"llvm::MachineModuleInfo": ("Module", "getModule()"),
-    r"llvm::MC\w*Streamer": ("MCContext", "getContext()"),
+    r"(?:llvm|\(anonymous namespace\))::MC\w*Streamer": ("MCContext", "getContext()"),
     r"llvm::MCAssembler": ("MCContext", "getContext()"),
     r"llvm::MCAsmParser": ("MCContext", "getContext()"),
 }
