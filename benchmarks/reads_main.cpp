@@ -1,8 +1,8 @@
 // reads_main LIBRARY KIND LOOPS: loads benchmarks/reads.cpp as a program loads LLVM, and prints nanoseconds for a read.
+#include <dlfcn.h>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <dlfcn.h>
 
 int main(int count, char** words) {
     if (count != 4) return 2;
