@@ -110,6 +110,18 @@ class Reads:
                     self._place(place, read.addresses[0]).add(stack)
 
     @property
+    def unseen(self) -> list[str]:
+        """The names of the options whose reads are not seen."""
+        plan = self._engine.plan
+        seen = {option.record.name for options in self._index.options for option in options}
+        options = [option for option in plan.options.values() if not option.record.alias_of]
+        return sorted(
+            option.record.name
+            for option in options
+            if option.scope == "process" or (option.readers and option.record.name not in seen)
+        )
+
+    @property
     def places(self) -> list[ReadPlace]:
         """By option and function."""
         return [self._places[place] for place in sorted(self._places)]
@@ -210,12 +222,13 @@ def reads_as_csv(places: Iterable[ReadPlace]) -> str:
 
 
 def reads_as_json(reads: Reads, places: Iterable[ReadPlace]) -> str:
-    """One object: `reads` (the format, 1), `build_id`, `totals`, `failed` and `places`."""
+    """One object: `reads` (the format, 1), `build_id`, `totals`, `unseen`, `failed` and `places`."""
     return json.dumps(
         {
             "reads": 1,
             "build_id": reads._engine.image.build_id,
             "totals": reads.totals,
+            "unseen": reads.unseen,
             "failed": reads.failed,
             "places": [asdict(place) for place in places],
         },
