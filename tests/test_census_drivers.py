@@ -35,7 +35,8 @@ def test_the_driver_records_the_command_lines_of_tests(tmp_path: pathlib.Path) -
     assert "5 compilations: " in done.stdout
     without = [place for place in found["places"] if place["without"]]
     assert without
-    assert all(f"### `{place['option']}`" in stacks.read_text() for place in without)
+    assert all(f"`{place['option']}`" in stacks.read_text() for place in without)
+    assert "### llvm::PipelineTuningOptions::PipelineTuningOptions (Passes)" in stacks.read_text()
     assert all(place["example"][0] == place["function"] for place in found["places"])
 
 

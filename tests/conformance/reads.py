@@ -9,6 +9,7 @@ cannot set them.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 from optctx import OptionContext
 from optctx.census.children import run_in_children
 from optctx.census.reads import ReadPlace, Reads, first_reads, reads_as_json
+from optctx.census.signature import signature_of
 from optctx.census.tables import reads_summary, totals_text
 from optctx.context.text import needs_value
 from optctx.engine.attach import attach
@@ -24,6 +26,10 @@ from tests.conformance.job import Job, compile_job, initialise
 from tests.conformance.main import choose
 from tests.conformance.runlines import read_jobs
 from tests.conformance.source import SourceError, default_cache, llvm_tests
+
+__all__ = ["as_markdown", "main"]
+
+_SHOWN = 8  # frames of a stack
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json:
         options.json.write_text(reads_as_json(reads, reads.places) + "\n")
     if options.without:
-        options.without.write_text("".join(_markdown(place) for place in reads.places if place.without))
+        options.without.write_text(as_markdown([place for place in reads.places if place.without]))
     print(totals_text(reads.totals), "", reads_summary(reads), sep="\n")
     return int(not reads.compilations)
 
@@ -84,10 +90,30 @@ def _jobs(root: Path, folders: Sequence[str]) -> list[Job]:
     return read_jobs(root, folders, needs)[0]
 
 
-def _markdown(place: ReadPlace) -> str:
-    """An option that is read without a context, with the stack."""
-    stack = "\n".join(f"    {function}" for function in place.example)
-    return f"### `{place.option}` ({place.library}; {place.without} of {place.seen})\n\n{stack}\n\n"
+def as_markdown(places: Iterable[ReadPlace]) -> str:
+    """The readers, each with the options that it reads and one stack, without parameters."""
+    by_reader: dict[str, list[ReadPlace]] = {}
+    for place in places:
+        by_reader.setdefault(_short(place.function), []).append(place)
+    return "\n".join(_section(reader, found) for reader, found in sorted(by_reader.items()))
+
+
+def _section(reader: str, places: list[ReadPlace]) -> str:
+    names = ", ".join(f"`{place.option}`" for place in places)
+    example = places[0].example
+    stack = [f"    {_short(function)}" for function in example[:_SHOWN]]
+    if len(example) > _SHOWN:
+        stack.append(f"    ... {len(example) - _SHOWN} more")
+    return "\n".join([f"### {reader} ({places[0].library})", "", names, "", *stack, ""])
+
+
+def _short(function: str) -> str:
+    """A function without parameters and template arguments."""
+    signature = signature_of(function)
+    name = f"{signature.scope}::{signature.name}" if signature.scope else signature.name
+    while (shorter := re.sub(r"<[^<>]*>", "", name)) != name:
+        name = shorter
+    return name
 
 
 def _arguments() -> argparse.ArgumentParser:
