@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from optctx.errors import OptctxError
 from tests.conformance.job import Job, compile_job, initialise
 from tests.conformance.main import choose
 from tests.conformance.runlines import read_jobs
+from tests.conformance.scoped import shuffled
 from tests.conformance.source import SourceError, default_cache, llvm_tests
 
 __all__ = ["as_markdown", "main"]
@@ -41,14 +43,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"reads: {error}", file=sys.stderr)
         return 2
     jobs = choose(_jobs(root, options.folders), options)
+    jobs = [jobs[index] for index in shuffled(len(jobs), options.seed)]
     initialise()
     reads = Reads()
     tasks: Iterable[tuple[str, Callable[[], object]]] = ((job.where, _Recorded(job)) for job in jobs)
+    begun = time.monotonic()
     for ended in run_in_children(tasks, jobs=options.jobs, seconds=options.timeout):
         if ended.problem:
             reads.failed[ended.name] = ended.problem
         else:
             reads.add(ended.result)
+        if options.minutes and time.monotonic() - begun > 60 * options.minutes:
+            break
     if options.json:
         options.json.write_text(reads_as_json(reads, reads.places) + "\n")
     if options.without:
@@ -128,6 +134,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--per-option", type=int, default=0, help="so many jobs for each option; 0 is all")
     parser.add_argument("--option", action="append", help="only jobs that set it, or another that is named")
     parser.add_argument("--seed", type=int, default=1, help="of the choice")
+    parser.add_argument("--minutes", type=float, default=0, help="stop after so many; 0 is never")
     parser.add_argument("--jobs", type=int, default=2, help="children at once")
     parser.add_argument("--timeout", type=float, default=30.0, help="seconds for one job")
     parser.add_argument("--cache", type=Path, default=default_cache(), help="where LLVM's tests are kept")
