@@ -64,7 +64,9 @@ def enter(thread: int, options: tuple[str, ...]) -> Step:
     return Step(thread, "enter", options)
 
 
-@pytest.mark.parametrize("name", [name for name in LLVMLITES if name != "save-restore"])
+@pytest.mark.parametrize(
+    "name", [name for name in LLVMLITES if name not in ("save-restore", "library-options")]
+)
 def test_options_do_what_they_do_on_a_command_line(
     hosts: dict[str, Host], alone: dict[tuple[str, ...], str], name: str
 ) -> None:
@@ -78,6 +80,47 @@ def test_a_value_that_is_stored_past_the_parser_does_not_count_as_given(
     """LLVM asks whether `unroll-count` was given at all, so TVM's way sets it to no effect."""
     seen = digests(run(hosts, "save-restore", Step(0, "compile", UNROLLED), Step(0, "compile", WIDE)))
     assert seen == [alone[()], alone[WIDE]]
+
+
+def test_library_options_reach_the_readers_that_have_a_context(
+    hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
+) -> None:
+    """`x86-asm-syntax` is read where a target's description of assembly is made, without a context."""
+    seen = run(
+        hosts,
+        "library-options",
+        enter(0, WIDE),
+        Step(0, "compile", INTEL),
+        Step(1, "compile", UNROLLED),
+        Step(BYSTANDER, "plain"),
+        Step(BYSTANDER, "set", INTEL),
+        Step(BYSTANDER, "set", NARROW),
+        Step(1, "compile"),
+        Step(1, "compile", INTEL),
+    )
+    assert digests(seen) == [alone[WIDE], alone[UNROLLED], alone[()], alone[INTEL], alone[INTEL]]
+
+
+def test_library_options_need_a_process_of_their_own() -> None:
+    run_python("""
+    from optctx import OptionContext, OptctxError
+    from optctx.strategies import open_strategy
+
+    with open_strategy("library-options") as strategy:
+        sites = strategy.sites
+        assert sites.with_context > sites.without > 100, sites
+    with open_strategy("library-options"):
+        pass
+    """)
+    run_python("""
+    import pytest
+    from optctx import OptionContext, OptctxError
+    from optctx.strategies import open_strategy
+
+    OptionContext()
+    with pytest.raises(OptctxError, match="models another LLVM in a process of its own"):
+        open_strategy("library-options").__enter__()
+    """)
 
 
 @pytest.mark.parametrize("name", ["thread", "llvm-context", "private-copy"])

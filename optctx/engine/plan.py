@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from optctx._native import NO_SLOT, Image, Kind, Ownership, Region, Role
-from optctx.arch.site import Functions, Uses
+from optctx.arch.site import Functions, Site, Uses
 from optctx.engine.readers import Readers, no_readers
 from optctx.engine.references import References, read_references
 from optctx.engine.refusals import PlannedOption, refuse
@@ -20,8 +20,10 @@ from optctx.image.state_beside import StateBeside, find_state_beside
 from optctx.image.survey import Survey
 from optctx.lazy import lazy
 
-__all__ = ["Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
+__all__ = ["KeepSite", "Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
 
+
+KeepSite = Callable[[Site], bool]
 
 # Looking up a member of an enumeration takes longer than comparing it.
 _STRING, _SET, _LIST, _OTHER = Kind.string, Kind.set, Kind.list, Kind.other
@@ -77,10 +79,13 @@ class Plan:
         return slot
 
 
-def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObject]) -> Plan:
+def plan_redirected(
+    image: Image, survey: Survey, reporting: list[ReportingObject], only: KeepSite | None = None
+) -> Plan:
     """A plan for code that is redirected: to it belong slots for the reporting, and every site of a region.
 
-    Raises UnsupportedImageError if an instruction that LLVM reports through cannot be redirected.
+    `only`: which of the sites of options belong to it, where not all do. Raises UnsupportedImageError if an
+    instruction that LLVM reports through cannot be redirected.
     """
     state, missing = find_state_beside(image)
     printing, no_printing = _printing(image, survey)
@@ -114,6 +119,12 @@ def plan_redirected(image: Image, survey: Survey, reporting: list[ReportingObjec
         _add_printing(plan, printing)
     if not uses.keys() <= plan.slots.keys():
         sites = sites.of_regions(plan.slots)
+        plan.references = references._replace(sites=sites)
+    if only is not None:
+        of_options = {
+            address for each in survey.records for address in (each.address, each.variable) if address
+        }
+        sites = sites.where(only, of_options)
         plan.references = references._replace(sites=sites)
     # The words of the others are the same for all who load them.
     others = {part.address for part in reporting}

@@ -6,6 +6,7 @@ from typing import Final
 
 from optctx.errors import OptctxError, shown
 from optctx.strategies.copies import PrivateCopyStrategy
+from optctx.strategies.library_options import LibraryOptionsStrategy
 from optctx.strategies.locked import ComgrStrategy, XlaStrategy
 from optctx.strategies.processes import ColdProcessStrategy, ForkServerStrategy, WarmProcessStrategy
 from optctx.strategies.save_restore import SaveRestoreStrategy
@@ -21,6 +22,7 @@ STRATEGIES: Final[dict[str, type[Strategy]]] = {
     for each in (
         ThreadStrategy,
         LlvmContextStrategy,
+        LibraryOptionsStrategy,
         SaveRestoreStrategy,
         XlaStrategy,
         ComgrStrategy,

@@ -103,10 +103,9 @@ def _warm(strategy: Strategy, job: Job) -> None:
     if not strategy.in_process:
         strategy.__enter__()
         return
-    attach()
-    compile_unchecked(job)
-    with strategy:
-        """What it looks up, it looks up once."""
+    with strategy:  # what it looks up, it looks up once
+        attach()
+        compile_unchecked(job)
 
 
 def _run(strategy: Strategy, order: _Order) -> Outcome:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from optctx.context import OptionContext, tool
 from optctx.fresh import Job, Result
 from optctx.fresh.job import compile_unchecked
 from optctx.strategies.strategy import Strategy
+from optctx.tasks.wrap import wrap
 
 if TYPE_CHECKING:
     from llvmlite.binding import ContextRef
@@ -42,6 +46,11 @@ class ThreadStrategy(Strategy):
 
     def _compile(self, job: Job) -> Result:
         return compile_unchecked(job)
+
+    def task(self, job: Job) -> Callable[[], Result]:
+        inside = replace(job, options=self.options_of_thread(job.options))
+        with self.scope(job.options):
+            return wrap(partial(compile_unchecked, inside))
 
     def run_tool(self, job: Job) -> Result:
         with tool():

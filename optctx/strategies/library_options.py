@@ -1,0 +1,75 @@
+"""LLVM main's own proposal, modelled: values in the LLVMContext, for readers that can reach one."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from optctx._native import demangle
+from optctx.arch.site import Site
+from optctx.census.contexts import reaches_in
+from optctx.engine.attach import attach, attached
+from optctx.errors import OptctxError
+from optctx.strategies.scoped import LlvmContextStrategy
+
+__all__ = ["LibraryOptionsStrategy", "ReadSites"]
+
+# From these LLVM main reaches an LLVMContext, or the options that one has left in MCTargetOptions.
+_CONTEXTS = frozenset({"Function", "Module", "MachineFunction", "LLVMContext", "MCContext"})
+
+
+class ReadSites(NamedTuple):
+    """In this process: instructions that refer to options, by whether their function has a context."""
+
+    with_context: int
+    without: int
+
+
+class LibraryOptionsStrategy(LlvmContextStrategy):
+    """Every option is in its library's struct, each LLVMContext has structs of its own, readers ask theirs.
+
+    A reader is a function of this LLVM as it is. It has a context if one follows from its parameters or its
+    own object (`optctx census` says how). All other readers see the values of the process, which is the rule
+    `T::Global` of LLVM main. Where nothing sets options for the process these are the registered ones, as
+    under the other rule, `T::Default`. A port of LLVM could hand contexts to more functions.
+
+    The model redirects less than optctx does, so it needs a process that has not attached yet.
+    """
+
+    name = "library-options"
+    source = "LLVM main (24git): cl::LibraryOptions, LLVMContext::getLibraryOptions()"
+
+    def __enter__(self) -> LibraryOptionsStrategy:
+        """Raises OptctxError in a process that has attached for another use."""
+        if attached() is None and not _model.sites:
+            attach(only=_model.keeps)
+        if not _model.sites:
+            raise OptctxError(
+                f"{self.name!r} models another LLVM in a process of its own, and this process has attached "
+                "to LLVM already; use it in a new process, as `optctx compare` does"
+            )
+        return self
+
+    @property
+    def sites(self) -> ReadSites:
+        """How far the model reaches. For a strategy that is open."""
+        return ReadSites(sum(_model.sites.values()), len(_model.sites) - sum(_model.sites.values()))
+
+
+class _Model:
+    """What this process redirects. `sites`: address of an instruction -> whether its function has one."""
+
+    def __init__(self) -> None:
+        self.sites: dict[int, bool] = {}
+
+    def keeps(self, site: Site) -> bool:
+        kept = self.sites[site.address] = _has_context(site.function)
+        return kept
+
+
+_model = _Model()
+
+
+@cache
+def _has_context(function: str) -> bool:
+    return any(reach.context in _CONTEXTS for reach in reaches_in(demangle(function)))
