@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml $(wildcard metadata/*.py)
 
-.PHONY: demo test lint docs docs-test wheels images numba bench conformance fuzz probe soak sanitize stub clean
+.PHONY: demo test lint docs docs-test wheels images numba bench conformance fuzz probe soak sanitize stub upstream clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -19,7 +19,7 @@ test: $(VENV)/.built
 lint: $(VENV)/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 	$(BIN)/codespell *.md docs design examples packaging optctx
-	$(BIN)/clang-format --dry-run --Werror $$(find native optctx/include examples tests -name '*.[ch]pp' -o -name interface.h)
+	$(BIN)/clang-format --dry-run --Werror $$(find native optctx/include examples tests upstream -name '*.[ch]pp' -o -name interface.h)
 
 bench: $(VENV)/.built
 	$(BIN)/python -m benchmarks
@@ -95,6 +95,12 @@ wheels:
 # prints the matrix of design/facts.md: make images IMAGES='--limit 300 0.44.0 0.47.0'
 images: $(VENV)/.built
 	$(BIN)/python packaging/images.py $(IMAGES)
+
+# The prototype at LLVM's source: patches for Debian's LLVM 19, built in front of llvm-19-dev's archives, tested and
+# measured (upstream/README.md). ALL=1 rebuilds every file that knows options, LIT='Transforms/LICM' runs LLVM's tests of
+# that folder, LLVM= names another prefix of llvm-19-dev, UPSTREAM=--help tells more.
+upstream:
+	$(PYTHON) -m upstream $(if $(ALL),--all) $(if $(LIT),--lit $(LIT)) $(if $(LLVM),--llvm $(LLVM)) $(UPSTREAM)
 
 # In a real browser: needs Debian's chromium.
 docs-test: docs

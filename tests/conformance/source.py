@@ -7,10 +7,11 @@ import re
 import subprocess
 from pathlib import Path
 
-__all__ = ["SourceError", "default_cache", "llvm_tests"]
+__all__ = ["SourceError", "default_cache", "llvm_tests", "source_package"]
 
 _PACKAGE = "llvm-toolchain-19"
 _COMPLETE = ".complete"
+_DOWNLOADED = ".downloaded"
 _APT_CONFIG = """\
 Dir::Etc::sourcelist "{root}/sources.list";
 Dir::Etc::sourceparts "/dev/null";
@@ -39,15 +40,26 @@ def llvm_tests(cache: Path) -> Path:
     tests = cache / "src" / "llvm" / "test"
     if (cache / _COMPLETE).exists():
         return tests
-    cache.mkdir(parents=True, exist_ok=True)
-    _apt(cache, "update")
-    _apt(cache, "source", "--download-only", _PACKAGE)
+    package = source_package(cache)
     archives = sorted(cache.glob(f"{_PACKAGE}_*.orig.tar.xz"))
     if not archives:
-        raise SourceError(f"apt-get source {_PACKAGE} left no .orig.tar.xz in {cache}")
+        raise SourceError(f"{package.name} came without an .orig.tar.xz in {cache}")
     _extract(archives[-1], cache / "src")
     (cache / _COMPLETE).touch()
     return tests
+
+
+def source_package(cache: Path) -> Path:
+    """The .dsc of the whole package, downloaded on first use. Raises SourceError."""
+    if not (cache / _DOWNLOADED).exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        _apt(cache, "update")
+        _apt(cache, "source", "--download-only", _PACKAGE)
+        (cache / _DOWNLOADED).touch()
+    packages = sorted(cache.glob(f"{_PACKAGE}_*.dsc"))
+    if not packages:
+        raise SourceError(f"apt-get source {_PACKAGE} left no .dsc in {cache}")
+    return packages[-1]
 
 
 def _extract(archive: Path, into: Path) -> None:

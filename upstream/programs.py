@@ -1,0 +1,71 @@
+"""Links programs against patched archives: unit tests, opt, llc, and the prototype's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from .build import Builder
+from .setup import Setup
+from .shell import run
+from .stamps import Stamp, digest
+
+__all__ = [
+    "CPP",
+    "SYSTEM_LIBRARIES",
+    "compile_object",
+    "headers",
+    "link",
+    "patched_includes",
+    "stock_options",
+]
+
+CPP = Path(__file__).parent / "cpp"
+SYSTEM_LIBRARIES = ("-lz", "-lpthread", "-ldl", "-lm")
+
+
+def patched_includes(setup: Setup) -> list[str]:
+    """The patched headers and those that the build generated."""
+    return [f"-I{setup.source / 'llvm' / 'include'}", f"-I{setup.objects / 'include'}"]
+
+
+def compile_object(
+    setup: Setup, source: Path, name: str, flags: Sequence[str], inputs: Iterable[Path] = ()
+) -> Path:
+    """Compiles one file to `linked/NAME.o`, unless it, the inputs and the flags are the same."""
+    made = setup.linked / f"{name}.o"
+    words = ["clang++-19", "-std=c++17", "-O2", "-DNDEBUG", "-fPIC", "-w", *flags]
+    state = digest(source, words, *inputs)
+    stamp = Stamp(setup.stamps, f"object-{name}")
+    if not (stamp.holds(state) and made.exists()):
+        stamp.clear()
+        run([*words, "-c", source, "-o", made])
+        stamp.set(state)
+    return made
+
+
+def headers(setup: Setup) -> list[Path]:
+    """The patched headers that decide how options are read."""
+    support = setup.source / "llvm" / "include" / "llvm" / "Support"
+    return [support / "CommandLine.h", support / "OptionContext.h", support / "ThreadPool.h"]
+
+
+def stock_options(setup: Setup) -> Path:
+    """Debian's own instantiations of cl::opt, for its objects that were not rebuilt."""
+    return compile_object(
+        setup, CPP / "stock_options.cpp", "stock_options", [f"-I{setup.llvm / 'include'}", "-frtti"]
+    )
+
+
+def link(setup: Setup, builder: Builder, name: str, parts: Sequence[Path], archives: Sequence[Path]) -> Path:
+    """Links `linked/NAME`. Raises UpstreamError with the linker's words."""
+    made = setup.linked / name
+    state = digest(name, *parts, [f"{path} {path.stat().st_mtime_ns}" for path in archives])
+    stamp = Stamp(setup.stamps, f"program-{name}")
+    if not (stamp.holds(state) and made.exists()):
+        stamp.clear()
+        grouped: list[str | Path] = ["-Wl,--start-group", *archives, "-Wl,--end-group"]
+        words: list[str | Path] = ["clang++-19", "-fuse-ld=gold", "-Wl,--gc-sections", "-o", made]
+        run([*words, *parts, stock_options(setup), *grouped, *SYSTEM_LIBRARIES])
+        stamp.set(state)
+    return made
