@@ -14,6 +14,7 @@ from .shell import run
 __all__ = [
     "Library",
     "Member",
+    "Symbols",
     "by_archive",
     "definers",
     "lost_symbols",

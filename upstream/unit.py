@@ -11,7 +11,7 @@ from .programs import CPP, compile_object, link, patched_includes
 from .setup import Setup
 from .shell import run
 
-__all__ = ["Counts", "run_layout", "run_unit"]
+__all__ = ["Counts", "passed_tests", "run_layout", "run_unit"]
 
 _FILES = ("CommandLineTest", "OptionContextTest", "ThreadPool", "ParallelTest", "CrashRecoveryTest")
 _OBJECTS = "unittests/Support/CMakeFiles/SupportTests.dir"
@@ -35,12 +35,13 @@ def run_unit(setup: Setup, builder: Builder) -> Counts:
     program = link(setup, builder, "unit", parts, [*archives, setup.archives / "libLLVMTargetParser.a"])
     # Apart: CommandLine's own tests unregister every option that exists.
     return {
-        "stock": _passed(run([program, "--gtest_filter=-OptionContext*"])),
-        "contexts": _passed(run([program, "--gtest_filter=OptionContext*"])),
+        "stock": passed_tests(run([program, "--gtest_filter=-OptionContext*"])),
+        "contexts": passed_tests(run([program, "--gtest_filter=OptionContext*"])),
     }
 
 
-def _passed(said: str) -> int:
+def passed_tests(said: str) -> int:
+    """How many tests GoogleTest says passed. Raises UpstreamError if one failed."""
     found = re.search(r"\[  PASSED  \] (\d+) tests?", said)
     if not found or "[  FAILED  ]" in said:
         raise UpstreamError(f"unit tests said: {' '.join(said.split())[-400:]}")
