@@ -24,6 +24,7 @@ config.suffixes = [".ll"]
 config.excludes = ["Inputs"]
 config.test_source_root = {root!r}
 config.test_exec_root = {out!r}
+config.targets = frozenset(["X86"])
 config.available_features.add("x86-registered-target")
 config.available_features.add("default_triple")
 config.environment["PATH"] = {path!r}

@@ -114,12 +114,15 @@ def _run(setup: Setup, asked: argparse.Namespace) -> None:
         _step("lit", lambda: run_lit(setup, programs["opt"], asked.lit), str)
 
 
+def _first() -> set[str]:
+    """The files that every run rebuilds."""
+    return {f"{archive}/{name}.cpp" for archive, names in _FIRST.items() for name in names.split()}
+
+
 def _programs(setup: Setup, builder: Builder, everything: bool) -> tuple[dict[str, Path], int]:
     """The patched opt, and the program that runs threads."""
     linked = objects.reachable(builder.stock, _ROOTS)
-    wanted = builder.members(
-        f"{archive}/{name}.cpp" for archive, names in _FIRST.items() for name in names.split()
-    )
+    wanted = builder.members(_first())
     if everything:
         wanted |= {
             member for member in objects.option_members(builder.stock) & linked if builder.can_build(member)

@@ -26,7 +26,7 @@ OPTION_SETS: tuple[tuple[str, ...], ...] = (
     ("-inline-threshold=5000", "-licm-mssa-max-acc-promotion=0"),
     ("-runtime-memory-check-threshold=0",),
     ("-rotation-max-header-size=0",),
-    ("-slp-threshold=-100", "-enable-dse-initializes-attr-improvement=false"),
+    ("-slp-threshold=-100", "-jump-threading-threshold=0"),
 )
 INPUTS = (
     "Transforms/PhaseOrdering/X86/vector-reductions.ll",
