@@ -103,8 +103,8 @@ def _run(setup: Setup, asked: argparse.Namespace) -> None:
         "two threads",
         lambda: prove(setup, programs, _ROOT / "examples" / "kernel.ll"),
         lambda found: (
-            f"{found.runs} pairs, {found.inputs} inputs, {found.distinct} different modules: "
-            "as processes of the patched and of Debian's opt"
+            f"{found.threads} threads in {found.runs} processes, {found.inputs} inputs, {found.distinct} "
+            "different modules: as processes of the patched and of Debian's opt"
         ),
     )
     costs = _step("cost of a read", lambda: measure_reads(setup), _print_costs)

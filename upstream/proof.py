@@ -12,10 +12,9 @@ from .errors import UpstreamError
 from .setup import Setup
 from .shell import run
 
-__all__ = ["INPUTS", "MODES", "OPTION_SETS", "PASSES", "Outcome", "prove"]
+__all__ = ["INPUTS", "OPTION_SETS", "PASSES", "Outcome", "prove"]
 
 PASSES = "default<O3>"
-MODES = ("scope", "bound", "pool")
 OPTION_SETS: tuple[tuple[str, ...], ...] = (
     (),
     ("-unroll-count=2",),
@@ -44,38 +43,47 @@ class Outcome:
     """What was compared."""
 
     inputs: int
-    pairs: int
+    option_sets: int
     runs: int
-    """Pairs that ran, over all inputs and modes."""
+    """Processes with two or more threads."""
+    threads: int
+    """Threads whose module was compared, over all runs."""
     distinct: int
-    """Different modules among the outputs of opt's processes."""
+    """Different modules among the outputs of opt's processes, summed over the inputs."""
 
 
 def prove(setup: Setup, programs: dict[str, Path], kernel: Path) -> Outcome:
-    """Runs every pair of option sets over every input in every mode. Raises UpstreamError if one differs.
+    """Compares threads with processes, for each input and mode. Raises UpstreamError if one differs.
 
     `programs` has the patched `opt` and `threads`; Debian's opt is the third witness.
     """
     inputs = [kernel, *(setup.source / "llvm" / "test" / name for name in INPUTS)]
-    pairs = list(itertools.combinations(range(len(OPTION_SETS)), 2))
     distinct = 0
-    runs = 0
+    groups: list[tuple[Path, str, tuple[int, ...]]] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for source in inputs:
             expected = [_alone(setup, programs["opt"], source, options) for options in OPTION_SETS]
             distinct += len(set(expected))
-            for mode, pair in itertools.product(MODES, pairs):
-                if mode == "bound" and not _bindable(pair):
-                    continue
-                _together(programs["threads"], folder, mode, source, pair, expected)
-                runs += 1
-    return Outcome(len(inputs), len(pairs), runs, distinct)
+            mine = [(source, mode, group) for mode, group in _groups(source == kernel)]
+            for _, mode, group in mine:
+                _together(programs["threads"], folder, mode, source, group, expected)
+            groups += mine
+    threads = sum(len(group) for _, _, group in groups)
+    return Outcome(len(inputs), len(OPTION_SETS), len(groups), threads, distinct)
 
 
-def _bindable(pair: Sequence[int]) -> bool:
-    """Whether passes read all options of both sets while they run. The inliner's threshold is read before."""
-    return not any("inline-threshold" in option for index in pair for option in OPTION_SETS[index])
+def _groups(every_pair: bool) -> list[tuple[str, tuple[int, ...]]]:
+    """Option sets that run at the same time: pairs in scopes, all of them bound, and all in a pool."""
+    sets = range(len(OPTION_SETS))
+    pairs = itertools.combinations(sets, 2) if every_pair else itertools.pairwise(sets)
+    bindable = tuple(index for index in sets if _bindable(OPTION_SETS[index]))
+    return [*(("scope", pair) for pair in pairs), ("bound", bindable), ("pool", tuple(sets))]
+
+
+def _bindable(options: Sequence[str]) -> bool:
+    """Whether passes read the options while they run. The inliner's threshold is read when it is made."""
+    return not any("inline-threshold" in option for option in options)
 
 
 def _alone(setup: Setup, opt: Path, source: Path, options: Sequence[str]) -> str:
@@ -88,17 +96,17 @@ def _alone(setup: Setup, opt: Path, source: Path, options: Sequence[str]) -> str
 
 
 def _together(
-    threads: Path, folder: Path, mode: str, source: Path, pair: Sequence[int], expected: Sequence[str]
+    threads: Path, folder: Path, mode: str, source: Path, group: Sequence[int], expected: Sequence[str]
 ) -> None:
-    outputs = [folder / f"{index}.ll" for index in pair]
+    outputs = [folder / f"{index}.ll" for index in group]
     words: list[str | Path] = [threads, mode, str(_REPEAT), source, PASSES]
-    for index, output in zip(pair, outputs, strict=True):
+    for index, output in zip(group, outputs, strict=True):
         words += ["--", output, *OPTION_SETS[index]]
     run(words)
-    for index, output in zip(pair, outputs, strict=True):
+    for index, output in zip(group, outputs, strict=True):
         if output.read_text() != expected[index]:
-            both = [OPTION_SETS[one] for one in pair]
+            others = [OPTION_SETS[one] for one in group if one != index]
             raise UpstreamError(
-                f"{source.name}, mode {mode}, threads with {both[0]} and {both[1]}: the thread with "
-                f"{OPTION_SETS[index]} got another module than a process of opt"
+                f"{source.name}, mode {mode}: the thread with {OPTION_SETS[index]} got another module than a "
+                f"process of opt, while other threads had {others}"
             )
