@@ -50,21 +50,26 @@ Library = dict[Member, Symbols]
 def read_objects(files: Iterable[Path]) -> Library:
     """The symbols of every object in archives and object files. Raises UpstreamError."""
     library: Library = {}
-    for file in files:
-        library_name = file.name.removeprefix("lib").removesuffix(".a") if file.suffix == ".a" else ""
-        for line in run(["nm", "-A", "--format=posix", file]).splitlines():
-            place, name, kind = _fields(line)
-            member = (library_name, place or str(file))
-            _add(library.setdefault(member, Symbols()), name, kind)
+    names = list(files)
+    if not names:
+        return library
+    for line in run(["nm", "-A", "--format=posix", *names]).splitlines():
+        found = _LINE.match(line)
+        if not found:
+            raise UpstreamError(f"nm wrote a line that is no symbol: {line[:200]!r}")
+        file, inside, name, kind = found.groups()
+        _add(library.setdefault(_member(file, inside), Symbols()), name, kind)
     return library
 
 
-def _fields(line: str) -> tuple[str, str, str]:
-    """`archive[member]: name kind ...` -> member, name, kind."""
-    found = re.match(r".*?(?:\[([^]]+)\])?: (\S+) (\S)", line)
-    if not found:
-        raise UpstreamError(f"nm wrote a line that is no symbol: {line[:200]!r}")
-    return found[1] or "", found[2], found[3]
+# `archive[member]: name kind ...` or `object: name kind ...`
+_LINE = re.compile(r"([^\[]*?)(?:\[([^]]+)\])?: (\S+) (\S)")
+
+
+def _member(file: str, inside: str | None) -> Member:
+    if inside is None:
+        return "", file
+    return file.rsplit("/", 1)[-1].removeprefix("lib").removesuffix(".a"), inside
 
 
 def _add(symbols: Symbols, name: str, kind: str) -> None:
