@@ -25,6 +25,7 @@ config.excludes = ["Inputs"]
 config.test_source_root = {root!r}
 config.test_exec_root = {out!r}
 config.targets = frozenset(["X86"])
+config.targets_to_build = "X86"
 config.available_features.add("x86-registered-target")
 config.available_features.add("default_triple")
 config.environment["PATH"] = {path!r}
