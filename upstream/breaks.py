@@ -109,7 +109,7 @@ def _kind(
     def broken(path: Path) -> set[tuple[str, str]]:
         first = [f"-I{overlay}"] if overlay else []
         program, *words = commands[path]
-        checks: list[str | Path] = ["-fsyntax-only", "-ferror-limit=0", "-w", path]
+        checks: list[str | Path] = ["-fsyntax-only", "-ferror-limit=0", "-fno-color-diagnostics", "-w", path]
         # Generated headers may be missing where nothing was built yet: made, then tried.
         done = subprocess.run(
             [program, *first, *words, *checks],
