@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import queue
 import time
 from collections import Counter, deque
 from collections.abc import Hashable
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, TypeAlias
 
@@ -36,6 +36,10 @@ _GATHERING = 10.0  # seconds for an answer to be sent
 _DEPTH = 2  # tasks for each thread of a worker, so that none waits for the next
 
 
+class _CancelledError(Exception):
+    """Of a task whose scheduler is gone, for instance. Dask says so by a state instead of an error."""
+
+
 @dataclass
 class _Running:
     task: Task
@@ -56,7 +60,7 @@ class DaskWorkers(Workers):
         self._client: Client | None = None
         self._waiting: deque[Task] = deque()
         self._running: dict[str, _Running] = {}  # by Dask's key
-        self._arrived: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        self._arrived: SimpleQueue[Future] = SimpleQueue()
         self._there: set[str] = set()  # workers
         self._threads: dict[str, int] = {}  # of those that can be used
         self._barred: set[str] = set()  # workers that were refused
@@ -103,7 +107,7 @@ class DaskWorkers(Workers):
         self._look()
         ended = self._losses()
         self._place()
-        with contextlib.suppress(queue.Empty):
+        with contextlib.suppress(Empty):
             future = self._arrived.get(timeout=0 if ended else _LOOK)
             while True:
                 if (result := self._answer(future)) is not None:
@@ -240,11 +244,9 @@ class DaskWorkers(Workers):
 
     def _reply(self, future: Future) -> tuple[Any, Exception | None]:
         """A reply, or what the worker raised, or neither."""
-        from distributed import KilledWorker
-
         try:
             if future.cancelled():
-                return None, KilledWorker(future.key, "Dask has cancelled it", 0)
+                return None, _CancelledError("Dask has cancelled it")
             if future.status == "error":
                 return None, future.exception(timeout=_GATHERING)
             if future.status != "finished":
@@ -259,7 +261,7 @@ class DaskWorkers(Workers):
         """Of a worker that cannot even begin, such as one without optctx; or one that Dask has given up."""
         from distributed import KilledWorker
 
-        if isinstance(error, KilledWorker):
+        if isinstance(error, (KilledWorker, _CancelledError)):
             self._looked = 0.0
             self._threads.pop(each.worker, None)
             return self._lose(each.task, f"worker {each.worker}", words_of(error))
