@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml $(wildcard metadata/*.py)
 
-.PHONY: demo test lint docs docs-test wheels images numba bench conformance fuzz probe soak sanitize stub upstream clean
+.PHONY: demo test cluster lint docs docs-test wheels images numba bench conformance fuzz probe soak sanitize stub upstream clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -14,7 +14,11 @@ demo: $(VENV)/.built
 # One process for each processor; JOBS=0 for none but pytest's own.
 JOBS ?= auto
 test: $(VENV)/.built
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS) -m 'not cluster'
+
+# Searches on a Dask cluster of several processes, of which some are stopped, killed or have another library.
+cluster: $(VENV)/.built
+	$(BIN)/pytest tests/test_tuning_cluster.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

@@ -34,6 +34,7 @@ from optctx.tuning.cluster.task import perform
 from optctx.tuning.cluster.workers import Lost
 from optctx.tuning.machine import processor_model
 
+pytestmark = pytest.mark.cluster
 ARGUMENTS: dict[str, Any] = {"seed": 7, "budget": Budget(trials=24), "timeout": 60.0}
 
 
