@@ -18,6 +18,7 @@ from optctx.errors import OptctxError
 from optctx.fresh import Job
 from optctx.fresh.helper import answers_of_helper, cause_of_end, end_helper, printed_to, start_helper
 from optctx.fresh.job import compile_unchecked, initialise_targets
+from optctx.fresh.options import reset_process_options
 from optctx.fresh.protocol import Decoder, encode, write_all
 from optctx.strategies.choosing import open_strategy
 from optctx.strategies.program import Outcome, Program
@@ -109,7 +110,11 @@ def _warm(strategy: Strategy, job: Job) -> None:
 
 
 def _run(strategy: Strategy, order: _Order) -> Outcome:
-    return run_program(strategy, order.program, order.job, judge_process=False)
+    try:
+        return run_program(strategy, order.program, order.job, judge_process=False)
+    finally:
+        if any(step.action == "set" for step in order.program):
+            reset_process_options()  # this process runs the next program as well
 
 
 def _forked(order: _Order) -> Outcome:

@@ -23,7 +23,8 @@ class Judge:
 
     What a program has to give is what the same options give alone, in a process of their own, through the
     same strategy: each property stands for itself. `obeyed` compares with a fresh process instead, which has
-    the options on its command line, except where the strategy compiles with an LLVM of its own.
+    the options on its command line, except where the strategy compiles with an LLVM of its own. So it is with
+    tools, which have LLVM parse their options, and with code that compiles without the strategy.
     """
 
     def __init__(self, strategy: str, job: Job, options: Sequence[tuple[str, ...]], seed: int = 0) -> None:
@@ -83,7 +84,9 @@ class Judge:
             found = seen[index]
             if misspelt != bool(found.error):
                 return f"{words(program[index])}: {found.error or 'it is no error'}"
-            if not misspelt and found.digest != (wanted := self._reference(property, options)):
+            if not misspelt and found.digest != (
+                wanted := self._reference(property, program[index], options)
+            ):
                 return self._difference(program[index], options, found.digest, wanted)
         strange = [each for each in outcome.seen if each.error and each.step not in expected(program)]
         if strange:
@@ -92,8 +95,9 @@ class Judge:
             return f"afterwards differ for the process: {', '.join(outcome.changed)}"
         return ""
 
-    def _reference(self, property: Property, options: tuple[str, ...]) -> str:
-        if property.name == "obeyed" and self.strategy not in _OWN_LLVM:
+    def _reference(self, property: Property, step: Step, options: tuple[str, ...]) -> str:
+        parsed = property.name == "obeyed" or step.action == "tool"
+        if step.action == "plain" or (parsed and self.strategy not in _OWN_LLVM):
             return _digest_of(self._job, options)
         if options not in self._alone:
             outcome = self._host.run(_alone(options))

@@ -85,9 +85,8 @@ PROPERTIES: Final[dict[str, Property]] = {
         Property(
             "misspelling",
             "a misspelt option is an error, and nothing else",
-            ("enter", "compile"),
-            ends="leave",
-            last=_AFTER,
+            ("compile",),
+            last=((0, "compile"),),
         ),
     )
 }
