@@ -39,7 +39,7 @@ class Figures:
         first: Seconds that the first compilation under a new set of options takes; median over the sets.
         later: Seconds that the second one under the same set takes; median.
         memory: Bytes of private memory for each further set that is in force, in all processes of the
-            strategy, beyond what as many threads under one set take. None where one set at a time can be.
+            strategy. None where one set at a time can be.
         different, equal: Compilations per second, by the number of threads, where each thread has a set of
             its own, and where all have the same.
     """
@@ -91,13 +91,14 @@ def main() -> None:
     with open_strategy(order["strategy"]) as strategy:
         start_up = time.time() - order["started"]
         _compile(strategy, job, ())
+        memory = _memory(strategy, job, sets[::-1]) if strategy.at_once else None  # before any is in use
         latencies = [_latencies(strategy, job, options) for options in sets[:_SETS]]
         counts = range(1, order["threads"] + 1)
         figures = Figures(
             start_up,
             statistics.median(first for first, _ in latencies),
             statistics.median(later for _, later in latencies),
-            _memory(strategy, job, sets) if strategy.at_once else None,
+            memory,
             {count: _throughput(strategy, job, sets[:count], order["seconds"]) for count in counts},
             {count: _throughput(strategy, job, [sets[0]] * count, order["seconds"]) for count in counts},
         )
@@ -147,9 +148,14 @@ def _throughput(strategy: Strategy, job: Job, sets: Sequence[tuple[str, ...]], s
 
 
 def _memory(strategy: Strategy, job: Job, sets: Sequence[tuple[str, ...]]) -> float:
-    """Bytes for each further set, beyond those of as many threads in one and the same."""
+    """Bytes for each further set. Threads compile beforehand, because the allocator keeps what they free."""
     count = min(_PARKED_IF_LARGE if strategy.large else _PARKED, len(sets))
-    with _parked(strategy, job, [sets[0]] * count):
+    # Beside a library or a process for each set, a thread is nothing.
+    first = [sets[0]] * (1 if strategy.large else count)
+    if not strategy.large:
+        with _parked(strategy, job, sets[:count]):
+            """As many threads as will be looked at."""
+    with _parked(strategy, job, first):
         one = _private_bytes()
     with _parked(strategy, job, sets[:count]):
         return max(0.0, (_private_bytes() - one) / (count - 1))
