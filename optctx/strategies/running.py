@@ -64,8 +64,10 @@ class _Thread:
     def _take(self, index: int, step: Step) -> Seen | None:
         try:
             result = self._act(step)
-        except (OptctxError, _LeavingError) as error:
-            return None if isinstance(error, _LeavingError) else Seen(index, error=str(error))
+        except _LeavingError:
+            return None
+        except Exception as error:  # of any kind: else the step would count as one that waits
+            return Seen(index, error=str(error) or type(error).__name__)
         if result is None:
             return None
         if result.error is not None:
