@@ -7,6 +7,12 @@
 
 #include <cstddef>
 
+// Libraries, their symbols and memory, and the registry (bindings_image.cpp).
+void add_image(nanobind::module_& m);
+// Finding instructions, what runs instead of them, and redirecting them (bindings_sites.cpp).
+void add_sites(nanobind::module_& m);
+// Regions of LLVM's storage, and the sets of values for them (bindings_space.cpp).
+void add_space(nanobind::module_& m);
 // Entering and leaving contexts, and keeping threads in line with their tasks (bindings_scopes.cpp).
 void add_scopes(nanobind::module_& m);
 // Audits: accesses to LLVM's own options that were not redirected (bindings_audit.cpp).

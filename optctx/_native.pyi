@@ -117,6 +117,70 @@ def loaded_libraries() -> list[tuple[str, int]]:
 class Span:
     def __init__(self, begin: int, size: int) -> None: ...
 
+def find_data_pointers(image: Image, spans: Sequence[Span]) -> list[tuple[int, int]]: ...
+
+class RawOption:
+    """The common part of a cl::Option object, read in place."""
+
+    @property
+    def vtable(self) -> int: ...
+
+    @property
+    def occurrences(self) -> int: ...
+
+    @property
+    def position(self) -> int: ...
+
+    @property
+    def help(self) -> str: ...
+
+    @property
+    def value_name(self) -> str: ...
+
+    @property
+    def hidden(self) -> int: ...
+
+    @property
+    def misc(self) -> int: ...
+
+    @property
+    def value_expected(self) -> int: ...
+
+    @property
+    def categories(self) -> list[str]: ...
+
+def option_at(address: int) -> RawOption: ...
+
+def walk_registry(map: int) -> tuple[str, list[tuple[str, int]]]:
+    """
+    (layout, [(name, address of the Option)] by name) after checking every entry.
+    """
+
+def read_checked(address: int, size: int, what: str) -> bytes:
+    """
+    Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read.
+    """
+
+def words_match(image: Image, objects: Sequence[int], checks: bytes) -> bool:
+    """Whether every packed check of words of the objects (addresses) holds."""
+
+def trim_heap() -> None:
+    """Give the heap's free pages back to the system."""
+
+def read_words(address: int, count: int) -> list[int]: ...
+
+def read_bytes(address: int, count: int) -> bytes: ...
+
+def demangle(name: str) -> str: ...
+
+def call_pointer(function: int, argument: int = 0) -> int: ...
+
+def call_virtual_uint(object: int, index: int) -> int: ...
+
+def call_virtual_pointer(object: int, index: int, argument: int) -> int: ...
+
+def call_virtual_text(object: int, index: int, argument: int) -> str: ...
+
 class FunctionReferences:
     """Candidate references of one function."""
 
@@ -206,70 +270,6 @@ def group_uses(sites: bytes, base: int) -> dict[int, Uses]:
     """
     By the address of a region, what the packed sites of an image at `base` do with it.
     """
-
-def find_data_pointers(image: Image, spans: Sequence[Span]) -> list[tuple[int, int]]: ...
-
-class RawOption:
-    """The common part of a cl::Option object, read in place."""
-
-    @property
-    def vtable(self) -> int: ...
-
-    @property
-    def occurrences(self) -> int: ...
-
-    @property
-    def position(self) -> int: ...
-
-    @property
-    def help(self) -> str: ...
-
-    @property
-    def value_name(self) -> str: ...
-
-    @property
-    def hidden(self) -> int: ...
-
-    @property
-    def misc(self) -> int: ...
-
-    @property
-    def value_expected(self) -> int: ...
-
-    @property
-    def categories(self) -> list[str]: ...
-
-def option_at(address: int) -> RawOption: ...
-
-def walk_registry(map: int) -> tuple[str, list[tuple[str, int]]]:
-    """
-    (layout, [(name, address of the Option)] by name) after checking every entry.
-    """
-
-def read_checked(address: int, size: int, what: str) -> bytes:
-    """
-    Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read.
-    """
-
-def words_match(image: Image, objects: Sequence[int], checks: bytes) -> bool:
-    """Whether every packed check of words of the objects (addresses) holds."""
-
-def trim_heap() -> None:
-    """Give the heap's free pages back to the system."""
-
-def read_words(address: int, count: int) -> list[int]: ...
-
-def read_bytes(address: int, count: int) -> bytes: ...
-
-def demangle(name: str) -> str: ...
-
-def call_pointer(function: int, argument: int = 0) -> int: ...
-
-def call_virtual_uint(object: int, index: int) -> int: ...
-
-def call_virtual_pointer(object: int, index: int, argument: int) -> int: ...
-
-def call_virtual_text(object: int, index: int, argument: int) -> str: ...
 
 class Transaction:
     """Redirected instructions of one image: prepare, commit, undo."""
@@ -489,13 +489,13 @@ class Space:
     """The regions of one image and their registered values."""
 
     @staticmethod
-    def redirected(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: tuple[int, int, int], readers: bytes) -> Space:
+    def redirected(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: "std::tuple<unsigned long, unsigned long, unsigned long>", readers: bytes) -> Space:
         """
         Make a space for an image whose reads go through views. It is never freed: threads inside contexts and LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports. `readers`: packed.
         """
 
     @staticmethod
-    def in_place(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: tuple[int, int, int], vtable_size: int, write_index: int) -> Space:
+    def in_place(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: "std::tuple<unsigned long, unsigned long, unsigned long>", vtable_size: int, write_index: int) -> Space:
         """
         Make a space for an image that is not patched. `reporting`: addresses of the objects through which LLVM reports; `vtable_size`: bytes of the stream's vtable; `write_index`: index of write_impl in it.
         """

@@ -1,0 +1,35 @@
+// Python's bytes as spans, vectors and rows, and back.
+#pragma once
+
+#include "image/memory.hpp"
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+inline std::vector<std::uint8_t> from_bytes(const nanobind::bytes& bytes) {
+    const auto* data = static_cast<const std::uint8_t*>(bytes.data());
+    return {data, data + bytes.size()};
+}
+
+inline std::span<const std::uint8_t> bytes_of(const nanobind::bytes& bytes) {
+    return {static_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
+}
+
+template <class Bytes>
+nanobind::bytes to_bytes(const Bytes& bytes) {
+    return nanobind::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size() * sizeof bytes[0]);
+}
+
+// A copy, because bytes need not be aligned.
+template <class T>
+std::vector<T> unpacked(const nanobind::bytes& bytes) {
+    if (bytes.size() % sizeof(T) != 0)
+        throw optctx::image::Misfit("expected whole elements, found some that are cut off");
+    std::vector<T> elements(bytes.size() / sizeof(T));
+    if (!elements.empty()) std::memcpy(elements.data(), bytes.data(), bytes.size());
+    return elements;
+}
