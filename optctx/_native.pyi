@@ -489,13 +489,13 @@ class Space:
     """The regions of one image and their registered values."""
 
     @staticmethod
-    def redirected(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: "std::tuple<unsigned long, unsigned long, unsigned long>", readers: bytes) -> Space:
+    def redirected(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: tuple[int, int, int], readers: bytes) -> Space:
         """
         Make a space for an image whose reads go through views. It is never freed: threads inside contexts and LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports. `readers`: packed.
         """
 
     @staticmethod
-    def in_place(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: "std::tuple<unsigned long, unsigned long, unsigned long>", vtable_size: int, write_index: int) -> Space:
+    def in_place(image: int, regions: Sequence[Region], set_default: Sequence[int], add_occurrence: int, reporting: tuple[int, int, int], vtable_size: int, write_index: int) -> Space:
         """
         Make a space for an image that is not patched. `reporting`: addresses of the objects through which LLVM reports; `vtable_size`: bytes of the stream's vtable; `write_index`: index of write_impl in it.
         """

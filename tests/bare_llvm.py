@@ -20,7 +20,7 @@ __all__ = ["JOBS", "BareLlvm", "compiled_by_fresh_process"]
 JOBS = {"count": COUNTED, "scale": SCALE}
 _SPEED = 3  # -O3
 _PROTOTYPES: dict[str, tuple[type | None, tuple[type, ...]]] = {
-    "LLVMPY_ContextCreate": (c_void_p, ()),
+    "LLVMPY_ContextCreate": (c_void_p, (c_int,)),  # whether pointers are opaque: LLVM 15 asks
     "LLVMPY_ContextDispose": (None, (c_void_p,)),
     "LLVMPY_ParseAssembly": (c_void_p, (c_void_p, c_char_p, POINTER(c_char_p))),
     "LLVMPY_DisposeModule": (None, (c_void_p,)),
@@ -36,7 +36,10 @@ _PROTOTYPES: dict[str, tuple[type | None, tuple[type, ...]]] = {
     "LLVMPY_DisposePipelineTuningOptions": (None, (c_void_p,)),
     "LLVMPY_CreatePassBuilder": (c_void_p, (c_void_p, c_void_p)),
     "LLVMPY_DisposePassBuilder": (None, (c_void_p,)),
-    "LLVMPY_buildPerModuleDefaultPipeline": (c_void_p, (c_void_p, c_int)),
+    "LLVMPY_buildPerModuleDefaultPipeline": (
+        c_void_p,
+        (c_void_p, c_int, c_int),
+    ),  # the size level: to llvmlite 0.47
     "LLVMPY_RunNewModulePassManager": (None, (c_void_p, c_void_p, c_void_p)),
     "LLVMPY_DisposeNewModulePassManger": (None, (c_void_p,)),  # the library's own spelling
     "LLVMPY_TargetMachineEmitToMemory": (c_void_p, (c_void_p, c_void_p, c_int, POINTER(c_char_p))),
@@ -67,13 +70,13 @@ class BareLlvm:
     def compile(self, ir: str) -> tuple[str, bytes]:
         """The IR after -O3, and the object."""
         library = self.library
-        context = library.LLVMPY_ContextCreate()
+        context = library.LLVMPY_ContextCreate(1)
         module = library.LLVMPY_ParseAssembly(context, ir.encode(), byref(c_char_p()))
         assert module
         machine = self._machine()
         tuning = library.LLVMPY_CreatePipelineTuningOptions()
         builder = library.LLVMPY_CreatePassBuilder(machine, tuning)
-        manager = library.LLVMPY_buildPerModuleDefaultPipeline(builder, _SPEED)
+        manager = library.LLVMPY_buildPerModuleDefaultPipeline(builder, _SPEED, 0)
         library.LLVMPY_RunNewModulePassManager(manager, module, builder)
         text = self._text(module)
         code = self._emit(machine, module)

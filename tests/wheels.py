@@ -15,7 +15,7 @@ import tempfile
 
 from support import run_python
 
-__all__ = ["REFUSED", "TAKEN", "UnreachableError", "check_refused", "check_taken", "has_wheel"]
+__all__ = ["REFUSED", "TAKEN", "UnreachableError", "check_refused", "check_taken", "has_wheel", "library_of"]
 
 # Release -> the CPython 3.x that PyPI has a wheel for (Linux, x86-64, with the GIL), first and last.
 REFUSED = {"0.43.0": (10, 12)}
@@ -147,6 +147,11 @@ def check_taken(version: str) -> None:
     """Scopes on four threads give what fresh processes give, with other output for other values."""
     kernel = str(_ROOT / "examples" / "kernel.ll")
     run_python(_TAKEN.format(folder=str(_installed(version)), version=version, kernel=kernel))
+
+
+def library_of(version: str) -> pathlib.Path:
+    """The library of that llvmlite, not loaded. Raises UnreachableError."""
+    return _installed(version) / "llvmlite" / "binding" / "libllvmlite.so"
 
 
 def _installed(version: str) -> pathlib.Path:

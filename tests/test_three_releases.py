@@ -1,0 +1,88 @@
+"""LLVM 15 and LLVM 20 beside llvmlite's LLVM 22 in one process: each reads its own values."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from bare_llvm import compiled_by_fresh_process
+from support import run_python
+from wheels import UnreachableError, has_wheel, library_of
+
+RELEASES = ("0.44.0", "0.47.0")  # their registries and options are laid out in three ways
+ARGUMENTS = ("", "-unroll-count=2", "-unroll-count=4", "-force-vector-width=2", "-align-all-functions=6")
+
+# `paths`: llvmlite's own library first; `expected[n][arguments]`: what fresh processes of each one give.
+SCRIPT = """
+    import contextlib, json, os, random, sys
+    from bare_llvm import BareLlvm
+    import optctx
+    from optctx import OptionContext, current
+    from optctx._native import Image, held, loaded_libraries
+    from optctx.context.lookups import process_wide_values
+    from optctx.engine.attach import attach, detach
+    from support import in_threads, unrolled
+
+    paths, expected, arguments = map(json.loads, sys.argv[1:])
+    llvms = [BareLlvm(path) for path in paths]
+    bases = {os.path.realpath(name): base for name, base in loaded_libraries()}
+    engines = [attach(Image(path, bases[os.path.realpath(path)])) for path in paths]
+    assert len({engine.image.build_id for engine in engines}) == len({len(e.options) for e in engines}) == 3
+    layouts = {engine.survey.layout for engine in engines}
+    assert len(layouts) == 2, layouts
+    assert [llvm.digests() for llvm in llvms] == [each[""] for each in expected], "attaching changes nothing"
+    contexts = [
+        {each: OptionContext.from_args([each] if each else [], base=process_wide_values(engine))
+         for each in arguments}
+        for engine in engines
+    ]
+
+    def work(seed):
+        chance = random.Random(seed)
+        for _ in range(8):
+            chosen = [chance.choice(arguments) for _ in llvms]
+            order = chance.sample(range(3), 3)
+            with contextlib.ExitStack() as stack:
+                for index in order:
+                    stack.enter_context(contexts[index][chosen[index]])
+                for index in chance.sample(range(3), 3):
+                    assert llvms[index].digests() == expected[index][chosen[index]], (seed, index, chosen)
+
+    in_threads([lambda seed=seed: work(seed) for seed in range(4)])
+    with contexts[1]["-unroll-count=4"]:
+        assert unrolled() == 1 and current()["unroll-count"] == 0, "llvmlite's LLVM is outside"
+        llvms[2].set_option("-unroll-count=2")  # for the process, because that LLVM is outside as well
+        assert llvms[1].digests() == expected[1]["-unroll-count=4"]
+        assert llvms[2].digests() == expected[2]["-unroll-count=2"]
+        llvms[1].set_option("-align-all-functions=6")  # ends with the scope
+    assert [llvm.digests() for llvm in llvms[:2]] == [each[""] for each in expected[:2]]
+    detach(engines[1].image)
+    with contexts[0]["-unroll-count=4"], contexts[2]["-unroll-count=4"]:
+        assert llvms[0].digests() == expected[0]["-unroll-count=4"]
+        assert llvms[1].digests() == expected[1][""]
+        assert llvms[2].digests() == expected[2]["-unroll-count=4"]
+    assert not any(held().values()), held()
+"""
+
+
+@pytest.mark.redirected
+@pytest.mark.skipif(
+    not all(map(has_wheel, RELEASES)), reason="PyPI has no wheel of llvmlite 0.44 for this Python"
+)
+def test_three_llvms_read_their_own_values() -> None:
+    import llvmlite.binding as llvm
+
+    try:
+        paths = [str(llvm.ffi.lib._name), *(str(library_of(release)) for release in RELEASES)]
+    except UnreachableError as error:
+        pytest.skip(f"PyPI cannot be reached: {error}")
+    expected = [
+        {each: compiled_by_fresh_process(path, *([each] if each else [])) for each in ARGUMENTS}
+        for path in paths
+    ]
+    for each in expected:
+        assert len({json.dumps(digests) for digests in each.values()}) == len(ARGUMENTS), (
+            "the options must matter"
+        )
+    assert len({json.dumps(each[""]) for each in expected}) == len(expected), "three releases, three results"
+    run_python(SCRIPT, *map(json.dumps, (paths, expected, ARGUMENTS)))
