@@ -119,8 +119,10 @@ def try_release(release: str, wheel: Path, limit: int, seed: int) -> Row:
     if not newest(release):
         command += ["-m", "not llvm22"]
     tested = subprocess.run(command, env=SETTINGS, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    last = tested.stdout.splitlines()[-1:]
-    counts = {what: int(number) for number, what in _COUNTS.findall(" ".join(last))}
+    lines = tested.stdout.splitlines()
+    if tested.returncode:
+        print(f"Tests beside llvmlite {release}:", *lines, sep="\n", flush=True)
+    counts = {what: int(number) for number, what in _COUNTS.findall(" ".join(lines[-1:]))}
     return Row(release, json.loads(said.stdout), totals, counts)
 
 
