@@ -42,7 +42,8 @@ _TARGETS = {
 _CONSTRUCTOR = r"(\w+)(<[^()]*>)?::\1\("
 # Functions that make modules out of text or bitcode, and no code out of modules.
 _LOADING = (
-    r"\b(LLParser|BitcodeReader|Constant\w+::get\w*|Function::Function|LLVMContextImpl|Upgrade\w+|Verifier)\b"
+    r"\b(LLParser|BitcodeReader|Constant\w+::get\w*|(Module|Function|BasicBlock)::\2|LLVMContextImpl"
+    r"|Upgrade\w+|Verifier)\b"
 )
 _LOADED = (
     "nothing was compiled under it: LLVM loaded modules and no more, such as code that a cache had, and that "
