@@ -3,6 +3,9 @@
 Stock: without optctx. Attached: after `optctx.attach()`. Scope: all inside `with OptionContext():`. Each
 module of tests runs in a process of its own for each. A test that ends differently is run again by itself,
 and counts only if it differs again. The exit status is 1 if any does.
+
+The whole suite takes hours: --share runs a part of the tests of every module, chosen by their names, and
+--keep writes down what came of each module, so that the same command goes on after a stop.
 """
 
 from __future__ import annotations
@@ -21,6 +24,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import llvmlite
+import numba
+
+import optctx
 from tests.numba_suite.child import MODES
 
 CHILD = Path(__file__).parent / "child.py"
@@ -46,6 +53,8 @@ def main() -> int:
         help="a fourth way: the tests' functions decorated by optctx.numba, with an option",
     )
     parser.add_argument("--all", action="store_true", help="every module (hours)")
+    parser.add_argument("--share", type=float, default=1.0, help="of the tests, from 0 to 1; 1")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="where to go on after a stop")
     jobs = os.cpu_count() or 1
     parser.add_argument("--jobs", type=int, default=jobs, help="processes at once; one for each processor")
     parser.add_argument("--seconds", type=float, default=1800, help="a process may take; 1800")
@@ -56,7 +65,8 @@ def main() -> int:
     if missing:
         parser.error(f"this Numba has no {', '.join(missing)}")
     modes = MODES if options.options else MODES[:3]
-    found, seconds = run_all(modules, modes, options.jobs, options.seconds)
+    runs = Runs(options.share, options.seconds, options.keep)
+    found, seconds = run_all(modules, modes, options.jobs, runs)
     differing = confirmed(found, options.jobs, options.seconds)
     print("\n".join(table(found, seconds)))
     for test in differing:
@@ -75,15 +85,38 @@ def every_module() -> list[str]:
     return [f"numba.tests.{name}" for name in sorted(names) if name.startswith("test_")]
 
 
+class Runs:
+    """Runs modules of tests, unless an earlier command for the same versions wrote down what came of them."""
+
+    def __init__(self, share: float, limit: float, keep: Path | None) -> None:
+        self._share, self._limit, self._keep = share, limit, keep
+        versions = (optctx.__version__, llvmlite.__version__, numba.__version__, sys.version)
+        self._of = f"{share} {' '.join(map(str, versions))}"
+        self._done: dict[tuple[str, str], tuple[Outcomes, float]] = {}
+        if keep is not None and keep.exists():
+            for line in keep.read_text().splitlines():
+                of, module, mode, outcomes, took = json.loads(line)
+                if of == self._of:
+                    self._done[module, mode] = ({test: tuple(end) for test, end in outcomes.items()}, took)
+
+    def run(self, module: str, mode: str) -> tuple[Outcomes, float]:
+        if (module, mode) not in self._done:
+            self._done[module, mode] = outcomes, took = run([module], mode, self._limit, self._share)
+            if self._keep is not None:
+                with self._keep.open("a") as file:
+                    file.write(json.dumps([self._of, module, mode, outcomes, took]) + "\n")
+        return self._done[module, mode]
+
+
 def run_all(
-    modules: list[str], modes: Sequence[str], jobs: int, limit: float
+    modules: list[str], modes: Sequence[str], jobs: int, runs: Runs
 ) -> tuple[dict[str, Outcomes], Counter[str]]:
     """What came of every test, and the seconds that processes took, by mode."""
     found: dict[str, Outcomes] = {mode: {} for mode in modes}
     seconds: Counter[str] = Counter()
 
     def work(module: str, mode: str) -> None:
-        outcomes, took = run([module], mode, limit)
+        outcomes, took = runs.run(module, mode)
         found[mode].update(outcomes)
         seconds[mode] += took
         counts = Counter(outcome for outcome, _ in outcomes.values())
@@ -95,16 +128,16 @@ def run_all(
     return found, seconds
 
 
-def run(names: list[str], mode: str, limit: float) -> tuple[Outcomes, float]:
+def run(names: list[str], mode: str, limit: float, share: float = 1.0) -> tuple[Outcomes, float]:
     """What came of the tests of these names, and the seconds that it took."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "outcomes")
         file.touch()
-        ended = "timed out"
+        ended, status = "timed out", -1
         try:
             done = subprocess.run(
-                [sys.executable, str(CHILD), mode, str(file), *names],
+                [sys.executable, str(CHILD), mode, str(file), str(share), *names],
                 cwd=folder,
                 env={**os.environ, "NUMBA_CACHE_DIR": f"{folder}/cache"},
                 stdout=subprocess.DEVNULL,
@@ -113,11 +146,14 @@ def run(names: list[str], mode: str, limit: float) -> tuple[Outcomes, float]:
                 errors="replace",
                 timeout=limit,
             )
-            ended = f"the process ended with status {done.returncode}: {done.stderr[-2000:]}"
+            status = done.returncode
+            ended = f"the process ended with status {status}: {done.stderr[-2000:]}"
         except subprocess.TimeoutExpired:
             pass
         outcomes = read(file, ended)
-    return outcomes or dict.fromkeys(names, ("crashed", ended)), time.monotonic() - began
+    if status != 0 and not any(outcome == "crashed" for outcome, _ in outcomes.values()):
+        outcomes.update(dict.fromkeys(names, ("crashed", ended)))  # before or after its tests
+    return outcomes, time.monotonic() - began
 
 
 def read(file: Path, ended: str) -> Outcomes:
