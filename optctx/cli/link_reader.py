@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,12 +14,10 @@ from optctx.context.stamps import read_stamps
 from optctx.errors import OptctxError
 from optctx.fresh.exchange import Exchange
 from optctx.fresh.helper import answers_of_helper, last_words
-from optctx.fresh.protocol import Decoder, encode, write_all
+from optctx.fresh.protocol import encode, received, write_all
 from optctx.links import LinkReport, check_link
 
 __all__ = ["Question", "compare", "main"]
-
-_CHUNK = 1 << 20  # bytes read at once
 
 
 @dataclass(frozen=True)
@@ -80,11 +77,9 @@ def main() -> int:
 
 
 def _question() -> Question:
-    decoder = Decoder()
-    while data := os.read(0, _CHUNK):
-        for message in decoder.feed(data):
-            assert isinstance(message, Question)
-            return message
+    for message in received(0):
+        assert isinstance(message, Question)
+        return message
     raise EOFError
 
 

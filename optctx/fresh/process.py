@@ -12,13 +12,12 @@ from concurrent.futures import TimeoutError as FutureTimeoutError  # the built-i
 from optctx.errors import OptctxError
 from optctx.fresh.helper import end_helper, start_helper
 from optctx.fresh.job import Job, Result
-from optctx.fresh.protocol import Decoder, Request, encode, write_all
+from optctx.fresh.protocol import Request, encode, received, write_all
 from optctx.fresh.targets import is_suspect, target_problem
 from optctx.locks import lock_left_behind
 
 __all__ = ["FreshProcess"]
 
-_CHUNK = 1 << 20  # bytes read at once
 _GRACE = 30.0  # seconds that the helper may take in addition to a job's own time
 
 
@@ -130,13 +129,11 @@ class FreshProcess:
     def _read(self, helper: subprocess.Popen[bytes]) -> None:
         """Read answers until the helper closes its pipe. Runs on a thread of its own."""
         assert helper.stdout is not None
-        decoder = Decoder()
         with helper.stdout as answers:
-            while data := os.read(answers.fileno(), _CHUNK):
-                for number, result in decoder.feed(data):
-                    with self._state:
-                        waiting = self._waiting.pop(number)
-                    waiting.set_result(result)
+            for number, result in received(answers.fileno()):
+                with self._state:
+                    waiting = self._waiting.pop(number)
+                waiting.set_result(result)
         with self._state:
             self._ended = True
             left = list(self._waiting.values())

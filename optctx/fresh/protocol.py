@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import pickle
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from optctx.fresh.job import Job
 
-__all__ = ["Decoder", "Request", "encode", "write_all"]
+__all__ = ["Decoder", "Request", "encode", "received", "write_all"]
 
 _LENGTH = struct.Struct("<Q")
+_CHUNK = 1 << 20  # bytes read at once
 
 
 @dataclass(frozen=True)
@@ -56,3 +58,10 @@ class Decoder:
             values.append(pickle.loads(self._pending[_LENGTH.size : end]))
             del self._pending[:end]
         return values
+
+
+def received(descriptor: int, decoder: Decoder | None = None) -> Iterator[Any]:
+    """The values of frames, as they come, until the writer has closed its end."""
+    decoder = decoder or Decoder()
+    while data := os.read(descriptor, _CHUNK):
+        yield from decoder.feed(data)

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import os
 import resource
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 from optctx.fresh import Job
-from optctx.fresh.helper import answers_of_helper, cause_of_end, end_helper, printed_to, start_helper
+from optctx.fresh.answering import AnsweringHelper
+from optctx.fresh.helper import answers_of_helper, cause_of_end, printed_to
 from optctx.fresh.job import compile_unchecked, initialise_targets
 from optctx.fresh.options import reset_process_options
-from optctx.fresh.protocol import Decoder, encode, write_all
+from optctx.fresh.protocol import encode, received, write_all
 from optctx.strategies.choosing import open_strategy
 from optctx.strategies.program import Outcome, Program
 from optctx.strategies.running import run_program
@@ -27,7 +26,6 @@ from optctx.strategies.strategy import Strategy
 
 __all__ = ["Host", "main"]
 
-_CHUNK = 1 << 20  # bytes read at once
 _GRACE = 30.0  # seconds that the helper may take to end
 _SECONDS = 120  # of processor time that a program may take
 
@@ -45,55 +43,41 @@ class Host:
         """`job`: what every compilation of the programs compiles."""
         self.strategy = strategy
         self._job = job
-        self._helper: subprocess.Popen[bytes] | None = None
-        self._decoder = Decoder()
+        self._helper: AnsweringHelper | None = None
 
     def __enter__(self) -> Host:
-        self._printed = tempfile.TemporaryFile()  # closed with the helper
-        self._helper = start_helper("optctx.strategies.host", printed=self._printed.fileno())
+        self._helper = AnsweringHelper("optctx.strategies.host", _GRACE)
         return self
 
     def __exit__(self, *error: object) -> None:
         helper, self._helper = self._helper, None
-        if helper is None or helper.stdin is None or helper.stdout is None:
-            return
-        helper.stdin.close()
-        end_helper(helper, _GRACE)
-        helper.stdout.close()
-        self._printed.close()
+        if helper is not None:
+            helper.close()
 
     def run(self, program: Sequence[tuple[object, ...]] | Program) -> Outcome:
         """Run a program. Raises OptctxError if the process that runs programs has ended."""
-        helper = self._helper
-        if helper is None or helper.stdin is None or helper.stdout is None:
+        if self._helper is None:
             raise OptctxError("this host is not running; use it inside its `with` block")
+        order = _Order(self.strategy, tuple(program), self._job)  # type: ignore[arg-type]
         try:
-            write_all(helper.stdin.fileno(), encode(_Order(self.strategy, tuple(program), self._job)))  # type: ignore[arg-type]
-            while data := os.read(helper.stdout.fileno(), _CHUNK):
-                for outcome in self._decoder.feed(data):
-                    return outcome  # type: ignore[no-any-return]  # the helper sends nothing else
-        except OSError:
-            pass
-        said = printed_to(self._printed.fileno())
-        raise OptctxError(
-            f"the process that runs {self.strategy!r} has ended: {cause_of_end(helper.wait(), said)}"
-        )
+            outcome: Outcome = self._helper.ask(order)
+        except OptctxError as error:
+            raise OptctxError(f"the process that runs {self.strategy!r} has ended: {error}") from None
+        return outcome
 
 
 def main() -> None:
     """Answer orders on standard input until it ends."""
     answers = answers_of_helper()
     initialise_targets()
-    decoder = Decoder()
     strategy: Strategy | None = None
     try:
-        while data := os.read(0, _CHUNK):
-            for order in decoder.feed(data):
-                if strategy is None:
-                    strategy = open_strategy(order.strategy)
-                    _warm(strategy, order.job)
-                outcome = _forked(order) if strategy.in_process else _run(strategy, order)
-                write_all(answers, encode(outcome))
+        for order in received(0):
+            if strategy is None:
+                strategy = open_strategy(order.strategy)
+                _warm(strategy, order.job)
+            outcome = _forked(order) if strategy.in_process else _run(strategy, order)
+            write_all(answers, encode(outcome))
     finally:
         if strategy is not None and not strategy.in_process:
             strategy.__exit__(None, None, None)
@@ -125,9 +109,7 @@ def _forked(order: _Order) -> Outcome:
     if not pid:
         _child(order, writing, printed)
     os.close(writing)
-    decoder, outcomes = Decoder(), []
-    while data := os.read(reading, _CHUNK):
-        outcomes += decoder.feed(data)
+    outcomes = list(received(reading))
     _, status = os.waitpid(pid, 0)
     said = printed_to(printed)
     os.close(reading)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import os
 import random
 import signal
 import sys
@@ -18,7 +17,7 @@ from typing import Any
 
 from optctx.errors import OptctxError
 from optctx.fresh.helper import answers_of_helper
-from optctx.fresh.protocol import Decoder, encode, write_all
+from optctx.fresh.protocol import encode, received, write_all
 from optctx.timing.child import Child, DeadError
 from optctx.timing.inputs import array_bytes
 from optctx.timing.memory import Outputs
@@ -30,7 +29,6 @@ from optctx.timing.worker import Kernel, check_object, compile_in_child, serve_s
 
 __all__ = ["main"]
 
-_CHUNK = 1 << 20  # bytes read at once
 _SETTLING = 120.0  # seconds in which a worker places and loads everything
 _SAMPLE = 1e-3  # seconds that a sample lasts, or longer
 _MOST_CALLS = 1 << 24
@@ -202,14 +200,8 @@ def _check_loaded(child: Child) -> None:
         raise DeadError(Outcome("failed", str(said)))
 
 
-def _messages(descriptor: int) -> Iterable[object]:
-    decoder = Decoder()
-    while data := os.read(descriptor, _CHUNK):
-        yield from decoder.feed(data)
-
-
 def _serve(answers: int) -> None:
-    messages = iter(_messages(0))
+    messages = received(0)
     setup = next(messages, None)
     if setup is None:
         return
