@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import tempfile
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from unittest.mock import patch
 
@@ -142,6 +143,11 @@ def options_fuzzer(seconds: float) -> Iterator[Fuzzer]:
     """`seconds`: that a case may take."""
     attach()
     sys.set_int_max_str_digits(0)  # findings are shown whole; the child has the usual limit
-    # A viewer that LLVM finds would be started, and print when other cases run.
-    with patch.dict(os.environ, PATH=""), FreshProcess() as fresh, Watched(seconds) as watched:
-        yield Fuzzer(watched, fresh)
+    with ExitStack() as stack:
+        # Options that the program itself sets may have LLVM write files where it runs.
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        stack.callback(os.chdir, os.getcwd())
+        os.chdir(folder)
+        # A viewer that LLVM finds would be started, and print when other cases run.
+        stack.enter_context(patch.dict(os.environ, PATH=""))
+        yield Fuzzer(stack.enter_context(Watched(seconds)), stack.enter_context(FreshProcess()))
