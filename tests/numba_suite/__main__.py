@@ -54,6 +54,7 @@ def main() -> int:
     )
     parser.add_argument("--all", action="store_true", help="every module (hours)")
     parser.add_argument("--share", type=float, default=1.0, help="of the tests, from 0 to 1; 1")
+    parser.add_argument("--together", type=int, default=1, metavar="N", help="modules in one process; 1")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="where to go on after a stop")
     jobs = os.cpu_count() or 1
     parser.add_argument("--jobs", type=int, default=jobs, help="processes at once; one for each processor")
@@ -66,7 +67,9 @@ def main() -> int:
         parser.error(f"this Numba has no {', '.join(missing)}")
     modes = MODES if options.options else MODES[:3]
     runs = Runs(options.share, options.seconds, options.keep)
-    found, seconds = run_all(modules, modes, options.jobs, runs)
+    count = -(-len(modules) // options.together)
+    groups = [modules[at::count] for at in range(count)]
+    found, seconds = run_all(groups, modes, options.jobs, runs)
     differing = confirmed(found, options.jobs, options.seconds)
     print("\n".join(table(found, seconds)))
     for test in differing:
@@ -95,40 +98,41 @@ class Runs:
         self._done: dict[tuple[str, str], tuple[Outcomes, float]] = {}
         if keep is not None and keep.exists():
             for line in keep.read_text().splitlines():
-                of, module, mode, outcomes, took = json.loads(line)
+                of, names, mode, outcomes, took = json.loads(line)
                 if of == self._of:
-                    self._done[module, mode] = ({test: tuple(end) for test, end in outcomes.items()}, took)
+                    self._done[names, mode] = ({test: tuple(end) for test, end in outcomes.items()}, took)
 
-    def run(self, module: str, mode: str) -> tuple[Outcomes, float]:
-        if (module, mode) not in self._done:
-            self._done[module, mode] = outcomes, took = run([module], mode, self._limit, self._share)
+    def run(self, modules: Sequence[str], mode: str) -> tuple[Outcomes, float]:
+        names = " ".join(modules)
+        if (names, mode) not in self._done:
+            self._done[names, mode] = outcomes, took = run(modules, mode, self._limit, self._share)
             if self._keep is not None:
                 with self._keep.open("a") as file:
-                    file.write(json.dumps([self._of, module, mode, outcomes, took]) + "\n")
-        return self._done[module, mode]
+                    file.write(json.dumps([self._of, names, mode, outcomes, took]) + "\n")
+        return self._done[names, mode]
 
 
 def run_all(
-    modules: list[str], modes: Sequence[str], jobs: int, runs: Runs
+    groups: Sequence[Sequence[str]], modes: Sequence[str], jobs: int, runs: Runs
 ) -> tuple[dict[str, Outcomes], Counter[str]]:
     """What came of every test, and the seconds that processes took, by mode."""
     found: dict[str, Outcomes] = {mode: {} for mode in modes}
     seconds: Counter[str] = Counter()
 
-    def work(module: str, mode: str) -> None:
-        outcomes, took = runs.run(module, mode)
+    def work(modules: Sequence[str], mode: str) -> None:
+        outcomes, took = runs.run(modules, mode)
         found[mode].update(outcomes)
         seconds[mode] += took
         counts = Counter(outcome for outcome, _ in outcomes.values())
-        print(f"{module} {mode}: {dict(counts)} in {took:.0f} s", file=sys.stderr, flush=True)
+        print(f"{' '.join(modules)} {mode}: {dict(counts)} in {took:.0f} s", file=sys.stderr, flush=True)
 
     with ThreadPoolExecutor(jobs) as pool:
-        for done in [pool.submit(work, module, mode) for module in modules for mode in modes]:
+        for done in [pool.submit(work, modules, mode) for modules in groups for mode in modes]:
             done.result()
     return found, seconds
 
 
-def run(names: list[str], mode: str, limit: float, share: float = 1.0) -> tuple[Outcomes, float]:
+def run(names: Sequence[str], mode: str, limit: float, share: float = 1.0) -> tuple[Outcomes, float]:
     """What came of the tests of these names, and the seconds that it took."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
