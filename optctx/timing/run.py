@@ -30,9 +30,8 @@ def main(arguments: list[str]) -> int:
         print(f"cannot load {path}: {error}", file=sys.stderr)
         return 1
     times = (ctypes.c_int64 * TIMES)()
-    run = load_caller(base64.b64decode(caller))
-    with counted():
-        run(function, place.words, place.result, int(calls), ctypes.byref(times), 0)
+    run = counted(load_caller(base64.b64decode(caller)))
+    run(function, place.words, place.result, int(calls), ctypes.byref(times), 0)
     sys.stdout.flush()
     os._exit(0)
 
