@@ -92,6 +92,7 @@ TOGETHER = {
     "-force-vector-interleave=3 -vectorizer-min-trip-count=1955": "vectorizer-min-trip-count",
     "-misched=ilpmax": "misched",  # alone, for VE
     "-enable-vplan-native-path -riscv-v-register-bit-width-lmul=32768": "riscv-v-register-bit-width-lmul",
+    "-sched-model-force-enable-intervals -misched-resource-cutoff=0": "misched-resource-cutoff",
     "-gc-empty-basic-blocks": "gc-empty-basic-blocks",  # alone, for Thumb
     "-pgo-instrument-entry -pgo-instrument-loop-entries": "pgo-instrument-loop-entries",
 }
