@@ -30,7 +30,7 @@ START = """
 def test_forks_under_load_do_not_hang_in_locks_of_optctx() -> None:
     """`python tests/fork_load.py --forks 10000` does more of them."""
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).parent / "fork_load.py"), "--forks", "200", "--seconds", "90"],
+        [sys.executable, str(Path(__file__).parent / "fork_load.py"), "--forks", "100", "--seconds", "60"],
         capture_output=True,
         text=True,
         timeout=400,

@@ -27,7 +27,7 @@ from tests.fuzz.hunt import Hunt
 from tests.fuzz.watched import Watched
 
 ROOT = pathlib.Path(__file__).parent.parent
-CASES = 400
+CASES = 250
 
 
 def short_run(target: str, cases: int, *options: str) -> dict[str, int]:
@@ -156,9 +156,9 @@ def test_a_short_run_on_modules_finds_nothing() -> None:
 
 
 def test_a_short_run_on_stamps_finds_nothing() -> None:
-    numbers = short_run("stamps", 100)
-    assert numbers["compiled"] > 10
-    assert numbers["refused"] > 25
+    numbers = short_run("stamps", 60)
+    assert numbers["compiled"] > 5
+    assert numbers["refused"] > 15
 
 
 def test_a_short_run_on_caches_finds_nothing() -> None:

@@ -249,7 +249,7 @@ def test_a_task_takes_its_scopes_of_both_images_along(run: Callable[..., str], f
 
     def work(seed):
         chance = random.Random(seed)
-        for _ in range(8):
+        for _ in range(5):
             (mine, its), copy = chance.choice(list(copies.items()))
             copy = copy.copy()
             assert run_in(copy, unrolled) == mine, (mine, its)

@@ -208,7 +208,7 @@ def run_scopes() -> None:
     """Sets options process-wide: for a process of its own."""
     assert unrolled() == 1
     # No shrinking: it takes longer than the process may, and forty steps can be read.
-    run_machine(Scopes, settings=settings(max_examples=30, stateful_step_count=40, phases=[Phase.generate]))
+    run_machine(Scopes, settings=settings(max_examples=20, stateful_step_count=40, phases=[Phase.generate]))
 
 
 @pytest.mark.redirected
