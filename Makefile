@@ -49,7 +49,7 @@ fuzz: $(if $(SANITIZER),build/$(SANITIZER)/.made,$(VENV)/.built)
 probe: $(VENV)/.built
 	$(BIN)/python -m tests.probe
 	$(BIN)/python -m tests.probe --llvm-tests Transforms CodeGen
-	$(BIN)/python -m tests.fuzz --target sets --minutes 30 --llvm-tests Transforms CodeGen
+	$(BIN)/python -m tests.fuzz --target sets --minutes 30 --seconds 60 --llvm-tests Transforms CodeGen
 
 # Random operations on threads, in forks, under signals and faults, against known answers: make soak MINUTES=60 SEED=1
 # OPTIONS='--without forks' leaves kinds of operations out; .venv/bin/python -m tests.soak --help lists them.
