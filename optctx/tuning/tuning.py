@@ -79,7 +79,8 @@ def tune(
         executor: Compile and measure by the workers of this one instead, such as Dask's
             `Client.get_executor()`. Each worker attaches on its own. One that has another LLVM, llvmlite or
             optctx is refused (`Study.refused`), and, where run times are compared, one with another processor
-            than the worker that measured the base.
+            than the worker that measured the base. A search that ends early cancels what has not begun, but
+            not in a process pool before Python 3.12, which does up to `window` tasks more.
         cluster: The same by the Dask cluster whose scheduler has this address ("tcp://10.0.0.1:8786"). What a
             lost worker did is done again; a trial that three workers were lost with has "crashed".
         pruner: Stop trials whose run time falls behind between rounds of its measurement: "median",

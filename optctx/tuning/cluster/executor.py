@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Hashable
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from collections.abc import Callable, Hashable
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from types import TracebackType
+from typing import Any
 
 from optctx.errors import OptctxError
 from optctx.tuning.cluster.task import Expected, Reply, perform
@@ -17,6 +26,10 @@ __all__ = ["ExecutorWorkers", "words_of"]
 _PATIENCE = 300.0  # seconds in which workers do nothing but refuse
 _LONGEST = 200  # characters of an error
 _MOST_REFUSALS = 20  # in a row, where no worker has ever done anything
+_LOOK = 5.0  # seconds without a result before the executor is asked whether it takes work; doubled each time
+# Before 3.12 a pool that loses a process stops half-way at a task that was cancelled. Its other processes
+# stay, and the interpreter waits for them at its end (python/cpython#107219).
+_POOLS_TAKE_CANCELS = sys.version_info >= (3, 12)
 
 
 class ExecutorWorkers(Workers):
@@ -28,6 +41,7 @@ class ExecutorWorkers(Workers):
         self._running: dict[Future[Reply], Task] = {}
         self._refusals = 0  # in a row
         self._worked = 0.0  # when one was last of use, as `time.monotonic` has it
+        self._look = _LOOK
 
     def __enter__(self) -> ExecutorWorkers:
         return self
@@ -35,8 +49,9 @@ class ExecutorWorkers(Workers):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for future in self._running:
-            future.cancel()
+        if _POOLS_TAKE_CANCELS or not isinstance(self._executor, ProcessPoolExecutor):
+            for future in self._running:
+                future.cancel()
         self._running.clear()
 
     @property
@@ -44,16 +59,26 @@ class ExecutorWorkers(Workers):
         return 1
 
     def _start(self, task: Task) -> None:
-        try:
-            future = self._executor.submit(
-                perform, self.expected, task.refusals, next(self._numbers), task.function, *task.arguments
-            )
-        except (BrokenExecutor, RuntimeError) as error:  # broken, or shut down
-            raise _broken(error) from error
+        future = self._submit(
+            perform, self.expected, task.refusals, next(self._numbers), task.function, *task.arguments
+        )
         self._running[future] = task
 
+    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Raises OptctxError if the executor is broken, or shut down."""
+        try:
+            return self._executor.submit(function, *arguments)
+        except (BrokenExecutor, RuntimeError) as error:
+            raise _broken(error) from error
+
     def _ended(self) -> list[tuple[Hashable, Result]]:
-        done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+        done, _ = wait(self._running, timeout=self._look, return_when=FIRST_COMPLETED)
+        if done:
+            self._look = _LOOK
+        else:
+            # A pool that breaks while work is submitted may forget that work, but then takes no more.
+            self._submit(int)
+            self._look *= 2
         ended = []
         for future in done:
             task = self._running.pop(future)
