@@ -252,3 +252,17 @@ def test_a_baseline_is_the_combination_that_sets_nothing_if_there_is_one() -> No
     assert [PLAN.limit(seconds) for seconds in (None, 0.1, 2.0)] == [120.0, 10.0, 40.0]
     assert replace(PLAN, timeout=1.5).limit(2.0) == 1.5
     assert Answer(13, "ok").printed == ()
+
+
+def test_a_helper_whose_starter_has_ended_does_nothing() -> None:
+    """It has a plan to read, and would fork processes and fail to answer."""
+    run_python(  # which asserts that nothing was printed
+        "import os\n"
+        "from optctx.fresh import Job\n"
+        "from optctx.sweep.plan import Plan\n"
+        "from optctx.sweep.process import SweepProcess\n"
+        "plan = Plan((Job(''),), (), 1, (), ('ignore',), 1, None, None)\n"
+        "process = SweepProcess().__enter__()\n"
+        "process.send(plan)\n"
+        "os._exit(0)\n"
+    )

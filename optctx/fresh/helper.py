@@ -23,10 +23,10 @@ __all__ = [
 ]
 
 # The helper ignores Ctrl-C, which the process that started it handles. It finds the modules that this process
-# finds, in whichever directory it runs.
+# finds, in whichever directory it runs. It does nothing for a process that has ended while it was imported.
 _START = (
-    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.path[:] = {path!r}; "
-    "from {module} import main; sys.exit(main())"
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.path[:] = {path!r}; "
+    "from {module} import main; os.getppid() == {parent} or os._exit(1); sys.exit(main())"
 )
 _PR_SET_PDEATHSIG = 1
 _KEPT = 1 << 16  # bytes at the end of what a process printed
@@ -45,7 +45,7 @@ def start_helper(
     path = [os.path.abspath(entry) for entry in sys.path]
     return started_for_good(
         lambda: subprocess.Popen(
-            [sys.executable, "-c", _START.format(path=path, module=module)],
+            [sys.executable, "-c", _START.format(path=path, module=module, parent=os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=printed,
