@@ -9,6 +9,7 @@ import os
 import pathlib
 import pickle
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -23,7 +24,8 @@ from tuning_cases import JOB, TINY, cut_short, loops, told
 
 from optctx.errors import OptctxError
 from optctx.fresh import Job
-from optctx.tuning import Budget, Instructions, parse_space, tune
+from optctx.tuning import Budget, Instructions, journal, parse_space, tune
+from optctx.tuning.rows import Rows
 
 OPTCTX = [sys.executable, "-m", "optctx"]
 ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "seed": 5, "budget": Budget(trials=16)}
@@ -265,21 +267,96 @@ def test_a_study_of_another_optuna_goes_on_without_doing_anything_twice(
     assert len({tuple(trial.options.items()) for trial in other.trials}) == len(other.trials) == 16
 
 
-def test_a_full_disk_is_an_error_and_the_study_goes_on(tmp_path: pathlib.Path, monkeypatch: Any) -> None:
-    from optuna.storages import RDBStorage
+def test_a_full_disk_is_an_error_and_the_study_goes_on(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By SQLite's own limit, in the middle of a trial's rows."""
+    real = journal._connect
 
-    file = str(tmp_path / "study.db")
-    real = RDBStorage.create_new_trial
-    calls = 0
+    def small(path: str) -> sqlite3.Connection:
+        connection = real(path)
+        connection.execute("PRAGMA max_page_count = 40")
+        return connection
 
-    def full(self: Any, *arguments: Any, **named: Any) -> int:
-        nonlocal calls
-        calls += 1
-        if calls == 3:
-            raise sqlite3.OperationalError("database or disk is full")
-        return int(real(self, *arguments, **named))
+    file = tmp_path / "study.db"
+    space = parse_space(["unroll-count=1..1000"])  # which TINY does not read
+    arguments: dict[str, Any] = {"job": Job(TINY), "space": space, "budget": Budget(trials=150)}
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "_connect", small)
+        with pytest.raises(OptctxError, match=r"disk is full; it has \d+ trials, go on with") as caught:
+            tune(**arguments, sampler="random", study=str(file))
+    (count,) = re.findall(r"has (\d+) trials", str(caught.value))
+    assert 4 <= kept(file) == int(count) < 150
+    study = tune(**arguments, sampler="random", study=str(file), resume=True)
+    assert told(study) == told(tune(**arguments, sampler="random"))
 
-    monkeypatch.setattr(RDBStorage, "create_new_trial", full)
-    with pytest.raises(OptctxError, match="disk is full; it has 2 trials, go on with --resume"):
-        tune(**ARGUMENTS, study=file)
-    assert len(tune(**ARGUMENTS, study=file, resume=True).trials) == 16
+
+def _tables(file: pathlib.Path) -> dict[str, list[tuple[Any, ...]]]:
+    with contextlib.closing(sqlite3.connect(file)) as database:
+        names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: database.execute(f"SELECT * FROM {name}").fetchall() for name in names}
+
+
+def test_rows_are_those_that_optuna_writes(tmp_path: pathlib.Path) -> None:
+    import optuna
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+    from optuna.trial import TrialState
+
+    def trial(state: TrialState, values: list[float] | None, **params: Any) -> optuna.trial.FrozenTrial:
+        return optuna.trial.create_trial(
+            state=state,
+            values=values,
+            params=params,
+            distributions={name: kinds[name] for name in params},
+            user_attrs={"optctx": {"number": 7, "error": "漢 'x'\n", "seconds": 0.1}, "more": [None, True]},
+        )
+
+    kinds = {
+        "count": IntDistribution(1, 1 << 40, log=True),
+        "step": FloatDistribution(0.0, 1.0, step=0.1),
+        "choice": CategoricalDistribution(("default<O2>", 'it\'s "x"')),
+    }
+    trials = [
+        trial(TrialState.COMPLETE, [0.1, -1e300], count=12345678901, step=0.3, choice='it\'s "x"'),
+        trial(TrialState.FAIL, None, choice="default<O2>"),
+        trial(TrialState.COMPLETE, [3.0, 0.0]),
+    ]
+    for each in trials:  # as one that has no sub-second part
+        each.datetime_complete = each.datetime_start.replace(microsecond=0) if each.datetime_start else None
+    files = [tmp_path / name for name in ("theirs.db", "ours.db")]
+    for file in files:
+        storage = journal._open(str(file))
+        for _ in range(2):  # numbers of trials are those of a study
+            study = storage.create_new_study([optuna.study.StudyDirection.MINIMIZE] * 2)
+            rows = Rows(storage, study)
+            for each in trials:
+                assert rows.takes(each)
+                if file is files[0]:
+                    storage.create_new_trial(study, each)
+                else:
+                    rows.add(each)
+        read = storage.get_all_trials(study)
+        assert [found.params for found in read] == [each.params for each in trials]
+        infinite = trial(TrialState.COMPLETE, [float("inf"), 0.0])
+        assert not rows.takes(infinite)
+        journal._close(storage)
+    theirs, ours = map(_tables, files)
+    assert len(theirs["trial_params"]) == 8
+    for tables in (theirs, ours):
+        for names in ("studies", "version_info"):  # a study's name is made up
+            del tables[names]
+        tables["trial_params"].sort(key=lambda row: row[1:])
+    assert [row[1:] for row in theirs.pop("trial_params")] == [row[1:] for row in ours.pop("trial_params")]
+    assert ours == theirs
+
+
+def test_tables_of_another_optuna_are_written_by_optuna(study: str) -> None:
+    with contextlib.closing(sqlite3.connect(study)) as database, database:
+        database.execute("ALTER TABLE trials ADD COLUMN later TEXT")
+    storage = journal._open(study)
+    rows = Rows(storage, 1)
+    journal._close(storage)
+    assert not rows.takes(storage.get_all_trials(1)[0])
+    done = tune(**{**ARGUMENTS, "budget": Budget(trials=6)}, study=study, resume=True)
+    assert [trial.number for trial in done.trials] == list(range(6))
+    assert kept(pathlib.Path(study)) == 6

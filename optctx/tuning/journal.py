@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from optctx.errors import OptctxError, shown
 from optctx.tuning.identity import Identity
 from optctx.tuning.results import STATES, Goal, Trial
+from optctx.tuning.rows import Rows
 from optctx.tuning.samplers import distribution_of, quiet
 from optctx.tuning.space import PASSES, Space, text_of
 from optctx.tuning.values import Value
@@ -54,6 +55,7 @@ class Journal:
     ) -> None:
         self._storage = storage
         self._study = study
+        self._rows = Rows(storage, study)
         self._where = where
         self._space = space
         self._goals = goals
@@ -103,7 +105,10 @@ class Journal:
             },
         )
         with _explaining("write to", self._where, f"; it has {self._count} trials, go on with --resume"):
-            self._storage.create_new_trial(self._study, frozen)
+            if self._rows.takes(frozen):
+                self._rows.add(frozen)
+            else:
+                self._storage.create_new_trial(self._study, frozen)
         self._count += 1
 
     def _stored(self, frozen: FrozenTrial) -> Stored:
@@ -154,7 +159,8 @@ def open_journal(
         stack.callback(_close, storage)
         with _explaining("use", shown_as):
             study = _study(storage, identity, goals, shown_as, resume)
-        yield Journal(storage, study, shown_as, space, goals, pipeline)
+            journal = Journal(storage, study, shown_as, space, goals, pipeline)
+        yield journal
 
 
 @contextmanager
