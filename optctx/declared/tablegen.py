@@ -12,7 +12,7 @@ from math import isfinite
 
 from optctx.declared.model import DeclaredOption
 
-__all__ = ["as_tablegen"]
+__all__ = ["as_tablegen", "has_field"]
 
 _HEAD = """\
 // {title}
@@ -49,6 +49,11 @@ def as_tablegen(library: str, options: Iterable[DeclaredOption], title: str) -> 
     name = library[:1].upper() + library[1:]
     head = _HEAD.format(title=" ".join(title.split()), library=name)
     return head + "".join(f"{_record(option)}\n" for option in options)
+
+
+def has_field(option: DeclaredOption) -> bool:
+    """Whether LLVM's file has a field for an option of such a type."""
+    return _fields(option) is not None
 
 
 def _record(option: DeclaredOption) -> str:

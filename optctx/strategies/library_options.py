@@ -12,10 +12,10 @@ from optctx.engine.attach import attach, attached
 from optctx.errors import OptctxError
 from optctx.strategies.scoped import LlvmContextStrategy
 
-__all__ = ["LibraryOptionsStrategy", "ReadSites"]
+__all__ = ["CONTEXTS", "LibraryOptionsStrategy", "ReadSites", "has_context"]
 
 # From these LLVM main reaches an LLVMContext, or the options that one has left in MCTargetOptions.
-_CONTEXTS = frozenset({"Function", "Module", "MachineFunction", "LLVMContext", "MCContext"})
+CONTEXTS = frozenset({"Function", "Module", "MachineFunction", "LLVMContext", "MCContext"})
 
 
 class ReadSites(NamedTuple):
@@ -63,7 +63,7 @@ class _Model:
         self.sites: dict[int, bool] = {}
 
     def keeps(self, site: Site) -> bool:
-        kept = self.sites[site.address] = _has_context(site.function)
+        kept = self.sites[site.address] = has_context(demangle(site.function))
         return kept
 
 
@@ -71,5 +71,6 @@ _model = _Model()
 
 
 @cache
-def _has_context(function: str) -> bool:
-    return any(reach.context in _CONTEXTS for reach in reaches_in(demangle(function)))
+def has_context(function: str, contexts: frozenset[str] = CONTEXTS) -> bool:
+    """Whether one of `contexts` follows from the parameters or the own object of a function (demangled)."""
+    return any(reach.context in contexts for reach in reaches_in(function))

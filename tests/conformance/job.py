@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
     from optctx.engine.audit import Access
 
-__all__ = ["Job", "Machines", "Outcome", "compile_job", "digest", "initialise", "make_machine", "source"]
+__all__ = ["Job", "Machines", "Outcome", "Prepare", "compile_job", "digest", "initialise", "make_machine", "source"]
 
 # What gives a job the machine for a triple.
 Machines: TypeAlias = "Callable[[Job, str], AbstractContextManager[TargetMachine]]"
+# What is done with a job's own LLVMContext before anything is in it.
+Prepare: TypeAlias = "Callable[[binding.ContextRef], object]"
 
 
 @dataclass(frozen=True)
@@ -104,12 +106,14 @@ def initialise() -> None:
     gc.freeze()  # children share these pages
 
 
-def compile_job(job: Job, *, keep_text: bool = False, machines: Machines | None = None) -> Outcome:
+def compile_job(
+    job: Job, *, keep_text: bool = False, machines: Machines | None = None, prepare: Prepare | None = None
+) -> Outcome:
     """Compile with this thread's option values; context and module are made inside, and so is the target
     machine unless `machines` gives one.
     """
     try:
-        data = _compile(job, machines or make_machine)
+        data = _compile(job, machines or make_machine, prepare or _as_it_is)
     except OptctxError as error:
         words = str(error)
         return Outcome("error", digest(words.encode()), text=words)
@@ -117,8 +121,12 @@ def compile_job(job: Job, *, keep_text: bool = False, machines: Machines | None 
     return Outcome("output", digest(data), text=text)
 
 
-def _compile(job: Job, machines: Machines) -> bytes:
-    with binding.create_context() as context, _parse(job, context) as module:
+def _as_it_is(context: binding.ContextRef) -> None:
+    """Prepare nothing."""
+
+
+def _compile(job: Job, machines: Machines, prepare: Prepare) -> bytes:
+    with binding.create_context() as context, _prepared(job, context, prepare) as module:
         if job.triple:
             module.triple = job.triple
         if job.layout:
@@ -141,6 +149,11 @@ def _compile(job: Job, machines: Machines) -> bytes:
 def source(path: str) -> str:
     """The text of a file, which later calls need not open."""
     return Path(path).read_text(errors="replace")
+
+
+def _prepared(job: Job, context: binding.ContextRef, prepare: Prepare) -> ModuleRef:
+    prepare(context)
+    return _parse(job, context)
 
 
 def _parse(job: Job, context: binding.ContextRef) -> ModuleRef:

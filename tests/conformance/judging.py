@@ -15,7 +15,7 @@ from tests.conformance.scoped import Mode, ScopedRun, run_scoped, shuffled
 from tests.conformance.stability import measure
 from tests.conformance.verdict import Verdict, judge
 
-__all__ = ["Settings", "compute_references", "judge_all"]
+__all__ = ["Settings", "compute_references", "judge_all", "run_all"]
 
 _SCOPED = 3  # times the time of a fresh process that a job may take inside a context
 
@@ -39,7 +39,7 @@ def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) ->
     usable = [i for i, outcome in enumerate(expected) if outcome.kind not in ("died", "late")]
     order = [usable[i] for i in shuffled(len(usable), settings.seed)]
     threads, limit = 1 if printed else settings.threads, timeout * _SCOPED
-    run = _run_all(jobs, order, threads, limit, printed=printed)
+    run = run_all(jobs, order, threads, limit, printed=printed)
     print(f"{len(run.crashes)} crashes", flush=True)
     blames, innocent = assign_blame(jobs, run.crashes, limit, printed=printed)
     scoped = {**run.outcomes, **innocent}
@@ -75,7 +75,7 @@ def judge_all(jobs: Sequence[Job], cache: ReferenceCache, settings: Settings) ->
     ]
 
 
-def _run_all(
+def run_all(
     jobs: Sequence[Job], order: Sequence[int], threads: int, limit: float, *, printed: bool
 ) -> ScopedRun:
     """In one process, on all threads; what is solitary in a process of its own each."""

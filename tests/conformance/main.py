@@ -25,12 +25,12 @@ from tests.conformance.recorded import (
     sensitive_jobs,
 )
 from tests.conformance.report import as_json, as_text
-from tests.conformance.runlines import read_jobs
+from tests.conformance.runlines import NeedsValue, read_jobs
 from tests.conformance.scoped import Mode, shuffled
 from tests.conformance.source import SourceError, default_cache, llvm_tests
 from tests.conformance.verdict import option_names
 
-__all__ = ["choose", "main"]
+__all__ = ["choose", "leave_for", "main", "value_needs"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     jobs, left_out, build_id = _read(root, options.folders)
     jobs = choose(jobs, options)
     print(f"{len(jobs)} jobs in {', '.join(options.folders)}", flush=True)
-    _leave_for(options.cache / "work")
+    leave_for(options.cache / "work")
     initialise()
     how = Settings(options.seed, options.threads, options.timeout, options.printed)
     with ReferenceCache(options.cache, build_id, printed=options.printed) as cache:
@@ -127,7 +127,7 @@ def _arguments() -> argparse.ArgumentParser:
     return parser
 
 
-def _leave_for(folder: Path) -> None:
+def leave_for(folder: Path) -> None:
     """Some passes write files into the current folder, and some print its name."""
     folder.mkdir(parents=True, exist_ok=True)
     os.chdir(folder)
@@ -148,20 +148,27 @@ def choose(jobs: list[Job], options: argparse.Namespace) -> list[Job]:
     return [jobs[index] for index in sorted(chosen[: options.limit or None])]
 
 
+def value_needs() -> NeedsValue:
+    """Whether an option takes a value. Attaches."""
+    from optctx.context.text import needs_value
+    from optctx.engine.attach import attach
+
+    engine = attach()
+
+    def needs(name: str) -> bool | None:
+        option = engine.options.get(name)
+        return None if option is None else needs_value(engine.resolve(option))
+
+    return needs
+
+
 def _read(root: Path, folders: Sequence[str]) -> tuple[list[Job], Counter[str], str]:
     """In a child, because reading the registry attaches and this process must stay stock."""
 
     def work() -> Any:
-        from optctx.context.text import needs_value
         from optctx.engine.attach import attach
 
-        engine = attach()
-
-        def needs(name: str) -> bool | None:
-            option = engine.options.get(name)
-            return None if option is None else needs_value(engine.resolve(option))
-
-        return (*read_jobs(root, folders, needs), engine.image.build_id)
+        return (*read_jobs(root, folders, value_needs()), attach().image.build_id)
 
     [(_, found)] = run_forked([(0, work)], timeout=600.0)
     if isinstance(found, Outcome):

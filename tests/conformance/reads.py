@@ -20,11 +20,9 @@ from optctx.census.children import run_in_children
 from optctx.census.reads import ReadPlace, Reads, first_reads, reads_as_json
 from optctx.census.signature import signature_of
 from optctx.census.tables import reads_summary, totals_text
-from optctx.context.text import needs_value
-from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 from tests.conformance.job import Job, compile_job, initialise
-from tests.conformance.main import choose
+from tests.conformance.main import choose, value_needs
 from tests.conformance.runlines import read_jobs
 from tests.conformance.scoped import shuffled
 from tests.conformance.source import SourceError, default_cache, llvm_tests
@@ -87,13 +85,7 @@ class _Recorded:
 
 
 def _jobs(root: Path, folders: Sequence[str]) -> list[Job]:
-    engine = attach()
-
-    def needs(name: str) -> bool | None:
-        option = engine.options.get(name)
-        return None if option is None else needs_value(engine.resolve(option))
-
-    return read_jobs(root, folders, needs)[0]
+    return read_jobs(root, folders, value_needs())[0]
 
 
 def as_markdown(places: Iterable[ReadPlace]) -> str:

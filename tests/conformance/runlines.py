@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.conformance.job import Job
 
-__all__ = ["NotApplicableError", "command_job", "commands", "read_jobs"]
+__all__ = ["NeedsValue", "NotApplicableError", "command_job", "commands", "read_jobs"]
 
 NeedsValue = Callable[[str], bool | None]  # of an option's name; None if it is not registered
 

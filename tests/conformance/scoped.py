@@ -17,9 +17,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from tests.conformance.job import Job, Machines, Outcome, compile_job, digest
+
+if TYPE_CHECKING:
+    from optctx.engine.plan import KeepSite
 
 __all__ = ["Crash", "Mode", "ScopedRun", "run_scoped", "scoped_outcome"]
 
@@ -52,6 +55,8 @@ class Mode:
     audit: bool = False  # watch LLVM's own option storage; one thread
     record: bool = False  # note what LLVM reads
     machines: Machines | None = None  # of all jobs, where they share them
+    # Where given: which reads are redirected. Values then travel with the LLVMContext, and no thread has any.
+    keeps: KeepSite | None = None
 
 
 def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
@@ -73,6 +78,8 @@ def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
         from tests.conformance.recorded import compile_recorded
 
         return compile_recorded(job, context, keep_text=keep_text)
+    if Mode.keeps is not None:
+        return compile_job(job, keep_text=keep_text, prepare=context.bind)
     with context:
         return compile_job(job, keep_text=keep_text, machines=Mode.machines)
 
@@ -212,7 +219,7 @@ def _child(
         from optctx.engine.attach import attach
         from tests.conformance.spoil import spoil
 
-        attach()
+        attach(only=Mode.keeps)
         if Mode.spoil:
             spoil()
         sys.setswitchinterval(0.001)
