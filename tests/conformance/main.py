@@ -30,7 +30,7 @@ from tests.conformance.scoped import Mode, shuffled
 from tests.conformance.source import SourceError, default_cache, llvm_tests
 from tests.conformance.verdict import option_names
 
-__all__ = ["choose", "leave_for", "main", "value_needs"]
+__all__ = ["choose", "leave_for", "main", "read_tests", "value_needs"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SourceError as error:
         print(f"conformance: {error}", file=sys.stderr)
         return 2
-    jobs, left_out, build_id = _read(root, options.folders)
+    jobs, left_out, build_id = read_tests(root, options.folders)
     jobs = choose(jobs, options)
     print(f"{len(jobs)} jobs in {', '.join(options.folders)}", flush=True)
     leave_for(options.cache / "work")
@@ -162,8 +162,8 @@ def value_needs() -> NeedsValue:
     return needs
 
 
-def _read(root: Path, folders: Sequence[str]) -> tuple[list[Job], Counter[str], str]:
-    """In a child, because reading the registry attaches and this process must stay stock."""
+def read_tests(root: Path, folders: Sequence[str]) -> tuple[list[Job], Counter[str], str]:
+    """(jobs, what was left out and why, the library's build ID). In a child, because reading the registry attaches and this process must stay stock."""
 
     def work() -> Any:
         from optctx.engine.attach import attach
