@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml $(wildcard metadata/*.py)
 
-.PHONY: demo test cluster lint docs docs-test wheels images numba bench conformance fuzz probe soak sanitize stub upstream clean
+.PHONY: demo test cluster lint docs docs-test wheels images numba bench conformance answers fuzz probe soak sanitize stub upstream clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -33,6 +33,10 @@ bench: $(VENV)/.built
 conformance: $(VENV)/.built
 	$(BIN)/python -m tests.conformance Transforms Analysis CodeGen
 	$(BIN)/python -m tests.conformance Transforms Analysis --spoil --audit
+
+# Every command on the pages of design/upstream, with small sizes; takes LLVM's tests from Debian's source package.
+answers: $(VENV)/.built
+	$(BIN)/python -m tests.answers
 
 # Names and values, modules with hostile attributes and stamps, folders of caches, and sets of tuning options, against
 # exits, crashes, hangs, prints and changes; the kernel ends what opens, starts or loads anything:

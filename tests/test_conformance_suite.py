@@ -332,14 +332,14 @@ def test_the_exit_status_says_whether_all_is_well(
 def test_jobs_are_chosen_by_option(arguments: list[str], expected: list[str]) -> None:
     lines = ["-a=1", "-a=2", "-a=3", "-b=1", "-a=4 -b=2"]
     jobs = [Job("opt", "a.ll", "licm", tuple(line.split())) for line in lines]
-    chosen = conformance.choose(jobs, conformance._arguments().parse_args(arguments))
+    chosen = conformance.choose(jobs, conformance.make_parser().parse_args(arguments))
     assert [" ".join(job.options) for job in chosen] == expected
 
 
 @pytest.mark.parametrize(("given", "least"), [(["--per-option", "2"], 2), (["--limit", "3"], 0)])
 def test_a_part_of_the_jobs_is_the_same_every_time(given: list[str], least: int) -> None:
     jobs = [Job("opt", "a.ll", "licm", (f"-{name}={i}",)) for name in "abc" for i in range(9)]
-    options = conformance._arguments().parse_args(given)
+    options = conformance.make_parser().parse_args(given)
     chosen = conformance.choose(jobs, options)
     assert chosen == conformance.choose(jobs, options)
     assert len(chosen) == (3 * least or 3)

@@ -23,7 +23,7 @@ from .setup import Setup, find_setup
 from .source import configure, patch, unpack
 from .unit import run_layout, run_unit
 
-__all__ = ["main"]
+__all__ = ["main", "make_parser"]
 
 _ROOT = Path(__file__).parent.parent
 _T = TypeVar("_T")
@@ -48,7 +48,7 @@ _FIRST = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the steps that are asked for; 1 and one error on stderr if one fails."""
-    asked = _parser().parse_args(arguments)
+    asked = make_parser().parse_args(arguments)
     try:
         setup = find_setup(asked.build, asked.llvm, asked.jobs)
         setup.make_folders()
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m upstream", description=__doc__)
     parser.add_argument(
         "--all", action="store_true", help="rebuild every file that knows options, not the first ones"

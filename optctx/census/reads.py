@@ -134,6 +134,8 @@ class Reads:
         for place in places:
             if place.option not in worst or _rank(place) > _rank(worst[place.option]):
                 worst[place.option] = place
+        made = {place.option for place in places if place.making}
+        otherwise = {place.option for place in places if not place.making}
         least = {place.option: place for place in sorted(places, key=_llvm_frames)}  # the last one counts
         return {
             "compilations": {
@@ -144,6 +146,11 @@ class Reads:
             "places by nearest context": _counts(_how_near(place) for place in places),
             "options by nearest context": _counts(_how_near(place) for place in worst.values()),
             "places by nearest kind of context": _counts(place.nearest for place in places),
+            "reads while an object is made": {
+                "places": sum(bool(place.making) for place in places),
+                "options": len(made),
+                "options read nowhere else": len(made - otherwise),
+            },
             "places by what leads to an LLVMContext": _counts(map(_leads, places)),
             "options by what leads to an LLVMContext": _counts(map(_leads, least.values())),
             "places without a context, by library": _counts(p.library for p in places if p.without),

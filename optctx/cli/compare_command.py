@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from optctx.cli.parser import Parser
 
-__all__ = ["add", "run"]
+__all__ = ["add", "check_names", "run"]
 
 
 def add(commands: _SubParsersAction[Parser]) -> None:
@@ -74,8 +74,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare, and print what was found. Raises OptctxError and OSError."""
-    _check("strategy", "strategies", arguments.strategies, list(STRATEGIES))
-    _check("property", "properties", arguments.properties, list(PROPERTIES))
+    check_names(arguments)
     if arguments.plot:
         check_plot(arguments.plot)
     job = job_of(arguments)
@@ -95,6 +94,12 @@ def run(arguments: argparse.Namespace) -> int:
         save_plot(found, arguments.plot)
     print(json.dumps(found.as_dict(), indent=2) if arguments.format == "json" else as_text(found))
     return 0
+
+
+def check_names(arguments: argparse.Namespace) -> None:
+    """Raise OptctxError for a strategy or property that there is not."""
+    _check("strategy", "strategies", arguments.strategies, list(STRATEGIES))
+    _check("property", "properties", arguments.properties, list(PROPERTIES))
 
 
 def _check(one: str, several: str, given: Sequence[str], known: Sequence[str]) -> None:

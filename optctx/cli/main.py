@@ -29,7 +29,7 @@ from optctx.cli.mistakes import check_command, unknown_arguments
 from optctx.cli.parser import Parser, add_version
 from optctx.errors import OptctxError, ProcessWideOptionError
 
-__all__ = ["COMMANDS", "main", "make_parser"]
+__all__ = ["COMMANDS", "main", "make_parser", "parse"]
 
 COMMANDS = {
     "sweep": sweep_command,
@@ -87,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     try:
-        arguments = _parse(sys.argv[1:] if argv is None else argv)
+        arguments = parse(sys.argv[1:] if argv is None else argv)
         status: int = arguments.run(arguments)
     except SystemExit:  # after --help and --version
         sys.stdout.flush()
@@ -97,7 +97,7 @@ def _run(argv: Sequence[str] | None) -> int:
     return status
 
 
-def _parse(argv: Sequence[str]) -> argparse.Namespace:
+def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments.
 
     Raises OptctxError, with a suggestion, for arguments that the command does not have, and for more options

@@ -6,6 +6,8 @@ machine-outside: make the target machine before the options are set, and compile
     from those of a machine that is made under the options?
 stranger: set the options of another test first, and then the test's own: readers fall back to the values of
     the process. Which outputs differ from a fresh process?
+daemon: run another test first, with its options, and reset all options, as a tool that stays alive does. Which
+    outputs differ from a fresh process?
 threads: compile where starting a thread or a process ends the process. Which compilations do?
 written: compare the options before and after a compilation. Which does LLVM itself change?
 
@@ -26,7 +28,7 @@ from typing import Any, Final
 
 from llvmlite import binding
 
-from optctx.fresh.options import set_process_options
+from optctx.fresh.options import reset_process_options, set_process_options
 from tests.conformance.cache import ReferenceCache
 from tests.conformance.forked import reference, run_forked
 from tests.conformance.job import Job, Outcome, compile_job, initialise, make_machine, source
@@ -62,6 +64,14 @@ def stranger(job: Job, other: Job) -> Outcome:
     return reference(job)
 
 
+def daemon(job: Job, other: Job) -> Outcome:
+    """The process has run another test, and has reset all options since."""
+    set_process_options(other.options)
+    compile_job(other)
+    reset_process_options()
+    return reference(job)
+
+
 def threads(job: Job, _: Job) -> Outcome:
     """SIGSYS ends what starts a thread."""
     set_process_options(job.options)
@@ -84,6 +94,7 @@ def written(job: Job, _: Job) -> Outcome:
 EXPERIMENTS: Final[dict[str, Callable[[Job, Job], Outcome]]] = {
     "machine-outside": machine_outside,
     "stranger": stranger,
+    "daemon": daemon,
     "threads": threads,
     "written": written,
 }

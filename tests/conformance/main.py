@@ -30,7 +30,7 @@ from tests.conformance.scoped import Mode, shuffled
 from tests.conformance.source import SourceError, default_cache, llvm_tests
 from tests.conformance.verdict import option_names
 
-__all__ = ["choose", "leave_for", "main", "read_tests", "value_needs"]
+__all__ = ["choose", "leave_for", "main", "make_parser", "read_tests", "value_needs"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     2 if there is no source.
     """
-    parser = _arguments()
+    parser = make_parser()
     options = parser.parse_args(arguments)
     if options.shared_machines and (options.audit or options.record):
         parser.error("--shared-machines goes with neither --audit nor --record")
@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
 
 
-def _arguments() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("folders", nargs="*", default=["Transforms", "Analysis", "CodeGen"])
     parser.add_argument("--tests", type=Path, help="a folder with FOLDERs, in place of llvm/test")

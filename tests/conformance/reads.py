@@ -27,14 +27,14 @@ from tests.conformance.runlines import read_jobs
 from tests.conformance.scoped import shuffled
 from tests.conformance.source import SourceError, default_cache, llvm_tests
 
-__all__ = ["as_markdown", "main"]
+__all__ = ["as_markdown", "main", "make_parser"]
 
 _SHOWN = 8  # frames of a stack
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0; 1 if nothing could be compiled; 2 if there is no source."""
-    options = _arguments().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     try:
         root = options.tests.resolve() if options.tests else llvm_tests(options.cache.resolve())
     except SourceError as error:
@@ -114,7 +114,7 @@ def _short(function: str) -> str:
     return name
 
 
-def _arguments() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tests.conformance.reads",
         description=__doc__,

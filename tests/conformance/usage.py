@@ -5,12 +5,12 @@
 Each option counts for the first of these that holds:
 
 delete: no code of the library reads it.
+process: contexts refuse it, or it is on the heap, where its readers are not known.
 untested: no RUN line of LLVM's tests sets it. The tests are LLVM 19's, so this holds for each newer option.
 pass parameter: it is read nowhere but while passes are made: by their constructors, or in the library Passes.
 attribute: each function that reads it has a Function or a MachineFunction.
 module flag: each has at least a Module or an LLVMContext.
 argument: some reader has none of these.
-process: contexts refuse it (a callback, an object on the heap, ...).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.conformance.source import SourceError, default_cache, llvm_tests
 
 __all__ = ["fate", "main", "make_parser", "uses"]
 
-FATES = ("delete", "untested", "pass parameter", "attribute", "module flag", "argument", "process")
+FATES = ("delete", "process", "untested", "pass parameter", "attribute", "module flag", "argument")
 _FUNCTION = frozenset({"Function", "MachineFunction"})
 _MODULE = _FUNCTION | {"Module", "LLVMContext"}
 _NAME = re.compile(r"(?<![\w.=/-])--?([A-Za-z][\w.-]*)")

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SourceError as error:
         print(f"designs: {error}", file=sys.stderr)
         return 2
-    ways = {name: _way(DESIGNS[name], options.handed_on) for name in options.designs or DESIGNS}
+    ways = {name: _way(DESIGNS[name], options.handed_on) for name in options.design or DESIGNS}
     jobs, at_fault, build_id = _read(root, options.folders, ways)
     jobs = choose(jobs, options)
     found = {name: classify(jobs, at_fault[name]) for name in ways}
@@ -103,7 +103,7 @@ def make_parser() -> argparse.ArgumentParser:
         "that they set, and by running them in one process that models the design.",
     )
     parser.add_argument("folders", nargs="*", default=["Transforms", "Analysis", "CodeGen"])
-    parser.add_argument("--designs", nargs="+", choices=list(DESIGNS), help="by default all")
+    parser.add_argument("--design", action="append", choices=list(DESIGNS), help="or another; default: all")
     parser.add_argument(
         "--handed-on",
         type=Path,
