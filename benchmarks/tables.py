@@ -48,9 +48,7 @@ def main() -> int:
                 command = [program, form, *size, overrides, _ROUNDS]
                 rounds = [_figures(command) for _ in range(_REPEATS)]
                 times = (spread([each[i] for each in rounds]).median / 1000 for i in (1, 2, 3))
-                report.line(
-                    title, f"{rounds[0][0]:9,.0f}  " + "  ".join(f"{time:7.2f}" for time in times)
-                )
+                report.line(title, f"{rounds[0][0]:9,.0f}  " + "  ".join(f"{time:7.2f}" for time in times))
     return report.end()
 
 

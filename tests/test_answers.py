@@ -58,7 +58,9 @@ def test_every_command_that_is_made_small_is_taken_as_well(command: Command) -> 
 def test_what_is_excepted_or_made_small_is_on_the_pages() -> None:
     texts = [" ".join(command.words) for command in COMMANDS]
     for what in (*EXCEPTED, *MORE):
-        assert any(text.startswith(what) for text in texts) or what in ("make images", "make conformance"), what
+        assert any(text.startswith(what) for text in texts) or what in ("make images", "make conformance"), (
+            what
+        )
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def test_a_command_with_a_mistake_is_refused(text: str, said: str) -> None:
 def test_commands_are_found_in_blocks_and_in_lines(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
-        "See `optctx census\n--totals`, `opt` and `make x`.\n\n```\n$ python -m a.b > c.json  # quick\nmake y\n"
+        "See `optctx census\n--totals`, `opt` and `make x`.\n\n```\n$ python -m a.b > c.json  # x\nmake y\n"
         "no command\n```\nand `LLVM=1 optctx list`\n"
     )
     found = commands([page])

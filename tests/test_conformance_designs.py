@@ -22,7 +22,9 @@ IN_MC = "llvm::g(llvm::MCContext&)"
 NOWHERE = "llvm::SomePass::SomePass(bool)"
 
 
-def option(name: str, *readers: str, type: str = "int", scope: str = "thread", alias_of: str = "") -> OptionFacts:
+def option(
+    name: str, *readers: str, type: str = "int", scope: str = "thread", alias_of: str = ""
+) -> OptionFacts:
     made = tuple(
         Reader(function, "Passes" if "Builder" in function else "Core", 1, constructor="Pass::" in function)
         for function in readers
@@ -62,7 +64,12 @@ def test_callers_can_hand_a_context_on(tmp_path: pathlib.Path) -> None:
     reads = tmp_path / "reads.json"
     reads.write_text(json.dumps({"places": [{"function": name, "contexts": has} for name, has in places]}))
     has_one = handed_on(DESIGNS["table"], reads)
-    assert [has_one(name) for name in (NOWHERE, IN_MC, IN_FUNCTION, "never seen")] == [True, False, False, True]
+    assert [has_one(name) for name in (NOWHERE, IN_MC, IN_FUNCTION, "never seen")] == [
+        True,
+        False,
+        False,
+        True,
+    ]
     assert handed_on(DESIGNS["library-options"], reads)(IN_MC)
 
 
@@ -93,14 +100,18 @@ def run(folder: pathlib.Path, *more: str, program: tuple[str, ...]) -> tuple[int
 
 @pytest.mark.redirected
 def test_running_shows_which_options_do_not_arrive(tmp_path: pathlib.Path) -> None:
-    """`x86-asm-syntax` is read where a description of assembly is made; `unroll-count` in a function's pass."""
+    """`x86-asm-syntax` is read where a description of assembly is made; `unroll-count` in a pass."""
     chosen = [word for name in OPTIONS for word in ("--option", name)]
     chosen += ["--design", "table", "--design", "library-options"]
     status, rows, text = run(tmp_path, *chosen, program=("-m", "tests.conformance.designs"))
     assert status == 0, text
     ends = {(design, at_fault): (fault, end) for design, _, _, _, fault, at_fault, end in rows}
     assert ends["table", "debug-only"] == ends["library-options", "debug-only"] == ("process-wide", "not run")
-    assert ends["table", "x86-asm-syntax"] == ends["library-options", "x86-asm-syntax"] == ("no context", "differs")
+    assert (
+        ends["table", "x86-asm-syntax"]
+        == ends["library-options", "x86-asm-syntax"]
+        == ("no context", "differs")
+    )
     assert ends["library-options", "regalloc"] == ("no field", "not run")
     assert not any("unroll-count" in at_fault for *_, at_fault, _ in rows)
 

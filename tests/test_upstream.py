@@ -213,11 +213,11 @@ def test_unit_tests_that_fail_are_an_error() -> None:
 def checkout(folder: pathlib.Path) -> pathlib.Path:
     """A small one: three options in C++, two fields, and what only looks like either."""
     for name, text in {
-        "lib/IR/Core.cpp": 'static cl::opt<bool> A("in-cpp", cl::desc("x"));\n// cl::opt<int> No("comment");\n',
+        "lib/IR/Core.cpp": 'static cl::opt<bool> A("in-cpp", cl::desc("x"));\n// cl::opt<int> No("no");\n',
         "lib/Target/X86/X86.cpp": 'cl::opt<Enum<int>, true> B(\n    "of-x86", cl::location(V));\n'
         'extern cl::opt<int> B2;\nvoid f(cl::opt<int> &O);\ncl::list<std::string> ns::C{"a-list"};\n',
         "lib/Passes/PassesOptions.td": 'include "llvm/Option/LibraryOptions.td"\n'
-        'defm : BoolField<"a-field", "false", "x">;\ndefm Named : ValueField<\n  "another", "int", "3", "x">;\n',
+        'defm : BoolField<"a-field", "false", "x">;\ndefm Named : ValueField<\n  "another", "int", "3", "">;\n',
         "lib/Passes/Other.td": 'defm : BoolField<"no-options", "false", "x">;\n',
         "include/llvm/Passes/P.h": "bool perContext;\n",
     }.items():

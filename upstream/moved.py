@@ -2,10 +2,10 @@
 
     python -m upstream.moved CHECKOUT [--census FILE]
 
-Counts, for each library, the options that C++ code declares (`cl::opt`, `cl::list`, `cl::bits`) and the fields of
-TableGen files that include `llvm/Option/LibraryOptions.td`, and says which libraries mention `perContext`. With a
-census (`optctx census --format json`), matches the names: which of its options are fields now, which are declared
-in C++ still, and which are in neither.
+Counts, for each library, the options that C++ code declares (`cl::opt`, `cl::list`, `cl::bits`) and the
+fields of TableGen files that include `llvm/Option/LibraryOptions.td`, and says which files mention
+`perContext`. With a census (`optctx census --format json`), matches the names: which of its options are
+fields now, which are declared in C++ still, and which are in neither.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ __all__ = ["Moved", "count_moved", "main", "make_parser"]
 
 _DECLARED = re.compile(r"\bcl::(?:opt|list|bits|opt_ctx)<")
 _STRING = re.compile(r'"([^"\\\n]*)"')
-_FIELD = re.compile(r'^\s*defm\s+\w*\s*:\s*(?:BoolField|OptionalBoolField|EnumField|DefaultOnOffField|ValueField)<\s*"([^"]+)"', re.M)  # fmt: skip  # noqa: E501
+_FIELD = re.compile(
+    r'^\s*defm\s+\w*\s*:\s*(?:OptionalBool|Bool|Enum|DefaultOnOff|Value)Field<\s*"([^"]+)"', re.M
+)
 _COMMENT = re.compile(r"//[^\n]*")
 _INCLUDES = '"llvm/Option/LibraryOptions.td"'
 _NEAR = 300  # characters between a declaration and the option's name

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -62,7 +63,7 @@ class Command:
     def writes(self) -> set[str]:
         """The files that it makes."""
         words = shlex.split(self.text)
-        return {file for flag, file in zip(words, words[1:], strict=False) if flag in _WRITES}
+        return {file for flag, file in pairwise(words) if flag in _WRITES}
 
     @property
     def reads(self) -> set[str]:
@@ -81,7 +82,9 @@ def commands(pages: Sequence[Path] = PAGES) -> list[Command]:
 
 def _texts(page: str) -> Iterator[str]:
     for code in _CODE.finditer(page):
-        lines = (code["block"] or "").splitlines() if code["span"] is None else [" ".join(code["span"].split())]
+        lines = (
+            (code["block"] or "").splitlines() if code["span"] is None else [" ".join(code["span"].split())]
+        )
         for line in lines:
             if _PROGRAM.match(line):
                 yield line.removeprefix("$ ").split("  #")[0].strip()

@@ -95,7 +95,7 @@ def make_parser() -> argparse.ArgumentParser:
     """Of the command's arguments."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.answers",
-        description="Run every command on the pages of design/upstream, with small sizes, in an empty folder.",
+        description="Run every command on the pages of design/upstream, with small sizes, in a new folder.",
     )
     parser.add_argument("pages", nargs="*", metavar="PAGE.md", help="only commands of these pages")
     return parser

@@ -6,8 +6,8 @@ machine-outside: make the target machine before the options are set, and compile
     from those of a machine that is made under the options?
 stranger: set the options of another test first, and then the test's own: readers fall back to the values of
     the process. Which outputs differ from a fresh process?
-daemon: run another test first, with its options, and reset all options, as a tool that stays alive does. Which
-    outputs differ from a fresh process?
+daemon: run another test first, with its options, and reset all options, as a tool that stays alive does.
+    Which outputs differ from a fresh process?
 threads: compile where starting a thread or a process ends the process. Which compilations do?
 written: compare the options before and after a compilation. Which does LLVM itself change?
 
@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from llvmlite import binding
 

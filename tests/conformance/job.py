@@ -22,7 +22,17 @@ if TYPE_CHECKING:
 
     from optctx.engine.audit import Access
 
-__all__ = ["Job", "Machines", "Outcome", "Prepare", "compile_job", "digest", "initialise", "make_machine", "source"]
+__all__ = [
+    "Job",
+    "Machines",
+    "Outcome",
+    "Prepare",
+    "compile_job",
+    "digest",
+    "initialise",
+    "make_machine",
+    "source",
+]
 
 # What gives a job the machine for a triple.
 Machines: TypeAlias = "Callable[[Job, str], AbstractContextManager[TargetMachine]]"

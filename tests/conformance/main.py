@@ -163,7 +163,10 @@ def value_needs() -> NeedsValue:
 
 
 def read_tests(root: Path, folders: Sequence[str]) -> tuple[list[Job], Counter[str], str]:
-    """(jobs, what was left out and why, the library's build ID). In a child, because reading the registry attaches and this process must stay stock."""
+    """(jobs, what was left out and why, the library's build ID).
+
+    In a child, because reading the registry attaches and this process must stay stock.
+    """
 
     def work() -> Any:
         from optctx.engine.attach import attach

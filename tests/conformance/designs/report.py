@@ -75,9 +75,7 @@ def _options(judged: Sequence[Judged]) -> list[str]:
             count.update(each.faults)
             only.update(each.faults if len(each.faults) == 1 else ())
     order = sorted(count, key=lambda fault: (-only[fault], -count[fault], fault))
-    lines = [
-        f"{count[fault]:8,} {only[fault]:8,}  {fault.option} ({fault.kind})" for fault in order[:_SHOWN]
-    ]
+    lines = [f"{count[fault]:8,} {only[fault]:8,}  {fault.option} ({fault.kind})" for fault in order[:_SHOWN]]
     more = [f"{'':17}  {len(count) - _SHOWN} more"] if len(count) > _SHOWN else []
     return [f"{'jobs':>8} {'alone':>8}  option at fault", *lines, *more]
 
