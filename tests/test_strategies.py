@@ -65,7 +65,7 @@ def enter(thread: int, options: tuple[str, ...]) -> Step:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in LLVMLITES if name not in ("save-restore", "library-options")]
+    "name", [name for name in LLVMLITES if name not in ("save-restore", "library-options", "once")]
 )
 def test_options_do_what_they_do_on_a_command_line(
     hosts: dict[str, Host], alone: dict[tuple[str, ...], str], name: str
@@ -177,7 +177,7 @@ def test_under_xlas_lock_other_options_wait_and_equal_ones_do_not(
     assert outcome.changed == ("force-vector-width",), "leaving puts nothing back"
 
 
-@pytest.mark.parametrize("name", ["exclusive", "exclusive-comgr"])
+@pytest.mark.parametrize("name", ["exclusive", "exclusive-comgr", "exclusive-triton"])
 def test_under_a_lock_a_scope_inside_another_waits_for_itself(hosts: dict[str, Host], name: str) -> None:
     outcome = run(hosts, name, enter(0, WIDE), enter(0, NARROW), Step(0, "compile"))
     assert outcome.waiting == (1, 2)
@@ -191,14 +191,55 @@ def test_who_has_comgrs_lock_alone_cannot_hand_work_over(
     assert digests(run(hosts, "exclusive-comgr", Step(0, "task"))) == [alone[()]]
 
 
+def test_under_tritons_lock_the_last_user_puts_defaults_back(
+    hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
+) -> None:
+    """And a set that waits is not overtaken by more users of the present one."""
+    outcome = run(
+        hosts,
+        "exclusive-triton",
+        Step(BYSTANDER, "set", WIDE),
+        enter(0, UNROLLED),
+        Step(0, "task"),  # shares
+        enter(1, NARROW),
+        Step(1, "compile"),  # after thread 1 has left, WIDE being lost
+        Step(0, "leave"),
+        Step(1, "leave"),
+        Step(0, "compile"),
+    )
+    both = merged((*WIDE, *UNROLLED))
+    assert digests(outcome) == [alone[both], alone[NARROW], alone[()]]
+    assert outcome.changed == ()
+    queue = run(hosts, "exclusive-triton", enter(0, WIDE), enter(1, NARROW), Step(0, "task"))
+    assert queue.waiting == (1, 2), "the task does not join while thread 2 waits to switch"
+
+
+def test_under_tritons_lock_a_tool_waits_for_scopes(
+    hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
+) -> None:
+    assert run(hosts, "exclusive-triton", enter(0, WIDE), Step(0, "tool", UNROLLED)).waiting == (1,)
+    outside = run(hosts, "exclusive-triton", Step(0, "tool", UNROLLED), Step(0, "compile", WIDE))
+    assert digests(outside) == [alone[UNROLLED], alone[WIDE]]
+
+
+def test_the_first_options_of_a_process_stay(
+    hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
+) -> None:
+    outcome = run(hosts, "once", Step(0, "compile", WIDE), Step(1, "compile", NARROW), Step(0, "compile"))
+    assert digests(outcome) == [alone[WIDE]] * 3
+    assert digests(run(hosts, "once", Step(0, "compile"), Step(0, "compile", WIDE))) == [alone[()]] * 2
+
+
 @pytest.mark.parametrize("name", LLVMLITES)
 def test_a_misspelt_option_is_an_error_or_ends_what_it_is_known_to_end(
     hosts: dict[str, Host], alone: dict[tuple[str, ...], str], name: str
 ) -> None:
     outcome = run(hosts, name, Step(0, "compile", ("-unroll-cout=4",)), Step(0, "compile"))
-    if name in ("exclusive", "exclusive-comgr", "private-copy"):
+    if name in ("exclusive", "exclusive-comgr", "once", "private-copy"):
         assert "exited with status 1" in outcome.death
         assert not outcome.seen
+    elif name == "exclusive-triton":
+        assert digests(outcome) == [alone[()]] * 2, "which ignores it"
     else:
         refused, after = outcome.seen
         assert "unroll-cout" in refused.error or "unroll-count" in refused.error

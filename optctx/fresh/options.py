@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from optctx.image.facts.calls import PARSE_PARAMETERS
 from optctx.image.facts.fact import need
-from optctx.image.facts.names import PARSE_OPTIONS, RESET_OPTIONS
+from optctx.image.facts.names import ADD_OCCURRENCE, PARSE_OPTIONS, RESET_OPTION, RESET_OPTIONS
 from optctx.image.loaded import llvmlite_image
 
-__all__ = ["reset_process_options", "set_process_options"]
+__all__ = ["add_occurrence", "reset_option", "reset_process_options", "set_process_options"]
 
 
 def set_process_options(arguments: Sequence[str]) -> None:
@@ -36,3 +36,24 @@ def reset_process_options() -> None:
     Raises UnsupportedImageError if the library lacks the function.
     """
     ctypes.CFUNCTYPE(None)(need(llvmlite_image(), RESET_OPTIONS).address)()
+
+
+def add_occurrence(option: int, name: str, value: str) -> bool:
+    """Give one option of this process a value, as code does that uses LLVM's registry itself.
+
+    `option`: address of the `cl::Option`. Returns whether LLVM took the value; otherwise LLVM has printed why.
+    Raises UnsupportedImageError if the library lacks the function.
+    """
+    function = need(llvmlite_image(), ADD_OCCURRENCE).address
+    text = (ctypes.c_char_p, ctypes.c_size_t)  # a StringRef takes two registers
+    call = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint, *text, *text, ctypes.c_bool)(function)
+    words = name.encode(), value.encode()
+    return not call(option, 0, words[0], len(words[0]), words[1], len(words[1]), False)
+
+
+def reset_option(option: int) -> None:
+    """Give one option of this process its default, as if it had never been given.
+
+    `option`: address of the `cl::Option`. Raises UnsupportedImageError if the library lacks the function.
+    """
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(need(llvmlite_image(), RESET_OPTION).address)(option)

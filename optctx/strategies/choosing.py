@@ -8,11 +8,13 @@ from optctx.errors import OptctxError, shown
 from optctx.strategies.copies import PrivateCopyStrategy
 from optctx.strategies.library_options import LibraryOptionsStrategy
 from optctx.strategies.locked import ComgrStrategy, XlaStrategy
+from optctx.strategies.once import OnceStrategy
 from optctx.strategies.processes import ColdProcessStrategy, ForkServerStrategy, WarmProcessStrategy
 from optctx.strategies.save_restore import SaveRestoreStrategy
 from optctx.strategies.scoped import LlvmContextStrategy, ThreadStrategy
 from optctx.strategies.strategy import Strategy
 from optctx.strategies.tools import CommandLineStrategy
+from optctx.strategies.triton import TritonStrategy
 from optctx.wording import did_you_mean, nearest
 
 __all__ = ["STRATEGIES", "open_strategy"]
@@ -26,6 +28,8 @@ STRATEGIES: Final[dict[str, type[Strategy]]] = {
         SaveRestoreStrategy,
         XlaStrategy,
         ComgrStrategy,
+        TritonStrategy,
+        OnceStrategy,
         PrivateCopyStrategy,
         WarmProcessStrategy,
         ForkServerStrategy,

@@ -29,6 +29,7 @@ __all__ = [
     "PASS_GATE",
     "PRINT_PASS_NAMES",
     "REGISTERED_OPTIONS",
+    "RESET_OPTION",
     "RESET_OPTIONS",
     "RESET_PARSER",
     "SET_DEBUG_TYPES",
@@ -60,6 +61,7 @@ OPTION_VALUE_OF_UNSIGNED: Final = named(
 RESET_OPTIONS: Final = named(
     "llvm::cl::ResetAllOptionOccurrences", "_ZN4llvm2cl25ResetAllOptionOccurrencesEv"
 )
+RESET_OPTION: Final = named("llvm::cl::Option::reset", "_ZN4llvm2cl6Option5resetEv")
 RESET_PARSER: Final = named("llvm::cl::ResetCommandLineParser", "_ZN4llvm2cl22ResetCommandLineParserEv")
 # llvm::cl::ParseCommandLineOptions: its parameters in their order. LLVM 22 added the files.
 PARSE_OPTIONS: Final = Fact(
