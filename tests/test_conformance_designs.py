@@ -141,3 +141,18 @@ def test_uses_are_counted_once_for_each_test() -> None:
     ]
     count = uses(texts)
     assert (count["a"], count["b"], count["c"], count["d"]) == (1, 2, 1, 0)
+
+
+@pytest.mark.redirected
+def test_a_machine_that_is_made_before_its_options_gives_another_output(tmp_path: pathlib.Path) -> None:
+    given = ["machine-outside", "sample", "--tests", "tests", "--cache", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.conformance.experiments", *given, "--option", "x86-asm-syntax"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split() for line in done.stdout.splitlines() if line]
+    assert ["1", "another", "output"] in rows
+    assert rows[-1] == ["1", "x86-asm-syntax"]

@@ -74,11 +74,20 @@ def run_design(
             judged[blame.index].end = "unexplained" if judged[blame.index].shared else "crashes"
     finally:
         Mode.keeps = None
+    _find_unstable(judged, order, well, cache, how)
+
+
+def _find_unstable(
+    judged: Sequence[Judged], order: Sequence[int], well: Sequence[int], cache: ReferenceCache, how: Settings
+) -> None:
+    """Of the jobs that nothing explains, those of which stock LLVM gives other output as well."""
+    jobs = [each.job for each in judged]
     odd = [i for i in order if judged[i].end == "unexplained"]
-    safe = [i for i in well if (known := expected[i]) is not None and known.kind == "output"]
-    for index, stability in measure(
-        jobs, odd, safe, how.timeout, how.seed, order=order, printed=False
-    ).items():
+    if not odd:
+        return
+    safe = [i for i in well if (known := cache.get(jobs[i])) is not None and known.kind == "output"]
+    found = measure(jobs, odd, safe, how.timeout, how.seed, order=order, printed=False)
+    for index, stability in found.items():
         if not stability.stable:
             judged[index].end = "unstable"
 
