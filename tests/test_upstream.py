@@ -217,7 +217,7 @@ def checkout(folder: pathlib.Path) -> pathlib.Path:
         "lib/Target/X86/X86.cpp": 'cl::opt<Enum<int>, true> B(\n    "of-x86", cl::location(V));\n'
         'extern cl::opt<int> B2;\nvoid f(cl::opt<int> &O);\ncl::list<std::string> ns::C{"a-list"};\n',
         "lib/Passes/PassesOptions.td": 'include "llvm/Option/LibraryOptions.td"\n'
-        'defm : BoolField<"a-field", "false", "x">;\ndefm Named : ValueField<\n  "another", "int", "3", "">;\n',
+        'defm : BoolField<"a-field", "false", "x">;\ndefm Named : ValueField<\n  "another", "int">;\n',
         "lib/Passes/Other.td": 'defm : BoolField<"no-options", "false", "x">;\n',
         "include/llvm/Passes/P.h": "bool perContext;\n",
     }.items():

@@ -41,14 +41,14 @@ def reset_process_options() -> None:
 def add_occurrence(option: int, name: str, value: str) -> bool:
     """Give one option of this process a value, as code does that uses LLVM's registry itself.
 
-    `option`: address of the `cl::Option`. Returns whether LLVM took the value; otherwise LLVM has printed why.
+    `option`: address of the `cl::Option`. Returns whether LLVM took the value; otherwise it has printed why.
     Raises UnsupportedImageError if the library lacks the function.
     """
     function = need(llvmlite_image(), ADD_OCCURRENCE).address
     text = (ctypes.c_char_p, ctypes.c_size_t)  # a StringRef takes two registers
-    call = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint, *text, *text, ctypes.c_bool)(function)
+    form = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint, *text, *text, ctypes.c_bool)
     words = name.encode(), value.encode()
-    return not call(option, 0, words[0], len(words[0]), words[1], len(words[1]), False)
+    return not form(function)(option, 0, words[0], len(words[0]), words[1], len(words[1]), False)
 
 
 def reset_option(option: int) -> None:

@@ -12,7 +12,7 @@ __all__ = ["OnceStrategy"]
 
 
 class OnceStrategy(Strategy):
-    """LLVM parses the options of the first scope, when the library is initialised. All later ones are ignored.
+    """LLVM parses the options of the first scope, as it is initialised. All later ones are ignored.
 
     A first scope without options counts as well. A bad option ends the process.
     """

@@ -1,4 +1,4 @@
-"""Options of the whole process under a lock that equal sets share, and that puts defaults back: Triton's rules."""
+"""Options of the whole process under a lock that equal sets share, and defaults after it: Triton's rules."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class TritonStrategy(Strategy):
 
     The first user of a set gives each option one occurrence, the last one resets these options, to the
     registered defaults and not to what they were before. Options that LLVM does not have are ignored, and so
-    are bad values, of which LLVM prints a line. A tool that rewrites the registry (LLD) has it alone: inside a
-    scope of its own thread it waits for ever.
+    are bad values, of which LLVM prints a line. A tool that rewrites the registry (LLD) has it alone: inside
+    a scope of its own thread it waits for ever.
     """
 
     name = "exclusive-triton"
