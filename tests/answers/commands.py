@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -36,7 +36,7 @@ PARSERS: Final[dict[str, Callable[[], argparse.ArgumentParser]]] = {
     "upstream": make_upstream_parser,
 }
 _CODE = re.compile(r"^```\w*\n(?P<block>.*?)^```$|(?<!`)`(?P<span>[^`]+)`(?!`)", re.DOTALL | re.MULTILINE)
-_PROGRAM = re.compile(r"(?:\$ )?(?:[A-Z_]+=\S+ )*(?:optctx|python -m|make) ")
+_PROGRAM = re.compile(r"(?:\$ )?(?:[A-Z_]+=\S+ )*(?:optctx|python -[mc]|make) ")
 _FILE = re.compile(r"\.(?:ll|bc|json|md|tsv|csv|td)$")
 # Arguments by which a command names a file that it writes, in all of the programs.
 _WRITES = {"--json", "--list", "--faults", "--without", "--output", "--plot", ">"}
@@ -96,11 +96,11 @@ def check(command: Command, made: set[str]) -> None:
     Raises CommandError for an argument that the program does not have, and for a file that does not exist.
     """
     words = command.words
-    missing = [name for name in sorted(command.reads - made) if not (ROOT / name).is_file()]
-    if missing:
-        raise CommandError(f"{', '.join(missing)}: no such file, and no command of the pages makes it")
+    _check_files(command.reads, made)
     if words[0] == "optctx":
-        _check_optctx(words[1:])
+        _check_optctx(words[1:], made)
+    elif words[1] == "-c":
+        _check_text(words[2])
     elif words[0] == "make":
         _check_make(shlex.split(command.text)[1:])
     elif words[2] == "benchmarks":
@@ -112,11 +112,25 @@ def check(command: Command, made: set[str]) -> None:
         _check_module(words[2], words[3:])
 
 
-def _check_optctx(words: Sequence[str]) -> None:
+def _check_files(names: Iterable[str], made: set[str]) -> None:
+    missing = [name for name in sorted(names) if name not in made and not (ROOT / name).is_file()]
+    if missing:
+        raise CommandError(f"{', '.join(missing)}: no such file, and no command of the pages makes it")
+
+
+def _check_text(text: str) -> None:
+    try:
+        compile(text, "a command", "exec")
+    except SyntaxError as error:
+        raise CommandError(f"{text}: {error}") from error
+
+
+def _check_optctx(words: Sequence[str], made: set[str]) -> None:
     try:
         given = parse_optctx(words)
         if words[0] == "compare":
             compare_command.check_names(given)
+        _check_files([given.file] if "file" in given else getattr(given, "files", ()), made)
     except OptctxError as error:
         raise CommandError(str(error)) from error
 

@@ -19,7 +19,6 @@ __all__ = ["EXCEPTED", "MORE", "main", "more_arguments"]
 # What cannot run here, and why.
 EXCEPTED: Final = {
     "make upstream": "builds LLVM's Support for half an hour; `make upstream` is its own target",
-    "make conformance": "compiles 27,000 jobs; `python -m tests.conformance` is run with some of them",
     "make images": "makes an environment for every release of llvmlite",
     "python -m upstream.moved": "needs a checkout of LLVM; tests/test_upstream.py gives it a small one",
 }
