@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from tests.conformance.cache import ReferenceCache
-from tests.conformance.crashes import assign_blame
 from tests.conformance.designs.design import Design, Fault, HasContext, Model
 from tests.conformance.job import Job, Outcome
 from tests.conformance.judging import Settings, run_all
-from tests.conformance.scoped import Mode, shuffled
+from tests.conformance.scoped import Mode, run_scoped, shuffled
 from tests.conformance.stability import measure
 from tests.conformance.verdict import option_names
 
@@ -65,13 +64,12 @@ def run_design(
     try:
         limit = 3 * how.timeout
         run = run_all(jobs, order, how.threads, limit, printed=False)
-        blames, innocent = assign_blame(jobs, run.crashes, limit, printed=False)
-        found = {**run.outcomes, **innocent}
+        # Of the jobs that were under way in a crash, those did it that crash with no other beside them.
+        suspects = [index for crash in run.crashes for index in crash.running]
+        alone = run_scoped(jobs, suspects, threads=1, timeout=limit)
+        found = {**run.outcomes, **alone.outcomes}
         for index in order:
-            each = judged[index]
-            each.end = _end(each, expected[index], found.get(index))
-        for blame in blames:
-            judged[blame.index].end = "unexplained" if judged[blame.index].shared else "crashes"
+            judged[index].end = _end(judged[index], expected[index], found.get(index))
     finally:
         Mode.keeps = None
     _find_unstable(judged, order, well, cache, how)
