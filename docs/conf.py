@@ -76,7 +76,7 @@ def page_of(file: Path) -> Path | None:
     path = file.relative_to(HERE.parent)
     if path.parts[0] == "docs":
         return file
-    if path.parts[0] == "design" and path.suffix == ".md":
+    if path.parent == Path("design") and path.suffix == ".md":
         return HERE / "design" / ("index.md" if path.name == "README.md" else path.name)
     return HERE / PAGES[path.name] if str(path) in PAGES else None
 

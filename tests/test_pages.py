@@ -62,7 +62,15 @@ def test_the_number_of_refused_options_is_the_one_on_the_page(page: Path) -> Non
     assert f"{refused} of {len(registry()):,} option names cannot" in page.read_text("utf-8")
 
 
-PROSE = sorted([*ROOT.glob("*.md"), *ROOT.glob("design/*.md"), *(ROOT / "docs").glob("*.md"), *PAGES])
+PROSE = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("design/*.md"),
+        *ROOT.glob("design/upstream/*.md"),
+        *(ROOT / "docs").glob("*.md"),
+        *PAGES,
+    ]
+)
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: str(page.relative_to(ROOT)))
