@@ -165,7 +165,8 @@ def _harm(damage: Damage, folder: Path, outside: Path) -> None:
     if damage.kind == "stranger":
         names = ("cache.db", "cache.db-shm", "tmp", ".x", "a" * 200, "0" * 64, "\udcff")
         path = folder / random.choice(names)
-        if path.is_file() or not os.path.lexists(path):  # writing to a pipe would wait for a reader
+        # Writing to a pipe would wait for a reader, and writing through a link that was made here is no damage.
+        if not os.path.lexists(path) or (path.is_file() and not path.is_symlink()):
             path.write_bytes(random.randbytes(damage.number))
         return
     plain = file.is_file() and not file.is_symlink()
