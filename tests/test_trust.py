@@ -94,6 +94,8 @@ TOGETHER = {
     "-enable-vplan-native-path -riscv-v-register-bit-width-lmul=32768": "riscv-v-register-bit-width-lmul",
     "-sched-model-force-enable-intervals -misched-resource-cutoff=0": "misched-resource-cutoff",
     "-early-live-intervals -aarch64-enable-subreg-liveness-tracking": "early-live-intervals",
+    "-aarch64-enable-pipeliner -pipeliner-experimental-cg": "pipeliner-experimental-cg",
+    "-precompute-phys-liveness": "precompute-phys-liveness",  # alone, for VE
     "-gc-empty-basic-blocks": "gc-empty-basic-blocks",  # alone, for Thumb
     "-pgo-instrument-entry -pgo-instrument-loop-entries": "pgo-instrument-loop-entries",
 }

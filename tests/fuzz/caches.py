@@ -165,7 +165,7 @@ def _harm(damage: Damage, folder: Path, outside: Path) -> None:
     if damage.kind == "stranger":
         names = ("cache.db", "cache.db-shm", "tmp", ".x", "a" * 200, "0" * 64, "\udcff")
         path = folder / random.choice(names)
-        # Writing to a pipe would wait for a reader, and writing through a link that was made here is no damage.
+        # Writing to a pipe would wait for a reader; writing through a link that was made here is no damage.
         if not os.path.lexists(path) or (path.is_file() and not path.is_symlink()):
             path.write_bytes(random.randbytes(damage.number))
         return
