@@ -18,6 +18,8 @@ __all__ = ["EXCEPTED", "MORE", "main", "more_arguments"]
 
 # What cannot run here, and why.
 EXCEPTED: Final = {
+    "make answers": "is this command",
+    "make test": "runs the tests, of which these commands are no part",
     "make upstream": "builds LLVM's Support for half an hour; `make upstream` is its own target",
     "make images": "makes an environment for every release of llvmlite",
     "python -m upstream.moved": "needs a checkout of LLVM; tests/test_upstream.py gives it a small one",
