@@ -7,7 +7,7 @@ import ctypes
 import os
 import sys
 
-from optctx.arch.x86_64.callgrind import counted
+from optctx.arch.x86_64.callgrind import counted_calls
 from optctx.timing.caller import TIMES, load_caller
 from optctx.timing.harness import Harness
 from optctx.timing.inputs import array_bytes
@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
         print(f"cannot load {path}: {error}", file=sys.stderr)
         return 1
     times = (ctypes.c_int64 * TIMES)()
-    run = counted(load_caller(base64.b64decode(caller)))
+    run = counted_calls(load_caller(base64.b64decode(caller)))
     run(function, place.words, place.result, int(calls), ctypes.byref(times), 0)
     sys.stdout.flush()
     os._exit(0)
