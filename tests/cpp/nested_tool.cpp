@@ -1,7 +1,10 @@
 // A tool that runs in the process of its caller, written for a process of its own as linkers and compilers are: it
 // resets all options of LLVM, parses its own command line, works, and resets all options again.
+#include <pthread.h>
+
 #include <cstddef>
 #include <cstring>
+#include <mutex>
 
 extern "C" {
 void* LLVMPY_ContextCreate();
@@ -33,6 +36,18 @@ struct Parser {
                   bool long_with_two_dashes);
 };
 
+// llvmlite calls setlocale to print. The C library does not protect setlocale's lock from fork: a child of a fork
+// beside it would hang in its next setlocale, without optctx as well.
+std::mutex printing;
+
+void print(void* module, const char** text) {
+    static const int protected_from_fork =
+        pthread_atfork([] { printing.lock(); }, [] { printing.unlock(); }, [] { printing.unlock(); });
+    if (protected_from_fork != 0) return;
+    const std::lock_guard lock(printing);
+    LLVMPY_PrintModuleToString(module, text);
+}
+
 std::size_t optimize(const char* ir, char* out, std::size_t room) {
     void* context = LLVMPY_ContextCreate();
     const char* text = nullptr;
@@ -42,10 +57,11 @@ std::size_t optimize(const char* ir, char* out, std::size_t room) {
     void* builder = LLVMPY_CreatePassBuilder(nullptr, tuning);
     void* manager = LLVMPY_buildPerModuleDefaultPipeline(builder, 3);
     LLVMPY_RunNewModulePassManager(manager, module, builder);
-    LLVMPY_PrintModuleToString(module, &text);
-    const std::size_t size = std::strlen(text);
+    text = nullptr;
+    print(module, &text);
+    const std::size_t size = text == nullptr ? room : std::strlen(text);
     if (size < room) std::memcpy(out, text, size + 1);
-    LLVMPY_DisposeString(text);
+    if (text != nullptr) LLVMPY_DisposeString(text);
     LLVMPY_DisposeNewModulePassManger(manager);
     LLVMPY_DisposePassBuilder(builder);
     LLVMPY_DisposePipelineTuningOptions(tuning);
