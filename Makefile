@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml $(wildcard metadata/*.py)
 
-.PHONY: demo test cluster lint docs docs-test wheels images numba bench conformance answers fuzz probe soak sanitize stub upstream clean
+.PHONY: demo test cluster lint docs docs-test wheels images registries numba bench conformance answers fuzz probe soak sanitize stub upstream clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -103,6 +103,11 @@ wheels:
 # prints the matrix of design/facts.md: make images IMAGES='--limit 300 0.44.0 0.47.0'
 images: $(VENV)/.built
 	$(BIN)/python packaging/images.py $(IMAGES)
+
+# How the registries of Triton's and JAX's LLVMs lie in memory, read and copied beside those libraries; downloads two
+# gigabytes.
+registries: $(VENV)/.built
+	$(BIN)/python packaging/registries.py
 
 # The prototype at LLVM's source: patches for Debian's LLVM 19, built in front of llvm-19-dev's archives, tested and
 # measured (upstream/README.md). ALL=1 rebuilds every file that knows options, LIT='Transforms/LICM' runs LLVM's tests of

@@ -5,11 +5,14 @@
 #include "image/memory.hpp"
 #include "image/option_layout.hpp"
 #include "image/pointers.hpp"
+#include "image/registry_copy.hpp"
+#include "image/registry_layout.hpp"
 #include "image/registry_walk.hpp"
 #include "image/words.hpp"
 #include "native_calls.hpp"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -20,7 +23,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -122,6 +128,29 @@ void add_image(nb::module_& m) {
             return std::pair(std::move(registry.layout), std::move(options));
         },
         "map"_a, "(layout, [(name, address of the Option)] by name) after checking every entry.");
+    nb::class_<image::RegistryCopy>(m, "RegistryCopy",
+                                    "A copy of a map of options that `walk_registry` has proven, with other objects.")
+        .def(
+            "__init__",
+            [](image::RegistryCopy* self, const std::string& layout, std::uintptr_t map,
+               const std::map<std::uintptr_t, std::uintptr_t>& instead_of) {
+                new (self) image::RegistryCopy(image::registry_layout(layout), map, [&](std::uintptr_t option) {
+                    const auto found = instead_of.find(option);
+                    return found == instead_of.end() ? option : found->second;
+                });
+            },
+            "layout"_a, "map"_a, "instead_of"_a)
+        .def_prop_ro("map", &image::RegistryCopy::map)
+        .def("is_current", &image::RegistryCopy::is_current, "map"_a,
+             "Whether `map` still has the entries that were copied.");
+    m.def(
+        "registry_layouts",
+        [] {
+            std::vector<std::string> names;
+            for (const auto& layout : image::registry_layouts) names.emplace_back(layout.name);
+            return names;
+        },
+        "The names of the layouts that `walk_registry` knows.");
     m.def(
         "read_checked",
         [](std::uintptr_t address, std::size_t size, const char* what) {

@@ -156,6 +156,22 @@ def walk_registry(map: int) -> tuple[str, list[tuple[str, int]]]:
     (layout, [(name, address of the Option)] by name) after checking every entry.
     """
 
+class RegistryCopy:
+    """
+    A copy of a map of options that `walk_registry` has proven, with other objects.
+    """
+
+    def __init__(self, layout: str, map: int, instead_of: Mapping[int, int]) -> None: ...
+
+    @property
+    def map(self) -> int: ...
+
+    def is_current(self, map: int) -> bool:
+        """Whether `map` still has the entries that were copied."""
+
+def registry_layouts() -> list[str]:
+    """The names of the layouts that `walk_registry` knows."""
+
 def read_checked(address: int, size: int, what: str) -> bytes:
     """
     Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read.

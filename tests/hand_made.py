@@ -6,9 +6,10 @@ import ctypes
 import itertools
 import mmap
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
-__all__ = ["EMPTY", "Arena", "dense_map", "not_mapped", "string_map", "tree", "wild_words"]
+__all__ = ["EMPTY", "MAPS", "Arena", "dense_map", "not_mapped", "string_map", "tree", "wild_words"]
 
 PAGE = mmap.PAGESIZE
 WORD = 8
@@ -90,13 +91,37 @@ def option(arena: Arena, name: bytes) -> int:
     return arena.words(arena.begin, 0, *texts, inline, 1 | 1 << 32, *[0] * 14)
 
 
+def _buckets(arena: Arena, names: Sequence[bytes], free: Sequence[int]) -> list[list[int]]:
+    """A bucket for each name and then those that are free: a power of two, more than half of them free."""
+    size = 1 << (len(names) * 2).bit_length()
+    used = [[*arena.text(name), option(arena, name)] for name in names]
+    return used + [list(free)] * (size - len(names))
+
+
 def dense_map(arena: Arena, names: Sequence[bytes], *, epoch: bool) -> int:
     """The address of a DenseMap<StringRef, Option *>, as LLVM 22 has it."""
-    buckets = [[*arena.text(name), option(arena, name)] for name in names]
-    size = 1 << (len(names) * 2).bit_length()
-    buckets += [[EMPTY, 0, 0]] * (size - len(buckets))
+    buckets = _buckets(arena, names, [EMPTY, 0, 0])
     table = arena.words(*itertools.chain(*buckets))
-    return arena.words(*[7] * epoch, table, len(names), size)
+    return arena.words(*[7] * epoch, table, len(names), len(buckets))
+
+
+def dense_map_without_tombstones(arena: Arena, names: Sequence[bytes], *, epoch: bool) -> int:
+    """The same, as LLVM 23 has it."""
+    buckets = _buckets(arena, names, [EMPTY, 0, 0])
+    table = arena.words(*itertools.chain(*buckets))
+    return arena.words(*[7] * epoch, table, len(names) | len(buckets) << 32)
+
+
+def dense_map_with_bitmap(arena: Arena, names: Sequence[bytes], *, epoch: bool) -> int:
+    """The same, as late LLVM 23 and LLVM 24 have it: what free buckets hold means nothing."""
+    buckets = _buckets(arena, names, [arena.begin, 1, arena.begin])
+    buckets.insert(0, buckets.pop())  # the first bit is clear
+    bits = sum(1 << (1 + used) for used in range(len(names)))
+    words = -(-len(buckets) // 32)
+    table = arena.take(
+        struct.pack(f"<{3 * len(buckets)}Q", *itertools.chain(*buckets)) + bits.to_bytes(4 * words, "little")
+    )
+    return arena.words(*[7] * epoch, table, table + 24 * len(buckets), len(names) | len(buckets) << 32)
 
 
 def string_map(arena: Arena, names: Sequence[bytes]) -> int:
@@ -105,6 +130,18 @@ def string_map(arena: Arena, names: Sequence[bytes]) -> int:
     size = 1 << (len(names) * 2).bit_length()
     table = arena.words(*entries, *[0] * (size - len(entries)))
     return arena.words(table, size | len(names) << 32, 16 << 32)
+
+
+MAPS: dict[str, Callable[[Arena, Sequence[bytes]], int]] = {
+    "StringMap": string_map,
+    "DenseMap with epoch": partial(dense_map, epoch=True),
+    "DenseMap": partial(dense_map, epoch=False),
+    "DenseMap without tombstones, with epoch": partial(dense_map_without_tombstones, epoch=True),
+    "DenseMap without tombstones": partial(dense_map_without_tombstones, epoch=False),
+    "DenseMap with bitmap and epoch": partial(dense_map_with_bitmap, epoch=True),
+    "DenseMap with bitmap": partial(dense_map_with_bitmap, epoch=False),
+}
+"""What lays out a registry, by the name of its layout."""
 
 
 def tree(arena: Arena, held: Sequence[Sequence[int]]) -> int:

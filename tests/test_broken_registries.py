@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from hand_made import MAPS
 from support import run_python
+
+from optctx._native import registry_layouts
 
 START = """
     import ctypes, pathlib, resource
-    from hand_made import EMPTY, WORD, Arena, dense_map, not_mapped, string_map, tree, wild_words
-    from optctx._native import MisfitError, walk_registry
+    from hand_made import EMPTY, MAPS, WORD, Arena, dense_map, not_mapped, option, tree, wild_words
+    from optctx._native import MisfitError, RegistryCopy, walk_registry
     from optctx.image.trees import walk_tree
 
     NAMES = [b"unroll-count", b"inline-threshold", b"debug", b"a"]
-    MAPS = {
-        "StringMap": lambda arena, names: string_map(arena, names),
-        "DenseMap": lambda arena, names: dense_map(arena, names, epoch=False),
-        "DenseMap with epoch": lambda arena, names: dense_map(arena, names, epoch=True),
-    }
     GIB = 1 << 30
 
     def limit():
@@ -45,7 +43,7 @@ def run(script: str) -> str:
     return run_python(START + script)
 
 
-@pytest.mark.parametrize("layout", ["StringMap", "DenseMap", "DenseMap with epoch"])
+@pytest.mark.parametrize("layout", MAPS)
 def test_a_registry_of_each_layout_is_read_and_refused_with_any_of_its_words_wild(layout: str) -> None:
     said = run(f"""
     arena = Arena()
@@ -67,6 +65,57 @@ def test_a_registry_of_each_layout_is_read_and_refused_with_any_of_its_words_wil
     print(refusals)
     """)
     assert int(said) > 400
+
+
+def test_every_layout_that_is_known_is_made_by_hand_here() -> None:
+    assert registry_layouts() == list(MAPS)
+
+
+@pytest.mark.parametrize("layout", MAPS)
+def test_the_copy_of_a_registry_has_other_options_and_leaves_the_registry_as_it_is(layout: str) -> None:
+    """What LLVM's own parser is given inside a scope."""
+    run(f"""
+    arena = Arena(8)
+    names = [b"option-%d" % number for number in range(40)]
+    map = MAPS[{layout!r}](arena, names)
+    _, options = walk_registry(map)
+    others = {{address: option(arena, name.encode()) for name, address in options[::2]}}
+    before = ctypes.string_at(arena.begin, arena.end - arena.begin)
+    copy = RegistryCopy({layout!r}, map, others)
+    found, copied = walk_registry(copy.map)
+    assert found == {layout!r} and [name for name, _ in copied] == [name for name, _ in options]
+    assert [address for _, address in copied] == [others.get(address, address) for _, address in options]
+    assert len(others) == 20 and not set(others) & {{address for _, address in copied}}
+    assert ctypes.string_at(arena.begin, arena.end - arena.begin) == before
+    assert copy.is_current(map)
+    store(map + 8 * ("epoch" in {layout!r}), arena.begin)
+    assert not copy.is_current(map)
+    """)
+
+
+@pytest.mark.parametrize("epoch", [False, True])
+@pytest.mark.parametrize(
+    ("word", "by", "says"),
+    [
+        ("bitmap", 24, "its bitmap does not follow its buckets"),
+        ("bits", 1, "5 entries found, 4 announced"),
+        ("bits", -2, "3 entries found, 4 announced"),
+        ("bits", 1 << 15, "expected the name of an option's value"),  # a free bucket, which holds anything
+    ],
+)
+def test_a_bitmap_that_does_not_fit_is_no_layout(epoch: bool, word: str, by: int, says: str) -> None:
+    run(f"""
+    arena = Arena()
+    map = MAPS["DenseMap with bitmap" + " and epoch" * {epoch}](arena, NAMES) + 8 * {epoch}
+    table, bitmap = (ctypes.c_uint64.from_address(map + 8 * word).value for word in range(2))
+    free = ctypes.c_uint64.from_address(table)
+    free.value = arena.text(b"free")[0]
+    ctypes.c_uint64.from_address(table + 8).value = 4
+    ctypes.c_uint64.from_address(table + 16).value = option(arena, b"free")
+    at = map + 8 if {word!r} == "bitmap" else bitmap
+    ctypes.c_uint32.from_address(at).value += {by}
+    refused(lambda: walk_registry(map - 8 * {epoch}), {says!r})
+    """)
 
 
 def test_no_address_at_all_is_a_registry() -> None:

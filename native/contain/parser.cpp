@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t functions = 4;
 view::PerImage<std::array<std::uintptr_t, functions>> entries{};
-view::PerImage<image::RegistryLayout> registries{};
+view::PerImage<const image::RegistryLayout*> registries{};
 
 // The thread that LLVM's parser works for. Not a mutex: the parser calls code that may fork or need the GIL. In the
 // child of a fork, a thread of the parent has left the parser for good.
@@ -93,15 +93,15 @@ void intercept(Entry entry, std::uintptr_t address) {
 
 void use_wait(Wait wait) { wait_with = wait; }
 
-void use_registry(unsigned image, const std::string& layout) { registries[image] = image::registry_layout(layout); }
+void use_registry(unsigned image, const std::string& layout) { registries[image] = &image::registry_layout(layout); }
 
 std::uint64_t optctx_before_parser(std::uint32_t packed, std::uint64_t* arguments, const std::uint64_t* stack) {
     const auto [image, function] = unpack(packed);
     if (!is_contained(image)) return 0;
     const std::uintptr_t address = entries[image][static_cast<std::size_t>(function)];
     if (function == Function::registered) {
-        if (asking[image]) return 0;
-        void* map = registered_options(image, registries[image], own_registry(image, address, arguments[0]));
+        if (asking[image] || registries[image] == nullptr) return 0;
+        void* map = registered_options(image, *registries[image], own_registry(image, address, arguments[0]));
         arguments[result_index] = reinterpret_cast<std::uint64_t>(map);
         return map == nullptr ? 0 : 1;
     }

@@ -108,7 +108,7 @@ Outcome give(unsigned image, std::uintptr_t option, RawStringRef name, RawString
     });
 }
 
-void* registered_options(unsigned image, image::RegistryLayout layout, void* map) noexcept {
+void* registered_options(unsigned image, const image::RegistryLayout& layout, void* map) noexcept {
     const Context* context = decides(image);
     Activation* activation = view::current_activation(image);
     if (context == nullptr || context->sets() != Sets::contain || activation == nullptr) return nullptr;

@@ -36,7 +36,7 @@ void report_to(const Reporter& reporter);
 Outcome give(unsigned image, std::uintptr_t option, image::RawStringRef name, image::RawStringRef value,
              bool multi) noexcept;
 // Returns the map that takes the place of one of LLVM's maps of options, `map`, or null if that is to be used.
-void* registered_options(unsigned image, image::RegistryLayout layout, void* map) noexcept;
+void* registered_options(unsigned image, const image::RegistryLayout& layout, void* map) noexcept;
 // All options return to their registered values.
 Outcome reset(unsigned image) noexcept;
 

@@ -1,33 +1,12 @@
 #include "image/registry_copy.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
-#include <stdexcept>
 
 namespace optctx::image {
 namespace {
-
-constexpr std::size_t epoch = 8;  // bytes of DebugEpochBase, only with ABI-breaking checks
-
-// The heads as image/registry_walk.cpp describes them.
-struct StringMap {
-    std::uintptr_t table;
-    std::uint32_t buckets, items, tombstones, item_size;
-};
-struct StringMapEntry {
-    std::size_t length;
-    std::uintptr_t option;  // the key and a zero byte follow
-};
-struct DenseMap {
-    std::uintptr_t table;
-    std::uint32_t entries, tombstones, buckets;
-};
-struct DenseMapBucket {
-    std::uintptr_t key;
-    std::size_t length;
-    std::uintptr_t option;
-};
 
 // Allocated as LLVM allocates, because its code frees this memory where a caller makes the map grow.
 std::uint8_t* copy_bytes(std::uintptr_t from, std::size_t size) {
@@ -36,27 +15,23 @@ std::uint8_t* copy_bytes(std::uintptr_t from, std::size_t size) {
     return to;
 }
 
-// The words of the map's head that hold its table and its counts.
-std::size_t words_of(RegistryLayout layout) { return layout == RegistryLayout::dense_map_with_epoch ? 4 : 3; }
+// The words of the map, its epoch included, that change when its entries do.
+std::size_t words_of(const RegistryLayout& layout) {
+    const std::size_t head = layout.kind == RegistryLayout::Kind::sentinels ? sizeof(SentinelsHead) : 24;
+    return (layout.epoch + head) / sizeof(std::uint64_t);
+}
 
 }  // namespace
 
-RegistryLayout registry_layout(const std::string& name) {
-    if (name == "StringMap") return RegistryLayout::string_map;
-    if (name == "DenseMap with epoch") return RegistryLayout::dense_map_with_epoch;
-    if (name == "DenseMap") return RegistryLayout::dense_map;
-    throw std::runtime_error("no map of options is called '" + name + "'");
-}
-
-RegistryCopy::RegistryCopy(RegistryLayout layout, std::uintptr_t map,
+RegistryCopy::RegistryCopy(const RegistryLayout& layout, std::uintptr_t map,
                            const std::function<std::uintptr_t(std::uintptr_t)>& instead_of)
     : layout_(layout), original_(words_of(layout)), head_(new std::uint64_t[head_words]()) {
     std::memcpy(original_.data(), reinterpret_cast<const void*>(map), original_.size() * sizeof(std::uint64_t));
     std::copy(original_.begin(), original_.end(), head_.get());
-    if (layout == RegistryLayout::string_map)
+    if (layout.kind == RegistryLayout::Kind::string_map)
         copy_string_map(instead_of);
     else
-        copy_dense_map(layout == RegistryLayout::dense_map_with_epoch ? epoch : 0, instead_of);
+        copy_dense_map(instead_of);
 }
 
 bool RegistryCopy::is_current(std::uintptr_t map) const noexcept {
@@ -65,7 +40,7 @@ bool RegistryCopy::is_current(std::uintptr_t map) const noexcept {
 }
 
 void RegistryCopy::copy_string_map(const std::function<std::uintptr_t(std::uintptr_t)>& instead_of) {
-    StringMap head;
+    StringMapHead head;
     std::memcpy(&head, head_.get(), sizeof head);
     // A pointer for each bucket, the sentinel that ends iteration, and a hash for each bucket.
     const std::size_t size = (head.buckets + 1) * sizeof(std::uintptr_t) + head.buckets * sizeof(std::uint32_t);
@@ -74,7 +49,7 @@ void RegistryCopy::copy_string_map(const std::function<std::uintptr_t(std::uintp
         std::uint8_t* place = table + i * sizeof(std::uintptr_t);
         std::uintptr_t at;
         std::memcpy(&at, place, sizeof at);
-        if (at == 0 || at == static_cast<std::uintptr_t>(-1) << 3) continue;
+        if (!is_entry(at)) continue;
         StringMapEntry entry;
         std::memcpy(&entry, reinterpret_cast<const void*>(at), sizeof entry);
         std::uint8_t* copy = copy_bytes(at, sizeof entry + entry.length + 1);
@@ -82,25 +57,30 @@ void RegistryCopy::copy_string_map(const std::function<std::uintptr_t(std::uintp
         std::memcpy(copy, &entry, sizeof entry);
         std::memcpy(place, &copy, sizeof copy);
     }
-    head.table = reinterpret_cast<std::uintptr_t>(table);
-    std::memcpy(head_.get(), &head, sizeof head);
+    std::memcpy(head_.get(), &table, sizeof table);
 }
 
-void RegistryCopy::copy_dense_map(std::size_t at, const std::function<std::uintptr_t(std::uintptr_t)>& instead_of) {
-    auto* place = reinterpret_cast<std::uint8_t*>(head_.get()) + at;
-    DenseMap head;
-    std::memcpy(&head, place, sizeof head);
-    std::uint8_t* table = copy_bytes(head.table, head.buckets * sizeof(DenseMapBucket));
+void RegistryCopy::copy_dense_map(const std::function<std::uintptr_t(std::uintptr_t)>& instead_of) {
+    auto* place = reinterpret_cast<std::uint8_t*>(head_.get()) + layout_.epoch;
+    const auto head = dense_map_head(layout_.kind, [place]<class Head>(Head loaded) {
+        std::memcpy(&loaded, place, sizeof loaded);
+        return loaded;
+    });
+    const bool has_bitmap = layout_.kind == RegistryLayout::Kind::bitmap;
+    const std::size_t buckets_size = head.buckets * sizeof(DenseMapBucket);
+    const std::size_t bitmap_size = has_bitmap ? bitmap_words(head.buckets) * sizeof(std::uint32_t) : 0;
+    std::uint8_t* table = copy_bytes(head.table, buckets_size + bitmap_size);
+    std::uint8_t* bitmap = table + buckets_size;
     for (std::uint32_t i = 0; i < head.buckets; ++i) {
         std::uint8_t* in_table = table + i * sizeof(DenseMapBucket);
         DenseMapBucket bucket;
         std::memcpy(&bucket, in_table, sizeof bucket);
-        if (bucket.key >= static_cast<std::uintptr_t>(-2)) continue;  // empty or deleted
+        if (!is_used(layout_.kind, bucket.key, reinterpret_cast<const std::uint32_t*>(bitmap), i)) continue;
         bucket.option = instead_of(bucket.option);
         std::memcpy(in_table, &bucket, sizeof bucket);
     }
-    head.table = reinterpret_cast<std::uintptr_t>(table);
-    std::memcpy(place, &head, sizeof head);
+    std::memcpy(place + offsetof(BitmapHead, table), &table, sizeof table);
+    if (has_bitmap) std::memcpy(place + offsetof(BitmapHead, bitmap), &bitmap, sizeof bitmap);
 }
 
 }  // namespace optctx::image

@@ -1,10 +1,10 @@
 #include "image/registry_walk.hpp"
 
 #include "image/memory.hpp"
+#include "image/registry_layout.hpp"
 
 #include <bit>
 #include <cstring>
-#include <functional>
 #include <unordered_set>
 
 namespace optctx::image {
@@ -77,73 +77,61 @@ void check_buckets(std::uint32_t buckets, std::uint32_t entries, std::uint32_t t
                      std::to_string(buckets) + " buckets");
 }
 
-template <class Bucket>
-std::vector<Bucket> load_table(Snapshot& memory, std::uintptr_t table, std::uint32_t buckets) {
-    const auto bytes = memory.load_bytes(table, sizeof(Bucket) * buckets, "the buckets");
-    std::vector<Bucket> loaded(buckets);
+template <class Item>
+std::vector<Item> load_table(Snapshot& memory, std::uintptr_t table, std::size_t count, const char* what) {
+    const auto bytes = memory.load_bytes(table, sizeof(Item) * count, what);
+    std::vector<Item> loaded(count);
     std::memcpy(loaded.data(), bytes.data(), bytes.size());
     return loaded;
 }
 
-// Layout A, LLVM 14 to 21: StringMap {Table**, u32 buckets, items, tombstones, item size}; an entry is
-// {size_t key length; Option *value; char key[]}.
-Registry walk_string_map(Snapshot& memory, std::uintptr_t map, const char* name) {
-    struct Map {
-        std::uintptr_t table;
-        std::uint32_t buckets, items, tombstones, item_size;
-    };
-    struct Entry {
-        std::size_t length;
-        std::uintptr_t option;
-    };
-    const auto head = memory.load<Map>(map, "a StringMap");
-    if (head.item_size != sizeof(Entry)) throw Misfit("its items have " + std::to_string(head.item_size) + " bytes");
+std::vector<RegisteredOption> walk_string_map(Snapshot& memory, std::uintptr_t map) {
+    const auto head = memory.load<StringMapHead>(map, "a StringMap");
+    if (head.item_size != sizeof(StringMapEntry))
+        throw Misfit("its items have " + std::to_string(head.item_size) + " bytes");
     check_buckets(head.buckets, head.items, head.tombstones);
     Entries entries(memory);
-    for (const std::uintptr_t at : load_table<std::uintptr_t>(memory, head.table, head.buckets)) {
-        if (at == 0 || at == static_cast<std::uintptr_t>(-1) << 3) continue;
-        const auto entry = memory.load<Entry>(at, "an entry");
-        entries.add(at + sizeof(Entry), entry.length, entry.option);
+    for (const std::uintptr_t at : load_table<std::uintptr_t>(memory, head.table, head.buckets, "the buckets")) {
+        if (!is_entry(at)) continue;
+        const auto entry = memory.load<StringMapEntry>(at, "an entry");
+        entries.add(at + sizeof entry, entry.length, entry.option);
     }
-    return {name, entries.take(head.items)};
+    return entries.take(head.items);
 }
 
-// Layout B, LLVM 22.1: DenseMap<StringRef, Option *> {buckets*, u32 entries, tombstones, buckets};
-// empty and deleted keys point at -1 and -2.
-Registry walk_dense_map(Snapshot& memory, std::uintptr_t map, const char* name) {
-    struct Map {
-        std::uintptr_t table;
-        std::uint32_t entries, tombstones, buckets;
-    };
-    struct Bucket {
-        std::uintptr_t key;
-        std::size_t length;
-        std::uintptr_t option;
-    };
-    const auto head = memory.load<Map>(map, "a DenseMap");
+std::vector<RegisteredOption> walk_dense_map(Snapshot& memory, std::uintptr_t map, RegistryLayout::Kind kind) {
+    const auto head =
+        dense_map_head(kind, [&]<class Head>(const Head&) { return memory.load<Head>(map, "a DenseMap"); });
     check_buckets(head.buckets, head.entries, head.tombstones);
+    std::vector<std::uint32_t> bitmap;
+    if (kind == RegistryLayout::Kind::bitmap) {
+        if (head.bitmap != head.table + sizeof(DenseMapBucket) * head.buckets)
+            throw Misfit("its bitmap does not follow its buckets");
+        bitmap = load_table<std::uint32_t>(memory, head.bitmap, bitmap_words(head.buckets), "the bitmap");
+    }
     Entries entries(memory);
-    for (const Bucket& bucket : load_table<Bucket>(memory, head.table, head.buckets))
-        if (bucket.key < static_cast<std::uintptr_t>(-2)) entries.add(bucket.key, bucket.length, bucket.option);
-    return {name, entries.take(head.entries)};
+    const auto buckets = load_table<DenseMapBucket>(memory, head.table, head.buckets, "the buckets");
+    for (std::uint32_t i = 0; i < head.buckets; ++i)
+        if (is_used(kind, buckets[i].key, bitmap.data(), i))
+            entries.add(buckets[i].key, buckets[i].length, buckets[i].option);
+    return entries.take(head.entries);
+}
+
+std::vector<RegisteredOption> walk(Snapshot& memory, std::uintptr_t map, const RegistryLayout& layout) {
+    if (layout.kind == RegistryLayout::Kind::string_map) return walk_string_map(memory, map);
+    return walk_dense_map(memory, map + layout.epoch, layout.kind);
 }
 
 }  // namespace
 
 Registry walk_registry(std::uintptr_t map) {
     Snapshot memory;
-    constexpr std::size_t epoch = 8;  // DebugEpochBase, only with ABI-breaking checks
-    const std::pair<const char*, std::function<Registry(const char*)>> layouts[] = {
-        {"StringMap", [&](const char* name) { return walk_string_map(memory, map, name); }},
-        {"DenseMap with epoch", [&](const char* name) { return walk_dense_map(memory, map + epoch, name); }},
-        {"DenseMap", [&](const char* name) { return walk_dense_map(memory, map, name); }},
-    };
     std::string reasons;
-    for (const auto& [name, walk] : layouts) {
+    for (const RegistryLayout& layout : registry_layouts) {
         try {
-            return walk(name);
+            return {layout.name, walk(memory, map, layout)};
         } catch (const Misfit& misfit) {
-            reasons += std::string(reasons.empty() ? "" : "; ") + name + ": " + misfit.what();
+            reasons += std::string(reasons.empty() ? "" : "; ") + layout.name + ": " + misfit.what();
         }
     }
     throw Misfit("the registry of options has no layout that is known here (" + reasons + ")");

@@ -99,7 +99,7 @@ void Activation::expose() {
     show(std::move(context), Given(given_));
 }
 
-std::uintptr_t Activation::registry_like(image::RegistryLayout layout, std::uintptr_t map) {
+std::uintptr_t Activation::registry_like(const image::RegistryLayout& layout, std::uintptr_t map) {
     expose();
     auto& copies = registries_[map];
     if (copies.empty() || !copies.back()->is_current(map))

@@ -52,7 +52,7 @@ public:
     // belongs to the context that is shown, from the next `take_in` on.
     void expose();
     // Exposes, and returns a map like LLVM's own at `map` that leads to those copies. Lives as long as the activation.
-    std::uintptr_t registry_like(image::RegistryLayout layout, std::uintptr_t map);
+    std::uintptr_t registry_like(const image::RegistryLayout& layout, std::uintptr_t map);
     bool is_exposed() const noexcept { return exposed_ != nullptr; }
     void take_in();
     // Returns the slot of the option that the view leads to at this address; nullopt if it is none of the activation's.
