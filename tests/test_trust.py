@@ -98,6 +98,7 @@ TOGETHER = {
     "-precompute-phys-liveness": "precompute-phys-liveness",  # alone, for VE
     "-gc-empty-basic-blocks": "gc-empty-basic-blocks",  # alone, for Thumb
     "-pgo-instrument-entry -pgo-instrument-loop-entries": "pgo-instrument-loop-entries",
+    "-dfsan-track-origins=1 -dfsan-instrument-with-call-threshold=0": "dfsan-track-origins",
 }
 
 
