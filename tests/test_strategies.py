@@ -64,9 +64,10 @@ def enter(thread: int, options: tuple[str, ...]) -> Step:
     return Step(thread, "enter", options)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in LLVMLITES if name not in ("save-restore", "library-options", "once")]
-)
+NOT_AS_GIVEN = ("save-restore", "library-options", "library-options-default", "once")
+
+
+@pytest.mark.parametrize("name", [name for name in LLVMLITES if name not in NOT_AS_GIVEN])
 def test_options_do_what_they_do_on_a_command_line(
     hosts: dict[str, Host], alone: dict[tuple[str, ...], str], name: str
 ) -> None:
@@ -82,13 +83,15 @@ def test_a_value_that_is_stored_past_the_parser_does_not_count_as_given(
     assert seen == [alone[()], alone[WIDE]]
 
 
+@pytest.mark.parametrize("name", ["library-options", "library-options-default"])
 def test_library_options_reach_the_readers_that_have_a_context(
-    hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
+    hosts: dict[str, Host], alone: dict[tuple[str, ...], str], name: str
 ) -> None:
     """`x86-asm-syntax` is read where a target's description of assembly is made, without a context."""
+    others = INTEL if name == "library-options" else ()
     seen = run(
         hosts,
-        "library-options",
+        name,
         enter(0, WIDE),
         Step(0, "compile", INTEL),
         Step(1, "compile", UNROLLED),
@@ -98,11 +101,12 @@ def test_library_options_reach_the_readers_that_have_a_context(
         Step(1, "compile"),
         Step(1, "compile", INTEL),
     )
-    assert digests(seen) == [alone[WIDE], alone[UNROLLED], alone[()], alone[INTEL], alone[INTEL]]
+    assert digests(seen) == [alone[WIDE], alone[UNROLLED], alone[()], alone[others], alone[others]]
 
 
 def test_library_options_need_a_process_of_their_own() -> None:
     run_python("""
+    import pytest
     from optctx import OptionContext, OptctxError
     from optctx.strategies import open_strategy
 
@@ -111,6 +115,8 @@ def test_library_options_need_a_process_of_their_own() -> None:
         assert sites.with_context > sites.without > 100, sites
     with open_strategy("library-options"):
         pass
+    with pytest.raises(OptctxError, match="models another LLVM in a process of its own"):
+        open_strategy("library-options-default").__enter__()
     """)
     run_python("""
     import pytest

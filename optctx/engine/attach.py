@@ -19,7 +19,8 @@ from optctx.engine.choice import Choice, cannot_redirect, choose, fall_back, war
 from optctx.engine.interface_table import publish_options
 from optctx.engine.kept import Kept
 from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism, Users
-from optctx.engine.plan import KeepSite, Plan, PlannedOption
+from optctx.engine.plan import Plan, PlannedOption
+from optctx.engine.reach import Reach
 from optctx.engine.storage import Storage, drifted_storage
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.facts.features import missing_features
@@ -118,7 +119,7 @@ _llvmlite: _Attachment | None = None  # the one of llvmlite's image, once this p
 _listeners: list[Callable[[], None]] = []
 
 
-def attach(image: Image | None = None, only: KeepSite | None = None) -> Engine:
+def attach(image: Image | None = None, reach: Reach | None = None) -> Engine:
     """The attached engine of an image, by default llvmlite's.
 
     The first call redirects that LLVM's option reads for the whole process. Every thread keeps reading LLVM's
@@ -127,9 +128,8 @@ def attach(image: Image | None = None, only: KeepSite | None = None) -> Engine:
     UnsupportedImageError, with nothing changed, where the library does not check out. If an exception
     interrupts it, nothing is attached and the next call begins where this one ended.
 
-    `only`: for models of another LLVM. Reads for which it is false stay as they are: they see the values of
-    the process in any context, although contexts take every option that they would take otherwise. Counts
-    for the first call alone.
+    `reach`: for models of another LLVM, in which not every read sees the values of contexts. Contexts take
+    every option that they would take otherwise. Counts for the first call alone.
     """
     engine = attached(image)
     if engine is not None:
@@ -141,7 +141,7 @@ def attach(image: Image | None = None, only: KeepSite | None = None) -> Engine:
             "this very thread is attaching to LLVM, and a signal handler or a finaliser interrupted it; "
             "use optctx once before such code may run"
         )
-    return inside(_lock, _attach, image, only)
+    return inside(_lock, _attach, image, reach)
 
 
 def attach_again(index: int) -> None:
@@ -150,14 +150,14 @@ def attach_again(index: int) -> None:
     attach(None if is_llvmlites(engine) else engine.image)
 
 
-def _attach(image: Image | None, only: KeepSite | None) -> Engine:
+def _attach(image: Image | None, reach: Reach | None) -> Engine:
     """Changes nothing before its native step, `Mechanism.attach`, but to prepare that once and for all."""
     clock = Clock()
     found = _attachment(image)
     clock.lap("image")
     if found.engine is None:
         found.kept = Kept(found.image)
-        found.engine = _with_kept(found.kept, lambda: _work_out(found.image, clock, only), clock)
+        found.engine = _with_kept(found.kept, lambda: _work_out(found.image, clock, reach), clock)
     if image is None:
         _begin_with_llvmlite(found)
     if found.engine.mechanism.attached:
@@ -184,11 +184,11 @@ def _with_kept(kept: Kept, work_out: Callable[[], Engine], clock: Clock) -> Engi
     return work_out()
 
 
-def _work_out(image: Image, clock: Clock, only: KeepSite | None) -> Engine:
+def _work_out(image: Image, clock: Clock, reach: Reach | None) -> Engine:
     try:
         surveyed = _survey(image)
         clock.lap("registry")
-        return _make(image, surveyed, choose(image, surveyed, clock, only), clock)
+        return _make(image, surveyed, choose(image, surveyed, clock, reach), clock)
     finally:
         image.release_pages()
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from optctx._native import Image
 from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism
-from optctx.engine.plan import KeepSite
+from optctx.engine.reach import Reach
 from optctx.engine.redirecting import Redirecting
 from optctx.engine.taking_turns import TakingTurns
 from optctx.errors import EngineWarning, OptctxError, UnsupportedImageError, level_outside
@@ -36,18 +36,18 @@ class Choice(NamedTuple):
     fell_back: bool = False
 
 
-def choose(image: Image, survey: Survey, clock: Clock, only: KeepSite | None = None) -> Choice:
+def choose(image: Image, survey: Survey, clock: Clock, reach: Reach | None = None) -> Choice:
     """The mechanism "thread" where nothing stands against it, else "exclusive". Attaches nothing yet.
 
-    `only`: which reads are redirected, where not all are. Raises OptctxError for another value of the
-    variable, and UnsupportedImageError.
+    `reach`: of the values of contexts, where it is not every read. Raises OptctxError for another value of
+    the variable, and UnsupportedImageError.
     """
     wanted = _wanted()
     if wanted == TakingTurns.name:
         return Choice(_taking_turns(image, survey, clock), f"{VARIABLE}={wanted}")
     try:
         with checking(image.path):
-            mechanism = Redirecting(image, survey, clock, only)
+            mechanism = Redirecting(image, survey, clock, reach)
     except CannotRedirectError as error:
         return fall_back(error, image, survey, clock)
     return Choice(mechanism, f"{VARIABLE}={wanted}" if wanted else "LLVM's code could be changed")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from optctx._native import NO_SLOT, Image, Kind, Ownership, Region, Role
-from optctx.arch.site import Functions, Site, Uses
-from optctx.engine.readers import Readers, no_readers
+from optctx.arch.site import Functions, Uses
+from optctx.engine.reach import Reach, narrowed, readers_of
+from optctx.engine.readers import no_readers
 from optctx.engine.references import References, read_references
 from optctx.engine.refusals import PlannedOption, refuse
 from optctx.errors import UnsupportedImageError
@@ -20,10 +21,7 @@ from optctx.image.state_beside import StateBeside, find_state_beside
 from optctx.image.survey import Survey
 from optctx.lazy import lazy
 
-__all__ = ["KeepSite", "Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
-
-
-KeepSite = Callable[[Site], bool]
+__all__ = ["Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
 
 # Looking up a member of an enumeration takes longer than comparing it.
 _STRING, _SET, _LIST, _OTHER = Kind.string, Kind.set, Kind.list, Kind.other
@@ -49,6 +47,8 @@ class Plan:
         self.readers = no_readers()
         self.served: dict[int, list[PlannedOption]] = {}
         self.unavailable: dict[str, str] = {}
+        self.shown_elsewhere: dict[int, int] = {}  # address of a site -> slot of another region (Reach)
+        self.keep_alive: list[object] = []  # storage of regions that are not LLVM's
 
     @lazy
     def owners(self) -> dict[int, PlannedOption]:
@@ -65,7 +65,11 @@ class Plan:
         it takes.
         """
         assert self.references.sites is not None  # nothing is redirected otherwise
-        return self.references.sites.words(self.slots, self.readers.by_site, len(self.regions))
+        sites = self.references.sites
+        words, loads = sites.words(self.slots, self.readers.by_site, len(self.regions))
+        for at, site in enumerate(sites if self.shown_elsewhere else ()):
+            words[at] = self.shown_elsewhere.get(site.address, words[at])
+        return words, loads
 
     def sees_reads(self, option: PlannedOption) -> bool:
         """Whether it can be known if LLVM reads the option: `debug` it looks at everywhere, unseen."""
@@ -80,11 +84,11 @@ class Plan:
 
 
 def plan_redirected(
-    image: Image, survey: Survey, reporting: list[ReportingObject], only: KeepSite | None = None
+    image: Image, survey: Survey, reporting: list[ReportingObject], reach: Reach | None = None
 ) -> Plan:
     """A plan for code that is redirected: to it belong slots for the reporting, and every site of a region.
 
-    `only`: which of the sites of options belong to it, where not all do. Raises UnsupportedImageError if an
+    `reach`: of the values of contexts, where it is not every read. Raises UnsupportedImageError if an
     instruction that LLVM reports through cannot be redirected.
     """
     state, missing = find_state_beside(image)
@@ -120,18 +124,15 @@ def plan_redirected(
     if not uses.keys() <= plan.slots.keys():
         sites = sites.of_regions(plan.slots)
         plan.references = references._replace(sites=sites)
-    if only is not None:
-        of_options = {
-            address for each in survey.records for address in (each.address, each.variable) if address
-        }
-        sites = sites.where(only, of_options)
+    if reach is not None:
+        sites = narrowed(plan, sites, reach)
         plan.references = references._replace(sites=sites)
     # The words of the others are the same for all who load them.
     others = {part.address for part in reporting}
     if printing is not None:
         others.add(printing.types.address)
     read = {region: slot for region, slot in plan.slots.items() if region not in others}
-    plan.readers = Readers.of(image, sites, read)
+    plan.readers = readers_of(plan, sites, read)
     return plan
 
 

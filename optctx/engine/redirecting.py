@@ -22,7 +22,8 @@ from optctx.arch import CannotDecodeError, processor
 from optctx.engine.hooks import prepare_hooks
 from optctx.engine.machines import Machines
 from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism, Users, add_occurrence_of
-from optctx.engine.plan import KeepSite, Plan, plan_redirected
+from optctx.engine.plan import Plan, plan_redirected
+from optctx.engine.reach import Reach
 from optctx.engine.readers import NO_READER
 from optctx.engine.setters import parser_code, setter_tables
 from optctx.errors import UnsupportedImageError
@@ -46,7 +47,7 @@ class Redirecting(Mechanism):
     follows_tasks = True
     tells_reads = True
 
-    def __init__(self, image: Image, survey: Survey, clock: Clock, only: KeepSite | None = None) -> None:
+    def __init__(self, image: Image, survey: Survey, clock: Clock, reach: Reach | None = None) -> None:
         """Everything but the change: sites, trampolines, views.
 
         Raises CannotRedirectError, and UnsupportedImageError if the library does not check out.
@@ -55,13 +56,13 @@ class Redirecting(Mechanism):
         try:
             self.processor = processor()
             self.decoder = _decoder_name(image)
-            self._prepare(image, survey, clock, only)
+            self._prepare(image, survey, clock, reach)
         except CannotDecodeError as error:
             raise CannotRedirectError(f"instructions cannot be decoded: {error}") from error
 
-    def _prepare(self, image: Image, survey: Survey, clock: Clock, only: KeepSite | None) -> None:
+    def _prepare(self, image: Image, survey: Survey, clock: Clock, reach: Reach | None) -> None:
         reporting = find_reporting(image)
-        self.plan = plan_redirected(image, survey, reporting, only)
+        self.plan = plan_redirected(image, survey, reporting, reach)
         clock.lap("sites")
         try:
             find_members(image, FAMILIES)  # in one pass over the names

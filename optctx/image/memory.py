@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from optctx._native import MisfitError, OsError, read_checked
 from optctx.errors import UnsupportedImageError
 
-__all__ = ["LONGEST_TEXT", "WORD", "MisfitError", "checking", "load_text", "load_words"]
+__all__ = ["LONGEST_TEXT", "WORD", "MisfitError", "checking", "load_bytes", "load_text", "load_words"]
 
 WORD = 8  # bytes
 LONGEST_TEXT = 256  # bytes of a name
@@ -26,6 +26,11 @@ def checking(path: str) -> Iterator[None]:
         yield
     except (MisfitError, OsError) as error:
         raise UnsupportedImageError(f"{path}: {error}") from error
+
+
+def load_bytes(address: int, size: int, what: str) -> bytes:
+    """A copy, taken for `what`. Raises MisfitError if the bytes cannot be read."""
+    return read_checked(address, size, what)
 
 
 def load_words(address: int, count: int, what: str) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from optctx.errors import OptctxError, shown
 from optctx.strategies.copies import PrivateCopyStrategy
-from optctx.strategies.library_options import LibraryOptionsStrategy
+from optctx.strategies.library_options import LibraryDefaultsStrategy, LibraryOptionsStrategy
 from optctx.strategies.locked import ComgrStrategy, XlaStrategy
 from optctx.strategies.once import OnceStrategy
 from optctx.strategies.processes import ColdProcessStrategy, ForkServerStrategy, WarmProcessStrategy
@@ -25,6 +25,7 @@ STRATEGIES: Final[dict[str, type[Strategy]]] = {
         ThreadStrategy,
         LlvmContextStrategy,
         LibraryOptionsStrategy,
+        LibraryDefaultsStrategy,
         SaveRestoreStrategy,
         XlaStrategy,
         ComgrStrategy,

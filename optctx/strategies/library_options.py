@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from optctx._native import demangle
 from optctx.arch.site import Site
 from optctx.census.contexts import reaches_in
 from optctx.engine.attach import attach, attached
+from optctx.engine.reach import Reach
 from optctx.errors import OptctxError
 from optctx.strategies.scoped import LlvmContextStrategy
 
-__all__ = ["CONTEXTS", "LibraryOptionsStrategy", "ReadSites", "has_context"]
+__all__ = ["CONTEXTS", "LibraryDefaultsStrategy", "LibraryOptionsStrategy", "ReadSites", "has_context"]
 
 # From these LLVM main reaches an LLVMContext, or the options that one has left in MCTargetOptions.
 CONTEXTS = frozenset({"Function", "Module", "MachineFunction", "LLVMContext", "MCContext"})
@@ -30,20 +31,21 @@ class LibraryOptionsStrategy(LlvmContextStrategy):
 
     A reader is a function of this LLVM as it is. It has a context if one follows from its parameters or its
     own object (`optctx census` says how). All other readers see the values of the process, which is the rule
-    `T::Global` of LLVM main. Where nothing sets options for the process these are the registered ones, as
-    under the other rule, `T::Default`. A port of LLVM could hand contexts to more functions.
+    `T::Global` of LLVM main. A port of LLVM could hand contexts to more functions.
 
     The model redirects less than optctx does, so it needs a process that has not attached yet.
     """
 
     name = "library-options"
-    source = "LLVM main (24git): cl::LibraryOptions, LLVMContext::getLibraryOptions()"
+    source = "LLVM main (24git): cl::LibraryOptions, LLVMContext::getLibraryOptions(), T::Global"
+    others: ClassVar[Literal["process", "registered"]] = "process"  # what readers without a context see
 
     def __enter__(self) -> LibraryOptionsStrategy:
         """Raises OptctxError in a process that has attached for another use."""
         if attached() is None and not _model.sites:
-            attach(only=_model.keeps)
-        if not _model.sites:
+            attach(reach=Reach(_model.sees, self.others))
+            _model.others = self.others
+        if _model.others != self.others:
             raise OptctxError(
                 f"{self.name!r} models another LLVM in a process of its own, and this process has attached "
                 "to LLVM already; use it in a new process, as `optctx compare` does"
@@ -56,15 +58,28 @@ class LibraryOptionsStrategy(LlvmContextStrategy):
         return ReadSites(sum(_model.sites.values()), len(_model.sites) - sum(_model.sites.values()))
 
 
+class LibraryDefaultsStrategy(LibraryOptionsStrategy):
+    """The same under the other rule, `T::Default`: readers without a context see the registered values.
+
+    What is set for the process has no effect on them. It has one on compilations whose LLVMContext has no
+    values. Options that LLVM writes, and those of strings and lists, are read from the process still.
+    """
+
+    name = "library-options-default"
+    source = "LLVM main (24git): cl::LibraryOptions, LLVMContext::getLibraryOptions(), T::Default"
+    others = "registered"
+
+
 class _Model:
     """What this process redirects. `sites`: address of an instruction -> whether its function has one."""
 
     def __init__(self) -> None:
         self.sites: dict[int, bool] = {}
+        self.others = ""  # not attached
 
-    def keeps(self, site: Site) -> bool:
-        kept = self.sites[site.address] = has_context(demangle(site.function))
-        return kept
+    def sees(self, site: Site) -> bool:
+        seen = self.sites[site.address] = has_context(demangle(site.function))
+        return seen
 
 
 _model = _Model()

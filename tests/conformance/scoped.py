@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from tests.conformance.job import Job, Machines, Outcome, compile_job, digest
 
 if TYPE_CHECKING:
-    from optctx.engine.plan import KeepSite
+    from optctx.engine.reach import Reach
 
 __all__ = ["Crash", "Mode", "ScopedRun", "run_scoped", "scoped_outcome"]
 
@@ -55,8 +55,8 @@ class Mode:
     audit: bool = False  # watch LLVM's own option storage; one thread
     record: bool = False  # note what LLVM reads
     machines: Machines | None = None  # of all jobs, where they share them
-    # Where given: which reads are redirected. Values then travel with the LLVMContext, and no thread has any.
-    keeps: KeepSite | None = None
+    # Where given: how far values reach. They then travel with the LLVMContext, and no thread has any.
+    reach: Reach | None = None
 
 
 def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
@@ -78,7 +78,7 @@ def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
         from tests.conformance.recorded import compile_recorded
 
         return compile_recorded(job, context, keep_text=keep_text)
-    if Mode.keeps is not None:
+    if Mode.reach is not None:
         return compile_job(job, keep_text=keep_text, prepare=context.bind)
     with context:
         return compile_job(job, keep_text=keep_text, machines=Mode.machines)
@@ -219,7 +219,7 @@ def _child(
         from optctx.engine.attach import attach
         from tests.conformance.spoil import spoil
 
-        attach(only=Mode.keeps)
+        attach(reach=Mode.reach)
         if Mode.spoil:
             spoil()
         sys.setswitchinterval(0.001)

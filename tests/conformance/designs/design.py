@@ -109,7 +109,7 @@ def _fault(design: Design, option: OptionFacts, no_field: bool, has_one: HasCont
 
 
 class Model:
-    """Which reads a process redirects, to be such an LLVM: for `attach(only=...)`."""
+    """Which reads see the values of contexts in such an LLVM: for `Reach`."""
 
     def __init__(self, has_one: HasContext) -> None:
         self._has_one = has_one

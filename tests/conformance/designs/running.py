@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from optctx.engine.reach import Reach
 from tests.conformance.cache import ReferenceCache
 from tests.conformance.designs.design import Design, Fault, HasContext, Model
 from tests.conformance.job import Job, Outcome
@@ -60,7 +61,7 @@ def run_design(
     # Some jobs end their process under any design. They would take the others with them.
     well = [i for i, known in enumerate(expected) if known is not None and known.kind not in ("died", "late")]
     order = [well[i] for i in shuffled(len(well), how.seed) if judged[well[i]].runs]
-    Mode.keeps = None if design.contexts is None else Model(has_one)
+    Mode.reach = None if design.contexts is None else Reach(Model(has_one))
     try:
         limit = 3 * how.timeout
         run = run_all(jobs, order, how.threads, limit, printed=False)
@@ -71,7 +72,7 @@ def run_design(
         for index in order:
             judged[index].end = _end(judged[index], expected[index], found.get(index))
     finally:
-        Mode.keeps = None
+        Mode.reach = None
     _find_unstable(judged, order, well, cache, how)
 
 
