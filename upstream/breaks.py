@@ -131,7 +131,10 @@ def _kind(
     return Kind(name, len(files), sum(bool(places) for places in found), len(every))
 
 
-_GENERATED = ("intrinsics_gen", "omp_gen", "acc_gen", "vt_gen", "target_parser_gen", "X86CommonTableGen")
+_GENERATED = (
+    *("intrinsics_gen", "omp_gen", "acc_gen", "vt_gen", "X86CommonTableGen"),
+    *(f"{target}TargetParserTableGen" for target in ("ARM", "AArch64", "RISCV")),
+)
 
 
 def _locations(texts: Iterable[str]) -> tuple[int, int]:
