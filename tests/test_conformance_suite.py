@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from support import run_python
 
+from tests.conformance import choice
 from tests.conformance import main as conformance
 from tests.conformance.cache import ReferenceCache
 from tests.conformance.job import Job, Outcome
@@ -332,7 +333,7 @@ def test_the_exit_status_says_whether_all_is_well(
 def test_jobs_are_chosen_by_option(arguments: list[str], expected: list[str]) -> None:
     lines = ["-a=1", "-a=2", "-a=3", "-b=1", "-a=4 -b=2"]
     jobs = [Job("opt", "a.ll", "licm", tuple(line.split())) for line in lines]
-    chosen = conformance.choose(jobs, conformance.make_parser().parse_args(arguments))
+    chosen = choice.choose(jobs, conformance.make_parser().parse_args(arguments))
     assert [" ".join(job.options) for job in chosen] == expected
 
 
@@ -340,8 +341,8 @@ def test_jobs_are_chosen_by_option(arguments: list[str], expected: list[str]) ->
 def test_a_part_of_the_jobs_is_the_same_every_time(given: list[str], least: int) -> None:
     jobs = [Job("opt", "a.ll", "licm", (f"-{name}={i}",)) for name in "abc" for i in range(9)]
     options = conformance.make_parser().parse_args(given)
-    chosen = conformance.choose(jobs, options)
-    assert chosen == conformance.choose(jobs, options)
+    chosen = choice.choose(jobs, options)
+    assert chosen == choice.choose(jobs, options)
     assert len(chosen) == (3 * least or 3)
     assert min(sum(job.options[0].startswith(f"-{name}") for job in chosen) for name in "abc") >= least
 
@@ -352,7 +353,7 @@ def test_without_the_tests_the_command_says_so(
     def missing(_: pathlib.Path) -> pathlib.Path:
         raise SourceError("no source here")
 
-    monkeypatch.setattr(conformance, "llvm_tests", missing)
+    monkeypatch.setattr(choice, "llvm_tests", missing)
     assert conformance.main(["--cache", str(tmp_path)]) == 2
     assert capsys.readouterr().err == "conformance: no source here\n"
 

@@ -30,11 +30,11 @@ from llvmlite import binding
 
 from optctx.fresh.options import reset_process_options, set_process_options
 from tests.conformance.cache import ReferenceCache
+from tests.conformance.choice import add_choice, choose, leave_for, read_tests, tests_root
 from tests.conformance.forked import reference, run_forked
 from tests.conformance.job import Job, Outcome, compile_job, initialise, make_machine, source
 from tests.conformance.judging import compute_references
-from tests.conformance.main import choose, leave_for, read_tests
-from tests.conformance.source import SourceError, default_cache, llvm_tests
+from tests.conformance.source import SourceError
 from tests.conformance.verdict import option_names
 from tests.seccomp import FORBIDDEN, confine
 
@@ -104,17 +104,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0; 1 if nothing could be compiled; 2 if there is no source."""
     options = make_parser().parse_args(arguments)
     started_in = Path.cwd()
-    cache_folder = options.cache.resolve()
     try:
-        root = options.tests.resolve() if options.tests else llvm_tests(cache_folder)
+        root = tests_root(options)
     except SourceError as error:
         print(f"experiments: {error}", file=sys.stderr)
         return 2
     jobs, _, build_id = read_tests(root, options.folders)
     jobs = choose(jobs, options)
-    leave_for(cache_folder / "work")
+    leave_for(options.cache / "work")
     initialise()
-    with ReferenceCache(cache_folder, build_id, printed=False) as cache:
+    with ReferenceCache(options.cache, build_id, printed=False) as cache:
         compute_references(jobs, cache, options.timeout, printed=False)
         known = [(job, cache.get(job)) for job in jobs]
     well = [(job, outcome) for job, outcome in known if outcome is not None and outcome.kind == "output"]
@@ -181,14 +180,8 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("experiment", choices=list(EXPERIMENTS))
-    parser.add_argument("folders", nargs="*", default=["Transforms", "Analysis", "CodeGen"])
-    parser.add_argument("--tests", type=Path, help="a folder with FOLDERs, in place of llvm/test")
-    parser.add_argument("--limit", type=int, default=0, help="so many jobs, chosen at random; 0 is all")
-    parser.add_argument("--per-option", type=int, default=0, help="so many jobs for each option; 0 is all")
-    parser.add_argument("--option", action="append", help="only jobs that set it, or another that is named")
-    parser.add_argument("--seed", type=int, default=1, help="of the choice and of the strangers")
+    add_choice(parser, seed="of the choice and of the strangers")
     parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one job")
-    parser.add_argument("--cache", type=Path, default=default_cache(), help="where LLVM's tests are kept")
     parser.add_argument("--list", type=Path, metavar="FILE.tsv", help="write each test that differs there")
     return parser
 

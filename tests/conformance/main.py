@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tests.conformance.audited import find_sightings, sightings_as_json, sightings_as_text
 from tests.conformance.cache import ReferenceCache
-from tests.conformance.forked import run_forked
-from tests.conformance.job import Job, Outcome, initialise
+from tests.conformance.choice import add_choice, choose, leave_for, read_tests, tests_root
+from tests.conformance.job import initialise
 from tests.conformance.judging import Settings, compute_references, judge_all
 from tests.conformance.machines import SharedMachines
 from tests.conformance.recorded import (
@@ -25,12 +22,10 @@ from tests.conformance.recorded import (
     sensitive_jobs,
 )
 from tests.conformance.report import as_json, as_text
-from tests.conformance.runlines import NeedsValue, read_jobs
-from tests.conformance.scoped import Mode, shuffled
-from tests.conformance.source import SourceError, default_cache, llvm_tests
-from tests.conformance.verdict import option_names
+from tests.conformance.scoped import Mode
+from tests.conformance.source import SourceError
 
-__all__ = ["choose", "leave_for", "main", "make_parser", "read_tests", "value_needs"]
+__all__ = ["main", "make_parser"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,9 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Mode.record = options.record
     Mode.machines = SharedMachines() if options.shared_machines else None
     options.threads = 1 if options.audit else options.threads
-    options.cache = options.cache.resolve()
     try:
-        root = options.tests.resolve() if options.tests else llvm_tests(options.cache)
+        root = tests_root(options)
     except SourceError as error:
         print(f"conformance: {error}", file=sys.stderr)
         return 2
@@ -98,12 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
-    parser.add_argument("folders", nargs="*", default=["Transforms", "Analysis", "CodeGen"])
-    parser.add_argument("--tests", type=Path, help="a folder with FOLDERs, in place of llvm/test")
-    parser.add_argument("--limit", type=int, default=0, help="so many jobs, chosen at random; 0 is all")
-    parser.add_argument("--per-option", type=int, default=0, help="so many jobs for each option; 0 is all")
-    parser.add_argument("--option", action="append", help="only jobs that set it, or another that is named")
-    parser.add_argument("--seed", type=int, default=1, help="of the order of jobs and of the choice")
+    add_choice(parser, seed="of the order of jobs and of the choice")
     parser.add_argument("--threads", type=int, default=2, help="inside contexts at once")
     parser.add_argument(
         "--process-wide", choices=("refuse", "exclusive"), default="refuse", help="as OptionContext takes it"
@@ -122,58 +111,5 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--printed", action="store_true", help="standard error counts, too; one thread")
     parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one job in a fresh process")
-    parser.add_argument("--cache", type=Path, default=default_cache(), help="where LLVM's tests are kept")
     parser.add_argument("--json", type=Path, help="write the whole report there")
     return parser
-
-
-def leave_for(folder: Path) -> None:
-    """Some passes write files into the current folder, and some print its name."""
-    folder.mkdir(parents=True, exist_ok=True)
-    os.chdir(folder)
-
-
-def choose(jobs: list[Job], options: argparse.Namespace) -> list[Job]:
-    """A part of the jobs: with certain options; at random so many in all, or so many for every option."""
-    chosen: list[int] = []
-    count: Counter[str] = Counter()
-    for index in shuffled(len(jobs), options.seed):
-        names = option_names(jobs[index])
-        if options.option and not set(options.option) & set(names):
-            continue
-        if options.per_option and min(count[name] for name in names) >= options.per_option:
-            continue
-        chosen.append(index)
-        count.update(names)
-    return [jobs[index] for index in sorted(chosen[: options.limit or None])]
-
-
-def value_needs() -> NeedsValue:
-    """Whether an option takes a value. Attaches."""
-    from optctx.context.text import needs_value
-    from optctx.engine.attach import attach
-
-    engine = attach()
-
-    def needs(name: str) -> bool | None:
-        option = engine.options.get(name)
-        return None if option is None else needs_value(engine.resolve(option))
-
-    return needs
-
-
-def read_tests(root: Path, folders: Sequence[str]) -> tuple[list[Job], Counter[str], str]:
-    """(jobs, what was left out and why, the library's build ID).
-
-    In a child, because reading the registry attaches and this process must stay stock.
-    """
-
-    def work() -> Any:
-        from optctx.engine.attach import attach
-
-        return (*read_jobs(root, folders, value_needs()), attach().image.build_id)
-
-    [(_, found)] = run_forked([(0, work)], timeout=600.0)
-    if isinstance(found, Outcome):
-        raise RuntimeError(f"cannot read the tests: {found.text}")
-    return found

@@ -21,11 +21,11 @@ from optctx.census.reads import ReadPlace, Reads, first_reads, reads_as_json
 from optctx.census.signature import signature_of
 from optctx.census.tables import reads_summary, totals_text
 from optctx.errors import OptctxError
+from tests.conformance.choice import add_choice, choose, tests_root, value_needs
 from tests.conformance.job import Job, compile_job, initialise
-from tests.conformance.main import choose, value_needs
 from tests.conformance.runlines import read_jobs
 from tests.conformance.scoped import shuffled
-from tests.conformance.source import SourceError, default_cache, llvm_tests
+from tests.conformance.source import SourceError
 
 __all__ = ["as_markdown", "main", "make_parser"]
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0; 1 if nothing could be compiled; 2 if there is no source."""
     options = make_parser().parse_args(arguments)
     try:
-        root = options.tests.resolve() if options.tests else llvm_tests(options.cache.resolve())
+        root = tests_root(options)
     except SourceError as error:
         print(f"reads: {error}", file=sys.stderr)
         return 2
@@ -120,16 +120,10 @@ def make_parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawTextHelpFormatter,
     )
-    parser.add_argument("folders", nargs="*", default=["Transforms", "Analysis", "CodeGen"])
-    parser.add_argument("--tests", type=Path, help="a folder with FOLDERs, in place of llvm/test")
-    parser.add_argument("--limit", type=int, default=0, help="so many jobs, chosen at random; 0 is all")
-    parser.add_argument("--per-option", type=int, default=0, help="so many jobs for each option; 0 is all")
-    parser.add_argument("--option", action="append", help="only jobs that set it, or another that is named")
-    parser.add_argument("--seed", type=int, default=1, help="of the choice")
+    add_choice(parser, seed="of the choice")
     parser.add_argument("--minutes", type=float, default=0, help="stop after so many; 0 is never")
     parser.add_argument("--jobs", type=int, default=2, help="children at once")
     parser.add_argument("--timeout", type=float, default=30.0, help="seconds for one job")
-    parser.add_argument("--cache", type=Path, default=default_cache(), help="where LLVM's tests are kept")
     parser.add_argument("--json", type=Path, help="write every place there")
     parser.add_argument("--without", type=Path, help="write the stacks without a context there, as Markdown")
     return parser

@@ -24,8 +24,9 @@ from pathlib import Path
 
 from optctx.census import OptionFacts, Reader, census
 from optctx.strategies.library_options import has_context
+from tests.conformance.choice import add_source, tests_root
 from tests.conformance.runlines import commands
-from tests.conformance.source import SourceError, default_cache, llvm_tests
+from tests.conformance.source import SourceError
 
 __all__ = ["fate", "main", "make_parser", "uses"]
 
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0; 2 if there is no source."""
     options = make_parser().parse_args(arguments)
     try:
-        root = options.tests.resolve() if options.tests else llvm_tests(options.cache.resolve())
+        root = tests_root(options)
     except SourceError as error:
         print(f"usage: {error}", file=sys.stderr)
         return 2
@@ -94,8 +95,7 @@ def make_parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--tests", type=Path, help="a folder of tests, in place of llvm/test")
-    parser.add_argument("--cache", type=Path, default=default_cache(), help="where LLVM's tests are kept")
+    add_source(parser, "a folder of tests, in place of llvm/test")
     parser.add_argument("--list", type=Path, metavar="FILE.tsv", help="write each option there")
     return parser
 

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from tests.conformance.cache import ReferenceCache
+from tests.conformance.choice import add_choice, choose, leave_for, tests_root, value_needs
 from tests.conformance.designs.design import DESIGNS, Design, Fault, HasContext, faults, handed_on, own
 from tests.conformance.designs.report import as_list, as_text, faults_as_list, totals
 from tests.conformance.designs.running import Judged, classify, run_design
 from tests.conformance.forked import run_forked
 from tests.conformance.job import Job, Outcome, initialise
 from tests.conformance.judging import Settings, compute_references
-from tests.conformance.main import choose, leave_for, value_needs
 from tests.conformance.runlines import read_jobs
-from tests.conformance.source import SourceError, default_cache, llvm_tests
+from tests.conformance.source import SourceError
 
 __all__ = ["main", "make_parser"]
 
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(arguments)
     started_in = Path.cwd()
     try:
-        root = options.tests.resolve() if options.tests else llvm_tests(options.cache.resolve())
+        root = tests_root(options)
     except SourceError as error:
         print(f"designs: {error}", file=sys.stderr)
         return 2
@@ -57,11 +57,10 @@ def _run(
     build_id: str,
     options: argparse.Namespace,
 ) -> None:
-    cache_folder = options.cache.resolve()
-    leave_for(cache_folder / "work")
+    leave_for(options.cache / "work")
     initialise()
     how = Settings(options.seed, options.threads, options.timeout)
-    with ReferenceCache(cache_folder, build_id, printed=False) as cache:
+    with ReferenceCache(options.cache, build_id, printed=False) as cache:
         compute_references(jobs, cache, how.timeout, printed=False)
         for name, judged in found.items():
             print(f"{name}:", flush=True)
@@ -102,7 +101,7 @@ def make_parser() -> argparse.ArgumentParser:
         description="Which of LLVM's own tests change under each proposed design of options: by the options "
         "that they set, and by running them in one process that models the design.",
     )
-    parser.add_argument("folders", nargs="*", default=["Transforms", "Analysis", "CodeGen"])
+    add_choice(parser, seed="of the order of jobs and of the choice")
     parser.add_argument("--design", action="append", choices=list(DESIGNS), help="or another; default: all")
     parser.add_argument(
         "--handed-on",
@@ -111,14 +110,8 @@ def make_parser() -> argparse.ArgumentParser:
         help="readers have the contexts of their callers, too, by this file of `tests.conformance.reads`",
     )
     parser.add_argument("--no-run", action="store_true", help="judge by the options alone")
-    parser.add_argument("--tests", type=Path, help="a folder with FOLDERs, in place of llvm/test")
-    parser.add_argument("--limit", type=int, default=0, help="so many jobs, chosen at random; 0 is all")
-    parser.add_argument("--per-option", type=int, default=0, help="so many jobs for each option; 0 is all")
-    parser.add_argument("--option", action="append", help="only jobs that set it, or another that is named")
-    parser.add_argument("--seed", type=int, default=1, help="of the order of jobs and of the choice")
     parser.add_argument("--threads", type=int, default=2, help="at once")
     parser.add_argument("--timeout", type=float, default=20.0, help="seconds for one job in a fresh process")
-    parser.add_argument("--cache", type=Path, default=default_cache(), help="where LLVM's tests are kept")
     parser.add_argument("--list", type=Path, metavar="FILE.tsv", help="write each test with a fault there")
     parser.add_argument("--faults", type=Path, metavar="FILE.tsv", help="write each option at fault there")
     parser.add_argument("--json", type=Path, help="write the totals there")
