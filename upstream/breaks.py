@@ -19,6 +19,7 @@ from .stamps import Stamp, digest
 __all__ = ["Breaks", "Kind", "count_breaks", "without_helpers"]
 
 _ERROR = re.compile(r"^([^\s:]+):(\d+):\d+: (?:fatal )?error: ", re.MULTILINE)
+_SHOWN = 10
 _HELPERS = re.compile(
     r"\n  // What is used of std::string's interface, .*?\n  // The end of that interface\.\n", re.DOTALL
 )
@@ -32,6 +33,8 @@ class Kind:
     files: int
     """Source files that declare such options."""
     broken_files: int
+    broken: list[str]
+    """Their names, from the folder of sources; the first of them where they are many."""
     places: int
     """Lines that the compiler refuses."""
 
@@ -48,7 +51,7 @@ class Breaks:
 def count_breaks(setup: Setup) -> Breaks:
     """Compiles, without making objects, the files that declare options of a kind. Raises UpstreamError."""
     support = setup.source / "llvm" / "include" / "llvm" / "Support"
-    state = digest(support / "CommandLine.h", support / "OptionContext.h")
+    state = digest(support / "CommandLine.h", support / "OptionContext.h", Path(__file__))
     kept = setup.results / "breaks.json"
     stamp = Stamp(setup.stamps, "breaks")
     if stamp.holds(state) and kept.exists():
@@ -106,7 +109,7 @@ def _commands(setup: Setup) -> dict[Path, list[str]]:
 def _kind(
     setup: Setup, name: str, files: Iterable[Path], commands: dict[Path, list[str]], overlay: Path | None
 ) -> Kind:
-    def broken(path: Path) -> set[tuple[str, str]]:
+    def broken_places(path: Path) -> set[tuple[str, str]]:
         first = [f"-I{overlay}"] if overlay else []
         program, *words = commands[path]
         checks: list[str | Path] = ["-fsyntax-only", "-ferror-limit=0", "-fno-color-diagnostics", "-w", path]
@@ -126,9 +129,12 @@ def _kind(
     files = sorted(files)
     run(["ninja", "-C", setup.objects, *(_GENERATED)])
     with ThreadPoolExecutor(setup.jobs) as pool:
-        found = list(pool.map(broken, files))
+        found = list(pool.map(broken_places, files))
     every: set[tuple[str, str]] = set().union(*found)
-    return Kind(name, len(files), sum(bool(places) for places in found), len(every))
+    broken = [
+        path.relative_to(setup.source).as_posix() for path, places in zip(files, found, strict=True) if places
+    ]
+    return Kind(name, len(files), len(broken), broken[:_SHOWN], len(every))
 
 
 _GENERATED = (

@@ -27,6 +27,7 @@ __all__ = ["main", "make_parser"]
 
 _ROOT = Path(__file__).parent.parent
 _T = TypeVar("_T")
+_NAMED = 5  # files that break
 # What `opt` reaches: its driver, and what its driver asks of the one target that is configured.
 _ROOTS = (
     "optMain",
@@ -177,6 +178,7 @@ def _print_costs(costs: list[Cost]) -> str:
 def _print_breaks(breaks: Breaks) -> str:
     lines = [
         f"  {kind.name}: {kind.places} places in {kind.broken_files} of {kind.files} files"
+        + (f" ({', '.join(kind.broken)})" if 0 < kind.broken_files <= _NAMED else "")
         for kind in breaks.kinds
     ]
     lines.append(f"  cl::location: {breaks.locations_in_contexts} of {breaks.locations} options in contexts")
