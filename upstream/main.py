@@ -102,10 +102,11 @@ def _run(setup: Setup, asked: argparse.Namespace) -> None:
     programs, rebuilt = _programs(setup, builder, asked.all)
     outcome = _step(
         "two threads",
-        lambda: prove(setup, programs, _ROOT / "examples" / "kernel.ll"),
+        lambda: prove(setup, programs, _ROOT / "examples" / "kernel.ll", all_files=asked.all),
         lambda found: (
             f"{found.threads} threads in {found.runs} processes, {found.inputs} inputs, {found.distinct} "
-            "different modules: as processes of the patched and of Debian's opt"
+            "different modules: as processes of the patched and of Debian's opt; "
+            f"{found.emitted} threads emitted {found.distinct_emitted} different assemblies: as Debian's llc"
         ),
     )
     costs = _step("cost of a read", lambda: measure_reads(setup), _print_costs)

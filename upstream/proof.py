@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from .errors import UpstreamError
 from .setup import Setup
 from .shell import run
 
-__all__ = ["INPUTS", "OPTION_SETS", "PASSES", "Outcome", "prove"]
+__all__ = ["EMITTED", "EMIT_SETS_OF_ALL", "INPUTS", "OPTION_SETS", "PASSES", "Outcome", "prove"]
 
 PASSES = "default<O3>"
 OPTION_SETS: tuple[tuple[str, ...], ...] = (
@@ -35,6 +35,15 @@ INPUTS = (
     "Transforms/LoopUnroll/runtime-loop.ll",
     "Transforms/Inline/basictest.ll",
 )
+# Read while the legacy pass manager of a code generator runs its passes. Only ALL=1 rebuilds what reads the
+# last one.
+EMITTED = "Transforms/LoopStrengthReduce/X86/lsr-insns-1.ll"
+EMIT_SETS: tuple[tuple[str, ...], ...] = ((), ("-lsr-insns-cost=false",))
+EMIT_SETS_OF_ALL: tuple[tuple[str, ...], ...] = (
+    *EMIT_SETS,
+    ("-align-all-blocks=3",),
+    ("-align-all-blocks=4", "-lsr-insns-cost=false"),
+)
 _REPEAT = 3
 
 
@@ -50,12 +59,16 @@ class Outcome:
     """Threads whose module was compared, over all runs."""
     distinct: int
     """Different modules among the outputs of opt's processes, summed over the inputs."""
+    emitted: int
+    """Threads whose assembly was compared with that of a process of Debian's llc."""
+    distinct_emitted: int
 
 
-def prove(setup: Setup, programs: dict[str, Path], kernel: Path) -> Outcome:
+def prove(setup: Setup, programs: dict[str, Path], kernel: Path, *, all_files: bool) -> Outcome:
     """Compares threads with processes, for each input and mode. Raises UpstreamError if one differs.
 
-    `programs` has the patched `opt` and `threads`; Debian's opt is the third witness.
+    `programs` has the patched `opt` and `threads`; Debian's opt is the third witness. `all_files`: whether
+    all files that know options are patched, those of the code generator among them.
     """
     inputs = [kernel, *(setup.source / "llvm" / "test" / name for name in INPUTS)]
     distinct = 0
@@ -67,10 +80,25 @@ def prove(setup: Setup, programs: dict[str, Path], kernel: Path) -> Outcome:
             distinct += len(set(expected))
             mine = [(source, mode, group) for mode, group in _groups(source == kernel)]
             for _, mode, group in mine:
-                _together(programs["threads"], folder, mode, source, group, expected)
+                outputs = {index: (OPTION_SETS[index], expected[index]) for index in group}
+                _together(programs["threads"], folder, mode, source, PASSES, outputs)
             groups += mine
+        emitted, distinct_emitted = _prove_emission(setup, programs["threads"], folder, all_files)
     threads = sum(len(group) for _, _, group in groups)
-    return Outcome(len(inputs), len(OPTION_SETS), len(groups), threads, distinct)
+    return Outcome(len(inputs), len(OPTION_SETS), len(groups), threads, distinct, emitted, distinct_emitted)
+
+
+def _prove_emission(setup: Setup, threads: Path, folder: Path, all_files: bool) -> tuple[int, int]:
+    """(threads whose assembly was compared with that of llc's processes, different ones among these)."""
+    source = setup.source / "llvm" / "test" / EMITTED
+    sets = EMIT_SETS_OF_ALL if all_files else EMIT_SETS
+    outputs = {
+        index: (options, run([setup.tool("llc"), "-o", "-", *options, source]))
+        for index, options in enumerate(sets)
+    }
+    for mode in ("scope", "bound", "pool"):
+        _together(threads, folder, mode, source, "emit", outputs)
+    return 3 * len(sets), len({expected for _, expected in outputs.values()})
 
 
 def _groups(every_pair: bool) -> list[tuple[str, tuple[int, ...]]]:
@@ -96,17 +124,23 @@ def _alone(setup: Setup, opt: Path, source: Path, options: Sequence[str]) -> str
 
 
 def _together(
-    threads: Path, folder: Path, mode: str, source: Path, group: Sequence[int], expected: Sequence[str]
+    threads: Path,
+    folder: Path,
+    mode: str,
+    source: Path,
+    passes: str,
+    outputs: Mapping[int, tuple[tuple[str, ...], str]],
 ) -> None:
-    outputs = [folder / f"{index}.ll" for index in group]
-    words: list[str | Path] = [threads, mode, str(_REPEAT), source, PASSES]
-    for index, output in zip(group, outputs, strict=True):
-        words += ["--", output, *OPTION_SETS[index]]
+    """One process, a thread for each of `outputs`: number -> (options, what a process gives with them)."""
+    files = {index: folder / f"{index}.out" for index in outputs}
+    words: list[str | Path] = [threads, mode, str(_REPEAT), source, passes]
+    for index, (options, _) in outputs.items():
+        words += ["--", files[index], *options]
     run(words)
-    for index, output in zip(group, outputs, strict=True):
-        if output.read_text() != expected[index]:
-            others = [OPTION_SETS[one] for one in group if one != index]
+    for index, (options, expected) in outputs.items():
+        if files[index].read_text() != expected:
+            others = [each for one, (each, _) in outputs.items() if one != index]
             raise UpstreamError(
-                f"{source.name}, mode {mode}: the thread with {OPTION_SETS[index]} got another module than a "
-                f"process of opt, while other threads had {others}"
+                f"{source.name}, mode {mode}: the thread with {options} got another output than a process, "
+                f"while other threads had {others}"
             )

@@ -1,5 +1,6 @@
 // Runs a pass pipeline over a module in several threads of one process, each with options of its own, as often as
-// asked, and writes what each thread got: threads MODE REPEAT INPUT PASSES {-- OUTPUT OPTION...}...
+// asked, and writes what each thread got: threads MODE REPEAT INPUT PASSES {-- OUTPUT OPTION...}... For PASSES `emit`
+// the legacy pass manager emits assembly, as llc does.
 //
 // MODE says how a thread gets its options: `scope` enters them, `bound` binds them to its LLVMContext, `pool` enters
 // them while it queues the work to two workers of an LLVM thread pool.
@@ -9,6 +10,7 @@
 #include <thread>
 #include <vector>
 #include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -39,8 +41,22 @@ std::unique_ptr<TargetMachine> machineFor(const Module& M) {
     std::string Ignored;
     const Target* T = TargetRegistry::lookupTarget(M.getTargetTriple(), Ignored);
     if (M.getTargetTriple().empty() || !T) return nullptr;
-    return std::unique_ptr<TargetMachine>(
-        T->createTargetMachine(M.getTargetTriple(), "", "", TargetOptions(), std::nullopt));
+    TargetOptions Options;
+    Options.MCOptions.AsmVerbose = Options.MCOptions.PreserveAsmComments = true;
+    return std::unique_ptr<TargetMachine>(T->createTargetMachine(M.getTargetTriple(), "", "", Options, std::nullopt));
+}
+
+std::string emit(Module& M, TargetMachine* Machine, std::string& Error) {
+    legacy::PassManager Manager;
+    SmallString<0> Text;
+    raw_svector_ostream OS(Text);
+    if (!Machine || Machine->addPassesToEmitFile(Manager, OS, nullptr, CodeGenFileType::AssemblyFile)) {
+        Error = "no assembly for '" + M.getTargetTriple() + "'";
+        return "";
+    }
+    M.setDataLayout(Machine->createDataLayout());
+    Manager.run(M);
+    return Text.str().str();
 }
 
 // As opt does it, from reading the input to printing the module.
@@ -54,6 +70,7 @@ std::string optimise(StringRef Input, StringRef Passes, const cl::OptionContext*
         return "";
     }
     std::unique_ptr<TargetMachine> Machine = machineFor(*M);
+    if (Passes == "emit") return emit(*M, Machine.get(), Error);
     LoopAnalysisManager LAM;
     FunctionAnalysisManager FAM;
     CGSCCAnalysisManager CGAM;
