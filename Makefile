@@ -112,8 +112,8 @@ registries: $(VENV)/.built
 # The prototype at LLVM's source: patches for Debian's LLVM 19, built in front of llvm-19-dev's archives, tested and
 # measured (upstream/README.md). ALL=1 rebuilds every file that knows options, LIT='Transforms/LICM' runs LLVM's tests of
 # that folder, LLVM= names another prefix of llvm-19-dev, UPSTREAM=--help tells more.
-upstream:
-	$(PYTHON) -m upstream $(if $(ALL),--all) $(if $(LIT),--lit $(LIT)) $(if $(LLVM),--llvm $(LLVM)) $(UPSTREAM)
+upstream: $(VENV)/.built
+	$(BIN)/python -m upstream $(if $(ALL),--all) $(if $(LIT),--lit $(LIT)) $(if $(LLVM),--llvm $(LLVM)) $(UPSTREAM)
 
 # In a real browser: needs Debian's chromium.
 docs-test: docs

@@ -18,6 +18,7 @@ from .errors import UpstreamError
 from .lit import run_lit
 from .programs import CPP, compile_object, headers, link, patched_includes
 from .proof import Outcome, prove
+from .properties import Held, judge_prototype
 from .reads import Cost, measure_reads
 from .setup import Setup, find_setup
 from .source import configure, patch, unpack
@@ -109,9 +110,10 @@ def _run(setup: Setup, asked: argparse.Namespace) -> None:
             f"{found.emitted} threads emitted {found.distinct_emitted} different assemblies: as Debian's llc"
         ),
     )
+    held = _step("properties", lambda: judge_prototype(setup, programs["program"]), _print_held)
     costs = _step("cost of a read", lambda: measure_reads(setup), _print_costs)
     breaks = None if asked.no_breaks else _step("what breaks", lambda: count_breaks(setup), _print_breaks)
-    _keep(setup, asked.all, rebuilt, (dict(unit), same, outcome, costs, breaks))
+    _keep(setup, asked.all, rebuilt, (dict(unit), same, outcome, held, costs, breaks))
     if asked.lit is not None:
         _step("lit", lambda: run_lit(setup, programs["opt"], asked.lit), str)
 
@@ -122,7 +124,7 @@ def _first() -> set[str]:
 
 
 def _programs(setup: Setup, builder: Builder, everything: bool) -> tuple[dict[str, Path], int]:
-    """The patched opt, and the program that runs threads."""
+    """The patched opt, and the programs that run threads."""
     linked = objects.reachable(builder.stock, _ROOTS)
     wanted = builder.members(_first())
     if everything:
@@ -138,15 +140,16 @@ def _programs(setup: Setup, builder: Builder, everything: bool) -> tuple[dict[st
 
     def make() -> dict[str, Path]:
         archives = builder.replace(rebuilt)
-        threads = compile_object(
-            setup, CPP / "threads.cpp", "threads", patched_includes(setup), headers(setup)
-        )
+        inputs = [*headers(setup), CPP / "compile.hpp"]
+        threads = compile_object(setup, CPP / "threads.cpp", "threads", patched_includes(setup), inputs)
+        program = compile_object(setup, CPP / "program.cpp", "program", patched_includes(setup), inputs)
         driver = compile_object(
             setup, setup.source / "llvm" / "tools" / "opt" / "opt.cpp", "opt", patched_includes(setup)
         )
         return {
             "opt": link(setup, builder, "opt", [driver], archives),
             "threads": link(setup, builder, "threads", [threads], archives),
+            "program": link(setup, builder, "program", [program], archives),
         }
 
     return _step("link", make, lambda made: ", ".join(sorted(made))), len(rebuilt)
@@ -166,6 +169,14 @@ def _step(name: str, work: Callable[[], _T], say: Callable[[_T], str] = str) -> 
         raise
     print(f"{time.monotonic() - started:7.0f} s  {say(result)}")
     return result
+
+
+def _print_held(held: list[Held]) -> str:
+    lines = [f"{sum(each.holds for each in held)} of {len(held)} hold"]
+    for each in held:
+        if not each.holds:
+            lines += [f"  {each.property} does not:", *(f"    {words}" for words in each.counterexample)]
+    return "\n".join(lines)
 
 
 def _print_costs(costs: list[Cost]) -> str:
@@ -190,15 +201,16 @@ def _keep(
     setup: Setup,
     everything: bool,
     rebuilt: int,
-    found: tuple[dict[str, object], int, Outcome, list[Cost], Breaks | None],
+    found: tuple[dict[str, object], int, Outcome, list[Held], list[Cost], Breaks | None],
 ) -> None:
-    unit, same, outcome, costs, breaks = found
+    unit, same, outcome, held, costs, breaks = found
     report = {
         "all": everything,
         "rebuilt": rebuilt,
         "unit": unit,
         "layout": same,
         "threads": asdict(outcome),
+        "properties": [asdict(each) for each in held],
         "reads": [asdict(cost) for cost in costs],
         "breaks": asdict(breaks) if breaks else None,
     }

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from typing import Protocol
 
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job
 from optctx.strategies.host import Host
-from optctx.strategies.program import Program, Step, digest, expected, words
+from optctx.strategies.program import Outcome, Program, Step, digest, expected, words
 from optctx.strategies.properties import MISSPELT, PROPERTIES, Property, Verdict
 
-__all__ = ["Judge"]
+__all__ = ["Judge", "Runs"]
 
 _OWN_LLVM = ("command-line",)
+
+
+class Runs(Protocol):
+    """What runs programs. A context manager."""
+
+    def __enter__(self) -> object: ...
+    def __exit__(self, *error: object) -> None: ...
+    def run(self, program: Program) -> Outcome:
+        """Raises OptctxError if what runs programs has ended."""
 
 
 class Judge:
@@ -27,14 +37,28 @@ class Judge:
     tools, which have LLVM parse their options, and with code that compiles without the strategy.
     """
 
-    def __init__(self, strategy: str, job: Job, options: Sequence[tuple[str, ...]], seed: int = 0) -> None:
-        """`options`: sets to draw from, each of which changes what the job gives."""
+    def __init__(
+        self,
+        strategy: str,
+        job: Job,
+        options: Sequence[tuple[str, ...]],
+        seed: int = 0,
+        *,
+        host: Runs | None = None,
+        alone: Callable[[tuple[str, ...]], str] | None = None,
+    ) -> None:
+        """`options`: sets to draw from, each of which changes what the job gives.
+
+        For a way that has an LLVM of its own, `host` runs programs, and `alone` is the digest of what a
+        process of that LLVM gives for options on its command line.
+        """
         self.strategy = strategy
         self.refused: dict[tuple[str, ...], str] = {}  # sets that the strategy does not take, with its words
         self._job = job
         self._seed = seed
         self._sets = list(options)
-        self._host = Host(strategy, job)
+        self._host: Runs = Host(strategy, job) if host is None else host
+        self._fresh = partial(_digest_of, job) if alone is None else alone
         self._alone: dict[tuple[str, ...], str] = {}
 
     def __enter__(self) -> Judge:
@@ -98,7 +122,7 @@ class Judge:
     def _reference(self, property: Property, step: Step, options: tuple[str, ...]) -> str:
         parsed = property.name == "obeyed" or step.action == "tool"
         if step.action == "plain" or (parsed and self.strategy not in _OWN_LLVM):
-            return _digest_of(self._job, options)
+            return self._fresh(options)
         if options not in self._alone:
             outcome = self._host.run(_alone(options))
             self._alone[options] = outcome.seen[0].digest

@@ -9,21 +9,11 @@
 #include <string>
 #include <thread>
 #include <vector>
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Module.h"
-#include "llvm/IRReader/IRReader.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
+#include "compile.hpp"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/ThreadPool.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/Target/TargetMachine.h"
-#include "llvm/Target/TargetOptions.h"
-#include "llvm/TargetParser/Triple.h"
 
 using namespace llvm;
 
@@ -36,62 +26,6 @@ struct Work {
     std::string Text;
     std::string Error;
 };
-
-std::unique_ptr<TargetMachine> machineFor(const Module& M) {
-    std::string Ignored;
-    const Target* T = TargetRegistry::lookupTarget(M.getTargetTriple(), Ignored);
-    if (M.getTargetTriple().empty() || !T) return nullptr;
-    TargetOptions Options;
-    Options.MCOptions.AsmVerbose = Options.MCOptions.PreserveAsmComments = true;
-    return std::unique_ptr<TargetMachine>(T->createTargetMachine(M.getTargetTriple(), "", "", Options, std::nullopt));
-}
-
-std::string emit(Module& M, TargetMachine* Machine, std::string& Error) {
-    legacy::PassManager Manager;
-    SmallString<0> Text;
-    raw_svector_ostream OS(Text);
-    if (!Machine || Machine->addPassesToEmitFile(Manager, OS, nullptr, CodeGenFileType::AssemblyFile)) {
-        Error = "no assembly for '" + M.getTargetTriple() + "'";
-        return "";
-    }
-    M.setDataLayout(Machine->createDataLayout());
-    Manager.run(M);
-    return Text.str().str();
-}
-
-// As opt does it, from reading the input to printing the module.
-std::string optimise(StringRef Input, StringRef Passes, const cl::OptionContext* Bound, std::string& Error) {
-    LLVMContext Context;
-    Context.setOptionContext(Bound);
-    SMDiagnostic Problem;
-    std::unique_ptr<Module> M = parseIRFile(Input, Problem, Context);
-    if (!M) {
-        Error = ("cannot read " + Input + ": " + Problem.getMessage()).str();
-        return "";
-    }
-    std::unique_ptr<TargetMachine> Machine = machineFor(*M);
-    if (Passes == "emit") return emit(*M, Machine.get(), Error);
-    LoopAnalysisManager LAM;
-    FunctionAnalysisManager FAM;
-    CGSCCAnalysisManager CGAM;
-    ModuleAnalysisManager MAM;
-    PassBuilder Builder(Machine.get());
-    Builder.registerModuleAnalyses(MAM);
-    Builder.registerCGSCCAnalyses(CGAM);
-    Builder.registerFunctionAnalyses(FAM);
-    Builder.registerLoopAnalyses(LAM);
-    Builder.crossRegisterProxies(LAM, FAM, CGAM, MAM);
-    ModulePassManager Manager;
-    if (auto Failed = Builder.parsePassPipeline(Manager, Passes)) {
-        Error = toString(std::move(Failed));
-        return "";
-    }
-    Manager.run(*M, MAM);
-    std::string Text;
-    raw_string_ostream OS(Text);
-    M->print(OS, nullptr);
-    return Text;
-}
 
 void repeat(Work& W, unsigned Times, StringRef Input, StringRef Passes, const cl::OptionContext* Bound) {
     for (unsigned I = 0; I != Times && W.Error.empty(); ++I) {
@@ -137,10 +71,7 @@ int main(int argc, char** argv) {
     if (Args.size() < 6 || Args[1].getAsInteger(10, Times) || Args[4] != "--")
         return fail("usage: threads scope|bound|pool REPEAT INPUT PASSES {-- OUTPUT OPTION...}...");
     if (Args[0] != "scope" && Args[0] != "bound" && Args[0] != "pool") return fail("no such mode: " + Args[0]);
-    InitializeAllTargets();
-    InitializeAllTargetMCs();
-    InitializeAllAsmPrinters();
-    InitializeAllAsmParsers();
+    initialiseTargets();
     std::vector<Work> All;
     for (size_t I = 4; I != Args.size(); ++I)
         if (Args[I] == "--") {
