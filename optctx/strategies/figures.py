@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
 
+from optctx._native import trim_heap
 from optctx.errors import OptctxError
 from optctx.fresh import Job
 from optctx.fresh.helper import cause_of_end
@@ -195,7 +196,11 @@ def _await(ready: SimpleQueue[int], workers: Sequence[threading.Thread]) -> None
 
 
 def _private_bytes() -> int:
-    """Memory that no other process shares, of this process and all that descend from it."""
+    """Memory that no other process shares, of this process and all that descend from it.
+
+    What this process has freed is given back before: it is not a set's, and differs from run to run.
+    """
+    trim_heap()
     return sum(_of_process(pid) for pid in _family(os.getpid()))
 
 
