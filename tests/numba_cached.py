@@ -2,13 +2,14 @@
 
 Its arguments are JSON: what is set process-wide, as command-line arguments, and then a list of steps. A step
 is "plain" for Numba itself, or the options of a function. For each step it prints how often Numba found the
-function in its cache, and the first bytes of the machine code.
+function in its cache, and the first bytes of the machine code without the addresses that it loads.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import re
 import sys
 from typing import Any
 
@@ -16,7 +17,10 @@ import numba
 import numpy as np
 from llvmlite import binding
 
-_CODE = 96  # bytes, none of which is an address
+_CODE = 96  # bytes
+# x86-64's movabs, in hexadecimal. It loads an address, which differs from process to process. The last one may
+# be cut off.
+_LOADED_ADDRESS = re.compile(r"(4[89]b[89a-f])[0-9a-f]{1,16}")
 
 array = np.arange(100)
 
@@ -44,7 +48,8 @@ def step(options: Any) -> tuple[int, str]:
     function(array)
     [overload] = function.overloads.values()
     address = overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
-    return sum(function.stats.cache_hits.values()), ctypes.string_at(address, _CODE).hex()
+    code = ctypes.string_at(address, _CODE).hex()
+    return sum(function.stats.cache_hits.values()), _LOADED_ADDRESS.sub(r"\1", code)
 
 
 if __name__ == "__main__":

@@ -79,7 +79,8 @@ def total(array: Any) -> int:
 def test_these_options_change_every_kernel() -> None:
     plain = fresh({})
     changed = [{name for name in plain if fresh(each)[name] != plain[name]} for each in (SCALAR, FAST)]
-    assert changed == [{"calls_helper", "calls_numpy"}, plain.keys()]
+    assert changed[0] >= {"calls_helper", "calls_numpy"}  # and "loops", for processors with wide vectors
+    assert changed[1] == plain.keys()
 
 
 @pytest.mark.parametrize("options", [SCALAR, FAST, {}], ids=["scalar", "fast", "none"])

@@ -41,7 +41,7 @@ __all__ = [
     "wrapped",
 ]
 
-UNREAD = {"hexagon-initial-cfg-cleanup": "false"}  # nothing here generates code for Hexagon
+UNREAD = {"arm-parallel-dsp-load-limit": "3"}  # nothing here generates code for Arm
 
 
 def scopes(actor: Actor) -> None:
