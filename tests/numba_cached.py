@@ -18,8 +18,8 @@ import numpy as np
 from llvmlite import binding
 
 _CODE = 96  # bytes
-# x86-64's movabs, in hexadecimal. It loads an address, which differs from process to process. The last one may
-# be cut off.
+# x86-64's movabs, in hexadecimal. It loads an address, which differs from process to process. The last one
+# may be cut off.
 _LOADED_ADDRESS = re.compile(r"(4[89]b[89a-f])[0-9a-f]{1,16}")
 
 array = np.arange(100)
