@@ -99,6 +99,7 @@ TOGETHER = {
     "-gc-empty-basic-blocks": "gc-empty-basic-blocks",  # alone, for Thumb
     "-pgo-instrument-entry -pgo-instrument-loop-entries": "pgo-instrument-loop-entries",
     "-dfsan-track-origins=1 -dfsan-instrument-with-call-threshold=0": "dfsan-track-origins",
+    "-force-vector-width=16 -scalable-vectorization=on": "scalable-vectorization",
     "-hexagon-initial-cfg-cleanup=false": "hexagon-initial-cfg-cleanup",  # alone, for inline assembly
     "-scalar-evolution-huge-expr-threshold=31": "scalar-evolution-huge-expr-threshold",  # alone, for Thumb
 }
