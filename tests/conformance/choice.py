@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from tests.conformance.forked import run_forked
 from tests.conformance.job import Job, Outcome
 from tests.conformance.runlines import NeedsValue, read_jobs
 from tests.conformance.scoped import shuffled
-from tests.conformance.source import default_cache, llvm_tests
+from tests.conformance.source import SourceError, default_cache, llvm_tests
 from tests.conformance.verdict import option_names
 
 __all__ = ["add_choice", "add_source", "choose", "leave_for", "read_tests", "tests_root", "value_needs"]
@@ -37,13 +38,17 @@ def add_choice(parser: argparse.ArgumentParser, *, seed: str) -> None:
     parser.add_argument("--seed", type=int, default=1, help=seed)
 
 
-def tests_root(options: argparse.Namespace) -> Path:
+def tests_root(options: argparse.Namespace, command: str) -> Path:
     """The folder of tests, which is fetched if it has to be. Makes `options.cache` an absolute path.
 
-    Raises SourceError.
+    Where there is no source, the command says so and ends with status 2.
     """
     options.cache = options.cache.resolve()
-    return options.tests.resolve() if options.tests else llvm_tests(options.cache)
+    try:
+        return options.tests.resolve() if options.tests else llvm_tests(options.cache)
+    except SourceError as error:
+        print(f"{command}: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 def leave_for(folder: Path) -> None:

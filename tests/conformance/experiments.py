@@ -34,7 +34,6 @@ from tests.conformance.choice import add_choice, choose, leave_for, read_tests, 
 from tests.conformance.forked import reference, run_forked
 from tests.conformance.job import Job, Outcome, compile_job, initialise, make_machine, source
 from tests.conformance.judging import compute_references
-from tests.conformance.source import SourceError
 from tests.conformance.verdict import option_names
 from tests.seccomp import FORBIDDEN, confine
 
@@ -104,11 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0; 1 if nothing could be compiled; 2 if there is no source."""
     options = make_parser().parse_args(arguments)
     started_in = Path.cwd()
-    try:
-        root = tests_root(options)
-    except SourceError as error:
-        print(f"experiments: {error}", file=sys.stderr)
-        return 2
+    root = tests_root(options, "experiments")
     jobs, _, build_id = read_tests(root, options.folders)
     jobs = choose(jobs, options)
     leave_for(options.cache / "work")

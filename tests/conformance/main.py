@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from tests.conformance.recorded import (
 )
 from tests.conformance.report import as_json, as_text
 from tests.conformance.scoped import Mode
-from tests.conformance.source import SourceError
 
 __all__ = ["main", "make_parser"]
 
@@ -45,11 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Mode.record = options.record
     Mode.machines = SharedMachines() if options.shared_machines else None
     options.threads = 1 if options.audit else options.threads
-    try:
-        root = tests_root(options)
-    except SourceError as error:
-        print(f"conformance: {error}", file=sys.stderr)
-        return 2
+    root = tests_root(options, "conformance")
     jobs, left_out, build_id = read_tests(root, options.folders)
     jobs = choose(jobs, options)
     print(f"{len(jobs)} jobs in {', '.join(options.folders)}", flush=True)

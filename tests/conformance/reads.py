@@ -25,7 +25,6 @@ from tests.conformance.choice import add_choice, choose, tests_root, value_needs
 from tests.conformance.job import Job, compile_job, initialise
 from tests.conformance.runlines import read_jobs
 from tests.conformance.scoped import shuffled
-from tests.conformance.source import SourceError
 
 __all__ = ["as_markdown", "main", "make_parser"]
 
@@ -35,11 +34,7 @@ _SHOWN = 8  # frames of a stack
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0; 1 if nothing could be compiled; 2 if there is no source."""
     options = make_parser().parse_args(arguments)
-    try:
-        root = tests_root(options)
-    except SourceError as error:
-        print(f"reads: {error}", file=sys.stderr)
-        return 2
+    root = tests_root(options, "reads")
     jobs = choose(_jobs(root, options.folders), options)
     jobs = [jobs[index] for index in shuffled(len(jobs), options.seed)]
     initialise()

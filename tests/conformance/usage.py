@@ -26,7 +26,6 @@ from optctx.census import OptionFacts, Reader, census
 from optctx.strategies.library_options import has_context
 from tests.conformance.choice import add_source, tests_root
 from tests.conformance.runlines import commands
-from tests.conformance.source import SourceError
 
 __all__ = ["fate", "main", "make_parser", "uses"]
 
@@ -39,11 +38,7 @@ _NAME = re.compile(r"(?<![\w.=/-])--?([A-Za-z][\w.-]*)")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0; 2 if there is no source."""
     options = make_parser().parse_args(arguments)
-    try:
-        root = tests_root(options)
-    except SourceError as error:
-        print(f"usage: {error}", file=sys.stderr)
-        return 2
+    root = tests_root(options, "usage")
     tests = uses(path.read_text(errors="replace") for path in sorted(root.rglob("*")) if path.is_file())
     real = [facts for facts in census().options if not facts.alias_of]
     used = {facts.name: sum(tests[name] for name in facts.names) for facts in real}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from tests.conformance.forked import run_forked
 from tests.conformance.job import Job, Outcome, initialise
 from tests.conformance.judging import Settings, compute_references
 from tests.conformance.runlines import read_jobs
-from tests.conformance.source import SourceError
 
 __all__ = ["main", "make_parser"]
 
@@ -27,11 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0; 1 if a test differs although no option of it is at fault; 2 if there is no source."""
     options = make_parser().parse_args(arguments)
     started_in = Path.cwd()
-    try:
-        root = tests_root(options)
-    except SourceError as error:
-        print(f"designs: {error}", file=sys.stderr)
-        return 2
+    root = tests_root(options, "designs")
     ways = {name: _way(DESIGNS[name], options.handed_on) for name in options.design or DESIGNS}
     jobs, at_fault, build_id = _read(root, options.folders, ways)
     jobs = choose(jobs, options)
