@@ -41,7 +41,6 @@ HARMLESS = {
     "emit-func-debug-line-table-offsets": "debug information",
     "inline-remark-attribute": "an attribute of calls",
     "live-debug-variables": "debug information",
-    "mergefunc-preserve-debug-info": "debug information",
     "msan-print-stack-names": "names in the generated code",
     "spv-emit-nonsemantic-debug-info": "debug information",
     "use-gnu-debug-macro": "debug information",

@@ -75,8 +75,8 @@ TOGETHER = {
     "-slp-schedule-budget=0 -slp-min-tree-size=1 -slp-threshold=0": "slp-min-tree-size",
     "-window-sched=force -window-ii-coeff=65535": "window-ii-coeff",
     "-align-all-functions=1 -align-all-blocks=2": "align-all-functions",
-    "-combiner-disabled -regalloc-eviction-max-interference-cutoff=1": (
-        "regalloc-eviction-max-interference-cutoff"
+    "-regalloc-eviction-max-interference-cutoff=1": (
+        "regalloc-eviction-max-interference-cutoff"  # beside combiner-disabled
     ),
     "-pipeliner-register-pressure -pipeliner-register-pressure-margin=104": (
         "pipeliner-register-pressure-margin"
@@ -91,7 +91,9 @@ TOGETHER = {
     ),
     "-force-vector-interleave=3 -vectorizer-min-trip-count=1955": "vectorizer-min-trip-count",
     "-misched=ilpmax": "misched",  # alone, for VE
-    "-enable-vplan-native-path -riscv-v-register-bit-width-lmul=32768": "riscv-v-register-bit-width-lmul",
+    "-riscv-v-register-bit-width-lmul=32768": (
+        "riscv-v-register-bit-width-lmul"  # beside enable-vplan-native-path
+    ),
     "-sched-model-force-enable-intervals -misched-resource-cutoff=0": "misched-resource-cutoff",
     "-early-live-intervals -aarch64-enable-subreg-liveness-tracking": "early-live-intervals",
     "-aarch64-enable-pipeliner -pipeliner-experimental-cg": "pipeliner-experimental-cg",
@@ -102,6 +104,26 @@ TOGETHER = {
     "-force-vector-width=16 -scalable-vectorization=on": "scalable-vectorization",
     "-hexagon-initial-cfg-cleanup=false": "hexagon-initial-cfg-cleanup",  # alone, for inline assembly
     "-scalar-evolution-huge-expr-threshold=31": "scalar-evolution-huge-expr-threshold",  # alone, for Thumb
+    "-aarch64-enable-simd-scalar -aarch64-simd-scalar-force-all": "aarch64-simd-scalar-force-all",
+    "-amdgpu-lower-module-lds-strategy=kernel": "amdgpu-lower-module-lds-strategy",  # alone, as all with one
+    "-amdgpu-promote-alloca-to-vector-limit=514": "amdgpu-promote-alloca-to-vector-limit",
+    "-amdgpu-promote-alloca-to-vector-max-regs=32": "amdgpu-promote-alloca-to-vector-max-regs",
+    "-amdgpu-promote-alloca-to-vector-vgpr-ratio=2": "amdgpu-promote-alloca-to-vector-vgpr-ratio",
+    "-enable-ext-tsp-block-placement -apply-ext-tsp-for-size": "apply-ext-tsp-for-size",
+    "-arm-enable-merge-loopenddec=false": "arm-enable-merge-loopenddec",
+    "-amdgpu-spill-sgpr-to-vgpr=false -combiner-disabled": "combiner-disabled",
+    "-disable-machine-licm -pipeliner-force-ii=1": "pipeliner-force-ii",
+    "-disable-strictnode-mutation": "disable-strictnode-mutation",
+    "-enable-global-merge-func": "enable-global-merge-func",
+    "-enable-vplan-native-path": "enable-vplan-native-path",
+    "-fast-isel": "fast-isel",
+    "-loop-idiom-vectorize-bytecmp-vf=0": "loop-idiom-vectorize-bytecmp-vf",
+    "-mergefunc-preserve-debug-info": "mergefunc-preserve-debug-info",
+    "-chr-bias-threshold=1000": "chr-bias-threshold",
+    "-lower-allow-check-random-rate=1000": "lower-allow-check-random-rate",
+    "-pre-RA-sched=list-burr": "pre-RA-sched",
+    "-profile-summary-cutoff-hot=395462": "profile-summary-cutoff-hot",
+    "-profile-summary-cutoff-cold=990000": "profile-summary-cutoff-cold",
 }
 
 

@@ -41,12 +41,14 @@ class Case:
 # What LLVM says of a loop that it was told to vectorise and cannot, as it does for the metadata of a loop;
 # and of a loop whose metadata asks for what it could not do.
 _FORCED = re.compile(
-    r"remark: \S+ .*(vectoriz|UserVF).*|warning: \S+ .*unable to perform the requested transformation.*"
+    r"remark: \S+ .*(vectoriz|UserVF|loop not distributed).*"
+    r"|warning: \S+ .*(unable to perform the requested transformation"
+    r"|loop not distributed: failed explicitly specified loop distribution).*"
 )
 
 
 def only_forced(text: str) -> bool:
-    """Whether LLVM says nothing but that it cannot vectorise a loop as it was told to."""
+    """Whether LLVM says nothing but that it cannot transform a loop as it was told to."""
     return all(_FORCED.fullmatch(line) for line in text.splitlines())
 
 
