@@ -122,6 +122,7 @@ TOGETHER = {
     "-chr-bias-threshold=1000": "chr-bias-threshold",
     "-lower-allow-check-random-rate=1000": "lower-allow-check-random-rate",
     "-pre-RA-sched=list-burr": "pre-RA-sched",
+    "-force-vector-width=16 -prefer-inloop-reductions": "prefer-inloop-reductions",
     "-profile-summary-cutoff-hot=395462": "profile-summary-cutoff-hot",
     "-profile-summary-cutoff-cold=990000": "profile-summary-cutoff-cold",
 }

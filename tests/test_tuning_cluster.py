@@ -30,7 +30,8 @@ from optctx.tuning import Budget, CompilationTime, RunTime, Size, Trial, parse_s
 from optctx.tuning.cluster import Expected, remote
 from optctx.tuning.cluster import dask as dask_workers
 from optctx.tuning.cluster.dask import DaskWorkers
-from optctx.tuning.cluster.task import perform
+from optctx.tuning.cluster.parcels import Parcels
+from optctx.tuning.cluster.task import Work, perform, perform_all
 from optctx.tuning.cluster.workers import Lost
 from optctx.tuning.machine import processor_model
 
@@ -164,13 +165,29 @@ def test_ctrl_c_keeps_what_is_done(cluster: Cluster, tmp_path: pathlib.Path) -> 
 
 def test_a_worker_that_differs_does_nothing() -> None:
     expected = Expected((("llvmlite", "0.1"), ("optctx", "9")), "Z80")
-    reply = perform(expected, 0, 0, os._exit, 1)
+    reply = perform(expected, Work(0, 0, os._exit, (1,)))
     assert [mismatch.what for mismatch in reply.mismatches] == [
         "release of llvmlite",
         "release of optctx",
         "processor",
     ]
-    assert perform(Expected.here(), 0, 0, len, "abc").value == 3
+    assert perform_all(expected, [Work(0, number, os._exit, (1,)) for number in range(3)]) == [reply] * 3
+    assert perform(Expected.here(), Work(0, 0, len, ("abc",))).value == 3
+
+
+def test_only_short_tasks_go_in_parcels() -> None:
+    parcels = Parcels()
+    assert parcels.size(waiting=100, places=2) == 1
+    for _ in range(8):
+        parcels.took(0.05)
+    assert [parcels.size(waiting, places=2) for waiting in (1, 2, 3, 8, 100)] == [1, 1, 2, 4, 10]
+    parcels.took(0.2)
+    assert parcels.size(waiting=8, places=2) == 2
+    parcels.took(30.0)
+    assert parcels.size(waiting=8, places=2) == 1
+    for _ in range(8):
+        parcels.took(0.0)
+    assert parcels.size(waiting=8, places=2) == 4
 
 
 def test_work_is_given_up_after_three_workers(cluster: Cluster) -> None:

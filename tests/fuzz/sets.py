@@ -57,17 +57,21 @@ def compile_case(case: Case) -> str:
 
 
 def _unverified(job: Job) -> Job:
-    """The job without InstCombine's check of itself, which the text of a pipeline asks for by naming the pass.
+    """The job without InstCombine's check of itself, for which a pipeline asks by naming the pass.
 
     The check ends the process where one iteration reaches no fixed point: a matter of the module, and every
     option that changes the code before it changes where.
     """
 
     def parameters(found: re.Match[str]) -> str:
-        given = [each for each in (found[1] or "").split(";") if each and not each.endswith("verify-fixpoint")]
+        given = [
+            each for each in (found[1] or "").split(";") if each and not each.endswith("verify-fixpoint")
+        ]
         return f"instcombine<{';'.join([*given, 'no-verify-fixpoint'])}>"
 
-    return replace(job, passes=re.sub(r"(?<![\w-])instcombine(?:<([^>]*)>)?(?![\w-])", parameters, job.passes))
+    return replace(
+        job, passes=re.sub(r"(?<![\w-])instcombine(?:<([^>]*)>)?(?![\w-])", parameters, job.passes)
+    )
 
 
 def _ended(job: Job) -> str:

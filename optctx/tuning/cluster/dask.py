@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster. Each task is sent to one worker by its address.
+"""Workers of a Dask cluster. Each task is sent to one worker by its address, short ones in parcels.
 
 Dask could choose by itself, but a task that waits beside one which ends its worker would count as a suspect,
 and a worker that is refused would be asked again.
@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections import Counter, deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from types import TracebackType
@@ -18,7 +18,8 @@ from typing import Any, TypeAlias
 
 from optctx.errors import OptctxError, shown
 from optctx.tuning.cluster.executor import words_of
-from optctx.tuning.cluster.task import Expected, Mismatch, perform
+from optctx.tuning.cluster.parcels import Parcels
+from optctx.tuning.cluster.task import Expected, Mismatch, Reply, perform_all
 from optctx.tuning.cluster.workers import Result, Task, Workers
 from optctx.tuning.evaluate import end_helpers
 
@@ -33,7 +34,7 @@ _PATIENCE = 60.0  # seconds for a worker to come, where there is none
 _LOOK = 0.5  # seconds between two looks at which workers there are
 _UNREAD = "Error during deserialization"  # how Dask's error of the scheduler begins
 _GATHERING = 10.0  # seconds for an answer to be sent
-_DEPTH = 2  # tasks for each thread of a worker, so that none waits for the next
+_DEPTH = 2  # parcels for each thread of a worker, so that none waits for the next
 
 
 class _CancelledError(Exception):
@@ -42,7 +43,7 @@ class _CancelledError(Exception):
 
 @dataclass
 class _Running:
-    task: Task
+    tasks: list[Task]
     worker: str
     future: Future
 
@@ -61,6 +62,7 @@ class DaskWorkers(Workers):
         self._waiting: deque[Task] = deque()
         self._running: dict[str, _Running] = {}  # by Dask's key
         self._arrived: SimpleQueue[Future] = SimpleQueue()
+        self._parcels = Parcels()
         self._there: set[str] = set()  # workers
         self._threads: dict[str, int] = {}  # of those that can be used
         self._barred: set[str] = set()  # workers that were refused
@@ -100,8 +102,7 @@ class DaskWorkers(Workers):
         return max(1, sum(self._threads.values()))
 
     def _start(self, task: Task) -> None:
-        self._waiting.append(task)
-        self._place()
+        self._waiting.append(task)  # sent by `_ended`, with those that come before it
 
     def _ended(self) -> list[tuple[Hashable, Result]]:
         self._look()
@@ -110,8 +111,7 @@ class DaskWorkers(Workers):
         with contextlib.suppress(Empty):
             future = self._arrived.get(timeout=0 if ended else _LOOK)
             while True:
-                if (result := self._answer(future)) is not None:
-                    ended.append(result)
+                ended += self._answers(future)
                 future = self._arrived.get_nowait()
         self._place()
         return ended
@@ -158,12 +158,18 @@ class DaskWorkers(Workers):
                 continue
             del self._running[name]
             self._cancel(each.future)
-            lost = self._lose(each.task, f"worker {each.worker}", "it left the cluster")
-            if lost is not None:
-                ended.append((each.task.key, lost))
-            else:
-                self._waiting.append(each.task)
+            ended += self._lose_all(each, "it left the cluster")
         return ended
+
+    def _lose_all(self, each: _Running, why: str) -> list[tuple[Hashable, Result]]:
+        """The results of tasks that are not tried again, of a parcel whose worker is lost."""
+        results = [(task, self._lose(task, f"worker {each.worker}", why)) for task in each.tasks]
+        return self._kept(results)
+
+    def _kept(self, results: Sequence[tuple[Task, Result | None]]) -> list[tuple[Hashable, Result]]:
+        """These results under their keys. Tasks without one are tried again."""
+        self._waiting.extend(task for task, result in results if result is None)
+        return [(task.key, result) for task, result in results if result is not None]
 
     def _cancel(self, future: Future) -> None:
         with contextlib.suppress(Exception):
@@ -180,70 +186,65 @@ class DaskWorkers(Workers):
         if any(task.lost for task in self._waiting):
             self._look(again=True)  # one that has just died would count against a task that it never had
         running = Counter(each.worker for each in self._running.values())
-        taken = {each.worker for each in self._running.values() if each.task.lost}
+        taken = {each.worker for each in self._running.values() if any(task.lost for task in each.tasks)}
         while self._waiting:
             suspects = [task for task in self._waiting if task.lost]
-            task = suspects[0] if suspects else self._waiting[0]
-            free = [
-                name
+            places = {
+                name: left
                 for name, threads in self._threads.items()
-                if name not in taken and running[name] < (1 if suspects else _DEPTH * threads)
-            ]
-            if not free:
+                if name not in taken and (left := (1 if suspects else _DEPTH * threads) - running[name]) > 0
+            }
+            if not places:
                 return
-            worker = min(free, key=lambda name: running[name] / self._threads[name])
-            self._waiting.remove(task)
-            self._send(task, worker)
-            running[worker] += 1
-            if task.lost:
+            worker = min(places, key=lambda name: running[name] / self._threads[name])
+            if suspects:
+                self._waiting.remove(suspects[0])
+                parcel = suspects[:1]
                 taken.add(worker)
+            else:
+                size = self._parcels.size(len(self._waiting), sum(places.values()))
+                parcel = [self._waiting.popleft() for _ in range(size)]
+            self._send(parcel, worker)
+            running[worker] += 1
 
-    def _send(self, task: Task, worker: str) -> None:
+    def _send(self, parcel: list[Task], worker: str) -> None:
         assert self._client is not None
+        works = [self._work(task) for task in parcel]
         try:
             future = self._client.submit(
-                perform,
-                self.expected,
-                task.refusals,
-                next(self._numbers),
-                task.function,
-                *task.arguments,
-                workers=[worker],
-                allow_other_workers=False,
-                pure=False,
+                perform_all, self.expected, works, workers=[worker], allow_other_workers=False, pure=False
             )
         except Exception as error:
             raise self._gone(error) from error
-        self._running[future.key] = _Running(task, worker, future)
+        self._running[future.key] = _Running(parcel, worker, future)
         future.add_done_callback(self._arrived.put)
 
-    def _answer(self, future: Future) -> tuple[Hashable, Result] | None:
-        """The result of what has ended; None for what is tried again, or was given up before."""
+    def _answers(self, future: Future) -> list[tuple[Hashable, Result]]:
+        """The results of what has ended, without those of what is tried again, or was given up before."""
         each = self._running.get(future.key)
         if each is None:
-            return None
-        reply, error = self._reply(future)
-        if reply is None and error is None:
+            return []
+        replies, error = self._replies(future)
+        if replies is None and error is None:
             self._looked = 0.0  # sent by a worker that may be gone: `_losses` knows
             future.add_done_callback(self._arrived.put)
-            return None
+            return []
         del self._running[future.key]
-        name = f"worker {each.worker}"
-        result: Result | None
         if error is not None:
-            result = self._unfit(each, error)
-        else:
-            result = self._judge(each.task, f"{name} ({reply.worker})", reply)
+            return self._unfit(each, error)
+        assert replies is not None
+        results = []
+        for task, reply in zip(each.tasks, replies, strict=True):
+            results.append((task, self._judge(task, f"worker {each.worker} ({reply.worker})", reply)))
             if reply.mismatches:
                 self._bar(each.worker)
-            self._worked |= not reply.mismatches
-        if result is None:
-            self._waiting.append(each.task)
-            return None
-        return each.task.key, result
+            else:
+                self._worked = True
+                self._parcels.took(reply.seconds)
+        return self._kept(results)
 
-    def _reply(self, future: Future) -> tuple[Any, Exception | None]:
-        """A reply, or what the worker raised, or neither."""
+    def _replies(self, future: Future) -> tuple[list[Reply] | None, Exception | None]:
+        """The replies, or what the worker raised, or neither."""
         try:
             if future.cancelled():
                 return None, _CancelledError("Dask has cancelled it")
@@ -257,14 +258,14 @@ class DaskWorkers(Workers):
         except Exception as error:
             return None, error
 
-    def _unfit(self, each: _Running, error: Exception) -> Result | None:
+    def _unfit(self, each: _Running, error: Exception) -> list[tuple[Hashable, Result]]:
         """Of a worker that cannot even begin, such as one without optctx; or one that Dask has given up."""
         from distributed import KilledWorker
 
         if isinstance(error, (KilledWorker, _CancelledError)):
             self._looked = 0.0
             self._threads.pop(each.worker, None)
-            return self._lose(each.task, f"worker {each.worker}", words_of(error))
+            return self._lose_all(each, words_of(error))
         if str(error).startswith(_UNREAD):
             raise OptctxError(
                 f"the scheduler at {self._address} cannot read what it is to hand on: install optctx there, "
@@ -273,8 +274,9 @@ class DaskWorkers(Workers):
         name = f"worker {each.worker}"
         self._refuse(name, (Mismatch("its environment", "one that runs optctx", words_of(error)),))
         self._bar(each.worker)
-        each.task.refusals += 1
-        return None
+        for task in each.tasks:
+            task.refusals += 1
+        return self._kept([(task, None) for task in each.tasks])
 
     def _bar(self, worker: str) -> None:
         self._barred.add(worker)

@@ -59,10 +59,7 @@ class ExecutorWorkers(Workers):
         return 1
 
     def _start(self, task: Task) -> None:
-        future = self._submit(
-            perform, self.expected, task.refusals, next(self._numbers), task.function, *task.arguments
-        )
-        self._running[future] = task
+        self._running[self._submit(perform, self.expected, self._work(task))] = task
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Raises OptctxError if the executor is broken, or shut down."""

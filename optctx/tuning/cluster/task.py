@@ -6,7 +6,7 @@ import functools
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from optctx.errors import OptctxError
 from optctx.tuning.identity import versions
 from optctx.tuning.machine import processor_model
 
-__all__ = ["Expected", "Mismatch", "Reply", "perform"]
+__all__ = ["Expected", "Mismatch", "Reply", "Work", "perform", "perform_all"]
 
 _LONGEST_PAUSE = 1.0  # seconds
 
@@ -48,7 +48,7 @@ class Mismatch:
 class Reply:
     """What a worker sends back. `value` counts if there are no `mismatches` and no `error`.
 
-    `error`: of an OptctxError that the work raised; "" for none.
+    `error`: of an OptctxError that the work raised; "" for none. `seconds`: of the work.
     """
 
     worker: str  # host and process
@@ -56,25 +56,46 @@ class Reply:
     value: Any = None
     mismatches: tuple[Mismatch, ...] = ()
     error: str = ""
+    seconds: float = 0.0
 
 
-def perform(
-    expected: Expected, refusals: int, number: int, function: Callable[..., Any], *arguments: Any
-) -> Reply:
-    """Call the function, on a worker that has what is expected. Plain data in and out.
+@dataclass(frozen=True)
+class Work:
+    """A function of a module, and its arguments, all of which can be pickled.
 
     `refusals`: how often workers have refused this work. `number`: another one each time, so no scheduler
     takes two tries for one.
     """
+
+    refusals: int
+    number: int
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+def perform(expected: Expected, work: Work) -> Reply:
+    """Do the work, on a worker that has what is expected. Plain data in and out."""
     worker, processor = f"{platform.node()}, process {os.getpid()}", processor_model()
     if mismatches := _mismatches(expected, processor):
         # One that does nothing is always free, and would be given everything.
-        time.sleep(min(_LONGEST_PAUSE, 0.05 * 2 ** min(refusals, 10)))
+        time.sleep(min(_LONGEST_PAUSE, 0.05 * 2 ** min(work.refusals, 10)))
         return Reply(worker, processor, mismatches=mismatches)
+    began = time.monotonic()
     try:
-        return Reply(worker, processor, function(*arguments))
+        value = work.function(*work.arguments)
     except OptctxError as error:
-        return Reply(worker, processor, error=str(error))
+        return Reply(worker, processor, error=str(error), seconds=time.monotonic() - began)
+    return Reply(worker, processor, value, seconds=time.monotonic() - began)
+
+
+def perform_all(expected: Expected, works: Sequence[Work]) -> list[Reply]:
+    """The replies to several works, in turn. A worker that refuses one is asked for no other."""
+    replies: list[Reply] = []
+    for work in works:
+        replies.append(perform(expected, work))
+        if replies[-1].mismatches:
+            return replies[-1:] * len(works)
+    return replies
 
 
 def _mismatches(expected: Expected, processor: str) -> tuple[Mismatch, ...]:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from optctx.errors import OptctxError
-from optctx.tuning.cluster.task import Expected, Mismatch, Reply
+from optctx.tuning.cluster.task import Expected, Mismatch, Reply, Work
 
 __all__ = ["Lost", "Result", "Task", "Workers"]
 
@@ -105,6 +105,10 @@ class Workers(ABC):
     def expect_processor(self, model: str) -> None:
         """Refuse workers with another processor from now on."""
         self.expected = replace(self.expected, processor=model)
+
+    def _work(self, task: Task) -> Work:
+        """What is sent of a task, each time it is tried."""
+        return Work(task.refusals, next(self._numbers), task.function, task.arguments)
 
     def _judge(self, task: Task, worker: str, reply: Reply) -> Result | None:
         """The result, or None if another worker has to do the task."""
