@@ -9,7 +9,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import llvmlite
 from support import SECONDS
@@ -21,15 +21,22 @@ TESTS = str(pathlib.Path(__file__).parent)
 
 
 class Cluster:
-    """A scheduler and its workers, by name. A context manager: leaving it kills what is left."""
+    """A scheduler and its workers, by name. A context manager: leaving it kills what is left.
 
-    def __init__(self, folder: pathlib.Path) -> None:
+    `protocol`: tcp, or tls with certificates that `environment` names, as Dask has it.
+    """
+
+    def __init__(
+        self, folder: pathlib.Path, protocol: str = "tcp", environment: Mapping[str, str] | None = None
+    ) -> None:
         self._folder = folder
+        self._protocol = protocol
+        self._environment = dict(environment or {})
         self._processes = contextlib.ExitStack()
         self.workers: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Cluster:
-        self.address = f"tcp://127.0.0.1:{self._start_scheduler()}"
+        self.address = f"{self._protocol}://127.0.0.1:{self._start_scheduler()}"
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -51,6 +58,7 @@ class Cluster:
     def _start_scheduler(self) -> int:
         file = self._folder / "scheduler.json"
         words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+        words += ["--protocol", self._protocol]
         given = {"PYTHONPATH": TESTS, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
         self.scheduler = self._run("distributed.cli.dask_scheduler", *words, **given)
         wait_for(lambda: file.exists() and file.read_text().endswith("}"))
@@ -60,7 +68,7 @@ class Cluster:
         process = subprocess.Popen(
             [sys.executable, "-m", module, *words],
             cwd=self._folder,
-            env={**os.environ, **environment},
+            env={**os.environ, **self._environment, **environment},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

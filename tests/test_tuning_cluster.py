@@ -129,6 +129,40 @@ def test_run_times_are_measured_by_workers(cluster: Cluster, tmp_path: pathlib.P
             workers.do(len, "abc")
 
 
+def test_a_cluster_may_encrypt(tmp_path: pathlib.Path) -> None:
+    """With certificates that Dask's own settings name, for the search as for the workers."""
+    import dask
+
+    trustme = pytest.importorskip("trustme", reason="makes the certificates; has no wheel for this Python")
+    authority = trustme.CA()
+    certificate = authority.issue_cert("127.0.0.1")
+    names = {"ca-file": tmp_path / "authority.pem", "cert": tmp_path / "own.pem", "key": tmp_path / "key.pem"}
+    authority.cert_pem.write_to_path(names["ca-file"])
+    certificate.cert_chain_pems[0].write_to_path(names["cert"])
+    certificate.private_key_pem.write_to_path(names["key"])
+    begin = "distributed.comm.tls."
+    settings = {"distributed.comm.require-encryption": "True", f"{begin}ca-file": str(names["ca-file"])}
+    settings |= {
+        f"{begin}{role}.{name}": str(names[name])
+        for role in ("scheduler", "worker", "client")
+        for name in ("cert", "key")
+    }
+    environment = {
+        f"DASK_{key.replace('.', '__').replace('-', '_').upper()}": value for key, value in settings.items()
+    }
+    folder = tmp_path / "dask"
+    folder.mkdir()
+    with Cluster(folder, "tls", environment) as cluster:
+        with dask.config.set(settings):
+            cluster.start("first", "--no-nanny")
+            cluster.wait_for(1)
+            there = tune(JOB, loops(), cluster=cluster.address, **ARGUMENTS)
+        assert told(there) == told(tune(JOB, loops(), **ARGUMENTS))
+        for address in (cluster.address, cluster.address.replace("tls", "tcp")):  # without a certificate
+            with pytest.raises(OptctxError, match=f"cannot connect to a Dask scheduler at {address}"):
+                tune(JOB, loops(), cluster=address, **ARGUMENTS)
+
+
 def test_an_executor_of_dask_gives_the_same_trials(cluster: Cluster) -> None:
     from distributed import Client
 
