@@ -66,7 +66,7 @@ TOGETHER = {
     "-tail-dup-placement-threshold=4 -enable-machine-outliner=always": "enable-machine-outliner",
     "-misched-fusion=false -post-RA-scheduler": "misched-fusion",
     "-misched-only-block=1 -join-liveintervals=false": "join-liveintervals",
-    "-enable-split-machine-functions -mfs-split-ehcode": "mfs-split-ehcode",
+    "-mfs-split-ehcode": "mfs-split-ehcode",  # beside enable-split-machine-functions
     "-unroll-force-peel-count=7 -unroll-threshold=65536": "unroll-force-peel-count",
     "-force-target-num-vector-regs=0 -force-target-max-vector-interleave=15625": (
         "force-target-max-vector-interleave"
@@ -123,6 +123,8 @@ TOGETHER = {
     "-lower-allow-check-random-rate=1000": "lower-allow-check-random-rate",
     "-pre-RA-sched=list-burr": "pre-RA-sched",
     "-force-vector-width=16 -prefer-inloop-reductions": "prefer-inloop-reductions",
+    "-enable-split-machine-functions -profile-guided-section-prefix=false": "enable-split-machine-functions",
+    "-hoist-cheap-insts -ppc-stack-ptr-caller-preserved=false": "ppc-stack-ptr-caller-preserved",
     "-profile-summary-cutoff-hot=395462": "profile-summary-cutoff-hot",
     "-profile-summary-cutoff-cold=990000": "profile-summary-cutoff-cold",
 }

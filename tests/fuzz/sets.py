@@ -29,6 +29,10 @@ __all__ = ["Case", "SetsHunt", "SetsTarget", "compile_case"]
 
 _PLACES = 64  # cases between two looks at what LLVM read
 _ATTRIBUTES = 0.25  # of the cases
+_MOST = (
+    40,
+    160,
+)  # options of a case: one that ends a pass early hides what others do, and many meet more code
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,7 @@ class SetsTarget:
         source(job.path)
         attribute = random.random() < _ATTRIBUTES
         names = [name for name in self._reads[job] if not (attribute and name in self._machine)]
-        chosen = self.coverage.draw(random, names, random.randint(10, 40))
+        chosen = self.coverage.draw(random, names, random.randint(10, random.choice(_MOST)))
         settings = without_avoided(self._avoided, [self.values.settings[number] for number in chosen])
         self._place = (self._place + 1) % _PLACES
         return Case(job, tuple(settings), attribute, self._place)
