@@ -4,8 +4,9 @@ Stock: without optctx. Attached: after `optctx.attach()`. Scope: all inside `wit
 module of tests runs in a process of its own for each. A test that ends differently is run again by itself,
 and counts only if it differs again. The exit status is 1 if any does.
 
-The whole suite takes hours: --share runs a part of the tests of every module, chosen by their names, and
---keep writes down what came of each module, so that the same command goes on after a stop.
+The whole suite takes hours: --scope-first runs the other two ways only for what does not pass inside a scope,
+--share runs a part of the tests of every module, chosen by their names, and --keep writes down what came of
+each module, so that the same command goes on after a stop.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ SOME = (
     *("inlining", "jitclasses", "looplifting", "nested_calls", "nrt", "object_mode", "optional"),
     *("recursion", "svml", "target_overloadselector", "tuples", "typedlist", "withlifting"),
 )
+MOST_NAMED = 20  # on a line of what is done
 
 Outcomes = dict[str, tuple[str, str]]  # test -> outcome and why
 
@@ -53,6 +55,11 @@ def main() -> int:
         help="a fourth way: the tests' functions decorated by optctx.numba, with an option",
     )
     parser.add_argument("--all", action="store_true", help="every module (hours)")
+    parser.add_argument(
+        "--scope-first",
+        action="store_true",
+        help="what passes inside a scope is not run in the other ways (a third of the time)",
+    )
     parser.add_argument("--share", type=float, default=1.0, help="of the tests, from 0 to 1; 1")
     parser.add_argument("--together", type=int, default=1, metavar="N", help="modules in one process; 1")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="where to go on after a stop")
@@ -69,13 +76,18 @@ def main() -> int:
     runs = Runs(options.share, options.seconds, options.keep)
     count = -(-len(modules) // options.together)
     groups = [modules[at::count] for at in range(count)]
-    found, seconds = run_all(groups, modes, options.jobs, runs)
-    differing = confirmed(found, options.jobs, options.seconds)
+    if options.scope_first:
+        found, seconds = scope_first(groups, modes, options.jobs, runs)
+        judged = {mode: without_passed(found[mode], found["scope"]) for mode in modes}
+    else:
+        found, seconds = run_all(groups, modes, options.jobs, runs)
+        judged = found
+    differing = confirmed(judged, options.jobs, options.seconds)
     print("\n".join(table(found, seconds)))
     for test in differing:
-        print(f"\n{test}: {', '.join(f'{mode} {found[mode].get(test, NOT_RUN)[0]}' for mode in modes)}")
+        print(f"\n{test}: {', '.join(f'{mode} {judged[mode].get(test, NOT_RUN)[0]}' for mode in modes)}")
         for mode in modes[1:]:
-            for line in found[mode].get(test, NOT_RUN)[1].splitlines()[-4:]:
+            for line in judged[mode].get(test, NOT_RUN)[1].splitlines()[-4:]:
                 print(f"  {mode}: {line}")
     print(f"\n{len(differing)} tests end differently")
     return int(bool(differing))
@@ -124,12 +136,33 @@ def run_all(
         found[mode].update(outcomes)
         seconds[mode] += took
         counts = Counter(outcome for outcome, _ in outcomes.values())
-        print(f"{' '.join(modules)} {mode}: {dict(counts)} in {took:.0f} s", file=sys.stderr, flush=True)
+        named = " ".join(modules) if len(modules) <= MOST_NAMED else f"{len(modules)} like {modules[0]}"
+        print(f"{named} {mode}: {dict(counts)} in {took:.0f} s", file=sys.stderr, flush=True)
 
     with ThreadPoolExecutor(jobs) as pool:
         for done in [pool.submit(work, modules, mode) for modules in groups for mode in modes]:
             done.result()
     return found, seconds
+
+
+def scope_first(
+    groups: Sequence[Sequence[str]], modes: Sequence[str], jobs: int, runs: Runs
+) -> tuple[dict[str, Outcomes], Counter[str]]:
+    """As `run_all`, but in the other ways only what does not pass inside a scope."""
+    found, seconds = run_all(groups, ("scope",), jobs, runs)
+    left: dict[str, list[str]] = {}  # by module
+    for test, (outcome, _) in sorted(found["scope"].items()):
+        if outcome != "passed":
+            left.setdefault(".".join(test.split(".")[:3]), []).append(test)
+    others = [mode for mode in modes if mode != "scope"]
+    there, more = run_all(list(left.values()), others, jobs, runs)
+    seconds.update(more)
+    return {mode: there.get(mode, found["scope"]) for mode in modes}, seconds
+
+
+def without_passed(outcomes: Outcomes, scope: Outcomes) -> Outcomes:
+    """The outcomes of tests that did not pass inside a scope."""
+    return {test: end for test, end in outcomes.items() if scope.get(test, NOT_RUN)[0] != "passed"}
 
 
 def run(names: Sequence[str], mode: str, limit: float, share: float = 1.0) -> tuple[Outcomes, float]:
