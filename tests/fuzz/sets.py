@@ -33,6 +33,10 @@ _MOST = (
     40,
     160,
 )  # options of a case: one that ends a pass early hides what others do, and many meet more code
+_THRESHOLDS = ("unroll-threshold", "unroll-threshold-default", "unroll-threshold-aggressive")
+# With a count, and a threshold that a loop exceeds, LLVM unrolls loops of a thousand iterations whole. Where
+# another loop is inside, that takes a minute, and as long in stock LLVM for llvm.loop.unroll.full.
+_SLOW = tuple(frozenset(("unroll-count", each)) for each in (*_THRESHOLDS, "unroll-optsize-threshold"))
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ class SetsTarget:
         self.coverage: Coverage
         self._folders = llvm_tests
         self._reads: dict[Job, list[str]] = {}
-        self._avoided: list[frozenset[str]] = []  # options that together are sure to be found again
+        self._avoided = list(_SLOW)  # and options that together are sure to be found again
         self._place = 0
 
     def prepare(self) -> None:
