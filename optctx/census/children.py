@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 import resource
@@ -10,12 +11,13 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from optctx.errors import OptctxError
 
-__all__ = ["Ended", "run_in_children"]
+__all__ = ["Ended", "Ending", "endings", "run_in_children"]
 
+T = TypeVar("T")
 _WAIT = 0.5  # seconds between two looks at the clock
 
 
@@ -27,11 +29,27 @@ class Ended(NamedTuple):
     problem: str = ""
 
 
+@dataclass(frozen=True)
+class Ending(Generic[T]):
+    """How the child of a task ended.
+
+    `status`: as `os.waitstatus_to_exitcode` has it. `data`: the pickled result, if it got so far. `said`:
+    what it wrote on standard error. `late`: whether it was killed for the time that it took.
+    """
+
+    name: T
+    status: int
+    data: bytes
+    said: bytes
+    late: bool
+
+
 @dataclass
-class _Child:
-    name: str
+class _Child(Generic[T]):
+    name: T
     pid: int
     began: float
+    stderr: int
     data: bytearray = field(default_factory=bytearray)
     late: bool = False
 
@@ -41,12 +59,24 @@ def run_in_children(
 ) -> Iterator[Ended]:
     """Run each task in a child of this process, `jobs` at once; yield how each ended, in that order.
 
-    A child sees this process as it is at that moment. What it prints is lost. It has `seconds` to end.
-    Results are pickled. An OptctxError of a task is its problem; so are the signal and the limit that end a
-    child. Call while this process has one thread.
+    What a child prints is lost. An OptctxError of a task is its problem; so are the signal and the limit that
+    end a child. Otherwise as `endings`.
+    """
+    caught = ((name, functools.partial(_result, task)) for name, task in tasks)
+    for ending in endings(caught, jobs=jobs, seconds=seconds):
+        yield _ended(ending, seconds)
+
+
+def endings(
+    tasks: Iterable[tuple[T, Callable[[], object]]], *, jobs: int, seconds: float
+) -> Iterator[Ending[T]]:
+    """Run each task in a child of this process, `jobs` at once; yield how the child ended, in that order.
+
+    A child sees this process as it is at that moment. It has `seconds` to end. Results are pickled. Call
+    while this process has one thread.
     """
     waiting = iter(tasks)
-    children: dict[int, _Child] = {}
+    children: dict[int, _Child[T]] = {}
     with selectors.DefaultSelector() as selector:
         try:
             while True:
@@ -59,37 +89,38 @@ def run_in_children(
                 for reading in _ready(selector, children):
                     selector.unregister(reading)
                     os.close(reading)
-                    yield _ended(children.pop(reading), seconds)
+                    yield _ending(children.pop(reading))
                 _stop_late(children, seconds)
         finally:
             for reading, child in children.items():  # the caller stopped asking
                 os.close(reading)
+                os.close(child.stderr)
                 os.kill(child.pid, signal.SIGKILL)
                 os.waitpid(child.pid, 0)
 
 
-def _start(name: str, task: Callable[[], object], seconds: float) -> tuple[int, _Child]:
+def _start(name: T, task: Callable[[], object], seconds: float) -> tuple[int, _Child[T]]:
     reading, writing = os.pipe()
+    stderr = os.memfd_create("stderr")
     pid = os.fork()
     if pid:
         os.close(writing)
-        return reading, _Child(name, pid, time.monotonic())
+        return reading, _Child(name, pid, time.monotonic(), stderr)
     try:
-        _be_quiet(seconds)
-        data = pickle.dumps(_result(task))
+        _be_quiet(seconds, stderr)
+        data = pickle.dumps(task())
         while data:
             data = data[os.write(writing, data) :]
     finally:
         os._exit(0)
 
 
-def _be_quiet(seconds: float) -> None:
+def _be_quiet(seconds: float, stderr: int) -> None:
     most = int(seconds) + 5
     resource.setrlimit(resource.RLIMIT_CPU, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.dup2(stderr, 2)
 
 
 def _result(task: Callable[[], object]) -> tuple[object, str]:
@@ -99,7 +130,7 @@ def _result(task: Callable[[], object]) -> tuple[object, str]:
         return None, str(error)
 
 
-def _ready(selector: selectors.BaseSelector, children: dict[int, _Child]) -> list[int]:
+def _ready(selector: selectors.BaseSelector, children: dict[int, _Child[T]]) -> list[int]:
     """The pipes of children that have ended. Data of the others is kept."""
     ended = []
     for key, _ in selector.select(_WAIT):
@@ -110,21 +141,26 @@ def _ready(selector: selectors.BaseSelector, children: dict[int, _Child]) -> lis
     return ended
 
 
-def _stop_late(children: dict[int, _Child], seconds: float) -> None:
+def _stop_late(children: dict[int, _Child[T]], seconds: float) -> None:
     for child in children.values():
         if not child.late and time.monotonic() - child.began > seconds:
             child.late = True
             os.kill(child.pid, signal.SIGKILL)
 
 
-def _ended(child: _Child, seconds: float) -> Ended:
+def _ending(child: _Child[T]) -> Ending[T]:
     _, status = os.waitpid(child.pid, 0)
-    if child.late:
-        return Ended(child.name, problem=f"it took more than {seconds:g} seconds")
-    code = os.waitstatus_to_exitcode(status)
-    if code < 0:
-        return Ended(child.name, problem=f"LLVM died: {signal.Signals(-code).name}")
-    if code > 0 or not child.data:
-        return Ended(child.name, problem=f"LLVM ended the process with status {code}")
-    result, problem = pickle.loads(bytes(child.data))
-    return Ended(child.name, result, problem)
+    said = os.pread(child.stderr, os.fstat(child.stderr).st_size, 0)
+    os.close(child.stderr)
+    return Ending(child.name, os.waitstatus_to_exitcode(status), bytes(child.data), said, child.late)
+
+
+def _ended(ending: Ending[str], seconds: float) -> Ended:
+    if ending.late:
+        return Ended(ending.name, problem=f"it took more than {seconds:g} seconds")
+    if ending.status < 0:
+        return Ended(ending.name, problem=f"LLVM died: {signal.Signals(-ending.status).name}")
+    if ending.status > 0 or not ending.data:
+        return Ended(ending.name, problem=f"LLVM ended the process with status {ending.status}")
+    result, problem = pickle.loads(ending.data)
+    return Ended(ending.name, result, problem)
