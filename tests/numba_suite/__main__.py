@@ -39,6 +39,7 @@ SOME = (
     *("inlining", "jitclasses", "looplifting", "nested_calls", "nrt", "object_mode", "optional"),
     *("recursion", "svml", "target_overloadselector", "tuples", "typedlist", "withlifting"),
 )
+PLACES_ITS_CACHE = "numba.tests.test_caching"
 MOST_NAMED = 20  # on a line of what is done
 
 Outcomes = dict[str, tuple[str, str]]  # test -> outcome and why
@@ -176,7 +177,7 @@ def run(names: Sequence[str], mode: str, limit: float, share: float = 1.0) -> tu
             done = subprocess.run(
                 [sys.executable, str(CHILD), mode, str(file), str(share), *names],
                 cwd=folder,
-                env={**os.environ, "NUMBA_CACHE_DIR": f"{folder}/cache"},
+                env=environment(names, folder),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 text=True,
@@ -191,6 +192,14 @@ def run(names: Sequence[str], mode: str, limit: float, share: float = 1.0) -> tu
     if status != 0 and not any(outcome == "crashed" for outcome, _ in outcomes.values()):
         outcomes.update(dict.fromkeys(names, ("crashed", ended)))  # before or after its tests
     return outcomes, time.monotonic() - began
+
+
+def environment(names: Sequence[str], folder: str) -> dict[str, str]:
+    """With a cache of Numba's that no other process has; but not for tests of where the cache is."""
+    found = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    if not all(name.startswith(PLACES_ITS_CACHE) for name in names):
+        found["NUMBA_CACHE_DIR"] = f"{folder}/cache"
+    return found
 
 
 def read(file: Path, ended: str) -> Outcomes:
