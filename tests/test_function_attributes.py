@@ -102,10 +102,10 @@ def assembly_of(text: str, options: dict[str, object], llvm_context: Any) -> dic
 
 
 def test_machine_function_passes_see_the_attribute(llvm_context: Any) -> None:
-    option = {"align-all-blocks": 5}
+    option = {"disable-peephole": True}
     plain = SCALE.replace("@scale", "@one") + SCALE.replace("@scale", "@other")
     attributed = plain.replace("@other(ptr noalias %out, ptr noalias %in, i64 %n)", "{}").replace(
-        "{}", '@other(ptr noalias %out, ptr noalias %in, i64 %n) "optctx"="-align-all-blocks=5"'
+        "{}", '@other(ptr noalias %out, ptr noalias %in, i64 %n) "optctx"="-disable-peephole"'
     )
     without, everywhere = (assembly_of(plain, options, llvm_context) for options in ({}, option))
     assert without["other"] != everywhere["other"]

@@ -74,7 +74,9 @@ TOGETHER = {
     "-sampled-instr-period=33 -sampled-instrumentation": "sampled-instrumentation",
     "-slp-schedule-budget=0 -slp-min-tree-size=1 -slp-threshold=0": "slp-min-tree-size",
     "-window-sched=force -window-ii-coeff=65535": "window-ii-coeff",
-    "-align-all-functions=1 -align-all-blocks=2": "align-all-functions",
+    "-align-all-functions=1": "align-all-functions",  # beside align-all-blocks
+    "-align-all-blocks=6": "align-all-blocks",  # after other modules of the same machine, for Thumb
+    "-align-all-nofallthru-blocks=6": "align-all-nofallthru-blocks",  # for the same reason
     "-regalloc-eviction-max-interference-cutoff=1": (
         "regalloc-eviction-max-interference-cutoff"  # beside combiner-disabled
     ),
