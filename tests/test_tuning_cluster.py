@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
+import dask
 import pytest
+import trustme
 from dask_cluster import Cluster, another_library
 from support import SECONDS
 from test_sensitivity_output import LISTENING, wait_for
@@ -131,9 +133,6 @@ def test_run_times_are_measured_by_workers(cluster: Cluster, tmp_path: pathlib.P
 
 def test_a_cluster_may_encrypt(tmp_path: pathlib.Path) -> None:
     """With certificates that Dask's own settings name, for the search as for the workers."""
-    import dask
-
-    trustme = pytest.importorskip("trustme", reason="makes the certificates; has no wheel for this Python")
     authority = trustme.CA()
     certificate = authority.issue_cert("127.0.0.1")
     names = {"ca-file": tmp_path / "authority.pem", "cert": tmp_path / "own.pem", "key": tmp_path / "key.pem"}
