@@ -39,7 +39,7 @@ SOME = (
     *("inlining", "jitclasses", "looplifting", "nested_calls", "nrt", "object_mode", "optional"),
     *("recursion", "svml", "target_overloadselector", "tuples", "typedlist", "withlifting"),
 )
-PLACES_ITS_CACHE = "numba.tests.test_caching"
+PLACES_ITS_CACHE = ("numba.tests.test_caching", "numba.tests.test_parfors_caching")
 MOST_NAMED = 20  # on a line of what is done
 
 Outcomes = dict[str, tuple[str, str]]  # test -> outcome and why
