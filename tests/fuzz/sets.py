@@ -29,10 +29,8 @@ __all__ = ["Case", "SetsHunt", "SetsTarget", "compile_case"]
 
 _PLACES = 64  # cases between two looks at what LLVM read
 _ATTRIBUTES = 0.25  # of the cases
-_MOST = (
-    40,
-    160,
-)  # options of a case: one that ends a pass early hides what others do, and many meet more code
+# Options of a case, at most: one that ends a pass early hides what others do, and many meet more code.
+_MOST = (40, 160)
 _THRESHOLDS = ("unroll-threshold", "unroll-threshold-default", "unroll-threshold-aggressive")
 # With a count, and a threshold that a loop exceeds, LLVM unrolls loops of a thousand iterations whole. Where
 # another loop is inside, that takes a minute, and as long in stock LLVM for llvm.loop.unroll.full.
@@ -101,7 +99,7 @@ class SetsTarget:
         self.coverage: Coverage
         self._folders = llvm_tests
         self._reads: dict[Job, list[str]] = {}
-        self._avoided = list(_SLOW)  # and options that together are sure to be found again
+        self._avoided = list(_SLOW)  # with what was found: options that together are sure to be found again
         self._place = 0
 
     def prepare(self) -> None:
