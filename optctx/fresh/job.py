@@ -20,18 +20,24 @@ if TYPE_CHECKING:
 __all__ = [
     "Death",
     "Emit",
+    "Emitter",
     "Job",
     "Result",
     "compile_unchecked",
+    "emit_all",
     "initialise_targets",
+    "make_target_machine",
     "pipeline_error",
     "processor_of",
+    "unchecked",
 ]
 
 Emit = Literal["object", "assembly", "ir", "both", "none"]  # both: the IR after the passes, and the object
 Death = Literal["timeout", "signal", "exit"]
 CheckTarget = Callable[[str, str, str], None]  # of triple, processor and features; raises OptctxError
 Prepare = Callable[["ContextRef"], None]
+# Of the job, the module after its passes, and the job's target machine: the IR and the code that it asks for.
+Emitter = Callable[["Job", "ModuleRef", "TargetMachine"], tuple[str | None, bytes]]
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,7 @@ def initialise_targets() -> None:
     binding.initialize_native_asmparser()  # for inline assembly
 
 
-def _unchecked(triple: str, cpu: str, features: str) -> None:
+def unchecked(triple: str, cpu: str, features: str) -> None:
     """Accept every target."""
 
 
@@ -87,17 +93,32 @@ def _as_it_is(context: ContextRef) -> None:
     """Prepare nothing."""
 
 
-def compile_unchecked(job: Job, check: CheckTarget = _unchecked, prepare: Prepare = _as_it_is) -> Result:
+def emit_all(job: Job, module: ModuleRef, machine: TargetMachine) -> tuple[str | None, bytes]:
+    """What the job asks for, by LLVM's printer and its code generator."""
+    ir = str(module) if job.emit in ("ir", "both") else None  # before emission, which changes the module
+    if job.emit in ("object", "both"):
+        return ir, emit_object(module, machine)
+    if job.emit == "assembly":
+        return None, emit_assembly(module, machine).encode()
+    return ir, b""
+
+
+def compile_unchecked(
+    job: Job,
+    check: CheckTarget = unchecked,
+    prepare: Prepare = _as_it_is,
+    emit: Emitter = emit_all,
+) -> Result:
     """Compile as `compile_job` does, but for checking the target.
 
     LLVM prints a message for a processor or feature that it does not know, and may exit. `check` is called
     before LLVM sees the processor or features that the job names. `prepare` is called with the job's own
-    LLVMContext, before anything is in it.
+    LLVMContext, before anything is in it; `emit` with the module, after the passes.
     """
     initialise_targets()
     started = time.perf_counter()
     try:
-        ir, code, instructions = run_counted(native_api().image, _compile, job, check, prepare)
+        ir, code, instructions = run_counted(native_api().image, _compile, job, check, prepare, emit)
     except OptctxError as error:
         return Result(error=str(error), seconds=time.perf_counter() - started)
     return Result(ir, code, instructions, seconds=time.perf_counter() - started)
@@ -109,7 +130,7 @@ def pipeline_error(job: Job) -> str:
     try:
         # No processor: the job's may belong to the target that its own module names.
         empty = replace(job, ir="", cpu="", features="", emit="none")
-        run_counted(native_api().image, _compile, empty, _unchecked, _as_it_is)
+        run_counted(native_api().image, _compile, empty, unchecked, _as_it_is, emit_all)
     except PassPipelineError as error:
         return str(error)
     except OptctxError:  # an error of a pass, which options may change
@@ -117,18 +138,18 @@ def pipeline_error(job: Job) -> str:
     return ""
 
 
-def _compile(job: Job, check: CheckTarget, prepare: Prepare) -> tuple[str | None, bytes, int]:
+def _compile(job: Job, check: CheckTarget, prepare: Prepare, emit: Emitter) -> tuple[str | None, bytes, int]:
     """(IR, code, number of instructions)."""
     from llvmlite import binding
 
     with (
         binding.create_context() as context,
         _prepared(job, context, prepare) as module,
-        _target_machine(job, module, check) as machine,
+        make_target_machine(job, module, check) as machine,
     ):
         run_passes(module, job.passes, target_machine=machine)
         instructions = instruction_count(module)  # before emission, which changes the module
-        return *_emit(job.emit, module, machine), instructions
+        return *emit(job, module, machine), instructions
 
 
 def _prepared(job: Job, context: ContextRef, prepare: Prepare) -> ModuleRef:
@@ -147,7 +168,7 @@ def _parse(ir: str | bytes, context: ContextRef) -> ModuleRef:
         raise OptctxError(f"cannot read the module: {' '.join(str(error).split())}") from None
 
 
-def _target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> TargetMachine:
+def make_target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> TargetMachine:
     """Make a target machine for the job. Gives the module that machine's triple and data layout."""
     from llvmlite import binding
 
@@ -185,12 +206,3 @@ def processor_of(job: Job, triple: str) -> tuple[str, str]:
             f"{binding.get_process_triple()}; name a processor of the target"
         )
     return binding.get_host_cpu_name(), job.features or binding.get_host_cpu_features().flatten()
-
-
-def _emit(emit: Emit, module: ModuleRef, machine: TargetMachine) -> tuple[str | None, bytes]:
-    ir = str(module) if emit in ("ir", "both") else None  # before emission, which changes the module
-    if emit in ("object", "both"):
-        return ir, emit_object(module, machine)
-    if emit == "assembly":
-        return None, emit_assembly(module, machine).encode()
-    return ir, b""

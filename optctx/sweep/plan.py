@@ -31,6 +31,7 @@ class Plan:
     seconds: Mapping[int, float] = field(default_factory=dict)  # job -> time of its baseline, where known
     output: bool = False  # whether answers have the object, and the IR if the job emits it
     noted: tuple[str, ...] = ()  # options whose reads answers report
+    emit_once: bool = False  # whether equal modules are emitted once; needs `noted`
 
     @property
     def total(self) -> int:
@@ -105,3 +106,4 @@ class Answer:
     code: bytes = b""  # the object, if the plan asks for it
     ir: str | None = None
     read: frozenset[str] | None = None  # those of `Plan.noted` that LLVM read; None if unknown
+    emitted: bool = True  # False: an equal module was emitted before, and `seconds` has the time of then

@@ -24,10 +24,11 @@ from typing import NoReturn
 from optctx.context import OptionContext
 from optctx.errors import OptctxError, UnsupportedImageError
 from optctx.fresh.helper import address_space, printed_to
-from optctx.fresh.job import Job, Result, compile_unchecked, pipeline_error
+from optctx.fresh.job import Job, Result, compile_unchecked, emit_all, pipeline_error
 from optctx.fresh.protocol import encode, write_all
 from optctx.locks import lock_left_behind
 from optctx.records import record
+from optctx.sweep.emissions import Emission, Emissions
 from optctx.sweep.plan import Answer, Asked, Plan, Started
 
 __all__ = ["REQUEST", "check", "compile_alone", "serve"]
@@ -59,7 +60,8 @@ def serve(plan: Plan, requests: int, options: int, answers: int, printed: int) -
     """
     try:
         _limit_memory(plan, plan.threads)
-        shared = (plan, requests, options, answers, printed, lock_left_behind())
+        emissions = Emissions(plan.noted) if plan.emit_once else None
+        shared = (plan, requests, options, answers, printed, lock_left_behind(), emissions)
         pool = [threading.Thread(target=_work, args=shared) for _ in range(plan.threads)]
         for thread in pool:
             thread.start()
@@ -73,7 +75,7 @@ def compile_alone(plan: Plan, asked: Asked, answers: int, printed: int) -> NoRet
     """Compile one combination. `printed`: the memory file that receives the process's standard streams."""
     try:
         _limit_memory(plan, 1)
-        answer = _compile(plan, asked)
+        answer = _compile(plan, asked, None)
         write_all(answers, encode(replace(answer, printed=_lines(printed))))
     except MemoryError:
         write_all(answers, encode(Answer(asked.number, "crashed", error="out of memory")))
@@ -98,6 +100,7 @@ def _work(
     answers: int,
     printed: int,
     writing: AbstractContextManager[object],
+    emissions: Emissions | None,
 ) -> None:
     """Compile requests on one thread."""
     try:
@@ -107,7 +110,8 @@ def _work(
             with writing:
                 write_all(answers, encode(Started(number)))
             asked = pickle.loads(os.pread(options, size, place)) if size else plan.asked(number)
-            answer = _compile(plan, asked)
+            emission = emissions.start(asked.options, printed) if emissions is not None else None
+            answer = _compile(plan, asked, emission)
             with writing:
                 write_all(answers, encode(replace(answer, printed=_lines(printed))))
     except BaseException:  # such as MemoryError, perhaps due to another thread: each is compiled again alone
@@ -138,37 +142,45 @@ def _lines(file: int) -> tuple[str, ...]:
     return tuple(line[:_LINE] for line in text.splitlines()[-_LINES:] if line.strip())
 
 
-def _compile(plan: Plan, asked: Asked) -> Answer:
+def _compile(plan: Plan, asked: Asked, emission: Emission | None) -> Answer:
     job, number = plan.jobs[asked.job], asked.number
     try:
         with OptionContext(asked.options):
-            result, read = _recorded(job, plan.noted) if plan.noted else (compile_unchecked(job), None)
+            if plan.noted:
+                result, read = _recorded(job, plan.noted, emission)
+            else:
+                result, read = compile_unchecked(job), None
     except OptctxError as error:
         return Answer(number, "failed", error=str(error))
     if result.error is not None:
         return Answer(number, "failed", error=result.error)
+    saved = emission.saved if emission is not None else 0.0
     return Answer(
         number,
         "ok",
         instructions=result.instructions,
         object_size=len(result.code),
-        seconds=result.seconds,
+        seconds=result.seconds + saved,
         digest=hashlib.sha256(result.code).hexdigest(),
         code=result.code if plan.output else b"",
         ir=result.ir if plan.output else None,
         read=read,
+        emitted=not saved,
     )
 
 
-def _recorded(job: Job, noted: tuple[str, ...]) -> tuple[Result, frozenset[str] | None]:
+def _recorded(
+    job: Job, noted: tuple[str, ...], emission: Emission | None
+) -> tuple[Result, frozenset[str] | None]:
     """Compile. Return the result, and which of the noted options LLVM read (None if unknown)."""
     with contextlib.ExitStack() as stack:
         try:
             log = stack.enter_context(record())
         except UnsupportedImageError:  # threads take turns
             return compile_unchecked(job), None
-        result = compile_unchecked(job)
+        result = compile_unchecked(job, emit=emission or emit_all)
     try:
-        return result, log.names.intersection(noted)
+        read = log.names.intersection(noted)
+        return result, read if emission is None else read | emission.read
     except OptctxError:
         return result, None

@@ -105,6 +105,7 @@ def plan_of(setup: Setup, threads: int) -> Plan:
         memory=setup.memory,
         output=setup.output,
         noted=setup.noted,
+        emit_once=setup.repeats == 1,  # otherwise it is the time that counts
     )
 
 

@@ -42,6 +42,7 @@ def study_data(study: Study) -> dict[str, Any]:
         "seed": study.seed,
         "seconds": study.seconds,
         "compiled": study.compiled,
+        "emitted": study.emitted,
         "ended": study.ended,
         "study": study.file,
         "machine": dict(study.machine),

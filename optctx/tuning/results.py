@@ -34,7 +34,8 @@ class Trial:
 
     `options` are those of the space that count for it, with the texts of their values; "default" leaves one
     alone. `objectives` has a figure for each objective if `state` is "ok", and is empty otherwise. `seconds`
-    is the wall time of its compilation. `attributes`: what else is known, of JSON's types: the `digest` of
+    is the wall time of its compilation; what equals one of before counts with the time of then.
+    `attributes`: what else is known, of JSON's types: the `digest` of
     the object, its `size` in bytes, the IR `instructions`; of run times their intervals.
     """
 
@@ -54,7 +55,8 @@ class Study:
 
     `base`: the compilation with no option of the space set. `ended`: why the search came to its end, in
     words; "" while it runs. `space`: its dimensions as texts. `compiled`: how many compilations it took in
-    this run. `refused` and `lost`: workers of a cluster, in words.
+    this run; `emitted`: for how many of them the code generator ran, because the passes had not given an
+    equal module before. `refused` and `lost`: workers of a cluster, in words.
     """
 
     goals: tuple[Goal, ...]
@@ -69,6 +71,7 @@ class Study:
     pruner: str = "none"
     seconds: float = 0.0  # wall time of this run
     compiled: int = 0
+    emitted: int = 0
     ended: str = ""
     file: str = ""  # where it is kept
     confirmation: Mapping[str, Any] | None = None  # of a gain in run time: the second check

@@ -182,7 +182,7 @@ class Tuning:
         self._base: Trial | None = None
         self._started = time.monotonic()
         self._ended = ""
-        self._compiled = 0
+        self._compiled = self._emitted = 0
         self._waiting: dict[int, Candidate] = {}  # submitted
         self._done: list[tuple[Candidate, Answer]] = []  # compiled, without figures
         self._minimise = minimise
@@ -228,6 +228,7 @@ class Tuning:
             versions={**versions(), **_more_versions()},
             seconds=time.monotonic() - self._started,
             compiled=self._compiled,
+            emitted=self._emitted,
             ended=self._ended,
             file=self._file or "",
             confirmation=self._confirmation,
@@ -317,6 +318,7 @@ class Tuning:
     def _collect(self) -> None:
         for answer in self._evaluator.answers():
             self._compiled += self._setup.repeats
+            self._emitted += self._setup.repeats if answer.emitted else 0
             candidate = self._waiting.pop(answer.number)
             self._known.add(candidate, answer)
             self._done.append((candidate, answer))

@@ -243,7 +243,7 @@ def _search(study: Study, source: Source) -> dict[str, Any]:
         **{f"space {place + 1}": text for place, text in enumerate(study.space)},
         "pipelines": " | ".join(study.pipelines),
         "seconds": f"{study.seconds:.1f} (the last run)",
-        "compilations": f"{study.compiled:,} (the last run)",
+        "compilations": f"{study.compiled:,}, {study.emitted:,} of them with emission (the last run)",
         "kept in": study.file or "(nowhere)",
         **({"second check": study.confirmation} if study.confirmation is not None else {}),
     }

@@ -1,0 +1,103 @@
+"""Emits equal modules once: the code generator takes as long as the passes do, or longer."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from optctx.context import OptionContext
+from optctx.errors import OptctxError
+from optctx.fresh.job import Job, emit_all, make_target_machine, unchecked
+from optctx.records import record
+from optctx.registry import registry
+from optctx.sweep.by_reads import ByReads
+
+if TYPE_CHECKING:
+    from llvmlite.binding import ModuleRef, TargetMachine
+
+__all__ = ["Emission", "Emissions", "digest_of"]
+
+# Bitcode says in which order the uses of a value are listed, which LLVM's passes can depend on.
+_USES = "preserve-bc-uselistorder"
+_LARGEST = 32 << 20  # bytes of objects that are kept
+
+
+@dataclass(frozen=True)
+class _Emitted:
+    code: bytes
+    seconds: float
+
+
+class Emissions:
+    """Objects under the modules that they were emitted from, and the options that emitting them read.
+
+    `noted`: the options that differ between compilations, without aliases. For several threads.
+    """
+
+    def __init__(self, noted: tuple[str, ...]) -> None:
+        self._noted = noted
+        self._known: ByReads[_Emitted] = ByReads()
+        self._left = _LARGEST
+        self._tells = _USES in registry() and registry()[_USES].scope == "thread"
+
+    def start(self, options: Mapping[str, str], printed: int) -> Emission:
+        """The emission of one compilation. `printed`: a file that receives what LLVM prints."""
+        return Emission(self, options, printed)
+
+    def emit(self, job: Job, module: ModuleRef, machine: TargetMachine, emission: Emission) -> bytes:
+        """The object, if need be by LLVM."""
+        if not self._tells:  # LLVM before 20 has no such option
+            return _code(job, module, machine)
+        source = replace(job, ir="", passes=""), digest_of(module)
+        found = self._known.find(source, emission.options)
+        if found is not None:
+            emission.read, emission.saved = found[0], found[1].seconds
+            return found[1].code
+        began, quiet = time.perf_counter(), os.fstat(emission.printed).st_size
+        # What making a target machine reads counts as well. That of the passes may have been made before, and
+        # its subtargets (where optctx has no variants of it: design/target-machines.md).
+        with record() as log, make_target_machine(job, module, unchecked) as own:
+            code = _code(job, module, own)
+        emitted = _Emitted(code, time.perf_counter() - began)
+        # What was printed could not be printed again.
+        if os.fstat(emission.printed).st_size == quiet and len(code) <= self._left:
+            self._left -= len(code)
+            with contextlib.suppress(OptctxError):  # not everything was recorded
+                self._known.add(source, emission.options, log.names.intersection(self._noted), emitted)
+        return code
+
+
+class Emission:
+    """Emits one module, as `compile_unchecked` asks for it.
+
+    `saved`: the seconds that it took the first time, if it was not done now; otherwise 0. `read`: which of
+    the noted options it would have read.
+    """
+
+    def __init__(self, emissions: Emissions, options: Mapping[str, str], printed: int) -> None:
+        self._emissions = emissions
+        self.options = options
+        self.printed = printed
+        self.saved = 0.0
+        self.read: frozenset[str] = frozenset()
+
+    def __call__(self, job: Job, module: ModuleRef, machine: TargetMachine) -> tuple[str | None, bytes]:
+        if job.emit not in ("object", "both"):
+            return emit_all(job, module, machine)
+        ir = str(module) if job.emit == "both" else None  # before emission, which changes the module
+        return ir, self._emissions.emit(replace(job, emit="object"), module, machine, self)
+
+
+def _code(job: Job, module: ModuleRef, machine: TargetMachine) -> bytes:
+    return emit_all(job, module, machine)[1]
+
+
+def digest_of(module: ModuleRef) -> bytes:
+    """Of all that the code generator finds in the module."""
+    with OptionContext({_USES: "true"}):
+        return hashlib.sha256(module.as_bitcode()).digest()

@@ -1,0 +1,149 @@
+"""Equal modules are emitted once, and nothing comes out that a fresh process would not give."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from dataclasses import replace
+
+import pytest
+from ir_texts import SCALE
+from llvmlite import binding
+
+from optctx import OptionContext, registry
+from optctx.fresh import FreshProcess, Job
+from optctx.fresh.base import all_arguments
+from optctx.sweep.emissions import digest_of
+from optctx.sweep.plan import Answer
+from optctx.tuning import CompilationTime, Study, parse_space, tune
+from optctx.tuning.evaluate import Candidate, make_setup
+from optctx.tuning.evaluators import LocalEvaluator
+
+pytestmark = pytest.mark.skipif(
+    "preserve-bc-uselistorder" not in registry(), reason="this LLVM cannot tell equal modules"
+)
+
+# Code for `min-bit-test-cmps`, which is read when a subtarget is made, and the passes make one; and for
+# `trap-unreachable`, which is read when the target machine is made, before the passes.
+SWITCH = """
+declare void @stop() noreturn
+define void @g(i32 %a, ptr %p) {
+entry:
+  switch i32 %a, label %never [
+    i32 1, label %odd
+    i32 3, label %odd
+    i32 7, label %odd
+    i32 13, label %odd
+    i32 4, label %even
+  ]
+odd:
+  store volatile i32 1, ptr %p
+  ret void
+even:
+  store volatile i32 2, ptr %p
+  ret void
+never:
+  call void @stop()
+  unreachable
+}
+"""
+JOB = Job(SCALE + SWITCH, "default<O2>")
+SETTINGS = [
+    "unroll-count=1,2,4",  # read by passes
+    "inline-threshold=100,200",  # read by passes, and changes nothing here
+    "min-bit-test-cmps=2,20",
+    "trap-unreachable=true,false",
+    "align-all-blocks=0,4",  # read by the code generator
+]
+
+
+def _one_by_one(*settings: str, job: Job = JOB) -> Study:
+    return tune(job, parse_space(settings), sampler="grid", threads=1, window=1)
+
+
+def test_objects_are_those_of_fresh_processes(fresh: FreshProcess) -> None:
+    study = _one_by_one(*SETTINGS)
+    assert len(study.trials) == study.compiled == 48
+    digests = set()
+    for trial in study.trials:
+        options = all_arguments(OptionContext(dict(trial.options)))
+        code = fresh.compile(replace(JOB, options=options)).code
+        assert hashlib.sha256(code).hexdigest() == trial.attributes["digest"], trial.options
+        digests.add(trial.attributes["digest"])
+    assert len(digests) == 3 * 2 * 2 * 2
+    assert study.emitted == len(digests)
+
+
+def test_threads_find_what_others_have_emitted() -> None:
+    alone, together = _one_by_one(*SETTINGS), tune(JOB, parse_space(SETTINGS), sampler="grid", threads=3)
+    assert [trial.attributes for trial in alone.trials] == [trial.attributes for trial in together.trials]
+    assert alone.emitted <= together.emitted < together.compiled
+
+
+def test_what_emitting_would_have_read_counts_as_read() -> None:
+    """A compilation whose object was known is itself known under the code generator's options."""
+    by_point = {
+        (trial.options["inline-threshold"], trial.options["align-all-blocks"]): trial.attributes["digest"]
+        for trial in _one_by_one("inline-threshold=100,200", "align-all-blocks=0,4,5").trials
+    }
+    for threshold, align in itertools.product(("100", "200"), ("0", "4", "5")):
+        assert by_point[threshold, align] == by_point["100", align]
+    assert len(set(by_point.values())) == 3
+
+
+def test_a_time_is_never_one_of_before() -> None:
+    study = tune(
+        JOB, parse_space(["inline-threshold=100,200"]), (CompilationTime(),), sampler="grid", window=1
+    )
+    assert study.emitted == study.compiled == 6
+
+
+def _answers(job: Job, points: list[dict[str, str]], *settings: str) -> list[Answer]:
+    """In turn, on one thread."""
+    setup = make_setup(
+        job, parse_space(settings), timeout=None, memory=None, emit=None, noted=True, repeats=1
+    )
+    found = []
+    with LocalEvaluator(setup, 1) as evaluator:
+        evaluator.base()
+        for number, point in enumerate(points):
+            evaluator.submit(Candidate(number, tuple(point.items())))
+            found += evaluator.answers()
+    return found
+
+
+def test_what_llvm_prints_while_it_emits_is_printed_each_time() -> None:
+    points = [{"inline-threshold": text} for text in ("100", "200", "300")]
+    quiet = _answers(JOB, points, "inline-threshold=100,200,300")
+    assert [answer.emitted for answer in quiet] == [False] * 3  # the base was emitted
+    loud = Job(
+        "declare void @g(ptr)\n"
+        "define void @f() #0 {\n  %a = alloca [64 x i8]\n  call void @g(ptr %a)\n  ret void\n}\n"
+        'attributes #0 = { "warn-stack-size"="8" }\n'
+    )
+    answers = _answers(loud, points, "inline-threshold=100,200,300")
+    assert all("exceeds limit" in " ".join(answer.printed) for answer in answers)
+    assert [answer.emitted for answer in answers] == [True] * 3
+
+
+def test_times_of_trials_have_the_time_of_emitting() -> None:
+    first, second = _answers(
+        replace(JOB, passes="verify"),
+        [{"align-all-blocks": "4"}, {"align-all-blocks": "4", "inline-threshold": "100"}],
+        "align-all-blocks=0,4",
+        "inline-threshold=100",
+    )
+    assert (first.emitted, second.emitted) == (True, False)
+    assert second.seconds > 0.5 * first.seconds
+
+
+def test_modules_that_list_uses_in_another_order_are_not_equal() -> None:
+    text = "define i32 @f(i32 %a) {\n  %b = add i32 %a, 1\n  %c = mul i32 %a, 3\n  ret i32 %c\n}\n"
+    listed = text.replace("ret i32 %c\n", "ret i32 %c\n  uselistorder i32 %a, { 1, 0 }\n")
+    texts, digests = [], []
+    for source in (text, text, listed):
+        with binding.create_context() as context, binding.parse_assembly(source, context) as module:
+            texts.append(str(module))
+            digests.append(digest_of(module))
+    assert texts[0] == texts[1] == texts[2]  # LLVM leaves the order out of texts
+    assert digests[0] == digests[1] != digests[2]
