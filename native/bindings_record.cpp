@@ -27,7 +27,7 @@ using Under = std::pair<std::shared_ptr<view::Context>, std::vector<std::uint32_
 
 std::vector<Under> seen_by(const view::Recorder& recorder) {
     std::vector<Under> all;
-    for (const auto& seen : recorder.seen()) all.emplace_back(seen->context, seen->reads.readers());
+    for (const auto& seen : recorder.seen()) all.emplace_back(seen->context, recorder.readers(*seen));
     return all;
 }
 
@@ -71,6 +71,8 @@ void add_record(nb::module_& m) {
         .def("keep_stacks", &keep_stacks, "calls"_a, "thunks"_a,
              "Before the block: keep the call stack of the first read of each reader. `calls`: (begin, end, site) of "
              "the code that calls a function in place of an instruction; `thunks`: where they begin and end.")
+        .def("only", &view::Recorder::only, "readers"_a,
+             "Before the block: leave out the reads of all readers but these, unless an enclosing block wants more.")
         .def("gather", &view::Recorder::gather, "Add what nested recorders have seen so far.")
         .def_prop_ro("complete", &view::Recorder::complete)
         .def_prop_ro("lost", &view::Recorder::lost, "Whether other code took over this thread's fault handling.")

@@ -1042,6 +1042,11 @@ class Recorder:
         Before the block: keep the call stack of the first read of each reader. `calls`: (begin, end, site) of the code that calls a function in place of an instruction; `thunks`: where they begin and end.
         """
 
+    def only(self, readers: Sequence[int]) -> None:
+        """
+        Before the block: leave out the reads of all readers but these, unless an enclosing block wants more.
+        """
+
     def gather(self) -> None:
         """Add what nested recorders have seen so far."""
 

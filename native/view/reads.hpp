@@ -47,6 +47,11 @@ public:
         for (std::size_t reader = 0; reader < marks_.size(); ++reader)
             if (other.has(reader)) mark(reader);
     }
+    // Unmarks what another has not marked. For Reads that no other thread marks, and that inherit from none.
+    void keep_common(const Reads& other) noexcept {
+        for (std::size_t reader = 0; reader < marks_.size(); ++reader)
+            if (!other.has(reader)) marks_[reader].store(0, std::memory_order_relaxed);
+    }
     std::vector<std::uint32_t> readers() const {
         std::vector<std::uint32_t> found;
         for (std::size_t reader = 0; reader < marks_.size(); ++reader)

@@ -45,12 +45,36 @@ void Recorder::keep_stacks(std::shared_ptr<const arch::MadeCode> made) {
     stacks_ = std::make_unique<ReadStacks>(layout_->readers().size(), std::move(made));
 }
 
+void Recorder::only(const std::vector<std::uint32_t>& readers) {
+    std::vector<bool> wanted(layout_->readers().size());
+    for (const std::uint32_t reader : readers) wanted.at(reader) = true;
+    unwanted_ = std::make_unique<Reads>(wanted.size());
+    for (std::size_t reader = 0; reader < wanted.size(); ++reader)
+        if (!wanted[reader]) unwanted_->mark(reader);
+}
+
+std::vector<std::uint32_t> Recorder::readers(const SeenReads& seen) const {
+    std::vector<std::uint32_t> found = seen.reads.readers();
+    if (unwanted_ != nullptr) std::erase_if(found, [this](std::uint32_t reader) { return unwanted_->has(reader); });
+    return found;
+}
+
+void Recorder::want_also(const Recorder& outer) noexcept {
+    if (unwanted_ == nullptr) return;
+    if (outer.unwanted_ == nullptr)
+        unwanted_.reset();
+    else
+        unwanted_->keep_common(*outer.unwanted_);
+}
+
 void Recorder::start(Ticket ticket) {
     std::shared_ptr<Recorder> self = shared_from_this();
     recorders.started.reserve(recorders.started.size() + 1);
     // What is read inside this block is no longer seen first by the enclosing one.
-    if (const Recorder* outer = recorders.innermost(image()); outer != nullptr && outer->stacks_ && !stacks_)
-        keep_stacks(outer->stacks_->made());
+    if (const Recorder* outer = recorders.innermost(image()); outer != nullptr) {
+        if (outer->stacks_ && !stacks_) keep_stacks(outer->stacks_->made());
+        want_also(*outer);
+    }
     handler_.emplace();
     ticket_ = ticket;
     recorders.started.push_back(std::move(self));
@@ -116,6 +140,7 @@ SeenReads& Recorder::seen_under(Context* context) {
     if (found != seen_.rend()) return **found;
     auto shared = context == nullptr ? nullptr : context->shared_from_this();
     seen_.push_back(std::make_unique<SeenReads>(SeenReads{std::move(shared), Reads(layout_->readers().size())}));
+    if (unwanted_ != nullptr) seen_.back()->reads.add(*unwanted_);
     return *seen_.back();
 }
 

@@ -46,6 +46,10 @@ public:
     explicit Recorder(const Space& space);
     // Before `start`: also keep the call stack of the first read of each reader.
     void keep_stacks(std::shared_ptr<const arch::MadeCode> made);
+    // Before `start`: leave out the reads of all readers but these, unless an enclosing recorder wants more.
+    void only(const std::vector<std::uint32_t>& readers);
+    // The readers that read, of a member of `seen`.
+    std::vector<std::uint32_t> readers(const SeenReads& seen) const;
     // Null without stacks. Complete, like `seen`, after `stop` or `gather`.
     const ReadStacks* stacks() const noexcept { return stacks_.get(); }
     // The block with this ticket, on this thread, is gone without stopping its recorder. Stops the recorder as soon as
@@ -57,6 +61,7 @@ public:
     bool lost() const noexcept { return lost_; }
 
 private:
+    void want_also(const Recorder& outer) noexcept;
     SeenReads& seen_under(Context* context);
     void add(const Recorder& inner) noexcept;
     static void stop_innermost() noexcept;
@@ -67,7 +72,8 @@ private:
     std::vector<void*> words_;
     std::vector<std::unique_ptr<SeenReads>> seen_;
     std::unique_ptr<ReadStacks> stacks_;
-    SeenReads* now_ = nullptr;  // null if memory ran out
+    std::unique_ptr<Reads> unwanted_;  // null if all are wanted; otherwise marked in every Reads from the beginning
+    SeenReads* now_ = nullptr;         // null if memory ran out
     bool complete_ = true;
     bool lost_ = false;
     Ticket ticket_{};

@@ -41,6 +41,15 @@ class ReaderIndex:
                 found.setdefault(option.record.name, {})[self._readers[reader].function] = None
         return {name: list(functions) for name, functions in found.items()}
 
+    def of(self, names: Iterable[str]) -> list[int]:
+        """The readers that see the values of these options, none of which is an alias."""
+        wanted = frozenset(names)
+        return [
+            reader
+            for reader, options in enumerate(self.options)
+            if any(option.record.name in wanted for option in options)
+        ]
+
 
 _readings: dict[int, ReaderIndex] = {}  # by the engine's id; engines live as long as the process
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh.job import Job, emit_all, make_target_machine, unchecked
-from optctx.records import record
+from optctx.records.noted import noting, read_in
 from optctx.registry import registry
 from optctx.sweep.by_reads import ByReads
 
@@ -40,7 +40,7 @@ class Emissions:
     """
 
     def __init__(self, noted: tuple[str, ...]) -> None:
-        self._noted = noted
+        self._noted = frozenset(noted)
         self._known: ByReads[_Emitted] = ByReads()
         self._left = _LARGEST
         self._tells = _USES in registry() and registry()[_USES].scope == "thread"
@@ -61,14 +61,14 @@ class Emissions:
         began, quiet = time.perf_counter(), os.fstat(emission.printed).st_size
         # What making a target machine reads counts as well. That of the passes may have been made before, and
         # its subtargets (where optctx has no variants of it: design/target-machines.md).
-        with record() as log, make_target_machine(job, module, unchecked) as own:
+        with (reading := noting(self._noted)), make_target_machine(job, module, unchecked) as own:
             code = _code(job, module, own)
         emitted = _Emitted(code, time.perf_counter() - began)
         # What was printed could not be printed again.
         if os.fstat(emission.printed).st_size == quiet and len(code) <= self._left:
             self._left -= len(code)
             with contextlib.suppress(OptctxError):  # not everything was recorded
-                self._known.add(source, emission.options, log.names.intersection(self._noted), emitted)
+                self._known.add(source, emission.options, read_in(reading), emitted)
         return code
 
 

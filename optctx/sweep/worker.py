@@ -27,7 +27,7 @@ from optctx.fresh.helper import address_space, printed_to
 from optctx.fresh.job import Job, Result, compile_unchecked, emit_all, pipeline_error
 from optctx.fresh.protocol import encode, write_all
 from optctx.locks import lock_left_behind
-from optctx.records import record
+from optctx.records.noted import noting, read_in
 from optctx.sweep.emissions import Emission, Emissions
 from optctx.sweep.plan import Answer, Asked, Plan, Started
 
@@ -173,14 +173,15 @@ def _recorded(
     job: Job, noted: tuple[str, ...], emission: Emission | None
 ) -> tuple[Result, frozenset[str] | None]:
     """Compile. Return the result, and which of the noted options LLVM read (None if unknown)."""
+    reading = noting(frozenset(noted))
     with contextlib.ExitStack() as stack:
         try:
-            log = stack.enter_context(record())
+            stack.enter_context(reading)
         except UnsupportedImageError:  # threads take turns
             return compile_unchecked(job), None
         result = compile_unchecked(job, emit=emission or emit_all)
     try:
-        read = log.names.intersection(noted)
+        read = read_in(reading)
         return result, read if emission is None else read | emission.read
     except OptctxError:
         return result, None

@@ -1,0 +1,70 @@
+"""Recordings of some options see of them what `record()` sees."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ir_texts import SCALE
+
+from optctx import OptionContext, record
+from optctx.fresh import Job
+from optctx.fresh.job import compile_unchecked
+from optctx.records.noted import noting, read_in
+
+JOB = Job(SCALE, "default<O2>")
+# Read by passes, by the code generator, for a target machine; of several readers; and never here.
+READ = ["unroll-count", "inline-threshold", "trap-unreachable", "min-bit-test-cmps", "enable-misched"]
+SCOPE = {"amdgpu-enable-delay-alu": "false"}  # changes nothing
+UNREAD = ["amdgpu-enable-delay-alu", "aarch64-enable-ccmp"]
+NAMES = st.frozensets(st.sampled_from([*READ, *UNREAD]))
+
+
+@pytest.fixture(scope="module")
+def whole() -> frozenset[str]:
+    with record() as log:
+        compile_unchecked(JOB)
+    return log.names
+
+
+def test_every_option_by_itself(whole: frozenset[str]) -> None:
+    """So none is seen because of another one."""
+    assert set(READ) <= whole
+    assert not whole & set(UNREAD)
+    for name in sorted(whole):
+        with noting(frozenset({name})) as log, OptionContext(SCOPE):
+            compile_unchecked(JOB)
+        assert name in log.names
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(NAMES | st.none(), min_size=1, max_size=4), st.booleans())
+def test_blocks_nest(whole: frozenset[str], blocks: list[frozenset[str] | None], scoped: bool) -> None:
+    """None: a block that wants all. Each sees what it wants, whatever those inside it want."""
+    with contextlib.ExitStack() as stack:
+        outside = [_enter(stack, names) for names in blocks]
+        if scoped:
+            stack.enter_context(OptionContext(SCOPE))
+        with noting(frozenset({"unroll-count"})) as last:
+            compile_unchecked(JOB)
+        assert "unroll-count" in last.names
+        compile_unchecked(JOB)  # what is poisoned again is seen again, or was known
+    for names, recording in zip(blocks, outside, strict=True):
+        if names is None:
+            assert recording.log.names >= whole - {"unroll-count"}
+        else:
+            assert read_in(recording) == names & whole
+
+
+def _enter(stack: contextlib.ExitStack, names: frozenset[str] | None):  # type: ignore[no-untyped-def]
+    recording = record() if names is None else noting(names)
+    stack.enter_context(recording)
+    return recording
+
+
+def test_only_what_is_wanted_is_recorded() -> None:
+    with noting(frozenset({"unroll-count"})) as log:
+        compile_unchecked(JOB)
+    assert len(log.reads) < 5 < len(log.reads["unroll-count"].functions) + 5
