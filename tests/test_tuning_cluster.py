@@ -152,6 +152,8 @@ def test_a_cluster_may_encrypt(tmp_path: pathlib.Path) -> None:
     folder = tmp_path / "dask"
     folder.mkdir()
     with Cluster(folder, "tls", environment) as cluster:
+        import distributed  # noqa: F401  its defaults, set inside the block, would be gone after it
+
         with dask.config.set(settings):
             cluster.start("first", "--no-nanny")
             cluster.wait_for(1)
