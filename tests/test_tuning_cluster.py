@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pathlib
@@ -266,6 +267,23 @@ def test_a_pool_that_loses_a_process_takes_no_more_work(monkeypatch: pytest.Monk
         pytest.raises(OptctxError, match=r"the executor takes no more work .*--resume"),
     ):
         tune(JOB, space, executor=pool, sampler="grid")
+
+
+def test_nothing_is_left_of_a_client_that_did_not_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its finalizer would run whenever the garbage collector does, and wait for a loop that is starting."""
+    from distributed import Client
+
+    monkeypatch.setattr(dask_workers, "_CONNECTING", 0.5)
+    gc.collect()
+    before = sum(isinstance(each, Client) for each in gc.get_objects())
+    gc.disable()
+    try:
+        with pytest.raises(OptctxError, match="cannot connect") as found:
+            tune(Job(TINY), parse_space(["unroll-count=1,2"]), cluster="tcp://127.0.0.1:1")
+        assert found.value.__context__ is None
+        assert sum(isinstance(each, Client) for each in gc.get_objects()) == before
+    finally:
+        gc.enable()
 
 
 def test_what_cannot_run_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

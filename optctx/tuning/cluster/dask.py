@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import time
 from collections import Counter, deque
 from collections.abc import Hashable, Sequence
@@ -297,7 +298,10 @@ def _connect(address: str) -> Client:
     try:
         return Client(address, timeout=_CONNECTING, set_as_default=False)
     except Exception as error:
-        raise OptctxError(
-            f"cannot connect to a Dask scheduler at {address}: {words_of(error)}; start one with `dask "
-            "scheduler`"
-        ) from None
+        why = words_of(error)
+    # Dask leaves a client that did not connect in a circle, and its finalizer waits for Dask's loops. If the
+    # garbage collector ran it later, on a thread that becomes such a loop, both would wait for ever.
+    gc.collect()
+    raise OptctxError(
+        f"cannot connect to a Dask scheduler at {address}: {why}; start one with `dask scheduler`"
+    )
