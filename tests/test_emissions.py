@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import tempfile
 from dataclasses import replace
 
 import pytest
 from ir_texts import SCALE
 from llvmlite import binding
+from llvmlite.binding import ModuleRef, TargetMachine
 
 from optctx import OptionContext, registry
 from optctx.fresh import FreshProcess, Job
 from optctx.fresh.base import all_arguments
-from optctx.sweep.emissions import digest_of
-from optctx.sweep.plan import Answer
+from optctx.fresh.job import compile_unchecked, emit_all
+from optctx.sweep.emissions import Emission, Emissions, digest_of
+from optctx.sweep.plan import Answer, Asked
+from optctx.sweep.worker import _compile
 from optctx.tuning import CompilationTime, Study, parse_space, tune
-from optctx.tuning.evaluate import Candidate, make_setup
+from optctx.tuning.evaluate import Candidate, Setup, make_setup, plan_of
 from optctx.tuning.evaluators import LocalEvaluator
 
 pytestmark = pytest.mark.skipif(
@@ -98,13 +102,15 @@ def test_a_time_is_never_one_of_before() -> None:
     assert study.emitted == study.compiled == 6
 
 
+def _setup(job: Job, *settings: str) -> Setup:
+    space = parse_space(settings)
+    return make_setup(job, space, timeout=None, memory=None, emit=None, noted=True, repeats=1)
+
+
 def _answers(job: Job, points: list[dict[str, str]], *settings: str) -> list[Answer]:
     """In turn, on one thread."""
-    setup = make_setup(
-        job, parse_space(settings), timeout=None, memory=None, emit=None, noted=True, repeats=1
-    )
     found = []
-    with LocalEvaluator(setup, 1) as evaluator:
+    with LocalEvaluator(_setup(job, *settings), 1) as evaluator:
         evaluator.base()
         for number, point in enumerate(points):
             evaluator.submit(Candidate(number, tuple(point.items())))
@@ -126,15 +132,41 @@ def test_what_llvm_prints_while_it_emits_is_printed_each_time() -> None:
     assert [answer.emitted for answer in answers] == [True] * 3
 
 
-def test_times_of_trials_have_the_time_of_emitting() -> None:
-    first, second = _answers(
-        replace(JOB, passes="verify"),
-        [{"align-all-blocks": "4"}, {"align-all-blocks": "4", "inline-threshold": "100"}],
-        "align-all-blocks=0,4",
-        "inline-threshold=100",
-    )
-    assert (first.emitted, second.emitted) == (True, False)
-    assert second.seconds > 0.5 * first.seconds
+def _emitted(emissions: Emissions, printed: int) -> Emission:
+    emission = emissions.start({}, printed)
+    assert compile_unchecked(JOB, emit=emission).code
+    return emission
+
+
+def test_what_is_known_comes_with_its_time() -> None:
+    emissions = Emissions(("align-all-blocks",))
+    with tempfile.TemporaryFile() as printed:
+        assert _emitted(emissions, printed.fileno()).saved == 0
+        known = _emitted(emissions, printed.fileno())
+    assert known.saved > 0
+    assert known.read == {"align-all-blocks"}
+
+
+class _Slow(Emission):
+    """Of an object that took long to emit the first time."""
+
+    def __call__(self, job: Job, module: ModuleRef, machine: TargetMachine) -> tuple[str | None, bytes]:
+        self.saved = 1000.0
+        return emit_all(job, module, machine)
+
+
+def test_the_time_of_a_compilation_has_that_of_its_emission() -> None:
+    plan = plan_of(_setup(JOB, "align-all-blocks=0,4"), 1)
+    answer = _compile(plan, Asked(0, 0, {}), _Slow(Emissions(plan.noted), {}, -1))
+    assert answer.seconds > 1000.0
+    assert not answer.emitted
+
+
+def test_every_module_is_emitted_where_equal_ones_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    emissions = Emissions(("align-all-blocks",))
+    monkeypatch.setattr(emissions, "_tells", False)
+    with tempfile.TemporaryFile() as printed:
+        assert [_emitted(emissions, printed.fileno()).saved for _ in range(2)] == [0, 0]
 
 
 def test_modules_that_list_uses_in_another_order_are_not_equal() -> None:

@@ -13,6 +13,7 @@ from optctx import OptionContext, record
 from optctx.fresh import Job
 from optctx.fresh.job import compile_unchecked
 from optctx.records.noted import noting, read_in
+from optctx.records.record import Recording
 
 JOB = Job(SCALE, "default<O2>")
 # Read by passes, by the code generator, for a target machine; of several readers; and never here.
@@ -53,12 +54,12 @@ def test_blocks_nest(whole: frozenset[str], blocks: list[frozenset[str] | None],
         compile_unchecked(JOB)  # what is poisoned again is seen again, or was known
     for names, recording in zip(blocks, outside, strict=True):
         if names is None:
-            assert recording.log.names >= whole - {"unroll-count"}
+            assert recording.log.names >= whole
         else:
             assert read_in(recording) == names & whole
 
 
-def _enter(stack: contextlib.ExitStack, names: frozenset[str] | None):  # type: ignore[no-untyped-def]
+def _enter(stack: contextlib.ExitStack, names: frozenset[str] | None) -> Recording:
     recording = record() if names is None else noting(names)
     stack.enter_context(recording)
     return recording
@@ -67,4 +68,5 @@ def _enter(stack: contextlib.ExitStack, names: frozenset[str] | None):  # type: 
 def test_only_what_is_wanted_is_recorded() -> None:
     with noting(frozenset({"unroll-count"})) as log:
         compile_unchecked(JOB)
-    assert len(log.reads) < 5 < len(log.reads["unroll-count"].functions) + 5
+    assert "unroll-count" in log.names
+    assert len(log.names) < 5  # a reader may see several options

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Emission", "Emissions", "digest_of"]
 
-# Bitcode says in which order the uses of a value are listed, which LLVM's passes can depend on.
+# With it, bitcode tells in which order the uses of a value are listed, on which passes can depend.
 _USES = "preserve-bc-uselistorder"
 _LARGEST = 32 << 20  # bytes of objects that are kept
 
@@ -98,6 +98,6 @@ def _code(job: Job, module: ModuleRef, machine: TargetMachine) -> bytes:
 
 
 def digest_of(module: ModuleRef) -> bytes:
-    """Of all that the code generator finds in the module."""
+    """Of a module with everything that decides its code (design/tuning.md says what is left out)."""
     with OptionContext({_USES: "true"}):
         return hashlib.sha256(module.as_bitcode()).digest()
