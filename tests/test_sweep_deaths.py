@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import sys
+import time
 from collections import Counter
 from dataclasses import replace
 
@@ -266,3 +267,16 @@ def test_a_helper_whose_starter_has_ended_does_nothing() -> None:
         "process.send(plan)\n"
         "os._exit(0)\n"
     )
+
+
+def test_a_helper_without_a_plan_ends_by_the_signal_itself() -> None:
+    """A handler that raises would do so inside an import of its start, which prints it and goes on."""
+    with SweepProcess() as process:
+        helper = process._helper
+        assert helper is not None
+        asleep = 0  # looks in a row: it waits for its plan
+        while asleep < 10:
+            time.sleep(0.02)
+            state = pathlib.Path(f"/proc/{helper.pid}/stat").read_text().rpartition(")")[2].split()[0]
+            asleep = asleep + 1 if state == "S" else 0
+    assert helper.returncode == -signal.SIGTERM

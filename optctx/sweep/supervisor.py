@@ -77,6 +77,8 @@ class Supervisor:
 
     def serve(self) -> None:
         """Work until the other side closes the requests or sends SIGTERM. Leave no process behind."""
+        # Before this there is no process to leave, and an import would swallow what a handler raises.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         try:
             write_all(self._answers, encode(Ready(tuple(map(self._check, range(len(self._plan.jobs)))))))
             self._selector.register(self._requests, selectors.EVENT_READ)
@@ -313,7 +315,6 @@ def _next_frame(requests: int) -> Iterable[object]:
 def main() -> int:
     """Serve a plan, then batches of numbers, from standard input on the original standard output."""
     answers = answers_of_helper()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     initialise_targets()
     native_api()  # looked up once here rather than in every fork
     for plan in _next_frame(0):
