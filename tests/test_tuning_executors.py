@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import pytest
+from support import SECONDS
+from tuning_cases import JOB, loops, told
 
 from optctx.errors import OptctxError
-from optctx.tuning.cluster import ExecutorWorkers, Expected, executor
+from optctx.sweep.plan import Answer
+from optctx.tuning import Budget, evaluate, tune
+from optctx.tuning.cluster import ExecutorWorkers, Expected, RemoteEvaluator, executor, remote
+from optctx.tuning.evaluate import Candidate, make_setup
 
 _LONG = 60.0  # seconds, which nothing here takes
 
@@ -29,6 +36,85 @@ class _Forgetful(Executor):
             raise BrokenProcessPool("a process died")
         self._broken = True
         return Future()
+
+
+class _Held(ThreadPoolExecutor):
+    """Does nothing after the first task until so many tasks are under way, and counts these."""
+
+    def __init__(self, expected: int) -> None:
+        super().__init__(2)
+        self._expected = expected
+        self._enough = threading.Event()
+        self._begun = self._ended = self.most = 0
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        self._begun += 1
+        self.most = max(self.most, self._begun - self._ended)
+        if self.most == self._expected:
+            self._enough.set()
+        future = super().submit(self._held, self._begun, function, *arguments)
+        future.add_done_callback(self._count)
+        return future
+
+    def _held(self, number: int, function: Callable[..., Any], *arguments: Any) -> Any:
+        assert number == 1 or self._enough.wait(SECONDS)
+        return function(*arguments)
+
+    def _count(self, future: Future[Any]) -> None:
+        self._ended += 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [({"sampler": "tpe"}, 8), ({"sampler": "random"}, 16), ({"sampler": "random", "window": 3}, 3)],
+)
+def test_a_search_that_learns_nothing_keeps_workers_busy(arguments: dict[str, Any], expected: int) -> None:
+    with _Held(expected) as executor:
+        there = tune(JOB, loops(), executor=executor, budget=Budget(trials=20), timeout=60.0, **arguments)
+        executor.submit(evaluate.end_helpers).result()
+    assert executor.most == expected
+    assert told(there) == told(tune(JOB, loops(), budget=Budget(trials=20), **arguments))
+
+
+class _Two(ExecutorWorkers):
+    """Of an executor that is known to do two things at once."""
+
+    @property
+    def count(self) -> int:
+        return 2
+
+
+def test_all_helpers_start_before_any_trial_and_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also without a time limit, which is then relative to what the base takes."""
+    meeting = threading.Barrier(2)  # of two threads at once
+    helpers: dict[int, object] = {}
+
+    def started(function: Callable[..., Any], *arguments: Any) -> Any:
+        meeting.wait(SECONDS)
+        value = function(*arguments)
+        helpers[threading.get_ident()] = evaluate._of_thread.helper
+        return value
+
+    def used(*arguments: Any) -> Any:
+        answer = evaluate.evaluate(*arguments)
+        assert evaluate._of_thread.helper is helpers[threading.get_ident()]
+        return answer
+
+    setup = make_setup(JOB, loops(), timeout=None, memory=None, emit=None, noted=True, repeats=1)
+    with ThreadPoolExecutor(2) as executor, RemoteEvaluator(setup, _Two(executor, Expected.here())) as both:
+        monkeypatch.setattr(remote, "evaluate", functools.partial(started, evaluate.evaluate))
+        monkeypatch.setattr(remote, "make_ready", functools.partial(started, evaluate.make_ready))
+        base = both.base()
+        assert (base.state, len(helpers)) == ("ok", 2)
+        monkeypatch.setattr(remote, "evaluate", used)
+        for number in range(8):
+            both.submit(Candidate(number, (("unroll-count", str(number + 1)),)))
+        answers: list[Answer] = []
+        while len(answers) < 8:
+            answers += both.answers()
+        executor.submit(evaluate.end_helpers).result()
+    assert {answer.state for answer in answers} == {"ok"}
+    assert base.digest in {answer.digest for answer in answers}
 
 
 def test_a_pool_that_breaks_behind_a_search_leaves_no_process() -> None:

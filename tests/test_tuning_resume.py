@@ -24,7 +24,7 @@ from tuning_cases import JOB, TINY, cut_short, loops, told
 
 from optctx.errors import OptctxError
 from optctx.fresh import Job
-from optctx.tuning import Budget, Instructions, journal, parse_space, tune
+from optctx.tuning import Budget, Instructions, Trial, Tuning, journal, parse_space, tune
 from optctx.tuning.rows import Rows
 
 OPTCTX = [sys.executable, "-m", "optctx"]
@@ -112,6 +112,27 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: pathlib.Path) -> None:
     assert len(json.loads(out)["trials"]) == 2
     wait_for(lambda: not of_session(process.pid))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a study.db", "tiny.ll"]
+
+
+def test_what_an_interrupted_search_shows_is_what_is_kept(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C may come when a row is written, and before the search knows that it is."""
+    file = tmp_path / "study.db"
+    append = journal.Journal.append
+
+    def interrupted(self: journal.Journal, trial: Trial, values: Any) -> None:
+        append(self, trial, values)
+        if kept(file) == 3:
+            raise KeyboardInterrupt
+
+    with Tuning(**ARGUMENTS, study=str(file)) as tuning:
+        with monkeypatch.context() as patch:
+            patch.setattr(journal.Journal, "append", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                tuning.run()
+        assert len(tuning.study.trials) == kept(file) == 3
+    assert told(tune(**ARGUMENTS, study=str(file), resume=True)) == told(tune(**ARGUMENTS))
 
 
 @pytest.fixture

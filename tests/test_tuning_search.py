@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from optctx.errors import OptctxError
 from optctx.tuning import Choices, Dimension, Floats, Goal, Integers, Space, Trial, parse_space
 from optctx.tuning.conditions import parse_condition
-from optctx.tuning.samplers import SAMPLERS
+from optctx.tuning.samplers import SAMPLERS, learns
 from optctx.tuning.search import Search, go_on
 from optctx.tuning.space import parse_dimension
 from optctx.tuning.values import Values, parse_values
@@ -194,6 +194,18 @@ def test_a_search_goes_on_from_any_trials(sampler: str) -> None:
     # Numbers 20 and 22 were running when it was killed.
     done = [trial for trial in whole if trial.number < 24 and trial.number not in (20, 22)]
     assert searched(WIDE, sampler, 3, 4, 60, 7, done) == whole
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_points_depend_on_figures_where_the_sampler_learns(sampler: str) -> None:
+    few, many = (searched(WIDE, sampler, 3, window, 60) for window in (4, 1000))
+    assert (few != many) == learns(sampler)
+
+
+def test_a_search_that_learns_nothing_goes_on_from_any_trials_of_a_larger_cluster() -> None:
+    whole = searched(WIDE, "random", 3, 1000, 60)
+    done = [trial for trial in whole if trial.number % 40 > 25]
+    assert searched(WIDE, "random", 3, 1000, 60, 7, done) == whole
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)

@@ -170,9 +170,9 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--window",
         type=positive,
-        default=8,
         metavar="N",
-        help="trials under way at once; the search depends on it (%(default)s)",
+        help="trials under way at once; the search depends on it (8; 'random' and 'grid' keep all workers "
+        "busy)",
     )
     parser.add_argument(
         "--timeout",

@@ -22,7 +22,17 @@ from optctx.sweep.process import SweepProcess
 from optctx.sweep.sweep import judge_targets
 from optctx.tuning.space import PASSES, Space, overrides_of
 
-__all__ = ["Candidate", "Setup", "asked_of", "end_helpers", "evaluate", "make_setup", "plan_of", "refuse"]
+__all__ = [
+    "Candidate",
+    "Setup",
+    "asked_of",
+    "end_helpers",
+    "evaluate",
+    "make_ready",
+    "make_setup",
+    "plan_of",
+    "refuse",
+]
 
 
 @dataclass(frozen=True)
@@ -131,6 +141,11 @@ def evaluate(setup: Setup, candidate: Candidate) -> Answer:
     return replace(answer, number=candidate.number)
 
 
+def make_ready(setup: Setup) -> None:
+    """Start the helper process that `evaluate` will use on this thread. Raises OptctxError as it does."""
+    _helper(setup)
+
+
 def refuse(setup: Setup, errors: Sequence[str]) -> None:
     """Raise OptctxError for a module or a pipeline that LLVM does not take under any options."""
     for pipeline, error in zip(setup.pipelines, errors, strict=True):
@@ -152,11 +167,15 @@ class _Helper:
         self._next = plan.total
         try:
             refuse(setup, self._process.prepare(plan))
+            # Each pipeline's own, on this machine: time limits are relative to these.
+            self._bases = {answer.number: answer for answer in self._process.compile(range(plan.total))}
         except OptctxError:
             self.end()
             raise
 
     def one(self, setup: Setup, candidate: Candidate) -> Answer:
+        if not candidate.point:
+            return self._bases[0]
         number, self._next = self._next, self._next + 1
         self._process.ask([asked_of(setup, candidate, number)])
         (answer,) = self._process.answers()

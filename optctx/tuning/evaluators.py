@@ -25,6 +25,10 @@ class Evaluator(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
+    @property
+    def enough(self) -> int:
+        """How many candidates under way keep it busy."""
+
     def base(self) -> Answer:
         """Compile with no option of the space set. Raises OptctxError for what LLVM does not take at all."""
 
@@ -41,6 +45,7 @@ class LocalEvaluator:
 
     def __init__(self, setup: Setup, threads: int) -> None:
         self._setup = setup
+        self._threads = threads
         self._plan = plan_of(setup, threads)
         self._process = SweepProcess()
         self._next = self._plan.total
@@ -55,6 +60,10 @@ class LocalEvaluator:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._process.__exit__(kind, error, trace)
+
+    @property
+    def enough(self) -> int:
+        return 2 * self._threads
 
     def base(self) -> Answer:
         refuse(self._setup, self._process.prepare(self._plan))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 from typing import Any
@@ -19,6 +20,7 @@ def machine() -> dict[str, Any]:
     }
 
 
+@functools.cache  # the file has a page for each processor, and every task tells the model
 def processor_model() -> str:
     """What the processor calls itself."""
     try:

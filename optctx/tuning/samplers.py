@@ -26,6 +26,7 @@ __all__ = [
     "check_sampler",
     "distribution_of",
     "grid_of",
+    "learns",
     "make_pruner",
     "make_sampler",
     "need_optuna",
@@ -90,6 +91,11 @@ def make_sampler(name: str, seed: int) -> BaseSampler:
             return samplers.TPESampler(seed=seed)
         case _:
             return samplers.RandomSampler(seed=seed)
+
+
+def learns(name: str) -> bool:
+    """Whether the points of a sampler depend on the figures of other points."""
+    return name not in ("random", "grid")
 
 
 def check_pruner(text: str, goals: Sequence[Goal], intermediate: bool) -> None:

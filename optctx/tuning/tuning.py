@@ -7,7 +7,7 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from optctx.errors import OptctxError
@@ -26,7 +26,7 @@ from optctx.tuning.measured import RunTime
 from optctx.tuning.objectives import CompilationTime, Objective, Size, emit_for
 from optctx.tuning.place import Here, Place
 from optctx.tuning.results import Goal, Study, Trial
-from optctx.tuning.samplers import check_pruner, check_sampler, need_optuna
+from optctx.tuning.samplers import check_pruner, check_sampler, learns, need_optuna
 from optctx.tuning.search import Search, go_on
 from optctx.tuning.space import Space
 from optctx.tuning.winner import Winner
@@ -34,6 +34,7 @@ from optctx.tuning.winner import Winner
 __all__ = ["Tuning", "tune"]
 
 _WINDOW = 8  # trials under way at once
+_INDEPENDENT = 10_000  # the same where no point depends on another's figures: as the search goes, any number
 _MEMORY = 4 << 30  # bytes
 _REPEATS = 3  # compilations whose time counts
 
@@ -54,7 +55,7 @@ def tune(
     executor: Executor | None = None,
     cluster: str | None = None,
     pruner: str = "none",
-    window: int = _WINDOW,
+    window: int | None = None,
     wrong: str | None = None,
     minimise: bool = False,
     on_trial: Callable[[Trial], None] = lambda trial: None,
@@ -86,7 +87,9 @@ def tune(
         pruner: Stop trials whose run time falls behind between rounds of its measurement: "median",
             "percentile:25", "halving", "hyperband" or "threshold:1.5". A trial that is stopped is "pruned".
             With one objective, `RunTime`, on this machine.
-        window: Trials under way at once. The search depends on it: a sampler knows nothing of what runs.
+        window: Trials under way at once, 8 by default. The search depends on it: a sampler knows nothing of
+            what runs. "random" and "grid" need to know nothing, so by default they keep everything busy that
+            compiles, unless something is measured.
         wrong: The folder in which a wrong result leaves what reproduces it; by default beside the study.
         minimise: In the end, drop options from the best trial as long as that makes it no worse
             (`Study.minimised`); with one objective.
@@ -144,7 +147,7 @@ class Tuning:
         executor: Executor | None = None,
         cluster: str | None = None,
         pruner: str = "none",
-        window: int = _WINDOW,
+        window: int | None = None,
         wrong: str | None = None,
         minimise: bool = False,
         on_trial: Callable[[Trial], None] = lambda trial: None,
@@ -161,7 +164,9 @@ class Tuning:
         check_pruner(pruner, self._goals, all(each.intermediate for each in self._objectives))
         self._pruner = pruner
         self._space = space
-        self._sampler, self._seed, self._window = sampler, seed, window
+        self._sampler, self._seed = sampler, seed
+        self._given = window
+        self._window = _WINDOW if window is None else window
         self._budget = Budget() if budget is None else budget
         self._setup = make_setup(
             job,
@@ -294,7 +299,7 @@ class Tuning:
         """Start as many trials as the budget and the order of the search allow."""
         while not self._ended and search.ready:
             running = len(self._waiting) + len(self._done)
-            if running >= self._window:
+            if running >= self._most:
                 return
             ordered = [self._trials[number] for number in sorted(self._trials)]
             self._ended = self._budget.reached(ordered, running, self._goals, self._started)
@@ -305,6 +310,17 @@ class Tuning:
                 self._ended = "every point of the space was tried"
                 return
             self._start(candidate)
+
+    @property
+    def _most(self) -> int:
+        """Trials under way at once."""
+        free = self._given is None and self._independent
+        return max(self._window, self._evaluator.enough) if free else self._window
+
+    @property
+    def _independent(self) -> bool:
+        """Whether trials can be done in any order. Those that are measured are measured in blocks."""
+        return not learns(self._sampler) and not self._assessor.measures
 
     def _start(self, candidate: Candidate) -> None:
         """Have a candidate compiled, unless it is known what would come out."""
@@ -324,9 +340,15 @@ class Tuning:
             self._done.append((candidate, answer))
 
     def _finish(self, search: Search, trial: Trial) -> None:
-        if self._journal is not None:
-            self._journal.append(trial, search.values_of(trial.number))
-        self._trials[trial.number] = trial
+        try:
+            if self._journal is not None:
+                self._journal.append(trial, search.values_of(trial.number))
+            self._trials[trial.number] = trial
+        except KeyboardInterrupt:  # perhaps after it was written: what is shown is what is kept
+            with suppress(OptctxError):
+                if self._journal is not None and trial.number in self._journal.read():
+                    self._trials[trial.number] = trial
+            raise
         search.result(trial)
         self._on_trial(trial)
 
@@ -353,7 +375,7 @@ class Tuning:
             self._goals,
             sampler=self._sampler,
             seed=self._seed,
-            window=self._window,
+            window=_INDEPENDENT if self._independent else self._window,
             blocks=self._assessor.measures,
             pruner=self._pruner,
         )

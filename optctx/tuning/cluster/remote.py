@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from types import TracebackType
 
 from optctx.errors import OptctxError
 from optctx.sweep.plan import Answer
 from optctx.timing import Confirmation, Interval, Stop
-from optctx.tuning.cluster.workers import Lost, Result, Workers
-from optctx.tuning.evaluate import Candidate, Setup, evaluate, plan_of
+from optctx.tuning.cluster.workers import Lost, Result, Workers, reply_of
+from optctx.tuning.evaluate import Candidate, Setup, evaluate, make_ready
 from optctx.tuning.evaluators import BASE
 from optctx.tuning.measured import Found, Measure, Measured, RunTime
 
 __all__ = ["RemoteEvaluator", "RemotePlace"]
+
+_ENOUGH = 16  # short tasks for each worker, so that they come in parcels
 
 
 class RemoteEvaluator:
@@ -24,6 +25,10 @@ class RemoteEvaluator:
     def __init__(self, setup: Setup, workers: Workers) -> None:
         self._setup = setup
         self._workers = workers
+
+    @property
+    def enough(self) -> int:
+        return _ENOUGH * self._workers.count
 
     def __enter__(self) -> RemoteEvaluator:
         self._workers.__enter__()
@@ -35,9 +40,15 @@ class RemoteEvaluator:
         self._workers.__exit__(kind, error, trace)
 
     def base(self) -> Answer:
-        answer: Answer = self._workers.do(evaluate, self._setup, BASE).value
-        if self._setup.timeout is None:
-            self._setup = replace(self._setup, timeout=plan_of(self._setup, 1).limit(answer.seconds))
+        """While one worker compiles it, the others start their helpers."""
+        count = self._workers.count
+        self._workers.submit(BASE.number, evaluate, self._setup, BASE)
+        for place in range(1, count):
+            self._workers.submit(("ready", place), make_ready, self._setup)
+        ended: dict[Hashable, Result] = {}
+        while len(ended) < count:
+            ended.update(self._workers.results())
+        answer: Answer = reply_of(ended[BASE.number]).value
         return answer
 
     def submit(self, candidate: Candidate) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from optctx.errors import OptctxError
 from optctx.tuning.cluster.task import Expected, Mismatch, Reply, Work
 
-__all__ = ["Lost", "Result", "Task", "Workers"]
+__all__ = ["Lost", "Result", "Task", "Workers", "reply_of"]
 
 MOST_LOST = 3  # workers that one task may take with it
 _MOST_ERRORS = 3
@@ -30,6 +30,15 @@ class Lost:
 
 
 Result = Reply | Lost
+
+
+def reply_of(result: Result) -> Reply:
+    """The reply. Raises OptctxError without one, and for one that has an error."""
+    if isinstance(result, Lost):
+        raise OptctxError(f"cannot go on: {result}")
+    if result.error:
+        raise OptctxError(result.error)
+    return result
 
 
 @dataclass
@@ -96,11 +105,7 @@ class Workers(ABC):
         """Have one thing done while nothing else is. Raises OptctxError if it cannot be, and as it does."""
         self.submit("", function, *arguments)
         ((_, result),) = self.results()
-        if isinstance(result, Lost):
-            raise OptctxError(f"cannot go on: {result}")
-        if result.error:
-            raise OptctxError(result.error)
-        return result
+        return reply_of(result)
 
     def expect_processor(self, model: str) -> None:
         """Refuse workers with another processor from now on."""
