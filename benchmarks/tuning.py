@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks._module import module_text
 from benchmarks._report import Report
 from optctx.errors import OptctxError
 from optctx.fresh import Job
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 _TRIALS = 500
 _SECONDS = 30.0
 _FASTER = 15.0
-_LINES = 200
+_KERNEL = Path(__file__).with_name("kernel.c")
 _PROCESSORS = 2
 _SAMPLERS = ("random", "tpe")
 OPTIONS = (
@@ -91,7 +90,8 @@ def main(words: Sequence[str] = ()) -> int:
     by_hand = int(words[words.index("--by-hand") + 1]) if "--by-hand" in words else _TRIALS
     space = parse_space(OPTIONS)
     job = Job(kernel(), triple="x86_64-pc-linux-gnu")
-    report.line("lines of the kernel", str(len(kernel().splitlines())))
+    lines = [len(text.splitlines()) for text in (_KERNEL.read_text(), kernel())]
+    report.line("lines of the kernel: C, LLVM IR", f"{lines[0]}, {lines[1]}")
     tools = _Tools(job)
     report.line("tools", f"{tools.opt}, {tools.llc}")
     for sampler in _SAMPLERS:
@@ -126,15 +126,11 @@ def _tune(job: Job, space: Space, sampler: str, file: str | None) -> Study:
 
 
 def kernel() -> str:
-    """The first functions of the module that other benchmarks have, as far as 200 lines go."""
-    text = module_text(2)
-    parts = text.split("\n\n; ")
-    kept = parts[0]
-    for part in parts[1:]:
-        if len(kept.splitlines()) + len(part.splitlines()) > _LINES + 10:
-            break
-        kept += "\n\n; " + part
-    return kept + "\n"
+    """The IR that clang 19 made of `kernel.c`, without optimisation:
+
+    clang-19 -c -S -emit-llvm -O2 -Xclang -disable-llvm-passes -o kernel.ll kernel.c
+    """
+    return _KERNEL.with_suffix(".ll").read_text()
 
 
 class _Tools:

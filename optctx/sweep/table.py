@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from optctx.sweep.order import UNITS, By, best_rows, figure
 from optctx.sweep.row import STATES, Row
 from optctx.wording import counted
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
 
 __all__ = ["as_table", "summary"]
 
@@ -37,6 +39,9 @@ def as_table(rows: Sequence[Row], by: By | None = None) -> Table:
         any(row.state != "ok" for row in rows),
         any(row.agrees is not None for row in rows),
     )
+    from rich.table import Table  # not at the top: the helper process of a sweep needs no tables
+    from rich.text import Text
+
     table = Table(header_style="bold")
     for heading in [*([""] * labelled), *(["file"] * files)]:
         table.add_column(heading)
@@ -83,6 +88,8 @@ def _cells(row: Row) -> list[str]:
 
 
 def _agreement(row: Row) -> Text:
+    from rich.text import Text
+
     if row.agrees is None:
         return Text("-")
     return Text("same", style="green") if row.agrees else Text("DIFFERS", style="bold red")

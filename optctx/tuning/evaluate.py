@@ -28,6 +28,7 @@ __all__ = [
     "asked_of",
     "end_helpers",
     "evaluate",
+    "foresee",
     "make_ready",
     "make_setup",
     "plan_of",
@@ -153,6 +154,14 @@ def refuse(setup: Setup, errors: Sequence[str]) -> None:
             raise OptctxError(f"{pipeline}: {error}" if len(setup.pipelines) > 1 else error)
 
 
+def foresee(setup: Setup, candidate: Candidate) -> None:
+    """Have a candidate compiled that this thread will evaluate soon. Raises OptctxError as `evaluate` does.
+
+    So the helper need not wait between two candidates.
+    """
+    _helper(setup).ask(setup, candidate)
+
+
 class _Helper:
     """A helper process that compiles one candidate after the other, for one thread: it ends with it."""
 
@@ -165,6 +174,8 @@ class _Helper:
             _helpers.add(self)
         plan = plan_of(setup, 1)
         self._next = plan.total
+        self._asked: dict[Candidate, int] = {}  # request of each candidate that was not evaluated yet
+        self._answers: dict[int, Answer] = {}  # to some of these
         try:
             refuse(setup, self._process.prepare(plan))
             # Each pipeline's own, on this machine: time limits are relative to these.
@@ -176,10 +187,18 @@ class _Helper:
     def one(self, setup: Setup, candidate: Candidate) -> Answer:
         if not candidate.point:
             return self._bases[0]
-        number, self._next = self._next, self._next + 1
-        self._process.ask([asked_of(setup, candidate, number)])
-        (answer,) = self._process.answers()
-        return answer
+        self.ask(setup, candidate)
+        number = self._asked.pop(candidate)
+        while number not in self._answers:
+            self._answers.update((answer.number, answer) for answer in self._process.answers())
+        return self._answers.pop(number)
+
+    def ask(self, setup: Setup, candidate: Candidate) -> None:
+        """Have a candidate compiled, if that was not done before."""
+        if candidate not in self._asked:
+            self._asked[candidate] = self._next
+            self._process.ask([asked_of(setup, candidate, self._next)])
+            self._next += 1
 
 
 def _end(process: SweepProcess, owner: int) -> None:

@@ -10,13 +10,13 @@ from optctx.errors import OptctxError
 from optctx.sweep.plan import Answer
 from optctx.timing import Confirmation, Interval, Stop
 from optctx.tuning.cluster.workers import Lost, Result, Workers, reply_of
-from optctx.tuning.evaluate import Candidate, Setup, evaluate, make_ready
+from optctx.tuning.evaluate import Candidate, Setup, evaluate, foresee, make_ready
 from optctx.tuning.evaluators import BASE
 from optctx.tuning.measured import Found, Measure, Measured, RunTime
 
 __all__ = ["RemoteEvaluator", "RemotePlace"]
 
-_ENOUGH = 16  # short tasks for each worker, so that they come in parcels
+_ENOUGH = 32  # short tasks for each worker, so that they come in parcels
 
 
 class RemoteEvaluator:
@@ -52,7 +52,7 @@ class RemoteEvaluator:
         return answer
 
     def submit(self, candidate: Candidate) -> None:
-        self._workers.submit(candidate.number, evaluate, self._setup, candidate)
+        self._workers.submit(candidate.number, evaluate, self._setup, candidate, foresee=foresee)
 
     def answers(self) -> list[Answer]:
         return [_answer(number, result) for number, result in self._workers.results()]

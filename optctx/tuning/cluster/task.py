@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import platform
@@ -17,6 +18,7 @@ from optctx.tuning.machine import processor_model
 __all__ = ["Expected", "Mismatch", "Reply", "Work", "perform", "perform_all"]
 
 _LONGEST_PAUSE = 1.0  # seconds
+_AHEAD = 1  # works of a parcel that are foreseen: what is asked of a helper has to fit into a pipe
 
 
 @dataclass(frozen=True)
@@ -64,23 +66,31 @@ class Work:
     """A function of a module, and its arguments, all of which can be pickled.
 
     `refusals`: how often workers have refused this work. `number`: another one each time, so no scheduler
-    takes two tries for one.
+    takes two tries for one. `foresee`: a function to call with the same arguments some time before, or None.
     """
 
     refusals: int
     number: int
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
+    foresee: Callable[..., None] | None = None
 
 
-def perform(expected: Expected, work: Work) -> Reply:
-    """Do the work, on a worker that has what is expected. Plain data in and out."""
+def perform(expected: Expected, work: Work, following: Sequence[Work] = ()) -> Reply:
+    """Do the work, on a worker that has what is expected. Plain data in and out.
+
+    `following`: what it will do after that.
+    """
     worker, processor = f"{platform.node()}, process {os.getpid()}", processor_model()
     if mismatches := _mismatches(expected, processor):
         # One that does nothing is always free, and would be given everything.
         time.sleep(min(_LONGEST_PAUSE, 0.05 * 2 ** min(work.refusals, 10)))
         return Reply(worker, processor, mismatches=mismatches)
     began = time.monotonic()
+    for each in (work, *following):
+        if each.foresee is not None:
+            with contextlib.suppress(OptctxError):  # which the work itself will raise
+                each.foresee(*each.arguments)
     try:
         value = work.function(*work.arguments)
     except OptctxError as error:
@@ -91,8 +101,8 @@ def perform(expected: Expected, work: Work) -> Reply:
 def perform_all(expected: Expected, works: Sequence[Work]) -> list[Reply]:
     """The replies to several works, in turn. A worker that refuses one is asked for no other."""
     replies: list[Reply] = []
-    for work in works:
-        replies.append(perform(expected, work))
+    for place, work in enumerate(works):
+        replies.append(perform(expected, work, works[place + 1 : place + 1 + _AHEAD]))
         if replies[-1].mismatches:
             return replies[-1:] * len(works)
     return replies

@@ -43,11 +43,12 @@ def reply_of(result: Result) -> Reply:
 
 @dataclass
 class Task:
-    """Work, and how it went so far. Its function and arguments can be pickled."""
+    """Work, and how it went so far. Its functions and arguments can be pickled."""
 
     key: Hashable
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
+    foresee: Callable[..., None] | None = None
     lost: list[str] = field(default_factory=list)  # workers
     refusals: int = 0
     errors: int = 0
@@ -87,9 +88,18 @@ class Workers(ABC):
     def _ended(self) -> list[tuple[Hashable, Result]]:
         """Wait until something has ended. May return nothing."""
 
-    def submit(self, key: Hashable, function: Callable[..., Any], *arguments: Any) -> None:
-        """Have a function of a module called with arguments, all of which can be pickled."""
-        self._start(Task(key, function, arguments))
+    def submit(
+        self,
+        key: Hashable,
+        function: Callable[..., Any],
+        *arguments: Any,
+        foresee: Callable[..., None] | None = None,
+    ) -> None:
+        """Have a function of a module called with arguments, all of which can be pickled.
+
+        `foresee`: another function, which a worker may call with the same arguments some time before.
+        """
+        self._start(Task(key, function, arguments, foresee))
 
     def results(self) -> list[tuple[Hashable, Result]]:
         """Wait for at least one result, under its key.
@@ -113,7 +123,7 @@ class Workers(ABC):
 
     def _work(self, task: Task) -> Work:
         """What is sent of a task, each time it is tried."""
-        return Work(task.refusals, next(self._numbers), task.function, task.arguments)
+        return Work(task.refusals, next(self._numbers), task.function, task.arguments, task.foresee)
 
     def _judge(self, task: Task, worker: str, reply: Reply) -> Result | None:
         """The result, or None if another worker has to do the task."""
