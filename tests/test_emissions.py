@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import tempfile
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from ir_texts import SCALE
@@ -132,19 +133,40 @@ def test_what_llvm_prints_while_it_emits_is_printed_each_time() -> None:
     assert [answer.emitted for answer in answers] == [True] * 3
 
 
-def _emitted(emissions: Emissions, printed: int) -> Emission:
+def _emitted(emissions: Emissions, printed: int, job: Job = JOB) -> Emission:
     emission = emissions.start({}, printed)
-    assert compile_unchecked(JOB, emit=emission).code
+    assert compile_unchecked(job, emit=emission).code
     return emission
 
 
 def test_what_is_known_comes_with_its_time() -> None:
-    emissions = Emissions(("align-all-blocks",))
+    emissions = Emissions(("align-all-blocks",), keep=True)
     with tempfile.TemporaryFile() as printed:
         assert _emitted(emissions, printed.fileno()).saved == 0
         known = _emitted(emissions, printed.fileno())
     assert known.saved > 0
     assert known.read == {"align-all-blocks"}
+
+
+@pytest.mark.parametrize("different", [{"opt_level": 0}, {"features": "+avx2"}, {"triple": "i686-linux-gnu"}])
+def test_what_others_have_emitted_counts_for_equal_target_machines(different: dict[str, Any]) -> None:
+    theirs, own = (Emissions(("align-all-blocks",), keep=False) for _ in range(2))
+    with tempfile.TemporaryFile() as printed:
+        told = _emitted(theirs, printed.fileno()).emitted
+        assert told is not None
+        assert not told.code
+        own.learn([told])
+        there, here = (
+            _emitted(each, printed.fileno(), replace(JOB, **different)) for each in (own, Emissions((), True))
+        )
+        assert not there.saved
+        assert there.emitted is not None
+        assert here.emitted is not None
+        assert there.emitted.digest == here.emitted.digest != told.digest
+        emission = own.start({}, printed.fileno())
+        assert compile_unchecked(JOB, emit=emission).code == b""
+        assert emission.emitted == told
+        assert emission.saved == told.seconds
 
 
 class _Slow(Emission):
@@ -157,13 +179,13 @@ class _Slow(Emission):
 
 def test_the_time_of_a_compilation_has_that_of_its_emission() -> None:
     plan = plan_of(_setup(JOB, "align-all-blocks=0,4"), 1)
-    answer = _compile(plan, Asked(0, 0, {}), _Slow(Emissions(plan.noted), {}, -1))
+    answer = _compile(plan, Asked(0, 0, {}), _Slow(Emissions(plan.noted, keep=True), {}, -1))
     assert answer.seconds > 1000.0
     assert not answer.emitted
 
 
 def test_every_module_is_emitted_where_equal_ones_cannot_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    emissions = Emissions(("align-all-blocks",))
+    emissions = Emissions(("align-all-blocks",), keep=True)
     monkeypatch.setattr(emissions, "_tells", False)
     with tempfile.TemporaryFile() as printed:
         assert [_emitted(emissions, printed.fileno()).saved for _ in range(2)] == [0, 0]

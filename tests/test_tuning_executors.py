@@ -18,7 +18,7 @@ from tuning_cases import JOB, loops, told
 
 from optctx.errors import OptctxError
 from optctx.sweep.plan import Answer
-from optctx.tuning import Budget, evaluate, tune
+from optctx.tuning import Budget, evaluate, parse_space, tune
 from optctx.tuning.cluster import ExecutorWorkers, Expected, RemoteEvaluator, executor, remote
 from optctx.tuning.evaluate import Candidate, make_setup
 
@@ -66,14 +66,15 @@ class _Held(ThreadPoolExecutor):
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
-    [({"sampler": "tpe"}, 8), ({"sampler": "random"}, 16), ({"sampler": "random", "window": 3}, 3)],
+    [({"sampler": "tpe"}, 8), ({"sampler": "random"}, 32), ({"sampler": "random", "window": 3}, 3)],
 )
 def test_a_search_that_learns_nothing_keeps_workers_busy(arguments: dict[str, Any], expected: int) -> None:
+    space = parse_space(["unroll-count=1..20", "force-vector-width=1,2,4"])
     with _Held(expected) as executor:
-        there = tune(JOB, loops(), executor=executor, budget=Budget(trials=20), timeout=60.0, **arguments)
+        there = tune(JOB, space, executor=executor, budget=Budget(trials=36), timeout=60.0, **arguments)
         executor.submit(evaluate.end_helpers).result()
     assert executor.most == expected
-    assert told(there) == told(tune(JOB, loops(), budget=Budget(trials=20), **arguments))
+    assert told(there) == told(tune(JOB, space, budget=Budget(trials=36), **arguments))
 
 
 class _Two(ExecutorWorkers):
@@ -115,6 +116,27 @@ def test_all_helpers_start_before_any_trial_and_stay(monkeypatch: pytest.MonkeyP
         executor.submit(evaluate.end_helpers).result()
     assert {answer.state for answer in answers} == {"ok"}
     assert base.digest in {answer.digest for answer in answers}
+
+
+def test_a_worker_does_not_emit_what_another_has_emitted() -> None:
+    space = parse_space(["unroll-count=2,4", "inline-threshold=100,200", "align-all-blocks=0,4"])
+    setup = make_setup(JOB, space, timeout=None, memory=None, emit=None, noted=True, repeats=1)
+    same, aligned = ({"unroll-count": "2", "inline-threshold": "200", "align-all-blocks": n} for n in "04")
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        own = Candidate(0, (("unroll-count", "2"), ("inline-threshold", "100"), ("align-all-blocks", "0")))
+        emitted = first.submit(evaluate.evaluate, setup, own).result()
+        assert emitted.emitted
+        assert emitted.emission is not None
+        known = (emitted.emission,)
+        for options in (same, aligned):
+            candidate = Candidate(1, tuple(options.items()))
+            there = second.submit(evaluate.evaluate, setup, candidate, known).result()
+            here = first.submit(evaluate.evaluate, setup, candidate).result()
+            assert (there.digest, there.object_size) == (here.digest, here.object_size)
+            assert (there.digest == emitted.digest) == (options is same) == (not there.emitted)
+            assert there.read == here.read
+            assert there.seconds > 0
+        first.submit(evaluate.end_helpers).result()
 
 
 def test_a_pool_that_breaks_behind_a_search_leaves_no_process() -> None:

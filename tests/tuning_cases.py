@@ -8,6 +8,7 @@ from typing import Any
 from ir_texts import SCALE
 
 from optctx.fresh import Job
+from optctx.sweep.emissions import Emitted
 from optctx.sweep.plan import Answer
 from optctx.tuning import Space, Study, parse_space, tune
 from optctx.tuning.evaluate import Candidate, Setup, evaluate
@@ -50,8 +51,8 @@ def cut_short(after: int, **arguments: Any) -> None:
     raise AssertionError("it ended by itself")
 
 
-def deadly(setup: Setup, candidate: Candidate) -> Answer:
+def deadly(setup: Setup, candidate: Candidate, known: tuple[Emitted, ...] = ()) -> Answer:
     """Compile as workers do, but for one value, with which no worker survives."""
     if candidate.options.get("unroll-count") == "3":
         os._exit(1)
-    return evaluate(setup, candidate)
+    return evaluate(setup, candidate, known)

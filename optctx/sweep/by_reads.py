@@ -44,9 +44,13 @@ class ByReads(Generic[Result]):
                 return read, self._results[key]
         return None
 
-    def _key(self, source: Hashable, options: Mapping[str, str], read: frozenset[str]) -> _Key:
+    def values(self, options: Mapping[str, str], read: frozenset[str]) -> tuple[tuple[str, str], ...]:
+        """What the options that were read have, without aliases."""
         targets = ((self._target(name), text) for name, text in options.items())
-        return source, read, tuple(sorted(each for each in targets if each[0] in read))
+        return tuple(sorted(each for each in targets if each[0] in read))
+
+    def _key(self, source: Hashable, options: Mapping[str, str], read: frozenset[str]) -> _Key:
+        return source, read, self.values(options, read)
 
     def _target(self, name: str) -> str:
         if name not in self._targets:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from optctx.fresh.job import Job
+from optctx.sweep.emissions import Emitted
 from optctx.sweep.grid import DEFAULT, Axis, combination_at, overrides
 from optctx.sweep.row import State
 
@@ -75,6 +76,7 @@ class Asked:
     number: int
     job: int
     options: Mapping[str, str]  # what it sets
+    known: tuple[Emitted, ...] = ()  # what other processes have emitted
 
 
 @dataclass(frozen=True)
@@ -107,3 +109,4 @@ class Answer:
     ir: str | None = None
     read: frozenset[str] | None = None  # those of `Plan.noted` that LLVM read; None if unknown
     emitted: bool = True  # False: an equal module was emitted before, and `seconds` has the time of then
+    emission: Emitted | None = None  # what other processes need not emit, if this one did and kept no object

@@ -60,7 +60,7 @@ def serve(plan: Plan, requests: int, options: int, answers: int, printed: int) -
     """
     try:
         _limit_memory(plan, plan.threads)
-        emissions = Emissions(plan.noted) if plan.emit_once else None
+        emissions = Emissions(plan.noted, keep=plan.output) if plan.emit_once else None
         shared = (plan, requests, options, answers, printed, lock_left_behind(), emissions)
         pool = [threading.Thread(target=_work, args=shared) for _ in range(plan.threads)]
         for thread in pool:
@@ -110,7 +110,10 @@ def _work(
             with writing:
                 write_all(answers, encode(Started(number)))
             asked = pickle.loads(os.pread(options, size, place)) if size else plan.asked(number)
-            emission = emissions.start(asked.options, printed) if emissions is not None else None
+            emission = None
+            if emissions is not None:
+                emissions.learn(asked.known)
+                emission = emissions.start(asked.options, printed)
             answer = _compile(plan, asked, emission)
             with writing:
                 write_all(answers, encode(replace(answer, printed=_lines(printed))))
@@ -155,17 +158,19 @@ def _compile(plan: Plan, asked: Asked, emission: Emission | None) -> Answer:
     if result.error is not None:
         return Answer(number, "failed", error=result.error)
     saved = emission.saved if emission is not None else 0.0
+    emitted = emission.emitted if emission is not None else None
     return Answer(
         number,
         "ok",
         instructions=result.instructions,
-        object_size=len(result.code),
+        object_size=emitted.size if emitted is not None else len(result.code),
         seconds=result.seconds + saved,
-        digest=hashlib.sha256(result.code).hexdigest(),
+        digest=emitted.digest if emitted is not None else hashlib.sha256(result.code).hexdigest(),
         code=result.code if plan.output else b"",
         ir=result.ir if plan.output else None,
         read=read,
         emitted=not saved,
+        emission=None if saved or plan.output else emitted,
     )
 
 

@@ -7,7 +7,7 @@ import os
 import pickle
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from optctx.context import OptionContext
@@ -17,6 +17,7 @@ from optctx.fresh import Emit, Job
 from optctx.fresh.base import all_arguments
 from optctx.locks import lock_left_behind
 from optctx.registry import registry
+from optctx.sweep.emissions import Emitted
 from optctx.sweep.plan import Answer, Asked, Plan
 from optctx.sweep.process import SweepProcess
 from optctx.sweep.sweep import judge_targets
@@ -120,13 +121,15 @@ def plan_of(setup: Setup, threads: int) -> Plan:
     )
 
 
-def asked_of(setup: Setup, candidate: Candidate, number: int) -> Asked:
+def asked_of(setup: Setup, candidate: Candidate, number: int, known: tuple[Emitted, ...] = ()) -> Asked:
     """The request for a candidate under a number that is none of the plan's."""
-    return Asked(number, setup.pipelines.index(candidate.pipeline(setup)), candidate.options)
+    return Asked(number, setup.pipelines.index(candidate.pipeline(setup)), candidate.options, known)
 
 
-def evaluate(setup: Setup, candidate: Candidate) -> Answer:
+def evaluate(setup: Setup, candidate: Candidate, known: tuple[Emitted, ...] = ()) -> Answer:
     """Compile one candidate. A crash, a hang and a fatal error are states of the answer.
+
+    `known`: what other processes have emitted.
 
     Plain data in and out: any executor can call it on any machine with the same LLVM. A helper process, which
     stays for the thread's next call with the same setup, does the work. Raises OptctxError if the helper is
@@ -134,7 +137,7 @@ def evaluate(setup: Setup, candidate: Candidate) -> Answer:
     """
     helper = _helper(setup)
     try:
-        answer = helper.one(setup, candidate)
+        answer = helper.one(setup, candidate, known)
     except OptctxError:
         helper.end()
         _of_thread.helper = None
@@ -154,12 +157,12 @@ def refuse(setup: Setup, errors: Sequence[str]) -> None:
             raise OptctxError(f"{pipeline}: {error}" if len(setup.pipelines) > 1 else error)
 
 
-def foresee(setup: Setup, candidate: Candidate) -> None:
+def foresee(setup: Setup, candidate: Candidate, known: tuple[Emitted, ...] = ()) -> None:
     """Have a candidate compiled that this thread will evaluate soon. Raises OptctxError as `evaluate` does.
 
     So the helper need not wait between two candidates.
     """
-    _helper(setup).ask(setup, candidate)
+    _helper(setup).ask(setup, candidate, known)
 
 
 class _Helper:
@@ -176,6 +179,8 @@ class _Helper:
         self._next = plan.total
         self._asked: dict[Candidate, int] = {}  # request of each candidate that was not evaluated yet
         self._answers: dict[int, Answer] = {}  # to some of these
+        self._last: tuple[Emitted, ...] = ()  # of which the helper was told
+        self._told: set[Hashable] = set()  # keys of all of these
         try:
             refuse(setup, self._process.prepare(plan))
             # Each pipeline's own, on this machine: time limits are relative to these.
@@ -184,21 +189,30 @@ class _Helper:
             self.end()
             raise
 
-    def one(self, setup: Setup, candidate: Candidate) -> Answer:
+    def one(self, setup: Setup, candidate: Candidate, known: tuple[Emitted, ...]) -> Answer:
         if not candidate.point:
             return self._bases[0]
-        self.ask(setup, candidate)
+        self.ask(setup, candidate, known)
         number = self._asked.pop(candidate)
         while number not in self._answers:
             self._answers.update((answer.number, answer) for answer in self._process.answers())
         return self._answers.pop(number)
 
-    def ask(self, setup: Setup, candidate: Candidate) -> None:
+    def ask(self, setup: Setup, candidate: Candidate, known: tuple[Emitted, ...]) -> None:
         """Have a candidate compiled, if that was not done before."""
         if candidate not in self._asked:
             self._asked[candidate] = self._next
-            self._process.ask([asked_of(setup, candidate, self._next)])
+            self._process.ask([asked_of(setup, candidate, self._next, self._news(known))])
             self._next += 1
+
+    def _news(self, known: tuple[Emitted, ...]) -> tuple[Emitted, ...]:
+        """Of these, what the helper was not told before."""
+        if known is self._last:  # as all tasks of a parcel have it
+            return ()
+        self._last = known
+        news = tuple(each for each in known if each.key not in self._told)
+        self._told.update(each.key for each in news)
+        return news
 
 
 def _end(process: SweepProcess, owner: int) -> None:

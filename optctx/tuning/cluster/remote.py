@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 
 from optctx.errors import OptctxError
+from optctx.sweep.emissions import Emitted
 from optctx.sweep.plan import Answer
 from optctx.timing import Confirmation, Interval, Stop
 from optctx.tuning.cluster.workers import Lost, Result, Workers, reply_of
@@ -16,6 +17,7 @@ from optctx.tuning.measured import Found, Measure, Measured, RunTime
 
 __all__ = ["RemoteEvaluator", "RemotePlace"]
 
+_MOST_TOLD = 256  # emissions of which each parcel tells
 _ENOUGH = 32  # short tasks for each worker, so that they come in parcels
 
 
@@ -25,6 +27,7 @@ class RemoteEvaluator:
     def __init__(self, setup: Setup, workers: Workers) -> None:
         self._setup = setup
         self._workers = workers
+        self._emitted: tuple[Emitted, ...] = ()  # by some worker
 
     @property
     def enough(self) -> int:
@@ -49,13 +52,31 @@ class RemoteEvaluator:
         while len(ended) < count:
             ended.update(self._workers.results())
         answer: Answer = reply_of(ended[BASE.number]).value
+        self._tell([answer])
         return answer
 
     def submit(self, candidate: Candidate) -> None:
-        self._workers.submit(candidate.number, evaluate, self._setup, candidate, foresee=foresee)
+        self._workers.submit(
+            candidate.number,
+            evaluate,
+            self._setup,
+            candidate,
+            foresee=foresee,
+            newest=lambda: self._emitted,
+        )
 
     def answers(self) -> list[Answer]:
-        return [_answer(number, result) for number, result in self._workers.results()]
+        answers = [_answer(number, result) for number, result in self._workers.results()]
+        self._tell(answers)
+        return answers
+
+    def _tell(self, answers: Iterable[Answer]) -> None:
+        """Have the workers know what others have emitted."""
+        known = {each.key: each for each in self._emitted}
+        news = [answer.emission for answer in answers if answer.emission is not None]
+        known.update((each.key, each) for each in news)
+        if news:
+            self._emitted = tuple(known.values())[-_MOST_TOLD:]
 
 
 def _answer(number: object, result: Result) -> Answer:

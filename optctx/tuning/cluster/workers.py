@@ -49,6 +49,7 @@ class Task:
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     foresee: Callable[..., None] | None = None
+    newest: Callable[[], Any] | None = None
     lost: list[str] = field(default_factory=list)  # workers
     refusals: int = 0
     errors: int = 0
@@ -94,12 +95,14 @@ class Workers(ABC):
         function: Callable[..., Any],
         *arguments: Any,
         foresee: Callable[..., None] | None = None,
+        newest: Callable[[], Any] | None = None,
     ) -> None:
         """Have a function of a module called with arguments, all of which can be pickled.
 
         `foresee`: another function, which a worker may call with the same arguments some time before.
+        `newest`: gives one more argument, when the task is sent.
         """
-        self._start(Task(key, function, arguments, foresee))
+        self._start(Task(key, function, arguments, foresee, newest))
 
     def results(self) -> list[tuple[Hashable, Result]]:
         """Wait for at least one result, under its key.
@@ -123,7 +126,8 @@ class Workers(ABC):
 
     def _work(self, task: Task) -> Work:
         """What is sent of a task, each time it is tried."""
-        return Work(task.refusals, next(self._numbers), task.function, task.arguments, task.foresee)
+        more = () if task.newest is None else (task.newest(),)
+        return Work(task.refusals, next(self._numbers), task.function, (*task.arguments, *more), task.foresee)
 
     def _judge(self, task: Task, worker: str, reply: Reply) -> Result | None:
         """The result, or None if another worker has to do the task."""
