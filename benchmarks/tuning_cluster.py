@@ -2,8 +2,7 @@
 
 The sampler is `random`. The scheduler and the search share the processors with the workers, as they would
 not on a real cluster. With a window of 8, as for samplers that learn, a worker of two waits for the other's
-trials now and then; by default there is none. With `--emitting` there are two more options, of the code
-generator, so that most trials are emitted.
+trials now and then; by default there is none.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -25,14 +24,13 @@ from optctx.tuning import Budget, Space, Study, parse_space, tune
 _TRIALS = 500
 _RUNS = 3
 _WINDOWS = {"a window of 8": 8, "default": None}
-_EMITTING = ("tail-dup-size=1..100", "loop-to-cold-block-ratio=1..100")
 _RATIO = 1.7  # by default
 
 
-def main(words: Sequence[str] = ()) -> int:
+def main() -> int:
     report = Report("One search on a Dask cluster: two workers against one")
     job = Job(kernel(), triple="x86_64-pc-linux-gnu")
-    space = parse_space((*OPTIONS, *(_EMITTING if "--emitting" in words else ())))
+    space = parse_space(OPTIONS)
     for name, window in _WINDOWS.items():
         seconds: dict[int, list[float]] = {1: [], 2: []}
         studies = []
@@ -103,4 +101,4 @@ def _running(module: str, *words: str) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -216,8 +216,8 @@ def test_only_short_tasks_go_in_parcels() -> None:
     assert parcels.size(waiting=100, places=2) == 1
     for _ in range(8):
         parcels.took(0.05)
-    assert [parcels.size(waiting, places=2) for waiting in (1, 2, 3, 8, 100)] == [1, 1, 2, 4, 10]
-    parcels.took(0.2)
+    assert [parcels.size(waiting, places=2) for waiting in (1, 2, 3, 8, 100)] == [1, 1, 2, 4, 20]
+    parcels.took(0.4)
     assert parcels.size(waiting=8, places=2) == 2
     parcels.took(30.0)
     assert parcels.size(waiting=8, places=2) == 1

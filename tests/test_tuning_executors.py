@@ -20,6 +20,7 @@ from optctx.errors import OptctxError
 from optctx.sweep.plan import Answer
 from optctx.tuning import Budget, evaluate, parse_space, tune
 from optctx.tuning.cluster import ExecutorWorkers, Expected, RemoteEvaluator, executor, remote
+from optctx.tuning.cluster.task import Work, perform_all
 from optctx.tuning.evaluate import Candidate, make_setup
 
 _LONG = 60.0  # seconds, which nothing here takes
@@ -116,6 +117,20 @@ def test_all_helpers_start_before_any_trial_and_stay(monkeypatch: pytest.MonkeyP
         executor.submit(evaluate.end_helpers).result()
     assert {answer.state for answer in answers} == {"ok"}
     assert base.digest in {answer.digest for answer in answers}
+
+
+def test_the_next_work_of_a_parcel_is_foreseen() -> None:
+    seen: list[tuple[str, int]] = []
+
+    def foresee(number: int) -> None:
+        seen.append(("foreseen", number))
+        raise OptctxError("which the work itself will raise")
+
+    works = [Work(0, n, lambda number: seen.append(("done", number)), (n,), foresee) for n in range(3)]
+    assert [reply.error for reply in perform_all(Expected.here(), works)] == [""] * 3
+    first = {each: seen.index(each) for each in seen}
+    for number in range(3):
+        assert first["foreseen", number] < first["done", max(0, number - 1)] <= first["done", number]
 
 
 def test_a_worker_does_not_emit_what_another_has_emitted() -> None:

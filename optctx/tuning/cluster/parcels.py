@@ -6,7 +6,7 @@ from collections import deque
 
 __all__ = ["Parcels"]
 
-_SHORT = 0.5  # seconds of work in a parcel of several tasks
+_SHORT = 1.0  # seconds of work in a parcel of several tasks
 _LAST = 8  # tasks that have to be known before there is one
 
 
