@@ -65,7 +65,7 @@ soak: $(VENV)/.built
 USED = $(or $(SANITIZER),address)
 RUNTIME = $(shell $(CXX) -print-file-name=lib$(subst address,asan,$(subst undefined,ubsan,$(subst thread,tsan,$(USED)))).so)
 SANITIZED = LD_PRELOAD=$(RUNTIME):$$($(CXX) -print-file-name=libstdc++.so) \
-  ASAN_OPTIONS=detect_leaks=0:handle_segv=0:quarantine_size_mb=16 UBSAN_OPTIONS=handle_segv=0 TSAN_OPTIONS=handle_segv=0
+  ASAN_OPTIONS=detect_leaks=0:handle_segv=0:quarantine_size_mb=16 UBSAN_OPTIONS=handle_segv=0:suppressions=$(CURDIR)/tests/ubsan.supp TSAN_OPTIONS=handle_segv=0
 sanitize: build/$(USED)/.made
 	$(SANITIZED) build/$(USED)/bin/pytest -s -p no:faulthandler --deselect tests/test_stub.py
 
