@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from optctx.errors import OptctxError
+from optctx.outputs import hindrance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FORMATS", "check_plot", "hindrance", "save_figure"]
+__all__ = ["FORMATS", "check_plot", "save_figure"]
 
 FORMATS = ("png", "svg", "pdf")
 # No dates and no random names, so the same rows give the same file.
@@ -39,18 +40,6 @@ def check_plot(path: str) -> str:
     except ImportError:
         raise OptctxError("cannot plot without matplotlib: pip install 'optctx[plot]'") from None
     return form
-
-
-def hindrance(path: str) -> str:
-    """Why a file cannot be written, as far as that can be known without writing it; else ""."""
-    folder = os.path.dirname(path) or "."
-    if os.path.isdir(path):
-        return "it is a directory; name a file in it"
-    if not os.path.isdir(folder):
-        return f"there is no directory {folder!r}; make it first"
-    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
-        return "this user may not write there"
-    return ""
 
 
 def save_figure(path: str, size: tuple[float, float], draw: Callable[[Figure], None]) -> None:

@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 
 from optctx.errors import OptctxError, shown
-from optctx.plots import check_plot, hindrance
+from optctx.outputs import hindrance
+from optctx.plots import check_plot
 from optctx.tuning.report.commands import Source
 from optctx.tuning.results import Study
 
