@@ -5,7 +5,10 @@ Everything runs in processes of its own, because a process keeps the way that it
 
 from __future__ import annotations
 
+import pathlib
+
 import pytest
+from ir_texts import SCALE
 from support import run_python
 
 
@@ -164,3 +167,29 @@ def test_strings_and_lists_come_and_go_ten_thousand_times() -> None:
             assert inner["internalize-public-api-list"] == ["f", "g"]
         assert process_state() == before
     """)
+
+
+def test_a_best_set_cannot_become_attributes_and_no_search_begins(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "kernel.ll").write_text(SCALE)
+    run_python(f"""
+        import contextlib, io, os
+        from optctx import OptctxError
+        from optctx.cli.main import main
+        from optctx.tuning.marking import marked_and_tried
+        from tuning_cases import JOB
+
+        words = ["tune", "kernel.ll", "--set", "unroll-count=1,2", "--emit-ir", "best.ll", "--study", "x.db"]
+        os.chdir({str(tmp_path)!r})
+        with contextlib.redirect_stderr(io.StringIO()) as err:
+            assert main(words) == 2
+        told = err.getvalue()
+        assert told.startswith("optctx: cannot write the best set as attributes of functions: threads take")
+        assert told.endswith("; keep the set with --best\\n"), told
+        try:
+            marked_and_tried(JOB, {{"unroll-count": "2"}})
+        except OptctxError as error:
+            assert str(error) in told
+        else:
+            raise AssertionError("it was written")
+    """)
+    assert [path.name for path in tmp_path.iterdir()] == ["kernel.ll"]

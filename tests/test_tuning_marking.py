@@ -34,6 +34,7 @@ attributes #0 = { nounwind "target-cpu"="haswell" }
 """
 
 
+@pytest.mark.redirected
 @pytest.mark.usefixtures("attributes")
 def test_attributes_compile_as_the_context_does(fresh: FreshProcess) -> None:
     options = {"force-vector-width": "2", "force-vector-interleave": "1", "unroll-count": "4"}
@@ -64,6 +65,7 @@ def test_every_function_is_marked_whatever_its_head_looks_like() -> None:
     assert "call void %f(i32 1) #" in text
 
 
+@pytest.mark.redirected
 def test_what_functions_cannot_have_is_refused_by_name() -> None:
     # When the pipeline is made
     with pytest.raises(OptctxError, match="because LLVM reads some of vectorize-loops outside of functions"):
@@ -76,6 +78,7 @@ def test_what_functions_cannot_have_is_refused_by_name() -> None:
         marked_and_tried(Job("define"), {"unroll-count": "4"})
 
 
+@pytest.mark.redirected
 def test_the_command_line_writes_the_module(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -88,5 +91,32 @@ def test_the_command_line_writes_the_module(
     assert out.read_text() == marked(SCALE, {name: value})
     assert main([*words, "--objective", "size", "--objective", "instructions", "--emit-ir", str(out)]) == 2
     assert "take --emit-ir out" in capfd.readouterr().err
-    assert main([*words, "--emit-ir", str(tmp_path / "none" / "x.ll")]) == 2
-    assert "cannot write" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--best", "--emit-ir"])
+def test_a_file_that_cannot_be_written_is_refused_before_the_search(
+    option: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "scale.ll").write_text(SCALE)
+    words = ["tune", str(tmp_path / "scale.ll"), "--set", "unroll-count=1,2"]
+    words += ["--study", str(tmp_path / "x.db")]
+    for path, reason in ((tmp_path / "none" / "x", "there is no directory"), (tmp_path, "it is a directory")):
+        assert main([*words, option, str(path)]) == 2
+        found = capfd.readouterr()
+        assert found.out == ""
+        assert found.err.startswith(f"optctx: cannot write {path}: {reason}")
+    assert [path.name for path in tmp_path.iterdir()] == ["scale.ll"]
+
+
+@pytest.mark.redirected
+def test_a_module_that_has_attributes_is_refused_before_the_search(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    study = tmp_path / "x.db"
+    words = ["tune", str(tmp_path / "a.ll"), "--set", "unroll-count=1,2", "--emit-ir", str(tmp_path / "b.ll")]
+    (tmp_path / "a.ll").write_text(marked(SCALE, {"unroll-count": "2"}))
+    assert main([*words, "--study", str(study)]) == 2
+    assert "take it out first" in capfd.readouterr().err
+    assert not study.exists()
+    (tmp_path / "a.ll").write_text('; it has no "optctx"="-unroll-count=2"\n' + SCALE)
+    assert main(words) == 0

@@ -1,4 +1,4 @@
-"""Reads the files that a command line names. Every error names the file and the reason."""
+"""Files that a command line names. Every error names the file and the reason."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 from optctx.cli.console import printable
 from optctx.errors import OptctxError
+from optctx.outputs import hindrance
 from optctx.wording import did_you_mean, nearest
 
-__all__ = ["explain", "naming", "naming_module", "read_file"]
+__all__ = ["check_writable", "explain", "naming", "naming_module", "read_file"]
 
 _PARSING = re.compile(r"cannot read the module: LLVM IR parsing error <string>:(?P<words>.*?)[ ^]*")
 
@@ -29,6 +30,12 @@ def read_file(path: str, expected: str = "LLVM IR") -> bytes:
     if not data.strip():
         raise OptctxError(f"cannot use {_shown(path)}: expected {expected}, found an empty file")
     return data
+
+
+def check_writable(path: str) -> None:
+    """Raise OptctxError for a file that cannot be written. Changes nothing; call it before long work."""
+    if problem := hindrance(path):
+        raise OptctxError(f"cannot write {_shown(path)}: {problem}")
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from optctx.cli.compiling import add_job_arguments, job_of, positive, seconds
 from optctx.cli.console import complain, output, printable
-from optctx.cli.files import naming, naming_module
+from optctx.cli.files import check_writable, naming, naming_module
 from optctx.cli.parser import tolerance, whole
 from optctx.cli.settings import add_settings
 from optctx.context import OptionContext
@@ -210,25 +210,20 @@ def run(arguments: argparse.Namespace) -> int:
 def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
     """Everything that can be judged before anything is compiled."""
     from optctx.tuning import Budget, Callgrind, RunTime, Space, Tuning, parse_space, propose
-    from optctx.tuning.report import check_report
+    from optctx.tuning.marking import check_marking
 
     objectives = _objectives(arguments)
-    for name in ("best", "emit_ir"):
-        if getattr(arguments, name) and len(objectives) > 1:
-            raise OptctxError(
-                f"several objectives have no best set to write; take --{name.replace('_', '-')} out, or name "
-                "one objective"
-            )
     if arguments.cluster and arguments.jobs:
         raise OptctxError("--jobs is for this machine, and --cluster for others; take one of them out")
-    for path in arguments.reports:
-        check_report(path)
+    _check_outputs(arguments, len(objectives))
     shown.goals = [each.goal for each in objectives]
     limited = arguments.seconds is not None or arguments.patience is not None
     trials = arguments.trials or (None if limited else 100)
     space = parse_space(arguments.settings, arguments.pipelines)  # now rather than after minutes of work
     arguments.passes = (arguments.pipelines or ["default<O3>"])[0]
     job = job_of(arguments)
+    if arguments.emit_ir:
+        check_marking(job.ir)
     if arguments.propose:
         with naming_module(arguments.file):
             proposed = propose(job, arguments.propose, exclude=space.names)
@@ -255,6 +250,23 @@ def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
         window=arguments.window,
         on_trial=shown.add,
     )
+
+
+def _check_outputs(arguments: argparse.Namespace, objectives: int) -> None:
+    """Raise OptctxError for a file that nothing could be written to in the end."""
+    from optctx.tuning.report import check_report
+
+    for path in arguments.reports:
+        check_report(path)
+    for name in ("best", "emit_ir"):
+        path = getattr(arguments, name)
+        if path and objectives > 1:
+            raise OptctxError(
+                f"several objectives have no best set to write; take --{name.replace('_', '-')} out, or name "
+                "one objective"
+            )
+        if path:
+            check_writable(path)
 
 
 def _objectives(arguments: argparse.Namespace) -> list[Objective]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from optctx.context.override import Override
     from optctx.engine.attach import Engine
 
-__all__ = ["Attributes", "attach", "attributes_policy", "detach", "resolve"]
+__all__ = ["Attributes", "attach", "attributes_policy", "detach", "resolve", "why_attributes_cannot_count"]
 
 Attributes = Literal["ignore", "error", "warn"]
 
@@ -87,6 +87,12 @@ def attach(*, attributes: Attributes | None = None, trust: Iterable[str] | None 
         )
     _policies[engine.index] = wanted
     _native.count_attributes(engine.index, wanted.attributes != "ignore")
+
+
+def why_attributes_cannot_count() -> str:
+    """The reason, as half a sentence; "" where they can. Attaches, and changes nothing else."""
+    engine = engine_attach.attach()
+    return "" if engine.mechanism.intercepts else engine.why_not_intercepted
 
 
 def detach() -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from llvmlite import binding
 
 from optctx.context import OptionContext
+from optctx.context.attributes import why_attributes_cannot_count
 from optctx.errors import OptctxError
 from optctx.fresh import Job
 from optctx.fresh.base import all_arguments
@@ -17,7 +18,7 @@ from optctx.sweep.plan import Answer
 from optctx.tuning.evaluate import Candidate, Setup
 from optctx.tuning.evaluators import LocalEvaluator
 
-__all__ = ["marked", "marked_and_tried"]
+__all__ = ["check_marking", "marked", "marked_and_tried"]
 
 _POLICY = (
     "error",
@@ -25,8 +26,19 @@ _POLICY = (
     "",
 )  # of `attributes_policy`: tuning options alone, none by name
 _ATTRIBUTE = re.compile(r'"optctx"\s*=')
+_COMMENT = re.compile(";.*")  # or what follows a semicolon in a text; LLVM knows better, and reads it later
 # What stands between a function's arguments and its attributes.
 _BEHIND = re.compile(r"\s*(?:local_unnamed_addr|unnamed_addr|addrspace\(\d+\)|\s)*")
+
+
+def check_marking(ir: str | bytes) -> None:
+    """Raise OptctxError where attributes cannot count, and for the text of a module that has some already.
+
+    Changes nothing; call it before a search whose best set goes into the module.
+    """
+    _check_that_they_can_count()
+    if isinstance(ir, str):
+        _check_unmarked(_COMMENT.sub("", ir))
 
 
 def marked_and_tried(job: Job, options: Mapping[str, str]) -> str:
@@ -39,6 +51,7 @@ def marked_and_tried(job: Job, options: Mapping[str, str]) -> str:
     text = marked(job.ir, options)
     if not options:
         return text
+    _check_that_they_can_count()
     expected = _compiled(job, ("ignore",), options)
     found = _compiled(replace(job, ir=text), _POLICY, {})
     if expected.digest != found.digest:
@@ -53,15 +66,27 @@ def marked(ir: str | bytes, options: Mapping[str, str]) -> str:
     """The same without trying. Raises OptctxError for a module that LLVM cannot read."""
     words = " ".join(shlex.quote(f"-{name}={text}") for name, text in options.items())
     attribute = f'"optctx"="{_escaped(words)}"'
-    lines = _text(ir).splitlines()
-    if _ATTRIBUTE.search("\n".join(lines)):
+    text = _text(ir)
+    _check_unmarked(text)
+    lines = text.splitlines()
+    if not options:
+        return "\n".join(lines) + "\n"
+    return "\n".join(_with(line, attribute) if line.startswith("define ") else line for line in lines) + "\n"
+
+
+def _check_that_they_can_count() -> None:
+    if reason := why_attributes_cannot_count():
+        raise OptctxError(
+            f"cannot write the best set as attributes of functions: {reason}; keep the set with --best"
+        )
+
+
+def _check_unmarked(ir: str) -> None:
+    if _ATTRIBUTE.search(ir):
         raise OptctxError(
             'cannot write the best set into this module: functions in it have the attribute "optctx"; '
             "take it out first"
         )
-    if not options:
-        return "\n".join(lines) + "\n"
-    return "\n".join(_with(line, attribute) if line.startswith("define ") else line for line in lines) + "\n"
 
 
 def _with(line: str, attribute: str) -> str:
