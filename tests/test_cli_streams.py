@@ -98,6 +98,7 @@ def test_a_file_of_any_name_that_is_not_there_is_one_line(
         assert "none\\udcff" in err
 
 
+@pytest.mark.redirected
 def test_a_picture_may_have_any_name_and_show_any(tmp_path: pathlib.Path) -> None:
     for name in (b"bytes\xff", b"$a^$"):  # the second is no formula
         path = os.fsencode(tmp_path) + b"/" + name
@@ -125,7 +126,7 @@ def test_a_picture_may_have_any_name_and_show_any(tmp_path: pathlib.Path) -> Non
         ["sweep", "FILE", "--features", b"\xff"],
         ["sweep", "FILE", "--jobs", b"\xff"],
         ["check-link", "FILE", b"--link-options=-unroll-count=\xff"],
-        ["sensitivity", "FILE", "--options", b"\xff"],
+        pytest.param(["sensitivity", "FILE", "--options", b"\xff"], marks=pytest.mark.redirected),
         ["sensitivity", "FILE", "--set", b"unroll-count=\xff"],
         ["sensitivity", "FILE", "--plot", b"x.\xff"],
     ],

@@ -66,6 +66,7 @@ def _one_by_one(*settings: str, job: Job = JOB) -> Study:
     return tune(job, parse_space(settings), sampler="grid", threads=1, window=1)
 
 
+@pytest.mark.redirected
 def test_objects_are_those_of_fresh_processes(fresh: FreshProcess) -> None:
     study = _one_by_one(*SETTINGS)
     assert len(study.trials) == study.compiled == 48
@@ -79,6 +80,7 @@ def test_objects_are_those_of_fresh_processes(fresh: FreshProcess) -> None:
     assert study.emitted == len(digests)
 
 
+@pytest.mark.redirected
 def test_threads_find_what_others_have_emitted() -> None:
     alone, together = _one_by_one(*SETTINGS), tune(JOB, parse_space(SETTINGS), sampler="grid", threads=3)
     assert [trial.attributes for trial in alone.trials] == [trial.attributes for trial in together.trials]
@@ -119,6 +121,7 @@ def _answers(job: Job, points: list[dict[str, str]], *settings: str) -> list[Ans
     return found
 
 
+@pytest.mark.redirected
 def test_what_llvm_prints_while_it_emits_is_printed_each_time() -> None:
     points = [{"inline-threshold": text} for text in ("100", "200", "300")]
     quiet = _answers(JOB, points, "inline-threshold=100,200,300")
@@ -139,6 +142,7 @@ def _emitted(emissions: Emissions, printed: int, job: Job = JOB) -> Emission:
     return emission
 
 
+@pytest.mark.redirected
 def test_what_is_known_comes_with_its_time() -> None:
     emissions = Emissions(("align-all-blocks",), keep=True)
     with tempfile.TemporaryFile() as printed:
@@ -148,6 +152,7 @@ def test_what_is_known_comes_with_its_time() -> None:
     assert known.read == {"align-all-blocks"}
 
 
+@pytest.mark.redirected
 @pytest.mark.parametrize("different", [{"opt_level": 0}, {"features": "+avx2"}, {"triple": "i686-linux-gnu"}])
 def test_what_others_have_emitted_counts_for_equal_target_machines(different: dict[str, Any]) -> None:
     theirs, own = (Emissions(("align-all-blocks",), keep=False) for _ in range(2))
@@ -177,6 +182,7 @@ class _Slow(Emission):
         return emit_all(job, module, machine)
 
 
+@pytest.mark.redirected
 def test_the_time_of_a_compilation_has_that_of_its_emission() -> None:
     plan = plan_of(_setup(JOB, "align-all-blocks=0,4"), 1)
     answer = _compile(plan, Asked(0, 0, {}), _Slow(Emissions(plan.noted, keep=True), {}, -1))

@@ -21,7 +21,7 @@ from support import COUNTED, run_python, set_option
 import optctx
 from optctx import CompileCache, OptctxError, OptionContext, propagating, record
 
-pytestmark = pytest.mark.usefixtures("attached", "attributes")
+pytestmark = pytest.mark.usefixtures("attached")
 
 BAD = COUNTED.replace("@count(ptr %out) {", '@count(ptr %out) "optctx"="-unrol-count=x" {')
 STAMPED_BY_OTHERS = COUNTED + '\n!optctx.options = !{!0}\n!0 = !{!"7"}'
@@ -182,7 +182,6 @@ PATHS: dict[str, tuple[Work, str]] = {
     "wrap": (lambda module, _: optctx.wrap(optctx.run_passes)(module, "no-such-pass"), COUNTED),
     "pool": (in_a_pool, COUNTED),
     "cache": (cached, COUNTED),
-    "cache attribute": (lambda module, _: CompileCache().compile(module), BAD),
     "no stamp": (lambda module, _: OptionContext.from_module(module), COUNTED),
     "no context": (lambda module, _: optctx.stamp(module, module), COUNTED),
     "stamped by others": (lambda module, _: OptionContext.from_module(module), STAMPED_BY_OTHERS),
@@ -201,6 +200,7 @@ REDIRECTED: dict[str, tuple[Work, str]] = {
     "attribute, llvmlite's emission": (lambda module, _: emit_by_llvmlite(module), BAD),
     "attribute, MCJIT": (lambda module, _: by_mcjit(module), BAD),
     "attribute, LLJIT": (lambda module, _: by_lljit(module), BAD),
+    "cache attribute": (lambda module, _: CompileCache().compile(module), BAD),
     "bind twice": (bind_twice, COUNTED),
     "mismatch": (mismatched(lambda module: optctx.run_passes(module, UNROLL)), COUNTED),
     "mismatch, warning": (
@@ -267,7 +267,11 @@ def is_ours(kind: type) -> bool:
 
 
 @pytest.mark.parametrize("name", [*PATHS, *(pytest.param(name, marks=redirected) for name in REDIRECTED)])
-def test_an_error_leaves_no_cycle_that_holds_the_callers_objects(name: str) -> None:
+def test_an_error_leaves_no_cycle_that_holds_the_callers_objects(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    if name in REDIRECTED:
+        request.getfixturevalue("attributes")
     check(*{**PATHS, **REDIRECTED}[name])
 
 

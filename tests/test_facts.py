@@ -148,6 +148,7 @@ def test_scopes_work_without_it(patch: str, refused: int, feature: str) -> None:
     assert run_python(WITHOUT.format(patch=patch, refused=refused)) == f"{feature}\n"
 
 
+@pytest.mark.redirected
 def test_what_cannot_be_intercepted_is_told_where_a_context_is_bound() -> None:
     run_python("""
     import optctx

@@ -149,6 +149,7 @@ def test_an_error_of_ours_is_nothing_to_find() -> None:
     assert run_python("import sys, test_fuzz; test_fuzz.find(*sys.argv[1:])", "refusing", "-") == ""
 
 
+@pytest.mark.redirected
 def test_a_short_run_on_modules_finds_nothing() -> None:
     numbers = short_run("modules", 75)
     assert numbers["compiled"] > 25
@@ -167,6 +168,7 @@ def test_a_short_run_on_caches_finds_nothing() -> None:
     assert numbers["warned"] > 25
 
 
+@pytest.mark.redirected
 def test_a_short_run_on_sets_finds_nothing() -> None:
     numbers = short_run("sets", 40, "--jobs", "40")
     assert numbers["compiled"] > 35
@@ -313,6 +315,7 @@ def find_in_sets() -> None:
     assert coverage.options_met <= coverage.met < coverage.together
 
 
+@pytest.mark.redirected
 def test_two_options_that_go_wrong_together_are_found_and_made_small() -> None:
     """And the same seeds find the same."""
     said = run_python("import test_fuzz; test_fuzz.find_in_sets()")
@@ -339,6 +342,7 @@ def find_in_modules() -> None:
     print(hunt.findings[0].program)
 
 
+@pytest.mark.redirected
 def test_a_finding_in_modules_is_one_option_and_a_program() -> None:
     program = run_python("import test_fuzz; test_fuzz.find_in_modules()")
     assert program.count('"optctx"="') == 1

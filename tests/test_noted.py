@@ -15,6 +15,8 @@ from optctx.fresh.job import compile_unchecked
 from optctx.records.noted import noting, read_in
 from optctx.records.record import Recording
 
+pytestmark = pytest.mark.redirected
+
 JOB = Job(SCALE, "default<O2>")
 # Read by passes, by the code generator, for a target machine; of several readers; and never here.
 READ = ["unroll-count", "inline-threshold", "trap-unreachable", "min-bit-test-cmps", "enable-misched"]

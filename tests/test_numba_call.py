@@ -122,6 +122,7 @@ def test_a_numba_function_is_tuned() -> None:
     assert figures["1"] > 1.5 * figures["8"]
 
 
+@pytest.mark.redirected
 def test_options_of_its_own_do_not_count() -> None:
     array = np.linspace(0, 1, 50, dtype=np.float32)
     own = optctx.numba.njit(options={"force-vector-width": 1}, fastmath=True)(dot.py_func)

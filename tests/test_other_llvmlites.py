@@ -9,14 +9,18 @@ from wheels import REFUSED, TAKEN, UnreachableError, check_refused, check_taken,
 
 LEFT_OUT = {"0.45.1", "0.46.0", "0.48.0"}  # the LLVM of 0.47.0, its library, and the LLVM of 0.49.0
 VERSIONS = [
-    *((version, check_refused) for version in REFUSED),
-    *((version, check_taken) for version in TAKEN),
+    *((version, check_refused, ()) for version in REFUSED),
+    *((version, check_taken, pytest.mark.redirected) for version in TAKEN),
 ]
 
 
 @pytest.mark.parametrize(
     ("version", "check"),
-    [(version, check) for version, check in VERSIONS if version not in LEFT_OUT and has_wheel(version)],
+    [
+        pytest.param(version, check, marks=marks)
+        for version, check, marks in VERSIONS
+        if version not in LEFT_OUT and has_wheel(version)
+    ],
 )
 def test_it_is_taken_or_refused_before_anything_is_changed(
     version: str, check: Callable[[str], None]

@@ -11,10 +11,20 @@ from pages import ROOT, Program, output_alone, outputs, programs
 
 README = ROOT / "README.md"
 PAGES = sorted((ROOT / "docs").glob("guide/*.md"))
-# Of reads, bindings, or threads that wait inside a scope for others.
+# Of reads, bindings, attributes, what is set inside, or threads that wait inside a scope for others.
 REDIRECTED = {
     ROOT / f"docs/guide/{name}.md"
-    for name in ("binding", "cache", "census", "property-tests", "threads", "tuning", "unread")
+    for name in (
+        "binding",
+        "cache",
+        "census",
+        "containment",
+        "property-tests",
+        "threads",
+        "tune",
+        "tuning",
+        "unread",
+    )
 }
 
 

@@ -80,6 +80,7 @@ def test_crashes_hangs_and_refusals_are_states() -> None:
     assert all(not trial.objectives for trial in study.trials if trial.state != "ok")
 
 
+@pytest.mark.redirected
 def test_options_that_are_not_read_cost_no_compilation() -> None:
     settings = ["unroll-count=1,2", "amdgpu-enable-delay-alu=true,false", "aarch64-enable-ccmp=true,false"]
     study = tune(JOB, parse_space(settings), sampler="grid", threads=1, window=1)

@@ -133,6 +133,7 @@ def test_the_next_work_of_a_parcel_is_foreseen() -> None:
         assert first["foreseen", number] < first["done", max(0, number - 1)] <= first["done", number]
 
 
+@pytest.mark.redirected
 def test_a_worker_does_not_emit_what_another_has_emitted() -> None:
     space = parse_space(["unroll-count=2,4", "inline-threshold=100,200", "align-all-blocks=0,4"])
     setup = make_setup(JOB, space, timeout=None, memory=None, emit=None, noted=True, repeats=1)

@@ -153,6 +153,7 @@ def test_the_winner_stands_on_the_fewest_options(tmp_path: pathlib.Path) -> None
     assert len(code) == study.best.objectives["size"]
 
 
+@pytest.mark.redirected
 def test_a_proposed_space_has_what_changes_the_output() -> None:
     few = Limits(trials=60)
     dimensions = propose(JOB, 3, exclude=["unroll-count"], limits=few)
