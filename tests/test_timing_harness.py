@@ -141,13 +141,55 @@ def test_a_harness_that_fits_its_function_is_taken() -> None:
             "define i32 @total(ptr byval([8 x i8]) %a, i64 %n) { ret i32 0 }",
             "argument 1 (a) is passed as byval([8 x i8])",
         ),
-        ("define void @total(ptr %a, i64 %n) { ret void }", "it returns void, and the harness says i32"),
+        (
+            "define void @total(ptr %a, i64 %n) { ret void }",
+            'it returns void, and the harness says i32; write returns = "none"',
+        ),
+        (
+            "define i64 @total(ptr %a, i64 %n) { ret i64 0 }",
+            'it returns i64, and the harness says i32; write returns = "i64" or returns = "u64"',
+        ),
+        ("define ptr @total(ptr %a, i64 %n) { ret ptr %a }", "returns ptr, which a harness cannot describe"),
         ("define nonsense", "cannot read the module"),
     ],
 )
 def test_a_function_of_another_form_is_one_clear_error(ir: str, words: str) -> None:
     with pytest.raises(OptctxError) as raised:
         sum_harness().check(ir)
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("type", "expected"),
+    [("void", None), ("i1", "bool"), ("i32", "i32"), ("float", "f32"), ("double", "f64")],
+)
+def test_a_function_without_arguments_needs_no_harness(type: str, expected: str | None) -> None:
+    value = {"void": "", "float": " 1.0", "double": " 1.0"}.get(type, " 1")
+    assert Harness.of_function("f", f"define {type} @f() {{ ret {type}{value} }}") == Harness(
+        "f",
+        returns=expected,  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize(
+    ("ir", "words"),
+    [
+        (
+            "define void @f(ptr %a, i32) { ret void }",
+            "cannot call 'f': it takes 2 arguments, ptr (a), i32, and no harness says what to pass; "
+            'write into f.toml: entry = "f", and for each argument',
+        ),
+        (f"define void @f({', '.join(['i8'] * 9)}) {{ ret void }}", f"{'i8, ' * 8}..., and no harness"),
+        ("define ptr @f() { ret ptr null }", "it returns ptr, which a harness cannot describe"),
+        ("define i24 @f() { ret i24 0 }", "it returns i24, which a harness cannot describe"),
+        ("define void @f(...) { ret void }", "a variable number of arguments"),
+        ("define void @g() { ret void }", "defines no function of that name"),
+        ("define internal void @f() { ret void }", "it is internal to its module"),
+    ],
+)
+def test_a_function_that_needs_a_harness_says_which(ir: str, words: str) -> None:
+    with pytest.raises(OptctxError) as raised:
+        Harness.of_function("f", ir, file="f.toml")
     assert words in str(raised.value)
 
 

@@ -65,6 +65,32 @@ def test_run_time_is_searched_and_confirmed(tmp_path: pathlib.Path) -> None:
     assert best.attributes["time"]["ratio"]["low"] > 1
 
 
+def test_an_entry_point_without_arguments_needs_no_harness(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    main_loop = """
+define i32 @main_loop() {
+  %zeros = alloca [100 x float]
+  call void @llvm.memset.p0.i64(ptr %zeros, i8 0, i64 400, i1 false)
+  %sum = call float @sum(ptr %zeros, i64 100)
+  %whole = fptosi float %sum to i32
+  ret i32 %whole
+}
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+"""
+    (tmp_path / "kernel.ll").write_text(SUM + main_loop)
+    words = ["tune", str(tmp_path / "kernel.ll"), "--objective", "time", "--measure-seconds", "0.5"]
+    words += ["--set", "unroll-count=1,2", "--format", "json"]
+    assert main([*words, "--entry", "main_loop"]) == 0
+    trials = json.loads(capfd.readouterr().out)["trials"]
+    assert [trial["state"] for trial in trials] == ["ok", "ok"]
+    assert all(trial["objectives"]["time"] > 0 for trial in trials)
+    assert main([*words, "--entry", "sum"]) == 2
+    error = capfd.readouterr().err
+    assert error.startswith("optctx: cannot call 'sum': it takes 2 arguments, ptr (array), i64 (n), and no")
+    assert f"write into {tmp_path}/kernel.toml: entry = " in error
+
+
 def test_a_wrong_result_is_a_row_with_a_file_that_shows_it_again(tmp_path: pathlib.Path) -> None:
     space = parse_space(["force-vector-width=1"])
     study = tune(

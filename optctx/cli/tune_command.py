@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from optctx.cli.console import complain, output, printable
 from optctx.cli.files import check_writable, naming, naming_module
 from optctx.cli.parser import tolerance, whole
 from optctx.cli.settings import add_settings
+from optctx.cli.tune_objectives import fitted, objectives_of
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from optctx.cli.parser import Parser
     from optctx.fresh import Job
-    from optctx.timing import Harness
-    from optctx.tuning import Objective, Study, Trial, Tuning
+    from optctx.tuning import Study, Trial, Tuning
     from optctx.tuning.results import Goal
 
 __all__ = ["add", "run"]
@@ -111,7 +110,10 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 
 def _add_measuring(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--entry", metavar="FUNCTION", help="what to call for time and callgrind (as the harness says)"
+        "--entry",
+        metavar="FUNCTION",
+        help="what to call for time and callgrind (as the harness says; without one, a function without "
+        "arguments)",
     )
     parser.add_argument(
         "--harness", metavar="FILE", help="what it is called with, in TOML (FILE.toml beside the file)"
@@ -209,10 +211,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
     """Everything that can be judged before anything is compiled."""
-    from optctx.tuning import Budget, Callgrind, RunTime, Space, Tuning, parse_space, propose
+    from optctx.tuning import Budget, Space, Tuning, parse_space, propose
     from optctx.tuning.marking import check_marking
 
-    objectives = _objectives(arguments)
+    objectives = objectives_of(arguments)
     if arguments.cluster and arguments.jobs:
         raise OptctxError("--jobs is for this machine, and --cluster for others; take one of them out")
     _check_outputs(arguments, len(objectives))
@@ -224,13 +226,11 @@ def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
     job = job_of(arguments)
     if arguments.emit_ir:
         check_marking(job.ir)
-    if arguments.propose:
-        with naming_module(arguments.file):
+    with naming_module(arguments.file):
+        objectives = [fitted(objective, job, arguments) for objective in objectives]
+        if arguments.propose:
             proposed = propose(job, arguments.propose, exclude=space.names)
-        space = Space.of([*space.dimensions, *proposed])
-    for objective in objectives:
-        if isinstance(objective, RunTime | Callgrind):
-            objective.harness.check(job.ir)
+            space = Space.of([*space.dimensions, *proposed])
     return Tuning(
         job,
         space,
@@ -267,52 +267,6 @@ def _check_outputs(arguments: argparse.Namespace, objectives: int) -> None:
             )
         if path:
             check_writable(path)
-
-
-def _objectives(arguments: argparse.Namespace) -> list[Objective]:
-    """Raises OptctxError for a name that is none, and for what an objective needs and does not have."""
-    from optctx.timing import Tolerance
-    from optctx.tuning import Callgrind, Command, RunTime, objective_named
-
-    def make(name: str) -> Objective:
-        if name == "command":
-            if not arguments.command:
-                raise OptctxError(
-                    "the objective 'command' needs a command that prints a number: "
-                    "--command 'PROGRAM {object}'"
-                )
-            return Command(command=arguments.command)
-        harness, allowed = (
-            _harness(arguments, name),
-            Tolerance(arguments.tolerance, arguments.absolute_tolerance),
-        )
-        if name == "callgrind":
-            return Callgrind(harness=harness, tolerance=allowed)
-        return RunTime(
-            harness=harness,
-            tolerance=allowed,
-            processor=arguments.processor,
-            seconds=arguments.measure_seconds,
-        )
-
-    return [objective_named(text, make) for text in arguments.objectives or ["size"]]
-
-
-def _harness(arguments: argparse.Namespace, objective: str) -> Harness:
-    """That of --harness, of the file beside the input, or one without arguments."""
-    from optctx.timing import Harness
-
-    beside = f"{os.path.splitext(arguments.file)[0]}.toml"
-    path = arguments.harness or (beside if os.path.exists(beside) else None)
-    if path is not None:
-        harness = Harness.from_toml(path)
-        return dataclasses.replace(harness, entry=arguments.entry) if arguments.entry else harness
-    if not arguments.entry:
-        raise OptctxError(
-            f"the objective {objective!r} calls a function: name it with --entry, and what it is called "
-            f"with in {printable(beside)} (or --harness FILE)"
-        )
-    return Harness(arguments.entry)
 
 
 def _save(study: Study, path: str) -> None:

@@ -153,6 +153,17 @@ class Harness:
 
         return from_table(parse_toml(text, name), name)
 
+    @classmethod
+    def of_function(cls, entry: str, ir: str | bytes, *, file: str = "a harness") -> Harness:
+        """The harness of a function without arguments in a module, as text or bitcode.
+
+        Raises OptctxError as `check` does, and for a function with arguments: the message asks to describe
+        them in `file`. LLVM reads the module in this process: damaged bitcode can end it.
+        """
+        from optctx.timing.signature import harness_of
+
+        return harness_of(entry, ir, file)
+
     def dumps(self) -> str:
         """The harness in TOML: `Harness.loads` gives an equal one."""
         from optctx.timing.harness_file import to_text
