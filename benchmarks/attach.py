@@ -92,10 +92,11 @@ def main() -> int:
         turns = [{name: run() for name, run in kinds.items()} for _ in range(_REPEATS)]
         runs = {name: [turn[name] for turn in turns] for name in kinds}
         _print_times(report, runs)
-        for name, run in (
-            ("cold", lambda: _cold(_MEMORY)),
-            ("warm", lambda: _in_home(home, _MEMORY, "used")),
-        ):
+        memory: dict[str, Callable[[], Any]] = {
+            "cold": lambda: _cold(_MEMORY),
+            "warm": lambda: _in_home(home, _MEMORY, "used"),
+        }
+        for name, run in memory.items():
             sizes = zip(*(run() for _ in range(3)), strict=True)
             limits = (("resident", _RESIDENT), ("private", _PRIVATE))
             for (what, limit), found in zip(limits, sizes, strict=True):

@@ -133,7 +133,7 @@ def _functions(decorate: Callable[[Any], Any]) -> list[Any]:
 
     inner = decorate(smoothed)
 
-    def sums(grid: Any, counts: Any) -> float:
+    def sums(grid: Any, counts: Any) -> Any:
         total = inner(grid, counts) + (grid * 2 + 1).sum()
         for count in counts:
             total += count * counts[-1] if count > 5 else -count

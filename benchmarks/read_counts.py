@@ -127,4 +127,7 @@ if __name__ == "__main__":
     parser.add_argument("--json", type=Path, help="write every option there")
     parser.add_argument("--compile", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    sys.exit(compile_once(options.compile) if options.compile else main(options))
+    if options.compile:
+        compile_once(options.compile)
+    else:
+        sys.exit(main(options))
