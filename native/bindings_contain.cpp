@@ -118,7 +118,7 @@ void add_contain(nb::module_& m) {
             not_set_function = new nb::object(std::move(not_set));
             failed_function = new nb::object(std::move(failed));
             contain::use_wait([](void (*wait)(void*), void* data) {
-                if (python_lives() && PyGILState_Check() != 0) {
+                if (python_lives() && native_calls::has_gil()) {
                     const WithoutGil others_run;
                     wait(data);
                 } else {

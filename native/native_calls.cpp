@@ -2,6 +2,7 @@
 
 #include "image/memory.hpp"
 
+#include <Python.h>
 #include <cxxabi.h>
 #include <dlfcn.h>
 
@@ -17,15 +18,18 @@ void* virtual_function(std::uintptr_t object, unsigned index) {
     return (*reinterpret_cast<void* const* const*>(object))[index];
 }
 
-using IsFinalizing = int (*)();
+// A function of Python's that is not in its stable ABI, and was private once. Null if there is none.
+template <class Function>
+Function find(const char* name, const char* private_name) {
+    void* function = dlsym(RTLD_DEFAULT, name);
+    if (function == nullptr) function = dlsym(RTLD_DEFAULT, private_name);
+    return reinterpret_cast<Function>(function);
+}
 
-// Public under this name since Python 3.13. Looked up when the module loads: if another thread were in a first call
-// during a fork, the child would wait for it forever.
-const IsFinalizing is_finalizing = [] {
-    void* function = dlsym(RTLD_DEFAULT, "Py_IsFinalizing");
-    if (function == nullptr) function = dlsym(RTLD_DEFAULT, "_Py_IsFinalizing");
-    return reinterpret_cast<IsFinalizing>(function);
-}();
+// Both are public since Python 3.13. Looked up when the module loads: if another thread were in a first call during a
+// fork, the child would wait for it forever.
+const auto is_finalizing = find<int (*)()>("Py_IsFinalizing", "_Py_IsFinalizing");
+const auto current_state = find<PyThreadState* (*)()>("PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet");
 
 std::string text_of(const image::RawStringRef& text, const char* what) {
     return image::load_text(reinterpret_cast<std::uintptr_t>(text.data), text.size, what);
@@ -63,6 +67,13 @@ view::Space* in_place_space(unsigned image, std::vector<view::Region> regions, s
 }
 
 bool python_is_ending() { return is_finalizing != nullptr && is_finalizing() != 0; }
+
+// As PyGILState_Check, which the stable ABI lacks, and which says yes on every thread once there was a subinterpreter.
+// Before Python 3.12 the current state is that of the thread that holds the GIL, whichever asks.
+bool has_gil() {
+    const PyThreadState* current = current_state == nullptr ? nullptr : current_state();
+    return current != nullptr && current == PyGILState_GetThisThreadState();
+}
 
 std::vector<std::string> categories(const image::RawOption& option) {
     std::vector<std::string> names;

@@ -28,6 +28,8 @@ view::Space* in_place_space(unsigned image, std::vector<view::Region> regions, s
 
 // True from the moment when the interpreter lets no other thread take the GIL. Does not need the GIL.
 bool python_is_ending();
+// Whether this thread holds the GIL. False where Python does not tell.
+bool has_gil();
 
 std::vector<std::string> categories(const image::RawOption& option);
 std::vector<std::uintptr_t> read_words(std::uintptr_t address, std::size_t count);

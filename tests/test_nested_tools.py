@@ -138,6 +138,26 @@ def test_a_thread_that_waits_for_the_parser_lets_others_have_the_gil(run_tool: T
     in_child(child)
 
 
+def test_threads_wait_for_the_parser_where_a_subinterpreter_has_been(run_tool: Tool) -> None:
+    """From then on `PyGILState_Check` takes every thread for one that holds the GIL."""
+
+    def child() -> None:
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        interpreters.destroy(interpreters.create())
+
+        def work() -> None:
+            for _ in range(200):
+                with tool():
+                    assert run_tool("-unroll-count=4") == 4
+
+        in_threads([work, work, work])
+
+    in_child(child)
+
+
 def test_a_fork_while_tools_run_on_other_threads_leaves_a_child_that_can_run_them(run_tool: Tool) -> None:
     done = False
 
