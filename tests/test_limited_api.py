@@ -1,0 +1,48 @@
+"""Python 3.12 and later build against the limited API. Older ones do not notice what is outside it."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+import sysconfig
+
+import pytest
+from cpp_build import ROOT, compile_cpp
+
+NATIVE = [*(ROOT / "native").rglob("*.cpp"), *(ROOT / "native").rglob("*.hpp")]
+COMMENTS_AND_TEXTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+# What Python's headers define: no member, and nothing of another namespace.
+NAMES = re.compile(r"(?<![\w:.>])_?Py[A-Z]?[a-zA-Z]*_\w+")
+# In the limited API since 3.12: older headers hide them. From "Stable ABI Contents" in Python's manual.
+SINCE_3_12 = {"PyVectorcall_Call", "PyVectorcall_NARGS", "Py_TPFLAGS_HAVE_VECTORCALL"}
+
+
+def names_used() -> set[str]:
+    return {name for file in NATIVE for name in NAMES.findall(COMMENTS_AND_TEXTS.sub("", file.read_text()))}
+
+
+def uses(names: set[str]) -> str:
+    """A source that compiles if the limited API has them all."""
+    lines = ["#define Py_LIMITED_API 0x030C0000", "#include <Python.h>", "#include <structmember.h>"]
+    for name in sorted(names):
+        lines += [f"#ifndef {name}", f"using ::{name};", "#endif"]
+    return "\n".join([*lines, ""])
+
+
+def compile_uses(names: set[str], folder: pathlib.Path) -> None:
+    source = folder / "uses.cpp"
+    source.write_text(uses(names))
+    compile_cpp(source, folder / "uses.o", "-c", f"-isystem{sysconfig.get_path('include')}")
+
+
+def test_native_code_keeps_to_the_limited_api(tmp_path: pathlib.Path) -> None:
+    names = names_used()
+    assert {"PyGILState_Ensure", "PyEval_SaveThread"} <= names
+    compile_uses(names if sys.version_info >= (3, 12) else names - SINCE_3_12, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["PyGILState_Check", "PyTuple_GET_ITEM"])
+def test_what_is_outside_the_limited_api_is_found(name: str, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(AssertionError, match=f"{name}.*has not been declared"):
+        compile_uses({name}, tmp_path)
