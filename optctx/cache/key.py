@@ -71,7 +71,7 @@ def _content(path: str) -> str:
     try:
         digest = hashlib.sha256()
         with open(path, "rb") as file:
-            while piece := file.read(_PIECE):
+            for piece in iter(lambda: file.read(_PIECE), b""):
                 digest.update(piece)
         return digest.hexdigest()
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import pickle
 import resource
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from optctx.errors import OptctxError
+from optctx.fresh.protocol import write_all
 
 __all__ = ["Ended", "Ending", "endings", "run_in_children"]
 
@@ -80,8 +82,8 @@ def endings(
     with selectors.DefaultSelector() as selector:
         try:
             while True:
-                while len(children) < jobs and (task := next(waiting, None)) is not None:
-                    reading, child = _start(*task, seconds)
+                for name, task in itertools.islice(waiting, jobs - len(children)):
+                    reading, child = _start(name, task, seconds)
                     children[reading] = child
                     selector.register(reading, selectors.EVENT_READ)
                 if not children:
@@ -108,9 +110,7 @@ def _start(name: T, task: Callable[[], object], seconds: float) -> tuple[int, _C
         return reading, _Child(name, pid, time.monotonic(), stderr)
     try:
         _be_quiet(seconds, stderr)
-        data = pickle.dumps(task())
-        while data:
-            data = data[os.write(writing, data) :]
+        write_all(writing, pickle.dumps(task()))
     finally:
         os._exit(0)
 

@@ -41,19 +41,23 @@ def compare(question: Question, timeout: float) -> LinkReport:
 
     `timeout`: seconds that LLVM may take for each file, and for the comparison.
     """
-    reading = ""
     with Exchange("optctx.cli.link_reader", quiet=True) as helper:
         helper.send(question)
-        while messages := _received(helper, timeout, reading):
-            for message in messages:
-                match message:
-                    case LinkReport():
-                        return message
-                    case _Reading():
-                        reading = message.name
-                    case _:
-                        raise OptctxError(message)
-        status, printed = helper.ended()
+        return _report(helper, timeout)
+
+
+def _report(helper: Exchange, timeout: float) -> LinkReport:
+    reading = ""
+    while messages := _received(helper, timeout, reading):
+        for message in messages:
+            match message:
+                case LinkReport():
+                    return message
+                case _Reading():
+                    reading = message.name
+                case _:
+                    raise OptctxError(message)
+    status, printed = helper.ended()
     end = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
     raise OptctxError(f"cannot read {reading or 'the files'}: LLVM crashed: {last_words(printed) or end}")
 

@@ -7,10 +7,11 @@ LLVM a ctypes `errcheck`.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from optctx.engine.attach import when_attached
 from optctx.image.freeing import order_arguments, order_freeing
@@ -47,17 +48,19 @@ def tell(problem: BaseException) -> None:
     _problems.found.append(problem)
 
 
+def _is_warning(problem: BaseException) -> TypeGuard[Warning]:
+    return isinstance(problem, Warning)
+
+
 def raise_problems(stacklevel: int = 3) -> None:
     """Issue this thread's warnings, raise its first error, forget both. Without an error, call listeners."""
     found, _problems.found = _problems.found, []
-    problem = None
+    problem: BaseException | None = None
     try:
-        for problem in found:
-            if isinstance(problem, Warning):
-                warnings.warn(problem, stacklevel=stacklevel)
-        for problem in found:
-            if not isinstance(problem, Warning):
-                raise problem
+        for problem in filter(_is_warning, found):
+            warnings.warn(problem, stacklevel=stacklevel)
+        for problem in itertools.filterfalse(_is_warning, found):
+            raise problem
     finally:  # else the error and this frame form a cycle, which keeps the caller's module and LLVMContext
         del found, problem
     for listener in _listeners:

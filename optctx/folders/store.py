@@ -7,6 +7,7 @@ the folder, checks what it opened, and works relative to that. A change of the p
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import time
@@ -231,13 +232,11 @@ def _entries(folder: int, seconds: float) -> Iterator[tuple[float, int, str]]:
     """Yield time of last use, size and name of the entries, as many as are found in so many seconds."""
     deadline = time.monotonic() + seconds
     with os.scandir(folder) as listing:
-        for each in listing:
-            if time.monotonic() > deadline:
-                return
-            if re.fullmatch(_OURS, each.name):
-                with contextlib.suppress(FileNotFoundError):
-                    status = each.stat(follow_symlinks=False)
-                    yield status.st_mtime, status.st_size, each.name
+        in_time = itertools.takewhile(lambda _: time.monotonic() <= deadline, listing)
+        for each in filter(lambda each: re.fullmatch(_OURS, each.name), in_time):
+            with contextlib.suppress(FileNotFoundError):
+                status = each.stat(follow_symlinks=False)
+                yield status.st_mtime, status.st_size, each.name
 
 
 def _interrupts(error: Exception) -> bool:

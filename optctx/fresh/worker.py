@@ -53,11 +53,14 @@ class Worker:
         """Work until the other side closes the pipe of requests, then kill the children that still run."""
         self._selector.register(self._requests, selectors.EVENT_READ)
         try:
-            while self._step():
-                pass
+            self._work()
         finally:
             for child in self._children.values():
                 os.kill(child.pid, signal.SIGKILL)
+
+    def _work(self) -> None:
+        while self._step():
+            pass
 
     def _step(self) -> bool:
         for key, _ in self._selector.select(self._patience()):

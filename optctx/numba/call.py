@@ -198,11 +198,15 @@ def _with_entry(raw: str, wrapper: str) -> str:
             stub.data_layout, stub.triple = module.data_layout, module.triple
             module.link_in(stub)
         _check_runtime(module, entry.removesuffix("_call"))
-        for each in (*module.functions, *module.global_variables):
-            if not each.is_declaration and each.name != entry:
-                each.linkage = "internal"
+        _hide_all_but(module, entry)
         module.verify()
         return str(module)
+
+
+def _hide_all_but(module: Any, entry: str) -> None:
+    for each in (*module.functions, *module.global_variables):
+        if not each.is_declaration and each.name != entry:
+            each.linkage = "internal"
 
 
 def _check_runtime(module: Any, name: str) -> None:

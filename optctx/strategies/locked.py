@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from optctx.fresh import Job, Result
 from optctx.fresh.job import compile_unchecked
 from optctx.fresh.options import reset_process_options, set_process_options
-from optctx.locks import condition_left_behind
-from optctx.strategies.strategy import Strategy
+from optctx.strategies.waiting import WaitingStrategy
 
 __all__ = ["ComgrStrategy", "XlaStrategy"]
 
 
-class XlaStrategy(Strategy):
+class XlaStrategy(WaitingStrategy):
     """Wait until every other user is done, or has the same options; then reset all options and parse.
 
     Users with the options that were parsed last skip the parser, also if the others are long gone. Leaving
@@ -28,15 +27,12 @@ class XlaStrategy(Strategy):
 
     def __init__(self) -> None:
         super().__init__()
-        self._changed = condition_left_behind()
         self._active: tuple[str, ...] | None = None  # what was parsed last
         self._users = 0
 
     def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:
         with self._changed:
-            while self._users and self._active != inside:
-                self.when_waiting()
-                self._changed.wait()
+            self._wait_while(lambda: bool(self._users) and self._active != inside)
             if self._active != inside:
                 _parse(inside)
                 self._active = inside
@@ -45,14 +41,13 @@ class XlaStrategy(Strategy):
     def _leave(self) -> None:
         with self._changed:
             self._users -= 1
-            self.when_waking()
-            self._changed.notify_all()
+            self._wake()
 
     def _compile(self, job: Job) -> Result:
         return compile_unchecked(job)
 
 
-class ComgrStrategy(Strategy):
+class ComgrStrategy(WaitingStrategy):
     """A readers-writer lock: users of the options that are in force share it, any other one has it alone.
 
     A user that had to parse keeps the lock to itself until it leaves. Leaving puts nothing back. A bad option
@@ -65,7 +60,6 @@ class ComgrStrategy(Strategy):
 
     def __init__(self) -> None:
         super().__init__()
-        self._changed = condition_left_behind()
         self._active: tuple[str, ...] = ()  # "all options at default", as a new process is taken to be
         self._readers = 0
         self._writer = False
@@ -73,24 +67,17 @@ class ComgrStrategy(Strategy):
 
     def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:
         with self._changed:
-            self._wait_until_no_writer()
+            self._wait_while(lambda: self._writer)
             if self._active == inside:
                 self._readers += 1
                 self._exclusive.entered.append(False)
                 return
-            while self._readers or self._writer:
-                self.when_waiting()
-                self._changed.wait()
+            self._wait_while(lambda: bool(self._readers) or self._writer)
             if self._active != inside:
                 _parse(inside)
                 self._active = inside
             self._writer = True
             self._exclusive.entered.append(True)
-
-    def _wait_until_no_writer(self) -> None:
-        while self._writer:
-            self.when_waiting()
-            self._changed.wait()
 
     def _leave(self) -> None:
         with self._changed:
@@ -98,8 +85,7 @@ class ComgrStrategy(Strategy):
                 self._writer = False
             else:
                 self._readers -= 1
-            self.when_waking()
-            self._changed.notify_all()
+            self._wake()
 
     def _compile(self, job: Job) -> Result:
         return compile_unchecked(job)

@@ -119,11 +119,9 @@ class WarmProcessStrategy(_ProcessStrategy):
         return Worker(options)
 
     def _give_back(self, worker: Worker) -> None:
-        late: list[Worker] = []
         with self._lock:
             self._started += 1
             self._free[worker.options, self._started] = worker
-            while len(self._free) > self._kept:
-                late.append(self._free.popitem(last=False)[1])
+            late = [self._free.popitem(last=False)[1] for _ in range(len(self._free) - self._kept)]
         for each in late:
             each.close()

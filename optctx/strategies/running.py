@@ -141,9 +141,8 @@ class _Run:
 
     def _waits(self) -> None:
         with self.changed:
-            for thread in self.threads.values():
-                if thread.is_me():
-                    thread.waiting = True
+            for thread in filter(_Thread.is_me, self.threads.values()):
+                thread.waiting = True
             self.changed.notify_all()
 
     def _wake(self) -> None:

@@ -7,14 +7,13 @@ from optctx.fresh.job import compile_unchecked
 from optctx.fresh.options import add_occurrence, reset_option
 from optctx.image.loaded import llvmlite_image
 from optctx.image.survey import survey
-from optctx.locks import condition_left_behind
 from optctx.strategies.arguments import split
-from optctx.strategies.strategy import Strategy
+from optctx.strategies.waiting import WaitingStrategy
 
 __all__ = ["TritonStrategy"]
 
 
-class TritonStrategy(Strategy):
+class TritonStrategy(WaitingStrategy):
     """Equal sets share the registry; another set waits, and none joins the present one while it does.
 
     The first user of a set gives each option one occurrence, the last one resets these options, to the
@@ -29,7 +28,6 @@ class TritonStrategy(Strategy):
 
     def __init__(self) -> None:
         super().__init__()
-        self._changed = condition_left_behind()
         self._options: dict[str, int] = {}  # name -> address
         self._active: dict[str, str] = {}
         self._applied: list[int] = []
@@ -46,17 +44,20 @@ class TritonStrategy(Strategy):
     def _enter(self, inside: tuple[str, ...], own: tuple[str, ...]) -> None:
         wanted = {name: text or "" for name, text in map(split, inside)}
         with self._changed:
-            switching = False
-            while not self._may_enter(wanted, switching):
-                if not switching and not (self._tool or self._tools) and self._active != wanted:
-                    switching = True
-                    self._switches += 1
-                self.when_waiting()
-                self._changed.wait()
-            self._switches -= switching
+            self._wait_until_it_may_enter(wanted)
             if not self._users:
                 self._apply(wanted)
             self._users += 1
+
+    def _wait_until_it_may_enter(self, wanted: dict[str, str]) -> None:
+        switching = False
+        while not self._may_enter(wanted, switching):
+            if not switching and not (self._tool or self._tools) and self._active != wanted:
+                switching = True
+                self._switches += 1
+            self.when_waiting()
+            self._changed.wait()
+        self._switches -= switching
 
     def _may_enter(self, wanted: dict[str, str], switching: bool) -> bool:
         if self._tool or self._tools:
@@ -90,16 +91,10 @@ class TritonStrategy(Strategy):
         self._applied.clear()
         self._active = {}
 
-    def _wake(self) -> None:
-        self.when_waking()
-        self._changed.notify_all()
-
     def run_tool(self, job: Job) -> Result:
         with self._changed:
             self._tools += 1
-            while self._tool or self._users:
-                self.when_waiting()
-                self._changed.wait()
+            self._wait_while(lambda: self._tool or bool(self._users))
             self._tools -= 1
             self._tool = True
         try:

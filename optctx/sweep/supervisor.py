@@ -82,12 +82,15 @@ class Supervisor:
         try:
             write_all(self._answers, encode(Ready(tuple(map(self._check, range(len(self._plan.jobs)))))))
             self._selector.register(self._requests, selectors.EVENT_READ)
-            while self._step():
-                pass
+            self._work()
         finally:
             for child in self._children.values():
                 os.kill(child.pid, signal.SIGKILL)
                 os.waitpid(child.pid, 0)  # it would stay a zombie where the init process reaps none
+
+    def _work(self) -> None:
+        while self._step():
+            pass
 
     def _step(self) -> bool:
         self._fill()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from optctx import OptionContext
 from optctx.context.attributes import attributes_policy
@@ -122,9 +123,9 @@ def judge_targets(jobs: Mapping[str, Job]) -> None:
     if not suspects:
         return
     with FreshProcess() as fresh:
-        for name, job in suspects.items():
-            if problem := target_problem(fresh.compile, job):
-                raise OptctxError(f"{name}: {problem}" if len(jobs) > 1 else problem)
+        problems = ((name, target_problem(fresh.compile, job)) for name, job in suspects.items())
+        for name, problem in filter(itemgetter(1), problems):
+            raise OptctxError(f"{name}: {problem}" if len(jobs) > 1 else problem)
 
 
 @dataclass
@@ -153,10 +154,13 @@ class _Run:
             with closing(self._verified(wanted) if verify else self._compiled(wanted)) as results:
                 for number, row in results:
                     rows[number] = row
-                    if number < plan.total:
-                        self.on_row(row)
+                    self._tell(number, row)
         first = [replace(rows[number], baseline=True) for number in baselines] if baseline else []
         return [*first, *(rows[number] for number in range(plan.total))]
+
+    def _tell(self, number: int, row: Row) -> None:
+        if number < self.plan.total:
+            self.on_row(row)
 
     def _numbered(self, done: Iterable[Row]) -> dict[int, Row]:
         """Number -> row. Raises OptctxError for a row that is not of this sweep."""

@@ -103,8 +103,8 @@ def _work(
     emissions: Emissions | None,
 ) -> None:
     """Compile requests on one thread."""
-    try:
-        printed = _own_streams(printed)
+
+    def serve(own: int) -> None:
         while request := os.read(requests, REQUEST.size):
             number, place, size = REQUEST.unpack(request)
             with writing:
@@ -113,10 +113,13 @@ def _work(
             emission = None
             if emissions is not None:
                 emissions.learn(asked.known)
-                emission = emissions.start(asked.options, printed)
+                emission = emissions.start(asked.options, own)
             answer = _compile(plan, asked, emission)
             with writing:
-                write_all(answers, encode(replace(answer, printed=_lines(printed))))
+                write_all(answers, encode(replace(answer, printed=_lines(own))))
+
+    try:
+        serve(_own_streams(printed))
     except BaseException:  # such as MemoryError, perhaps due to another thread: each is compiled again alone
         os._exit(1)
 

@@ -7,6 +7,7 @@ small, and nothing that a compilation left behind is in them.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import random
 import signal
@@ -147,19 +148,12 @@ class Helper:
             }
             _each(children, dead, children, _check_loaded)
             warm = self._call < _LONG
-            for turn in range(order.samples + 1):  # the first fills caches and is not counted
-                names = list(children)
-                draw.shuffle(names)
-                for name in names:
-                    try:
-                        cpu, wall = children[name].sample(order.calls, warm=warm, seconds=order.seconds)
-                    except DeadError as death:
-                        dead[name] = death.outcome
-                        del children[name]
-                        continue
-                    if turn:
-                        samples[name].append(self._seconds(cpu, wall))
-                        total_cpu, total_wall = total_cpu + cpu, total_wall + wall
+            sample = functools.partial(_sample_each, children, dead, draw, order, warm=warm)
+            sample()  # fills caches and is not counted
+            for _ in range(order.samples):
+                for name, cpu, wall in sample():
+                    samples[name].append(self._seconds(cpu, wall))
+                    total_cpu, total_wall = total_cpu + cpu, total_wall + wall
         return Rounded(samples, dead, total_cpu * 1e-9, total_wall * 1e-9)
 
     def _sampled(self, name: str, *, layout: int, shift: int, check: bool = True) -> Child:
@@ -192,6 +186,22 @@ def _each(names: Iterable[str], dead: dict[str, Outcome], children: dict[str, Ch
         except DeadError as death:
             dead[name] = death.outcome
             del children[name]
+
+
+def _sample_each(
+    children: dict[str, Child], dead: dict[str, Outcome], draw: random.Random, order: Round, *, warm: bool
+) -> list[tuple[str, int, int]]:
+    """Sample the children in random order: name, processor time, wall time of those that live through it."""
+    names = list(children)
+    draw.shuffle(names)
+    found = []
+    for name in names:
+        try:
+            found.append((name, *children[name].sample(order.calls, warm=warm, seconds=order.seconds)))
+        except DeadError as death:
+            dead[name] = death.outcome
+            del children[name]
+    return found
 
 
 def _check_loaded(child: Child) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from optuna.storages import RDBStorage
     from optuna.trial import FrozenTrial
+    from sqlalchemy import Connection
 
 __all__ = ["Rows"]
 
@@ -69,14 +70,21 @@ class Rows:
                     [(place, key, json.dumps(value)) for key, value in trial.user_attrs.items()],
                 ),
             ):
-                if rows:
-                    connection.exec_driver_sql(f"INSERT INTO {text}", rows)
+                _insert(connection, text, rows)
 
     def _has_tables(self) -> bool:
         with self._engine.connect() as connection:
-            for table, columns in _TABLES.items():
-                found = connection.exec_driver_sql(f"PRAGMA table_info({table})").fetchall()
-                if tuple(row[1] for row in found) != columns:
-                    return False
+            if not all(_has_columns(connection, *each) for each in _TABLES.items()):
+                return False
             version = connection.exec_driver_sql("SELECT schema_version FROM version_info").scalar()
             return bool(version == _SCHEMA)
+
+
+def _insert(connection: Connection, text: str, rows: list[tuple[Any, ...]]) -> None:
+    if rows:
+        connection.exec_driver_sql(f"INSERT INTO {text}", rows)
+
+
+def _has_columns(connection: Connection, table: str, columns: tuple[str, ...]) -> bool:
+    found = connection.exec_driver_sql(f"PRAGMA table_info({table})").fetchall()
+    return tuple(row[1] for row in found) == columns

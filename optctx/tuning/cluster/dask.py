@@ -75,14 +75,17 @@ class DaskWorkers(Workers):
         client = _connect(self._address)
         self._client = client
         try:
-            self._seen = time.monotonic()
-            while not self._threads:
-                self._look()
-                time.sleep(0 if self._threads else 0.1)
+            self._wait_for_workers()
         except BaseException:
             self.__exit__(None, None, None)
             raise
         return self
+
+    def _wait_for_workers(self) -> None:
+        self._seen = time.monotonic()
+        while not self._threads:
+            self._look()
+            time.sleep(0 if self._threads else 0.1)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
