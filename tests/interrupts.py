@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import decimal
-import dis
 import itertools
 import os
 import random
@@ -22,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Any
 
+from each_instruction import Interrupt, instructions, interrupt_at, stop
 from llvmlite import binding
 from llvmlite.binding import ffi
 from support import LLVMLITE
@@ -37,13 +37,6 @@ Work = Callable[[], object]
 
 PACKAGE = os.path.dirname(optctx.__file__) + os.sep
 SMALL = "define i32 @f(i32 %x) { %y = add i32 %x, 1 ret i32 %y }"
-
-
-RETURN = dis.opmap["RETURN_VALUE"]
-
-
-class Interrupt(BaseException):
-    """What the handler raises."""
 
 
 def four(**more: Any) -> OptionContext:
@@ -80,42 +73,6 @@ def state() -> dict[str, object]:
 
 
 # At each instruction
-
-
-def interrupt_at(work: Work, number: int, places: tuple[str, ...]) -> int:
-    """Runs the work, interrupted before instruction `number` of files there; how many it reached."""
-    count = 0
-
-    def in_frame(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal count
-        # No signal is looked at between a call and the return of its result.
-        if event == "opcode" and frame.f_code.co_code[frame.f_lasti] != RETURN:
-            count += 1
-            if count == number:
-                sys.settrace(None)
-                raise Interrupt
-        return in_frame
-
-    def on_call(frame: FrameType, event: str, _: object) -> Any:
-        if not frame.f_code.co_filename.startswith(places):
-            return None
-        frame.f_trace_lines = False
-        frame.f_trace_opcodes = True
-        return in_frame
-
-    sys.settrace(on_call)
-    try:
-        work()
-    except Interrupt:
-        pass
-    finally:
-        sys.settrace(None)
-    return count
-
-
-def instructions(work: Work, places: tuple[str, ...] = (PACKAGE,)) -> int:
-    """How many there are to be interrupted."""
-    return interrupt_at(work, sys.maxsize, places)
 
 
 def leftovers(work: Work, most: int = sys.maxsize, places: tuple[str, ...] = (PACKAGE,)) -> list[str]:
@@ -155,6 +112,13 @@ def frees_twice(frame: FrameType | None) -> bool:
     return frame is not None
 
 
+def repeat(work: Work, seconds: float) -> None:
+    """A function of its own because of what tests/back_edges.py says."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        work()
+
+
 def signals(work: Work, count: int, longest: float) -> int:
     """Interrupts the work `count` times, each after a random time; returns how many arrived inside it."""
     arrived = 0
@@ -171,9 +135,7 @@ def signals(work: Work, count: int, longest: float) -> int:
         while arrived < count:
             try:
                 signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-6, longest))
-                end = time.monotonic() + longest + 0.05
-                while time.monotonic() < end:  # a finaliser may swallow the exception
-                    work()
+                repeat(work, longest + 0.05)  # a finaliser may swallow the exception
             except Interrupt:
                 arrived += 1
     finally:
@@ -271,7 +233,7 @@ def works() -> dict[str, Work]:
             bound()
         finally:
             if _native.held()["bindings"]:
-                sys.settrace(None)
+                stop()
                 optctx.unbind(llvm_context)
 
     def detached() -> None:

@@ -37,8 +37,9 @@ def program(script: str) -> None:
 def test_an_exception_at_any_instruction_leaves_nothing_behind(group: str) -> None:
     names, most = GROUPS[group]
     program(f"""
-        from interrupts import leftovers, works
+        from interrupts import PACKAGE, instructions, leftovers, works
         work = works()
+        assert sum(instructions(work[name], (PACKAGE,)) for name in {names}) > 100
         found = {{name: leftovers(work[name], {most}) for name in {names}}}
         assert not any(found.values()), found
     """)

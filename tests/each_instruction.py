@@ -1,0 +1,112 @@
+"""Raises an exception in front of a chosen bytecode instruction of the files of some folders.
+
+By `sys.settrace` before Python 3.12 and by `sys.monitoring` from then on: there, tracing misses instructions
+that run before the tracer has asked for a frame's.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+__all__ = ["Interrupt", "instructions", "interrupt_at", "stop"]
+
+Work = Callable[[], object]
+
+# No signal is looked at between a call and the return of its result.
+RETURNS = {dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap}
+TOOL = 4  # of the numbers that sys.monitoring has for tools, one that nobody else uses
+MONITORED = sys.version_info >= (3, 12)
+
+
+class Interrupt(BaseException):
+    """What is raised."""
+
+
+def interrupt_at(work: Work, number: int, places: tuple[str, ...]) -> int:
+    """Runs the work, interrupted before instruction `number` of files there; how many it reached."""
+    return _monitored(work, number, places) if MONITORED else _traced(work, number, places)
+
+
+def instructions(work: Work, places: tuple[str, ...]) -> int:
+    """How many there are to be interrupted."""
+    return interrupt_at(work, sys.maxsize, places)
+
+
+def stop() -> None:
+    """Interrupts no more, until the work ends."""
+    if MONITORED and sys.monitoring.get_tool(TOOL) is not None:
+        sys.monitoring.set_events(TOOL, sys.monitoring.events.NO_EVENTS)
+    sys.settrace(None)
+
+
+def _monitored(work: Work, number: int, places: tuple[str, ...]) -> int:
+    count, own = 0, threading.get_ident()
+
+    def on_instruction(code: CodeType, offset: int) -> Any:
+        nonlocal count
+        if not code.co_filename.startswith(places):
+            return sys.monitoring.DISABLE
+        if threading.get_ident() == own and code.co_code[offset] not in RETURNS:
+            count += 1
+            if count == number:
+                stop()
+                raise Interrupt
+        return None
+
+    _use_tool(places)
+    sys.monitoring.register_callback(TOOL, sys.monitoring.events.INSTRUCTION, on_instruction)
+    try:
+        sys.monitoring.set_events(TOOL, sys.monitoring.events.INSTRUCTION)
+        work()
+    except Interrupt:
+        pass
+    finally:
+        stop()
+    return count
+
+
+_places: tuple[str, ...] | None = None
+
+
+def _use_tool(places: tuple[str, ...]) -> None:
+    """What was disabled for other places counts again; for the same ones, that would take long."""
+    global _places
+    if _places is None:
+        sys.monitoring.use_tool_id(TOOL, "interrupts")
+    if _places != places:
+        sys.monitoring.restart_events()
+        _places = places
+
+
+def _traced(work: Work, number: int, places: tuple[str, ...]) -> int:
+    count = 0
+
+    def in_frame(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal count
+        if event == "opcode" and frame.f_code.co_code[frame.f_lasti] not in RETURNS:
+            count += 1
+            if count == number:
+                stop()
+                raise Interrupt
+        return in_frame
+
+    def on_call(frame: FrameType, event: str, _: object) -> Any:
+        if not frame.f_code.co_filename.startswith(places):
+            return None
+        frame.f_trace_lines = False
+        frame.f_trace_opcodes = True
+        return in_frame
+
+    sys.settrace(on_call)
+    try:
+        work()
+    except Interrupt:
+        pass
+    finally:
+        stop()
+    return count
