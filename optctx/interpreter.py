@@ -6,7 +6,6 @@ loads the native module replaces the types that the main interpreter works with.
 
 from __future__ import annotations
 
-import ctypes
 import platform
 import sys
 
@@ -27,6 +26,12 @@ def _check_platform() -> None:
 
 def _is_main() -> bool:
     """Whether this is the main interpreter, whose number is 0."""
+    try:
+        import ctypes
+    except ModuleNotFoundError:  # a Python without it
+        raise
+    except ImportError:  # Python 3.12 does not load it in a subinterpreter
+        return False
     current = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyInterpreterState_Get", ctypes.pythonapi))
     number = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(
         ("PyInterpreterState_GetID", ctypes.pythonapi)
