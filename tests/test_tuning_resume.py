@@ -201,11 +201,12 @@ def test_a_planted_pickle_is_not_read(tmp_path: pathlib.Path) -> None:
     assert told(study) == told(tune(**{**ARGUMENTS, "sampler": "cmaes"}))
     import optuna
 
-    theirs = optuna.load_study(
-        study_name="optctx", storage=f"sqlite:///{file}", sampler=optuna.samplers.CmaEsSampler()
-    )
-    with contextlib.suppress(Exception):
-        theirs.ask({"unroll-count": optuna.distributions.IntDistribution(1, 8)})
+    with journal._opened(str(file)) as storage:
+        theirs = optuna.load_study(
+            study_name="optctx", storage=storage, sampler=optuna.samplers.CmaEsSampler()
+        )
+        with contextlib.suppress(Exception):
+            theirs.ask({"unroll-count": optuna.distributions.IntDistribution(1, 8)})
     assert marker.exists(), "the trap itself"
 
 
@@ -234,7 +235,16 @@ FORGED = {
 
 
 @pytest.mark.parametrize("statement", FORGED, ids=lambda text: text[:70])
-def test_a_forged_study_is_refused(statement: str, template: bytes, tmp_path: pathlib.Path) -> None:
+def test_a_forged_study_is_refused(
+    statement: str, template: bytes, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, made = journal._connect, []
+
+    def connect(path: str) -> sqlite3.Connection:
+        made.append(real(path))
+        return made[-1]
+
+    monkeypatch.setattr(journal, "_connect", connect)
     file = tmp_path / "study.db"
     file.write_bytes(template)
     with contextlib.closing(sqlite3.connect(file)) as database, database:
@@ -243,6 +253,10 @@ def test_a_forged_study_is_refused(statement: str, template: bytes, tmp_path: pa
         tune(**ARGUMENTS, study=str(file), resume=True)
     assert "study.db" in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert made
+    for connection in made:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+            connection.execute("SELECT 1")
 
 
 @pytest.fixture(scope="module")
@@ -346,21 +360,20 @@ def test_rows_are_those_that_optuna_writes(tmp_path: pathlib.Path) -> None:
         each.datetime_complete = each.datetime_start.replace(microsecond=0) if each.datetime_start else None
     files = [tmp_path / name for name in ("theirs.db", "ours.db")]
     for file in files:
-        storage = journal._open(str(file))
-        for _ in range(2):  # numbers of trials are those of a study
-            study = storage.create_new_study([optuna.study.StudyDirection.MINIMIZE] * 2)
-            rows = Rows(storage, study)
-            for each in trials:
-                assert rows.takes(each)
-                if file is files[0]:
-                    storage.create_new_trial(study, each)
-                else:
-                    rows.add(each)
-        read = storage.get_all_trials(study)
-        assert [found.params for found in read] == [each.params for each in trials]
-        infinite = trial(TrialState.COMPLETE, [float("inf"), 0.0])
-        assert not rows.takes(infinite)
-        journal._close(storage)
+        with journal._opened(str(file)) as storage:
+            for _ in range(2):  # numbers of trials are those of a study
+                study = storage.create_new_study([optuna.study.StudyDirection.MINIMIZE] * 2)
+                rows = Rows(storage, study)
+                for each in trials:
+                    assert rows.takes(each)
+                    if file is files[0]:
+                        storage.create_new_trial(study, each)
+                    else:
+                        rows.add(each)
+            read = storage.get_all_trials(study)
+            assert [found.params for found in read] == [each.params for each in trials]
+            infinite = trial(TrialState.COMPLETE, [float("inf"), 0.0])
+            assert not rows.takes(infinite)
     theirs, ours = map(_tables, files)
     assert len(theirs["trial_params"]) == 8
     for tables in (theirs, ours):
@@ -374,10 +387,8 @@ def test_rows_are_those_that_optuna_writes(tmp_path: pathlib.Path) -> None:
 def test_tables_of_another_optuna_are_written_by_optuna(study: str) -> None:
     with contextlib.closing(sqlite3.connect(study)) as database, database:
         database.execute("ALTER TABLE trials ADD COLUMN later TEXT")
-    storage = journal._open(study)
-    rows = Rows(storage, 1)
-    journal._close(storage)
-    assert not rows.takes(storage.get_all_trials(1)[0])
+    with journal._opened(study) as storage:
+        assert not Rows(storage, 1).takes(storage.get_all_trials(1)[0])
     done = tune(**{**ARGUMENTS, "budget": Budget(trials=6)}, study=study, resume=True)
     assert [trial.number for trial in done.trials] == list(range(6))
     assert kept(pathlib.Path(study)) == 6

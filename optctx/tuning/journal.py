@@ -155,8 +155,7 @@ def open_journal(
         if "://" not in where:
             stack.enter_context(_own_file(where, resume))
         with _explaining("use", shown_as):
-            storage = _open(where)
-        stack.callback(_close, storage)
+            storage = stack.enter_context(_opened(where))
         with _explaining("use", shown_as):
             study = _study(storage, identity, goals, shown_as, resume)
             journal = Journal(storage, study, shown_as, space, goals, pipeline)
@@ -205,14 +204,29 @@ def _own_file(path: str, resume: bool) -> Iterator[None]:
         os.close(descriptor)  # after the database is closed: SQLite's own locks end with any descriptor
 
 
-def _open(where: str) -> RDBStorage:
+@contextmanager
+def _opened(where: str) -> Iterator[RDBStorage]:
+    with contextlib.ExitStack() as connections:  # of which an error in Optuna can leave some open
+        storage = _open(where, connections)
+        try:
+            yield storage
+        finally:
+            storage.remove_session()
+            storage.engine.dispose()
+
+
+def _open(where: str, connections: contextlib.ExitStack) -> RDBStorage:
     from optuna.storages import RDBStorage
 
     with quiet():
         if "://" in where:
             return RDBStorage(_literal(where))
         path = os.path.abspath(where)
-        return RDBStorage(_literal(f"sqlite:///{path}"), engine_kwargs={"creator": lambda: _connect(path)})
+
+        def connect() -> sqlite3.Connection:
+            return connections.enter_context(contextlib.closing(_connect(path)))
+
+        return RDBStorage(_literal(f"sqlite:///{path}"), engine_kwargs={"creator": connect})
 
 
 def _literal(url: str) -> str:
@@ -227,14 +241,13 @@ def _connect(path: str) -> sqlite3.Connection:
     A process can be killed at any moment. After a power cut the last trials may be missing.
     """
     connection = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
-    for pragma in ("trusted_schema=OFF", "journal_mode=WAL", "synchronous=NORMAL"):
-        connection.execute(f"PRAGMA {pragma}")
+    try:
+        for pragma in ("trusted_schema=OFF", "journal_mode=WAL", "synchronous=NORMAL"):
+            connection.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        connection.close()
+        raise
     return connection
-
-
-def _close(storage: RDBStorage) -> None:
-    storage.remove_session()
-    storage.engine.dispose()
 
 
 def _study(storage: RDBStorage, identity: Identity, goals: Sequence[Goal], where: str, resume: bool) -> int:
