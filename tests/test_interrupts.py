@@ -62,6 +62,37 @@ def test_signals_at_random_moments_leave_nothing_behind() -> None:
     """)
 
 
+def test_a_block_ends_even_where_the_interpreter_forgets_its_statement() -> None:
+    """Python 3.13 does so at the end of a loop, with any other object: tests/back_edges.py."""
+    program("""
+        import signal
+        from interrupts import Interrupt, four, state
+        from optctx import OptionContext, contained, record
+        from optctx.engine.audit import audit
+
+        def handler(*_):
+            raise Interrupt
+
+        def loop(block):
+            with block:
+                while numbers:
+                    pass
+
+        signal.signal(signal.SIGALRM, handler)
+        numbers = [1]
+        exclusive = OptionContext({"stats": True}, base="defaults", process_wide="exclusive")
+        before = state()
+        for make in (four, contained, record, audit, lambda: exclusive):
+            for number in range(60):
+                signal.setitimer(signal.ITIMER_REAL, 0.002 + number * 1e-6)
+                try:
+                    loop(make())
+                except Interrupt:
+                    pass
+                assert state() == before, (make, state())
+    """)
+
+
 def test_one_inside_llvm_is_raised_by_the_call_that_made_llvm_run() -> None:
     program("""
         from llvmlite import binding
