@@ -59,6 +59,7 @@ class Worker:
                 os.kill(child.pid, signal.SIGKILL)
 
     def _work(self) -> None:
+        # Not in the `try` of its caller, which Python 3.13 forgets at the loop's end (design/interrupts.md).
         while self._step():
             pass
 

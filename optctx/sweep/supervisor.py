@@ -89,6 +89,7 @@ class Supervisor:
                 os.waitpid(child.pid, 0)  # it would stay a zombie where the init process reaps none
 
     def _work(self) -> None:
+        # Not in the `try` of its caller, which Python 3.13 forgets at the loop's end (design/interrupts.md).
         while self._step():
             pass
 
