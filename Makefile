@@ -71,11 +71,13 @@ SANITIZED = LD_PRELOAD=$(RUNTIME):$$($(CXX) -print-file-name=libstdc++.so) \
 sanitize: build/$(USED)/.made
 	$(SANITIZED) build/$(USED)/bin/pytest -s -p no:faulthandler --deselect tests/test_stub.py
 
+# Capstone's package is loaded by dlopen with RTLD_DEEPBIND, at which a sanitizer ends the process.
 build/%/.made: $(SOURCES)
 	$(PYTHON) -m venv build/$*
 	build/$*/bin/pip install --quiet --disable-pip-version-check \
 	  --config-settings=cmake.define.OPTCTX_SANITIZE=$* --config-settings=build-dir=build/$*/cmake \
 	  -e '.[test]'
+	echo 'import os; os.RTLD_DEEPBIND = 0' > $$(echo build/$*/lib/python*/site-packages)/sanitizer.pth
 	touch $@
 
 # Takes over the native module's generated stub, after a change of the bindings.
