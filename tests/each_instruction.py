@@ -60,13 +60,8 @@ def _monitored(work: Work, number: int, places: tuple[str, ...]) -> int:
 
     _use_tool(places)
     sys.monitoring.register_callback(TOOL, sys.monitoring.events.INSTRUCTION, on_instruction)
-    try:
-        sys.monitoring.set_events(TOOL, sys.monitoring.events.INSTRUCTION)
-        work()
-    except Interrupt:
-        pass
-    finally:
-        stop()
+    sys.monitoring.set_events(TOOL, sys.monitoring.events.INSTRUCTION)
+    _until_interrupted(work)
     return count
 
 
@@ -103,10 +98,14 @@ def _traced(work: Work, number: int, places: tuple[str, ...]) -> int:
         return in_frame
 
     sys.settrace(on_call)
+    _until_interrupted(work)
+    return count
+
+
+def _until_interrupted(work: Work) -> None:
     try:
         work()
     except Interrupt:
         pass
     finally:
         stop()
-    return count
