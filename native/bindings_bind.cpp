@@ -7,6 +7,7 @@
 #include "scoping.hpp"
 #include "view/attachment.hpp"
 #include "view/orphans.hpp"
+#include "view/scope.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -128,6 +129,18 @@ private:
 template <class Function>
 void set(Function& to, std::uintptr_t address) {
     to = reinterpret_cast<Function>(address);
+}
+
+// What tells apart the values that LLVM reads on this thread; whether something that was made under equal values still
+// has to be made anew, because its reads would go unseen or LLVM has written to the values; the context's owner.
+std::tuple<nb::object, bool, nb::object> values_here(unsigned image) {
+    const view::Context* context = view::current_context(view::checked_image(image));
+    if (context == nullptr) return {nb::none(), false, nb::none()};
+    std::string key = context->key();
+    if (const auto& process_wide = context->process_wide(); process_wide != nullptr) key += process_wide->text();
+    const bool is_watched = context->reads() != nullptr || view::substitute(image) != nullptr;
+    return {nb::bytes(key.data(), key.size()), is_watched || view::wrote(image),
+            object_or_none(view::current_owner(image))};
 }
 
 void configure(unsigned image, const std::vector<std::uintptr_t>& calls) {
@@ -272,6 +285,21 @@ void add_bind(nb::module_& m) {
                 "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
         "Call the function and bind the LLVMContexts that the image makes for LLJIT on this thread during the call, in "
         "this order; None leaves one unbound. Afterwards restores the bindings that an outer call still expects.");
+    m.def("values_here", &values_here, "image"_a,
+          "Return (what tells apart the values that LLVM reads on this thread, or None outside every context; whether "
+          "what was made under equal values has to be made anew, to be right and to have its reads seen; the owner of "
+          "the context or None).");
+    m.def(
+        "run_early",
+        [](unsigned image, std::uintptr_t subject, bind::Subject kind, nb::handle function, const nb::args& arguments) {
+            const bind::EarlyRun run(view::checked_image(image), kind, reinterpret_cast<void*>(subject));
+            return run.allowed() ? blocks::call(function, arguments) : nb::object(nb::none());
+        },
+        "image"_a, "subject"_a, "kind"_a, "function"_a, "arguments"_a,
+        nb::sig("def run_early(image: int, subject: int, kind: Subject, "
+                "function: collections.abc.Callable[..., R], /, *arguments: object) -> R | None"),
+        "Call the function as part of LLVM's run on a module or a function (`subject`): under the values that are bound "
+        "to the LLVMContext. Calls nothing if the run is refused, and leaves the reason for the enclosing call.");
     nb::class_<Lifetime>(m, "Lifetime", nb::is_weak_referenceable(),
                          "Held by an LLVMContext and each of its modules. When the last of them drops it, LLVM "
                          "disposes of the LLVMContext if that was closed. The garbage collector does not track it, so "

@@ -13,7 +13,9 @@
 #include "view/scope.hpp"
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <utility>
 
@@ -34,14 +36,17 @@ nb::list to_list(const compile::Errors& errors) {
 }
 
 nb::object run_passes(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock,
-                      std::uintptr_t module, std::uintptr_t machine, std::uintptr_t tuning, const nb::bytes& text) {
+                      std::uintptr_t module, std::uintptr_t machine,
+                      const std::vector<std::pair<std::uintptr_t, int>>& tuning, const nb::bytes& text) {
     const std::string pipeline(text.c_str(), text.size());
+    std::vector<compile::Setting> settings;
+    for (const auto& [set, value] : tuning)
+        settings.emplace_back(reinterpret_cast<compile::Setting::first_type>(set), value);
     return compile::run({llvm.image, context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
         compile::Ran ran;
         {
             const WithoutGil released;
-            ran = compile::run_passes(llvm, pointer(context), pointer(module), pointer(machine), pointer(tuning),
-                                      pipeline);
+            ran = compile::run_passes(llvm, pointer(context), pointer(module), pointer(machine), settings, pipeline);
         }
         nb::object parse_error = ran.parse_error ? nb::object(to_bytes(*ran.parse_error)) : nb::none();
         return nb::make_tuple(parse_error, to_list(ran.errors));
@@ -74,9 +79,10 @@ void add_compile(nb::module_& m) {
     m.def("run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a,
           "tuning"_a, "text"_a,
           nb::sig("def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
-                  "tuning: int, text: bytes) -> tuple[bytes | None, list[bytes]]"),
+                  "tuning: collections.abc.Sequence[tuple[int, int]], text: bytes) -> tuple[bytes | None, list[bytes]]"),
           "Run a pipeline. Returns (why it does not parse or None, errors). `llvmlite_lock`: llvmlite's lock, or None "
-          "unless the LLVMContext is the global one. `machine` and `tuning` may be 0.");
+          "unless the LLVMContext is the global one. `machine` may be 0. `tuning`: (address of a function that sets a "
+          "field of PipelineTuningOptions, value) for each field to set.");
     m.def("emit", &emit, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a, "as_object"_a,
           nb::sig("def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
                   "as_object: bool) -> tuple[bytes | None, bytes, list[bytes]]"),

@@ -835,6 +835,16 @@ def expecting_llvm_contexts(image: int, bindings: Sequence[Binding | None], func
     Call the function and bind the LLVMContexts that the image makes for LLJIT on this thread during the call, in this order; None leaves one unbound. Afterwards restores the bindings that an outer call still expects.
     """
 
+def values_here(image: int) -> tuple[object, bool]:
+    """
+    Return what tells apart the values that LLVM reads on this thread (None: those of the process), and whether what was made under equal values has to be made anew to be right and to have its reads seen.
+    """
+
+def run_early(image: int, subject: int, kind: Subject, function: Callable[..., R], /, *arguments: object) -> R | None:
+    """
+    Call the function as part of LLVM's run on a module or a function (`subject`): under the values that are bound to the LLVMContext. Calls nothing if the run is refused, and leaves the reason for the enclosing call.
+    """
+
 class Lifetime:
     """
     Held by an LLVMContext and each of its modules. When the last of them drops it, LLVM disposes of the LLVMContext if that was closed. The garbage collector does not track it, so all finalisers run before it is dropped.

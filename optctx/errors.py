@@ -181,12 +181,15 @@ def shown(value: object) -> str:
     return text if len(text) <= _MOST else f"{text[:_MOST]}..."
 
 
-def level_outside() -> int:
-    """The stack level of the innermost function outside optctx, as the caller's `warnings.warn` counts."""
-    package = __name__.partition(".")[0]
+def level_outside(*others: str) -> int:
+    """The stack level of the innermost function outside optctx, as the caller's `warnings.warn` counts.
+
+    `others`: packages that count as optctx does.
+    """
+    packages = {__name__.partition(".")[0], *others}
     level = 1
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in packages:
         frame = frame.f_back
         level += 1
     return level

@@ -160,6 +160,17 @@ bool begin_function(RunState& now, void* function) {
     return true;
 }
 
+// Begins a run, unless the thread is in one on the same LLVMContext, and enters the scope of a function. Returns false,
+// with nothing changed, if the run is not allowed.
+bool begin_work(RunState& now, unsigned image, Subject kind, void* subject, void* machine) {
+    const LlvmCalls& llvm = images[image].llvm;
+    const void* llvm_context = llvm.module_context(kind == Subject::module ? subject : llvm.function_module(subject));
+    if (now.runs.empty() || now.runs.back().llvm_context != llvm_context)
+        if (!begin_run(now, image, llvm_context, kind, subject, machine)) return false;
+    if (kind == Subject::function) begin_function(now, subject);
+    return true;
+}
+
 void begin_machine(RunState& now, unsigned image, std::uint64_t& argument) {
     now.steps.push_back({Step::Kind::machine, static_cast<std::uint8_t>(image)});
     machine::begin_run(image);
@@ -229,6 +240,18 @@ void configure(unsigned image, const LlvmCalls& calls, const Judge& judge) {
     images[image].judge = judge;
 }
 
+EarlyRun::EarlyRun(unsigned image, Subject kind, void* subject) {
+    const LlvmCalls& llvm = images[image].llvm;
+    if (llvm.module_context == nullptr) return;
+    if (kind == Subject::function && llvm.function_module(subject) == nullptr) return;
+    RunState& now = state();
+    const std::size_t before = now.steps.size();
+    allowed_ = begin_work(now, image, kind, subject, nullptr);
+    steps_ = now.steps.size() - before;
+}
+
+EarlyRun::~EarlyRun() { optctx_after(steps_); }
+
 std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
     const auto [image, kind, argument, skip] = unpack(packed);
     auto* subject = reinterpret_cast<void*>(arguments[argument]);
@@ -250,16 +273,10 @@ std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
         return skipped ? refuse(now, skip, arguments) : 0;
     }
     now.unfinished = 0;
-    const LlvmCalls& llvm = images[image].llvm;
-    void* module = kind == Subject::module ? subject : llvm.function_module(subject);
-    if (module == nullptr) return 0;  // a function outside any module
-    const void* llvm_context = llvm.module_context(module);
+    if (kind == Subject::function && images[image].llvm.function_module(subject) == nullptr) return 0;
     const std::size_t before = now.steps.size();
-    if (now.runs.empty() || now.runs.back().llvm_context != llvm_context)
-        if (void* machine = skip == Skip::fail_with_text ? reinterpret_cast<void*>(arguments[0]) : nullptr;
-            !begin_run(now, image, llvm_context, kind, subject, machine))
-            return refuse(now, skip, arguments);
-    if (kind == Subject::function) begin_function(now, subject);
+    void* machine = skip == Skip::fail_with_text ? reinterpret_cast<void*>(arguments[0]) : nullptr;
+    if (!begin_work(now, image, kind, subject, machine)) return refuse(now, skip, arguments);
     // Emission sets the module's data layout from the machine before it requests passes.
     if (skip == Skip::fail_with_text) arguments[0] = machine_in_force(image, arguments[0]);
     return now.steps.size() - before;

@@ -106,6 +106,24 @@ void expect_llvm_contexts(unsigned image, std::vector<std::shared_ptr<const Bind
 // Returns the bindings whose LLVMContexts have not been constructed yet.
 std::vector<std::shared_ptr<const Binding>> expected_llvm_contexts(unsigned image);
 
+// A run that begins before LLVM itself begins to work on a module or function, so that what LLVM makes for the run is
+// made under the values of the run. The functions that are intercepted find it and begin none of their own. Does
+// nothing in an image whose functions are not intercepted, or inside a run on the same LLVMContext. `kind`: module or
+// function.
+class EarlyRun {
+public:
+    EarlyRun(unsigned image, Subject kind, void* subject);
+    EarlyRun(const EarlyRun&) = delete;
+    EarlyRun& operator=(const EarlyRun&) = delete;
+    ~EarlyRun();
+    // False: the judge refused the run and has left the reason for the enclosing call.
+    bool allowed() const noexcept { return allowed_; }
+
+private:
+    std::uint64_t steps_ = 0;
+    bool allowed_ = true;
+};
+
 // The thunks call these. `arguments`: the six integer arguments, which may be changed, followed by the result if the
 // function is to be skipped. Returns `skip_call`, or the number of steps that `optctx_after` must undo.
 inline constexpr std::uint64_t skip_call = 0xFFFFFFFF;

@@ -83,11 +83,11 @@ Llvm::Llvm(unsigned index, const std::map<std::string, std::uintptr_t>& addresse
     set(dispose_message, "dispose_message");
 }
 
-Ran run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, Pointer tuning,
+Ran run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, const std::vector<Setting>& settings,
                const std::string& text) {
-    const Owner own_tuning(tuning == nullptr ? llvm.create_tuning() : nullptr, llvm.dispose_tuning);
-    const Owner builder(llvm.create_pass_builder(machine, tuning == nullptr ? own_tuning.get() : tuning),
-                        llvm.dispose_pass_builder);
+    const Owner tuning(llvm.create_tuning(), llvm.dispose_tuning);
+    for (const auto& [set, value] : settings) set(tuning.get(), value);
+    const Owner builder(llvm.create_pass_builder(machine, tuning.get()), llvm.dispose_pass_builder);
     const Owner manager(llvm.create_pass_manager(), llvm.dispose_pass_manager);
     Diagnostics diagnostics(llvm, context);
     Pointer error = nullptr;

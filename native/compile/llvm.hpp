@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace optctx::compile {
@@ -50,8 +51,10 @@ struct Ran {
     std::optional<std::string> parse_error;  // of the pipeline; if set, nothing was run
     Errors errors;
 };
-// `machine` and `tuning` may be null.
-Ran run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, Pointer tuning,
+// A field of PipelineTuningOptions that the program has set: the function that sets it, and the value.
+using Setting = std::pair<void (*)(Pointer, int), int>;
+// `machine` may be null.
+Ran run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, const std::vector<Setting>& settings,
                const std::string& text);
 
 struct Emitted {

@@ -2,6 +2,7 @@
 
 from optctx.context import (
     jit_libraries,  # noqa: F401  # bindings follow modules into llvmlite's LLJIT
+    pass_managers,  # noqa: F401  # llvmlite's pass managers run under the values where they run
     workers,  # noqa: F401  # multiprocessing's workers begin outside any scope
 )
 from optctx.context.attributes import attach, detach

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, TypeGuard
 
 from optctx.engine.attach import when_attached
+from optctx.errors import level_outside
 from optctx.image.freeing import order_arguments, order_freeing
 
 __all__ = ["forget_problems", "raise_problems", "tell", "when_returning"]
@@ -30,8 +31,6 @@ _FUNCTIONS = (
     "LLVMPY_LLJIT_Link",
     "LLVMPY_LLJITLookup",
 )
-# From `warnings.warn` to the caller of llvmlite's method: here, the errcheck, llvmlite's wrapper, its method.
-_LLVMLITE_LEVEL = 5
 
 
 class _Problems(threading.local):
@@ -89,7 +88,7 @@ def _arm() -> None:
 def _check(result: Any, _function: object, arguments: tuple[object, ...]) -> Any:
     order_arguments(arguments)
     if _problems.found or _listeners:
-        raise_problems(_LLVMLITE_LEVEL)
+        raise_problems(level_outside("llvmlite") + 1)
     return result
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from optctx import _native
 from optctx.context.enclosing import forget_problems, raise_problems
 from optctx.errors import PassPipelineError, shown
-from optctx.image.handles import module_address, pipeline_text, target_machine_address, tuning_address
+from optctx.image.handles import module_address, pipeline_text, target_machine_address
+from optctx.image.tuning import setter_addresses, settings_of
 from optctx.passes.locks import llvmlite_lock, raise_errors
 from optctx.passes.native_api import native_api
 from optctx.passes.pipelines import pipeline_hint
@@ -38,7 +39,8 @@ def run_passes(
         module: Changed in place.
         pipeline: As for `opt -passes`, such as "function(sroa,instcombine)".
         target_machine: Tells the passes about costs and registers. Without one they assume no target.
-        tuning: Replaces the tuning options that the call would make from this thread's option values.
+        tuning: Its settings replace those that the call would make from this thread's option values. What the
+            program has not set follows the values of the call.
 
     Raises:
         PassPipelineError: The pipeline does not parse. The module is unchanged.
@@ -48,13 +50,13 @@ def run_passes(
     """
     module_at = module_address(module)
     machine_at = 0 if target_machine is None else target_machine_address(target_machine)
-    tuning_at = 0 if tuning is None else tuning_address(tuning)
+    settings = () if tuning is None else settings_of(tuning)
     text = pipeline_text(pipeline)
     api = native_api()
     context = api.module_context(module_at)
     forget_problems()
     error, errors = _native.run_passes(
-        api.native, context, llvmlite_lock(api, context), module_at, machine_at, tuning_at, text
+        api.native, context, llvmlite_lock(api, context), module_at, machine_at, setter_addresses(settings), text
     )
     if error is not None:
         said = error.decode(errors="replace")

@@ -1,0 +1,127 @@
+"""Give each run of llvmlite's pass managers the values that are in force where it runs.
+
+A pass manager keeps the options that LLVM read while it was made. If a run has other values, LLVM gets a pass
+manager in its place that is made in the same way under those values (`recipes`), and a pass builder as well.
+The values are those of the context that is bound to the module's LLVMContext, or else those of the thread.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from optctx import _native
+from optctx.context import recipes
+from optctx.context.enclosing import raise_problems
+from optctx.context.lookups import process_wide_values
+from optctx.engine.attach import Engine, made, when_attached
+from optctx.errors import ContextMismatchError, level_outside
+from optctx.image.facts.pass_managers import CHANGES, ENDS, MAKES, RUNS_MANAGER, ManagerRun
+from optctx.image.library_calls import address_of, function_names, watch
+
+if TYPE_CHECKING:
+    from optctx.context.context import OptionContext
+
+__all__: list[str] = []
+
+_SHOWN = 5  # options that a message lists
+_engine_machines: dict[int, int] = {}  # address of MCJIT's engine -> of the target machine that it owns
+
+
+def _values() -> recipes.Values:
+    """What tells apart the values under which this thread makes objects."""
+    engine = made()
+    if engine is None:  # no context was made yet
+        return None
+    values, anew, _ = _native.values_here(engine.index)
+    return recipes.MIXED if anew else values
+
+
+def _make(name: str, _: Any, arguments: tuple[Any, ...]) -> Any:
+    return recipes.make(name, arguments, _values())
+
+
+def _change(name: str, _: Any, arguments: tuple[Any, ...]) -> Any:
+    return recipes.change(name, arguments, _values())
+
+
+def _end(call: Any, arguments: tuple[Any, ...]) -> Any:
+    recipes.forget(arguments[0])
+    return call(*arguments)
+
+
+def _end_machine(call: Any, arguments: tuple[Any, ...]) -> Any:
+    recipes.forget_machine(address_of(arguments[0]))
+    return call(*arguments)
+
+
+def _make_engine(call: Any, arguments: tuple[Any, ...]) -> Any:
+    engine = call(*arguments)
+    if engine:
+        _engine_machines[address_of(engine)] = address_of(arguments[1])
+    return engine
+
+
+def _end_engine(call: Any, arguments: tuple[Any, ...]) -> Any:
+    machine = _engine_machines.pop(address_of(arguments[0]), 0)
+    recipes.forget_machine(machine)
+    return call(*arguments)
+
+
+def _run(how: ManagerRun, call: Any, arguments: tuple[Any, ...]) -> Any:
+    engine = made()
+    if engine is None or not engine.mechanism.attached:
+        return call(*arguments)
+    if not engine.mechanism.intercepts:
+        return _run_here(engine, how, call, arguments)
+    subject = address_of(arguments[1])
+    result = _native.run_early(engine.index, subject, how.subject, _run_here, engine, how, call, arguments)
+    raise_problems(level_outside("llvmlite") + 1)  # of a run that was refused
+    return result
+
+
+def _run_here(engine: Engine, how: ManagerRun, call: Any, arguments: tuple[Any, ...]) -> Any:
+    """Run under the values that this thread reads now."""
+    values, anew, owner = _native.values_here(engine.index)
+    with ExitStack() as stack:
+        repeating = recipes.Repeating(values, anew=anew, stack=stack)
+        ready = list(arguments)
+        for at, what in how.made.items():
+            try:
+                ready[at] = repeating.right(arguments[at])
+            except recipes.CannotRepeat as reason:
+                raise _mismatch(engine, what, str(reason), owner) from None
+        return call(*ready)
+
+
+def _mismatch(
+    engine: Engine, what: str, reason: str, owner: OptionContext | None
+) -> ContextMismatchError:
+    names = [] if owner is None else list(owner._as_seen().diff(process_wide_values(engine)))
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    where = f"inside {owner!r} ({', '.join(names[:_SHOWN])}{more})" if names else "outside any scope"
+    return ContextMismatchError(
+        f"cannot run a {what} {where}: LLVM may have read other values while it was made, and it cannot be made "
+        f"again for these because {reason}; make it where it runs, or after optctx.attach()"
+    )
+
+
+def _arm() -> None:
+    """Watch every function that this llvmlite has, from now on. Again does nothing."""
+    names = set(function_names())
+    for name in names:
+        if CHANGES.fullmatch(name):
+            watch(name, partial(_change, name))
+    for name in names & MAKES.keys():
+        watch(name, partial(_make, name))
+    for name in names & ENDS:
+        watch(name, _end)
+    for name in names & RUNS_MANAGER.keys():
+        watch(name, partial(_run, RUNS_MANAGER[name]))
+    watch("LLVMPY_DisposeTargetMachine", _end_machine)
+    watch("LLVMPY_CreateMCJITCompiler", _make_engine)
+    watch("LLVMPY_DisposeExecutionEngine", _end_engine)
+
+
+when_attached(_arm)

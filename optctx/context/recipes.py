@@ -1,0 +1,222 @@
+"""How llvmlite's pass managers and pass builders were made, so that they can be made again.
+
+LLVM reads options while it makes a pass builder, builds a pipeline or constructs a pass, and these objects
+keep what was read. They are made in a few calls of llvmlite's, with plain arguments. Each call is kept with
+the object that it made or changed: its recipe. Under other values the calls are repeated.
+
+Everything here runs with llvmlite's lock held.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from itertools import zip_longest
+from typing import Any, Final, NamedTuple
+
+from optctx.image.facts.pass_managers import MAKES, Argument, changed_arguments
+from optctx.image.library_calls import address_of, function
+from optctx.image.tuning import Settings, apply_settings, settings_at
+
+__all__ = ["MIXED", "CannotRepeat", "Repeating", "Values", "change", "forget", "forget_machine", "make"]
+
+# What tells apart the values that a thread reads; None: those of the process.
+Values = bytes | None
+
+MIXED: Final = b"made under several sets of values"
+
+
+class CannotRepeat(Exception):
+    """Why an object cannot be made again."""
+
+
+class _Call(NamedTuple):
+    name: str
+    arguments: tuple[Any, ...]  # as given, or one of the classes below
+
+
+class _Changed:
+    """Stands for the object that a call changes."""
+
+
+class _Input(NamedTuple):
+    """An object with a recipe of its own, as it was after the first `length` calls of that."""
+
+    recipe: _Recipe
+    length: int
+
+
+class _Tuning(NamedTuple):
+    settings: Settings
+
+
+class _Machine(NamedTuple):
+    """A target machine. `birth`: another object for another machine at the same address."""
+
+    argument: Any
+    birth: object
+
+
+class _Recipe:
+    """How one object was made.
+
+    `values`: those under which all of it was made, so that the object is right under them. `gap`: what is not
+    known of its making; such an object cannot be made again.
+    """
+
+    __slots__ = ("calls", "gap", "values")
+
+    def __init__(self, values: Values) -> None:
+        self.calls: list[_Call] = []
+        self.values = values
+        self.gap = ""
+
+
+_CHANGED: Final = _Changed()
+_recipes: dict[int, _Recipe] = {}  # by the object's address
+_births: dict[int, object] = {}  # by the address of a target machine that recipes use
+
+
+def make(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
+    """Call a function that makes an object, and keep the recipe.
+
+    If the object would keep what tuning options have read under other values, it gets other tuning options.
+    """
+    recipe = _Recipe(values)
+    call = _kept(name, MAKES[name].arguments, arguments, recipe)
+    with ExitStack() as stack:
+        made = function(name)(*_with_own_tuning(call, arguments, values, stack))
+    recipe.calls.append(call)
+    if made:
+        _recipes[address_of(made)] = recipe
+    return made
+
+
+def change(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
+    """Call a function that changes an object, and add the call to the object's recipe."""
+    kinds = changed_arguments(name, len(arguments))
+    recipe = _recipes.get(address_of(arguments[kinds.index(Argument.CHANGED)]))
+    if recipe is None:
+        return function(name)(*arguments)
+    gap, recipe.gap = recipe.gap, recipe.gap or f"an exception interrupted a call of {name}"
+    if recipe.values != values:
+        recipe.values = MIXED
+    call = _kept(name, kinds, arguments, recipe)
+    result = function(name)(*arguments)
+    recipe.calls.append(call)
+    recipe.gap = gap
+    return result
+
+
+def forget(thing: Any) -> None:
+    """The object ends: another one may get its address."""
+    _recipes.pop(address_of(thing), None)
+
+
+def forget_machine(address: int) -> None:
+    """The target machine at the address ends."""
+    _births.pop(address, None)
+
+
+def _kept(name: str, kinds: tuple[Argument, ...], arguments: tuple[Any, ...], recipe: _Recipe) -> _Call:
+    return _Call(
+        name, tuple(_keep(each, kind, recipe) for each, kind in zip_longest(arguments, kinds[: len(arguments)]))
+    )
+
+
+def _keep(argument: Any, kind: Argument | None, recipe: _Recipe) -> Any:
+    """What stands for an argument in a recipe."""
+    if kind is Argument.CHANGED:
+        return _CHANGED
+    if kind is Argument.TUNING:
+        return _Tuning(settings_at(argument))
+    if kind is Argument.MACHINE and argument is not None:
+        return _Machine(argument, _births.setdefault(address_of(argument), object()))
+    if kind is not Argument.MADE:
+        return argument
+    found = _recipes.get(address_of(argument))
+    if found is None:
+        recipe.gap = recipe.gap or "it was made of an object that is older than the first use of optctx"
+        return argument
+    if found.values != recipe.values:
+        recipe.values = MIXED
+    return _Input(found, len(found.calls))
+
+
+def _with_own_tuning(
+    call: _Call, arguments: tuple[Any, ...], values: Values, stack: ExitStack
+) -> tuple[Any, ...]:
+    def own(kept: Any, argument: Any) -> Any:
+        if not isinstance(kept, _Tuning):
+            return argument
+        recipe = _recipes.get(address_of(argument))
+        return argument if (recipe.values if recipe else None) == values else _new_tuning(kept, stack)
+
+    return tuple(map(own, call.arguments, arguments))
+
+
+def _new_tuning(kept: _Tuning, stack: ExitStack) -> Any:
+    tuning = _new("LLVMPY_CreatePipelineTuningOptions", (), stack)
+    apply_settings(tuning, kept.settings)
+    return tuning
+
+
+def _new(name: str, arguments: tuple[Any, ...], stack: ExitStack) -> Any:
+    made = function(name)(*arguments)
+    stack.callback(function(MAKES[name].disposer), made)
+    return made
+
+
+class Repeating:
+    """Makes objects again under the values that this thread reads now; `stack` ends them.
+
+    `anew`: also those that were made under the same values.
+    """
+
+    def __init__(self, values: Values, *, anew: bool, stack: ExitStack) -> None:
+        self._values = values
+        self._anew = anew
+        self._stack = stack
+        self._repeated: dict[_Input, Any] = {}
+
+    def right(self, argument: Any) -> Any:
+        """Return the object if it is right under the values, or another one in its place.
+
+        Raises CannotRepeat if there is none.
+        """
+        recipe = _recipes.get(address_of(argument))
+        if recipe is None:
+            if self._values is None:  # made outside every scope, before optctx was there to see it
+                return argument
+            raise CannotRepeat("it is older than the first use of optctx")
+        if recipe.values == self._values and not self._anew:
+            if self._values is not None:
+                recipe.values = MIXED  # used up: LLVM 22 moves passes out of a manager that it runs
+            return argument
+        return self._repeat(_Input(recipe, len(recipe.calls)))
+
+    def _repeat(self, made: _Input) -> Any:
+        if made not in self._repeated:
+            if made.recipe.gap:
+                raise CannotRepeat(made.recipe.gap)
+            first, *others = made.recipe.calls[: made.length]
+            result = _new(first.name, tuple(map(self._argument, first.arguments)), self._stack)
+            for name, arguments in others:
+                function(name)(
+                    *(result if each is _CHANGED else self._argument(each) for each in arguments)
+                )
+            self._repeated[made] = result
+        return self._repeated[made]
+
+    def _argument(self, kept: Any) -> Any:
+        if isinstance(kept, _Input):
+            return self._repeat(kept)
+        if isinstance(kept, _Tuning):
+            return _new_tuning(kept, self._stack)
+        if isinstance(kept, _Machine):
+            address = address_of(kept.argument)
+            if address == 0 or _births.get(address) is not kept.birth:
+                raise CannotRepeat("the target machine that it was made with is closed")
+            return kept.argument
+        if getattr(kept, "closed", False):
+            raise CannotRepeat(f"a {type(kept).__name__} that it was made with is closed")
+        return kept

@@ -1,0 +1,68 @@
+"""llvmlite's functions of its library: called without llvmlite's lock, and watched as others call them.
+
+Everything that calls the library through llvmlite does so through `llvmlite.binding.ffi.lib`, which keeps one
+wrapper for each function. The wrapper takes the lock and calls the function of ctypes' that it holds. A
+watched function has a Watched in that place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Watched", "address_of", "function", "function_names", "watch"]
+
+Handler = Callable[[Any, tuple[Any, ...]], Any]
+
+
+class Watched:
+    """A function of ctypes' whose calls, with the lock held, become `handler(function, arguments)`."""
+
+    __slots__ = ("function", "handler")
+
+    def __init__(self, function: Any, handler: Handler) -> None:
+        object.__setattr__(self, "function", function)
+        object.__setattr__(self, "handler", handler)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.handler(self.function, arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.function, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(self.function, name, value)  # argtypes, restype, errcheck
+
+
+def function_names() -> list[str]:
+    """The names of the functions that llvmlite's modules have declared."""
+    from llvmlite.binding import ffi  # here and below: importing optctx works without llvmlite
+
+    return list(ffi.lib._fntab)
+
+
+def watch(name: str, handler: Handler) -> None:
+    """Hand calls of a function to the handler from now on, in the whole process. Again does nothing."""
+    from llvmlite.binding import ffi
+
+    wrapper = getattr(ffi.lib, name)
+    if not isinstance(wrapper._cfn, Watched):
+        wrapper._cfn = Watched(wrapper._cfn, handler)
+
+
+def function(name: str) -> Any:
+    """The function of ctypes' that calls the library without llvmlite's lock, watched or not."""
+    from llvmlite.binding import ffi
+
+    found = getattr(ffi.lib, name)._cfn
+    return found.function if isinstance(found, Watched) else found
+
+
+def address_of(thing: Any) -> int:
+    """The address behind an argument or a result of such a function; 0 for what is no pointer or object."""
+    pointer = getattr(thing, "_ptr", thing)
+    try:
+        return ctypes.addressof(pointer.contents)  # `ctypes.cast` would leave a reference cycle
+    except (AttributeError, ValueError):  # not a pointer, or a null pointer
+        return 0

@@ -1,0 +1,63 @@
+"""What a program has set in llvmlite's PipelineTuningOptions.
+
+LLVM reads options while it makes a PipelineTuningOptions and keeps what it read. The fields that llvmlite can
+set have defaults that depend on no option, so a field with another value was set by the program. An object
+that is made under other values gets the same settings.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from optctx.image.handles import tuning_address
+from optctx.image.library_calls import function, function_names
+
+__all__ = ["Settings", "apply_settings", "setter_addresses", "settings_at", "settings_of"]
+
+_FIELDS = ("LoopInterleaving", "LoopVectorization", "SLPVectorization", "LoopUnrolling", "InlinerThreshold")
+
+Settings = tuple[tuple[str, int], ...]
+
+
+def settings_of(tuning: Any) -> Settings:
+    """List (field, value) for each field that the program has set to another value than LLVM does.
+
+    Raises TypeError for what is not a PipelineTuningOptions of llvmlite's, and OptctxError for a closed one.
+    """
+    tuning_address(tuning)
+    return settings_at(tuning._ptr)
+
+
+def settings_at(pointer: Any) -> Settings:
+    """Do the same for an argument of ctypes'."""
+    return tuple((field, get(pointer)) for field, (get, default) in _fields().items() if get(pointer) != default)
+
+
+def apply_settings(pointer: Any, settings: Settings) -> None:
+    """Set these fields in the object behind a pointer of ctypes'."""
+    for field, value in settings:
+        function(f"LLVMPY_PTOSet{field}")(pointer, value)
+
+
+def setter_addresses(settings: Settings) -> list[tuple[int, int]]:
+    """List (address of the function that sets the field, value) for each setting."""
+    found = []
+    for field, value in settings:
+        setter = function(f"LLVMPY_PTOSet{field}")
+        found.append((ctypes.c_void_p.from_address(ctypes.addressof(setter)).value or 0, int(value)))
+    return found
+
+
+@cache
+def _fields() -> dict[str, tuple[Callable[[Any], int], int]]:
+    """The fields that this llvmlite has: (function that returns one, its default)."""
+    names = set(function_names())
+    getters = {field: function(f"LLVMPY_PTOGet{field}") for field in _FIELDS if f"LLVMPY_PTOGet{field}" in names}
+    new = function("LLVMPY_CreatePipelineTuningOptions")()
+    try:
+        return {field: (get, get(new)) for field, get in getters.items()}
+    finally:
+        function("LLVMPY_DisposePipelineTuningOptions")(new)
