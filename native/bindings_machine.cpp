@@ -1,5 +1,6 @@
 // Python bindings of machine/: names and conversions.
 #include "bindings.hpp"
+#include "blocks/block.hpp"
 #include "gil.hpp"
 #include "machine/machines.hpp"
 #include "view/slots.hpp"
@@ -66,6 +67,17 @@ void add_machines(nb::module_& m) {
         "tell"_a,
         "Set the function that is called, on the thread that runs LLVM, with the reason why there is no machine for "
         "the values in force.");
+    m.def(
+        "copying_machine",
+        [](std::uintptr_t machine, nb::handle function, const nb::args& arguments) {
+            const machine::Copying copying(reinterpret_cast<const void*>(machine));
+            return blocks::call(function, arguments);
+        },
+        "machine"_a, "function"_a, "arguments"_a,
+        nb::sig("def copying_machine(machine: int, function: collections.abc.Callable[..., R], /, "
+                "*arguments: object) -> R"),
+        "Call the function. The TargetMachines that LLVM makes on this thread during the call have a copy of the "
+        "TargetOptions of `machine`: theirs count as those that the program passed for that one.");
     m.def(
         "idle_machines", [](unsigned image) { return machine::idle_variants(view::checked_image(image)); }, "image"_a,
         "Return the number of idle variants of an image.");

@@ -835,9 +835,9 @@ def expecting_llvm_contexts(image: int, bindings: Sequence[Binding | None], func
     Call the function and bind the LLVMContexts that the image makes for LLJIT on this thread during the call, in this order; None leaves one unbound. Afterwards restores the bindings that an outer call still expects.
     """
 
-def values_here(image: int) -> tuple[object, bool]:
+def values_here(image: int) -> tuple[object, bool, object]:
     """
-    Return what tells apart the values that LLVM reads on this thread (None: those of the process), and whether what was made under equal values has to be made anew to be right and to have its reads seen.
+    Return (what tells apart the values that LLVM reads on this thread, or None outside every context; whether what was made under equal values has to be made anew, to be right and to have its reads seen; the owner of the context or None).
     """
 
 def run_early(image: int, subject: int, kind: Subject, function: Callable[..., R], /, *arguments: object) -> R | None:
@@ -907,6 +907,11 @@ def configure_machines(image: int, calls: Mapping[str, int], settings: Sequence[
 def set_cannot_make_machine(tell: object) -> None:
     """
     Set the function that is called, on the thread that runs LLVM, with the reason why there is no machine for the values in force.
+    """
+
+def copying_machine(machine: int, function: Callable[..., R], /, *arguments: object) -> R:
+    """
+    Call the function. The TargetMachines that LLVM makes on this thread during the call have a copy of the TargetOptions of `machine`: theirs count as those that the program passed for that one.
     """
 
 def idle_machines(image: int) -> int:
@@ -988,9 +993,9 @@ class Llvm:
 
     def __init__(self, image: int, addresses: Mapping[str, int]) -> None: ...
 
-def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, tuning: int, text: bytes) -> tuple[bytes | None, list[bytes]]:
+def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, tuning: Sequence[tuple[int, int]], text: bytes) -> tuple[bytes | None, list[bytes]]:
     """
-    Run a pipeline. Returns (why it does not parse or None, errors). `llvmlite_lock`: llvmlite's lock, or None unless the LLVMContext is the global one. `machine` and `tuning` may be 0.
+    Run a pipeline. Returns (why it does not parse or None, errors). `llvmlite_lock`: llvmlite's lock, or None unless the LLVMContext is the global one. `machine` may be 0. `tuning`: (address of a function that sets a field of PipelineTuningOptions, value) for each field to set.
     """
 
 def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, as_object: bool) -> tuple[bytes | None, bytes, list[bytes]]:

@@ -41,6 +41,7 @@ struct Emitting {
 struct Thread {
     view::PerImage<std::uint32_t> runs{};
     bool making = false;
+    const void* copied = nullptr;  // see Copying
     std::vector<Taken> taken;
     std::vector<Emitting> emitting;
     // The last result of `in_force`, for this machine in this context.
@@ -64,11 +65,16 @@ bool reads_are_watched(const view::Context& context) noexcept {
     return context.reads() != nullptr || view::substitute(context.space().image()) != nullptr;
 }
 
+// Returns the options as the program passed them.
+std::shared_ptr<const Options> passed_options(Image& image, const void* machine) {
+    std::shared_ptr<const Options> known = image.pool.how_made(machine).first;
+    return known != nullptr ? known : image.facts->options_of(machine);
+}
+
 void* make(Image& image, const void* original) {
     auto& [facts, tell_cannot_make, pool] = image;
     const auto [options, jit] = pool.how_made(original);
-    std::shared_ptr<const Options> own = options;
-    if (own == nullptr) own = facts->options_of(original);
+    const std::shared_ptr<const Options> own = passed_options(image, original);
     const bool for_jit = jit.value_or(false) || (!jit && facts->made_for_jit(original, own->address()));
     if (options == nullptr || !jit) pool.remember(original, own, for_jit);
     return facts->make_like(original, own->address(), for_jit);
@@ -111,10 +117,12 @@ void begin(unsigned image, const void* machine, const void* options) noexcept {
     if (thread.making) return;
     auto& [facts, tell_cannot_make, pool] = images[image];
     try {
-        const view::Context* context = view::current_context(image);
-        for (void* variant :
-             pool.add(machine, key_of(context), std::make_shared<const Options>(facts->llvm(), options)))
-            facts->llvm().dispose(variant);
+        const std::string key = key_of(view::current_context(image));
+        const void* copied = thread.copied;
+        auto own = copied == nullptr ? std::make_shared<const Options>(facts->llvm(), options)
+                                     : passed_options(images[image], copied);
+        for (void* variant : pool.add(machine, key, std::move(own))) facts->llvm().dispose(variant);
+        if (copied != nullptr && !pool.made_in(copied, key)) pool.forget_where(machine);
     } catch (const std::exception&) {  // out of memory: treat the machine as unknown
         pool.remove(machine);
     }
@@ -223,6 +231,9 @@ void leave_context(unsigned image) noexcept {
     for (Taken& each : thread.taken)
         if (each.context.get() == context) each.kept = false;
 }
+
+Copying::Copying(const void* machine) noexcept : before_(std::exchange(thread.copied, machine)) {}
+Copying::~Copying() { thread.copied = before_; }
 
 void forget_all(unsigned image) {
     for (void* variant : images[image].pool.clear()) images[image].facts->llvm().dispose(variant);

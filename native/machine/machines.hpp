@@ -38,6 +38,19 @@ void* in_force(unsigned image, void* machine) noexcept;
 // can do, the run's variants are not used again.
 void leave_context(unsigned image) noexcept;
 
+// While it lives, every machine that begins on this thread is one that LLVM makes with a copy of the TargetOptions of
+// `machine`, to which LLVM may have added option values while it made that one.
+class Copying {
+public:
+    explicit Copying(const void* machine) noexcept;
+    Copying(const Copying&) = delete;
+    Copying& operator=(const Copying&) = delete;
+    ~Copying();
+
+private:
+    const void* before_;
+};
+
 // Forgets all machines of an image: from now on they begin and end unseen. Call with no thread inside that LLVM.
 void forget_all(unsigned image);
 // The number of variants of an image that no run is using.

@@ -1,7 +1,10 @@
-"""Carries bindings into llvmlite's LLJIT.
+"""Carries bindings into llvmlite's LLJIT, and keeps other values out of its target machine.
 
 `JITLibraryBuilder.add_ir` takes the text of a module, and `link` parses it into an LLVMContext of its own.
 That LLVMContext gets the binding of the one that the module was in.
+
+`create_lljit_compiler` makes a target machine with a copy of the TargetOptions of the one that it is given.
+LLVM has written values of options to them while it made that one.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from optctx import _native
 from optctx.engine.attach import attach, made, when_attached
 from optctx.errors import UnsupportedImageError
 from optctx.image.handles import module_address
+from optctx.image.library_calls import address_of, watch
 
 __all__: list[str] = []
 
@@ -69,9 +73,16 @@ def _link(original: Callable[..., Any]) -> Callable[..., Any]:
     return link
 
 
+def _create(call: Any, arguments: tuple[Any, ...]) -> Any:
+    machine = address_of(arguments[0])
+    return _native.copying_machine(machine, call, *arguments) if machine else call(*arguments)
+
+
 def _arm() -> None:
     """Wrap each method once, even if an exception interrupted an earlier call."""
     from llvmlite.binding import JITLibraryBuilder
+
+    watch("LLVMPY_CreateLLJITCompiler", _create)
 
     if not hasattr(JITLibraryBuilder.add_ir, "__wrapped__"):
         JITLibraryBuilder.add_ir = _add_ir(JITLibraryBuilder.add_ir)
