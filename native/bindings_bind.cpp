@@ -286,6 +286,7 @@ void add_bind(nb::module_& m) {
         "Call the function and bind the LLVMContexts that the image makes for LLJIT on this thread during the call, in "
         "this order; None leaves one unbound. Afterwards restores the bindings that an outer call still expects.");
     m.def("values_here", &values_here, "image"_a,
+          nb::sig("def values_here(image: int) -> tuple[bytes | None, bool, typing.Any]"),
           "Return (what tells apart the values that LLVM reads on this thread, or None outside every context; whether "
           "what was made under equal values has to be made anew, to be right and to have its reads seen; the owner of "
           "the context or None).");
@@ -298,7 +299,8 @@ void add_bind(nb::module_& m) {
         "image"_a, "subject"_a, "kind"_a, "function"_a, "arguments"_a,
         nb::sig("def run_early(image: int, subject: int, kind: Subject, "
                 "function: collections.abc.Callable[..., R], /, *arguments: object) -> R | None"),
-        "Call the function as part of LLVM's run on a module or a function (`subject`): under the values that are bound "
+        "Call the function as part of LLVM's run on a module or a function (`subject`): under the values that are "
+        "bound "
         "to the LLVMContext. Calls nothing if the run is refused, and leaves the reason for the enclosing call.");
     nb::class_<Lifetime>(m, "Lifetime", nb::is_weak_referenceable(),
                          "Held by an LLVMContext and each of its modules. When the last of them drops it, LLVM "

@@ -76,13 +76,14 @@ void add_compile(nb::module_& m) {
                 new (self) compile::Llvm(view::checked_image(image), addresses);
             },
             "image"_a, "addresses"_a);
-    m.def("run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a,
-          "tuning"_a, "text"_a,
-          nb::sig("def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
-                  "tuning: collections.abc.Sequence[tuple[int, int]], text: bytes) -> tuple[bytes | None, list[bytes]]"),
-          "Run a pipeline. Returns (why it does not parse or None, errors). `llvmlite_lock`: llvmlite's lock, or None "
-          "unless the LLVMContext is the global one. `machine` may be 0. `tuning`: (address of a function that sets a "
-          "field of PipelineTuningOptions, value) for each field to set.");
+    m.def(
+        "run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a, "tuning"_a,
+        "text"_a,
+        nb::sig("def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
+                "tuning: collections.abc.Sequence[tuple[int, int]], text: bytes) -> tuple[bytes | None, list[bytes]]"),
+        "Run a pipeline. Returns (why it does not parse or None, errors). `llvmlite_lock`: llvmlite's lock, or None "
+        "unless the LLVMContext is the global one. `machine` may be 0. `tuning`: (address of a function that sets a "
+        "field of PipelineTuningOptions, value) for each field to set.");
     m.def("emit", &emit, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a, "as_object"_a,
           nb::sig("def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
                   "as_object: bool) -> tuple[bytes | None, bytes, list[bytes]]"),

@@ -835,7 +835,7 @@ def expecting_llvm_contexts(image: int, bindings: Sequence[Binding | None], func
     Call the function and bind the LLVMContexts that the image makes for LLJIT on this thread during the call, in this order; None leaves one unbound. Afterwards restores the bindings that an outer call still expects.
     """
 
-def values_here(image: int) -> tuple[object, bool, object]:
+def values_here(image: int) -> tuple[bytes | None, bool, Any]:
     """
     Return (what tells apart the values that LLVM reads on this thread, or None outside every context; whether what was made under equal values has to be made anew, to be right and to have its reads seen; the owner of the context or None).
     """

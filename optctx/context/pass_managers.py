@@ -17,7 +17,7 @@ from optctx.context.enclosing import raise_problems
 from optctx.context.lookups import process_wide_values
 from optctx.engine.attach import Engine, made, when_attached
 from optctx.errors import ContextMismatchError, level_outside
-from optctx.image.facts.pass_managers import CHANGES, ENDS, MAKES, RUNS_MANAGER, ManagerRun
+from optctx.image.facts.pass_managers import CHANGES, MAKES, RUNS_MANAGER, ManagerRun
 from optctx.image.library_calls import address_of, function_names, watch
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _SHOWN = 5  # options that a message lists
-_engine_machines: dict[int, int] = {}  # address of MCJIT's engine -> of the target machine that it owns
+_MACHINE = "_optctx_machine"  # attribute of a pointer to MCJIT's engine: the pointer to its target machine
 
 
 def _values() -> recipes.Values:
@@ -46,26 +46,18 @@ def _change(name: str, _: Any, arguments: tuple[Any, ...]) -> Any:
     return recipes.change(name, arguments, _values())
 
 
-def _end(call: Any, arguments: tuple[Any, ...]) -> Any:
-    recipes.forget(arguments[0])
-    return call(*arguments)
-
-
-def _end_machine(call: Any, arguments: tuple[Any, ...]) -> Any:
-    recipes.forget_machine(address_of(arguments[0]))
-    return call(*arguments)
-
-
 def _make_engine(call: Any, arguments: tuple[Any, ...]) -> Any:
+    """MCJIT owns its target machine from now on."""
     engine = call(*arguments)
     if engine:
-        _engine_machines[address_of(engine)] = address_of(arguments[1])
+        setattr(engine, _MACHINE, getattr(arguments[1], "_ptr", arguments[1]))
     return engine
 
 
 def _end_engine(call: Any, arguments: tuple[Any, ...]) -> Any:
-    machine = _engine_machines.pop(address_of(arguments[0]), 0)
-    recipes.forget_machine(machine)
+    machine = getattr(getattr(arguments[0], "_ptr", None), _MACHINE, None)
+    if machine is not None:
+        recipes.end_machine(machine)
     return call(*arguments)
 
 
@@ -90,20 +82,18 @@ def _run_here(engine: Engine, how: ManagerRun, call: Any, arguments: tuple[Any, 
         for at, what in how.made.items():
             try:
                 ready[at] = repeating.right(arguments[at])
-            except recipes.CannotRepeat as reason:
+            except recipes.CannotRepeatError as reason:
                 raise _mismatch(engine, what, str(reason), owner) from None
         return call(*ready)
 
 
-def _mismatch(
-    engine: Engine, what: str, reason: str, owner: OptionContext | None
-) -> ContextMismatchError:
+def _mismatch(engine: Engine, what: str, reason: str, owner: OptionContext | None) -> ContextMismatchError:
     names = [] if owner is None else list(owner._as_seen().diff(process_wide_values(engine)))
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     where = f"inside {owner!r} ({', '.join(names[:_SHOWN])}{more})" if names else "outside any scope"
     return ContextMismatchError(
-        f"cannot run a {what} {where}: LLVM may have read other values while it was made, and it cannot be made "
-        f"again for these because {reason}; make it where it runs, or after optctx.attach()"
+        f"cannot run a {what} {where}: LLVM may have read other values while it was made, and it cannot be "
+        f"made again for these because {reason}; make it where it runs, or after optctx.attach()"
     )
 
 
@@ -115,11 +105,8 @@ def _arm() -> None:
             watch(name, partial(_change, name))
     for name in names & MAKES.keys():
         watch(name, partial(_make, name))
-    for name in names & ENDS:
-        watch(name, _end)
     for name in names & RUNS_MANAGER.keys():
         watch(name, partial(_run, RUNS_MANAGER[name]))
-    watch("LLVMPY_DisposeTargetMachine", _end_machine)
     watch("LLVMPY_CreateMCJITCompiler", _make_engine)
     watch("LLVMPY_DisposeExecutionEngine", _end_engine)
 

@@ -4,20 +4,22 @@ LLVM reads options while it makes a pass builder, builds a pipeline or construct
 keep what was read. They are made in a few calls of llvmlite's, with plain arguments. Each call is kept with
 the object that it made or changed: its recipe. Under other values the calls are repeated.
 
-Everything here runs with llvmlite's lock held.
+A recipe is an attribute of the pointer of ctypes' that llvmlite's object holds, and ends with it. Everything
+here runs with llvmlite's lock held.
 """
 
 from __future__ import annotations
 
+import weakref
 from contextlib import ExitStack
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from optctx.image.facts.pass_managers import MAKES, Argument, changed_arguments
-from optctx.image.library_calls import address_of, function
+from optctx.image.library_calls import function
 from optctx.image.tuning import Settings, apply_settings, settings_at
 
-__all__ = ["MIXED", "CannotRepeat", "Repeating", "Values", "change", "forget", "forget_machine", "make"]
+__all__ = ["MIXED", "CannotRepeatError", "Repeating", "Values", "change", "end_machine", "make"]
 
 # What tells apart the values that a thread reads; None: those of the process.
 Values = bytes | None
@@ -25,7 +27,7 @@ Values = bytes | None
 MIXED: Final = b"made under several sets of values"
 
 
-class CannotRepeat(Exception):
+class CannotRepeatError(Exception):
     """Why an object cannot be made again."""
 
 
@@ -50,10 +52,9 @@ class _Tuning(NamedTuple):
 
 
 class _Machine(NamedTuple):
-    """A target machine. `birth`: another object for another machine at the same address."""
+    """A target machine of llvmlite's, which the recipe does not keep."""
 
-    argument: Any
-    birth: object
+    object: weakref.ref[Any]
 
 
 class _Recipe:
@@ -72,8 +73,9 @@ class _Recipe:
 
 
 _CHANGED: Final = _Changed()
-_recipes: dict[int, _Recipe] = {}  # by the object's address
-_births: dict[int, object] = {}  # by the address of a target machine that recipes use
+# Attributes of pointers.
+_RECIPE = "_optctx_recipe"
+_ENDED = "_optctx_ended"  # of a machine that MCJIT owned
 
 
 def make(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
@@ -87,14 +89,14 @@ def make(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
         made = function(name)(*_with_own_tuning(call, arguments, values, stack))
     recipe.calls.append(call)
     if made:
-        _recipes[address_of(made)] = recipe
+        setattr(made, _RECIPE, recipe)
     return made
 
 
 def change(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
     """Call a function that changes an object, and add the call to the object's recipe."""
     kinds = changed_arguments(name, len(arguments))
-    recipe = _recipes.get(address_of(arguments[kinds.index(Argument.CHANGED)]))
+    recipe = _recipe_of(arguments[kinds.index(Argument.CHANGED)])
     if recipe is None:
         return function(name)(*arguments)
     gap, recipe.gap = recipe.gap, recipe.gap or f"an exception interrupted a call of {name}"
@@ -107,19 +109,21 @@ def change(name: str, arguments: tuple[Any, ...], values: Values) -> Any:
     return result
 
 
-def forget(thing: Any) -> None:
-    """The object ends: another one may get its address."""
-    _recipes.pop(address_of(thing), None)
+def end_machine(pointer: Any) -> None:
+    """The target machine behind a pointer ends without being closed."""
+    setattr(pointer, _ENDED, True)
 
 
-def forget_machine(address: int) -> None:
-    """The target machine at the address ends."""
-    _births.pop(address, None)
+def _recipe_of(argument: Any) -> _Recipe | None:
+    """The recipe of an object; None if it was made unseen."""
+    found: _Recipe | None = getattr(getattr(argument, "_ptr", argument), _RECIPE, None)
+    return found
 
 
 def _kept(name: str, kinds: tuple[Argument, ...], arguments: tuple[Any, ...], recipe: _Recipe) -> _Call:
     return _Call(
-        name, tuple(_keep(each, kind, recipe) for each, kind in zip_longest(arguments, kinds[: len(arguments)]))
+        name,
+        tuple(_keep(each, kind, recipe) for each, kind in zip_longest(arguments, kinds[: len(arguments)])),
     )
 
 
@@ -130,15 +134,15 @@ def _keep(argument: Any, kind: Argument | None, recipe: _Recipe) -> Any:
     if kind is Argument.TUNING:
         return _Tuning(settings_at(argument))
     if kind is Argument.MACHINE and argument is not None:
-        return _Machine(argument, _births.setdefault(address_of(argument), object()))
+        return _Machine(weakref.ref(argument))
     if kind is not Argument.MADE:
         return argument
-    found = _recipes.get(address_of(argument))
+    found = _recipe_of(argument)
+    if (found.values if found else None) != recipe.values:
+        recipe.values = MIXED
     if found is None:
         recipe.gap = recipe.gap or "it was made of an object that is older than the first use of optctx"
         return argument
-    if found.values != recipe.values:
-        recipe.values = MIXED
     return _Input(found, len(found.calls))
 
 
@@ -148,7 +152,7 @@ def _with_own_tuning(
     def own(kept: Any, argument: Any) -> Any:
         if not isinstance(kept, _Tuning):
             return argument
-        recipe = _recipes.get(address_of(argument))
+        recipe = _recipe_of(argument)
         return argument if (recipe.values if recipe else None) == values else _new_tuning(kept, stack)
 
     return tuple(map(own, call.arguments, arguments))
@@ -181,13 +185,13 @@ class Repeating:
     def right(self, argument: Any) -> Any:
         """Return the object if it is right under the values, or another one in its place.
 
-        Raises CannotRepeat if there is none.
+        Raises CannotRepeatError if there is none.
         """
-        recipe = _recipes.get(address_of(argument))
+        recipe = _recipe_of(argument)
         if recipe is None:
             if self._values is None:  # made outside every scope, before optctx was there to see it
                 return argument
-            raise CannotRepeat("it is older than the first use of optctx")
+            raise CannotRepeatError("it is older than the first use of optctx")
         if recipe.values == self._values and not self._anew:
             if self._values is not None:
                 recipe.values = MIXED  # used up: LLVM 22 moves passes out of a manager that it runs
@@ -197,13 +201,11 @@ class Repeating:
     def _repeat(self, made: _Input) -> Any:
         if made not in self._repeated:
             if made.recipe.gap:
-                raise CannotRepeat(made.recipe.gap)
+                raise CannotRepeatError(made.recipe.gap)
             first, *others = made.recipe.calls[: made.length]
             result = _new(first.name, tuple(map(self._argument, first.arguments)), self._stack)
             for name, arguments in others:
-                function(name)(
-                    *(result if each is _CHANGED else self._argument(each) for each in arguments)
-                )
+                function(name)(*(result if each is _CHANGED else self._argument(each) for each in arguments))
             self._repeated[made] = result
         return self._repeated[made]
 
@@ -213,10 +215,10 @@ class Repeating:
         if isinstance(kept, _Tuning):
             return _new_tuning(kept, self._stack)
         if isinstance(kept, _Machine):
-            address = address_of(kept.argument)
-            if address == 0 or _births.get(address) is not kept.birth:
-                raise CannotRepeat("the target machine that it was made with is closed")
-            return kept.argument
+            machine = kept.object()
+            if machine is None or machine.closed or hasattr(machine._ptr, _ENDED):
+                raise CannotRepeatError("the target machine that it was made with is closed")
+            return machine
         if getattr(kept, "closed", False):
-            raise CannotRepeat(f"a {type(kept).__name__} that it was made with is closed")
+            raise CannotRepeatError(f"a {type(kept).__name__} that it was made with is closed")
         return kept

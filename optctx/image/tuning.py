@@ -33,7 +33,9 @@ def settings_of(tuning: Any) -> Settings:
 
 def settings_at(pointer: Any) -> Settings:
     """Do the same for an argument of ctypes'."""
-    return tuple((field, get(pointer)) for field, (get, default) in _fields().items() if get(pointer) != default)
+    return tuple(
+        (field, get(pointer)) for field, (get, default) in _fields().items() if get(pointer) != default
+    )
 
 
 def apply_settings(pointer: Any, settings: Settings) -> None:
@@ -55,7 +57,9 @@ def setter_addresses(settings: Settings) -> list[tuple[int, int]]:
 def _fields() -> dict[str, tuple[Callable[[Any], int], int]]:
     """The fields that this llvmlite has: (function that returns one, its default)."""
     names = set(function_names())
-    getters = {field: function(f"LLVMPY_PTOGet{field}") for field in _FIELDS if f"LLVMPY_PTOGet{field}" in names}
+    getters = {
+        field: function(f"LLVMPY_PTOGet{field}") for field in _FIELDS if f"LLVMPY_PTOGet{field}" in names
+    }
     new = function("LLVMPY_CreatePipelineTuningOptions")()
     try:
         return {field: (get, get(new)) for field, get in getters.items()}

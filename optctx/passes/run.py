@@ -56,7 +56,13 @@ def run_passes(
     context = api.module_context(module_at)
     forget_problems()
     error, errors = _native.run_passes(
-        api.native, context, llvmlite_lock(api, context), module_at, machine_at, setter_addresses(settings), text
+        api.native,
+        context,
+        llvmlite_lock(api, context),
+        module_at,
+        machine_at,
+        setter_addresses(settings),
+        text,
     )
     if error is not None:
         said = error.decode(errors="replace")

@@ -1,6 +1,7 @@
 """Objects of llvmlite's that are made under some options and used under others, on LLVM's own tests.
 
-    python -m tests.conformance.crossed [FOLDER...] [--limit N] [--per-option N] [--object NAME] [--place NAME]
+    python -m tests.conformance.crossed [FOLDER...] [--limit N] [--per-option N]
+        [--object NAME] [--place NAME]
 
 Each use happens in a child of its own: the object is made under the options of another test, and used under
 those of the test, in every place that options can come from. It has to give what it gives in a process that
@@ -19,8 +20,8 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from llvmlite import binding
@@ -134,7 +135,9 @@ def _run_lljit(_: Job, jit: Any, module: binding.ModuleRef) -> bytes:
     """The instructions of each function, without addresses."""
     import capstone
 
-    names = [each.name for each in module.functions if not each.is_declaration and each.linkage.name == "external"]
+    names = [
+        each.name for each in module.functions if not each.is_declaration and each.linkage.name == "external"
+    ]
     builder = binding.JITLibraryBuilder().add_ir(module).add_current_process()
     for each in [*module.functions, *module.global_variables]:
         if each.is_declaration and not each.name.startswith("llvm."):
@@ -148,7 +151,7 @@ def _run_lljit(_: Job, jit: Any, module: binding.ModuleRef) -> bytes:
     starts = sorted({library[name] for name in names})
     decoder = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
     lines = []
-    for begin, after in zip(starts, starts[1:], strict=False):
+    for begin, after in pairwise(starts):
         if after - begin > 1 << 20:
             raise OptctxError("the functions lie apart")
         code = ctypes.string_at(begin, after - begin)
@@ -174,7 +177,9 @@ OBJECTS: Final = {
     "MCJIT": Object(lambda job, triple: _engine(make_machine(job, triple)), _run_mcjit, native_only=True),
     # Made under the other options: only what the object is made of.
     "a manager's machine": Object(make_machine, _run_new_builder),
-    "a manager's tuning": Object(lambda job, triple: (make_machine(job, triple), _tuning()), _run_tuned_builder),
+    "a manager's tuning": Object(
+        lambda job, triple: (make_machine(job, triple), _tuning()), _run_tuned_builder
+    ),
     "MCJIT's machine": Object(
         make_machine, lambda job, machine, module: _run_mcjit(job, _engine(machine), module), native_only=True
     ),
@@ -186,7 +191,7 @@ OBJECTS: Final = {
 
 
 class Where(NamedTuple):
-    """What a place does with a use: `made_in` and `used_in` are contexts of the other and of the test's options."""
+    """What a place works with. `made_in` and `used_in`: contexts of the other and of the test's options."""
 
     make: Callable[[], Any]
     use: Callable[..., Outcome]
@@ -307,7 +312,9 @@ def _triple(job: Job, kind: Object) -> str:
     return found[1] if found else binding.get_process_triple()
 
 
-def _use(job: Job, kind: Object, triple: str, made: Any, prepare: Callable[[Any], object] | None = None) -> Outcome:
+def _use(
+    job: Job, kind: Object, triple: str, made: Any, prepare: Callable[[Any], object] | None = None
+) -> Outcome:
     from optctx import ContextMismatchError
 
     context = binding.create_context()
@@ -348,7 +355,9 @@ def crossed(job: Job, kind: Object, place: Callable[[Where], Outcome], other: Jo
     except OptctxError as error:
         return Outcome("unscopable", text=str(error))
     return place(
-        Where(partial(kind.make, job, triple), partial(_use, job, kind, triple), made_in, used_in, job.options)
+        Where(
+            partial(kind.make, job, triple), partial(_use, job, kind, triple), made_in, used_in, job.options
+        )
     )
 
 
@@ -399,9 +408,11 @@ def _references(jobs: Sequence[Job], options: argparse.Namespace) -> Known:
         for given in (False, True)
     ]
     found = dict(run_forked(tasks, options.timeout))
-    known = {pair: (found[*pair, False], found[*pair, True]) for pair in pairs}
+    known = {pair: tuple(found[(*pair, given)] for given in (False, True)) for pair in pairs}
     return {
-        pair: each for pair, each in known.items() if {one.kind for one in each} == {"output"} and each[0] != each[1]
+        pair: each
+        for pair, each in known.items()
+        if {one.kind for one in each} == {"output"} and each[0] != each[1]
     }
 
 
@@ -448,9 +459,13 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_choice(parser, seed="of the choice and of the other tests")
-    parser.add_argument("--object", action="append", choices=list(OBJECTS), help="only these kinds of objects")
+    parser.add_argument(
+        "--object", action="append", choices=list(OBJECTS), help="only these kinds of objects"
+    )
     parser.add_argument("--place", action="append", choices=list(PLACES), help="only these places")
-    parser.add_argument("--places", type=int, default=len(PLACES), help="so many places for each object of a test")
+    parser.add_argument(
+        "--places", type=int, default=len(PLACES), help="so many places for each object of a test"
+    )
     parser.add_argument("--timeout", type=float, default=30.0, help="seconds for one use")
     return parser
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from optctx._native import Subject
 
-__all__ = ["CHANGES", "ENDS", "MAKES", "RUNS_MANAGER", "Argument", "Made", "ManagerRun", "changed_arguments"]
+__all__ = ["CHANGES", "MAKES", "RUNS_MANAGER", "Argument", "Made", "ManagerRun", "changed_arguments"]
 
 
 class Argument(Enum):
@@ -34,7 +34,7 @@ class Made(NamedTuple):
 
 
 class ManagerRun(NamedTuple):
-    """A function that runs a pass manager: what its argument 1 is, and what made objects other arguments are."""
+    """A function that runs a pass manager: what its argument 1 is, and which others were made."""
 
     subject: Subject
     made: Mapping[int, str]
@@ -59,9 +59,8 @@ MAKES: Final = {
     "LLVMPY_CreateFunctionPassManager": Made(*_OLD, (Argument.PLAIN,)),
     "LLVMPY_PassManagerBuilderCreate": Made("pass manager builder", "LLVMPY_PassManagerBuilderDispose"),
 }
-ENDS: Final = frozenset(made.disposer for made in MAKES.values())
 
-# What adds a pass, or sets what passes are made of. The initialisation of a function pass manager belongs to it.
+# What adds a pass, or sets what passes are made of. Initialising a function pass manager is part of it.
 CHANGES: Final = re.compile(
     r"LLVMPY_((module|function)_Add\w+|Add\w+(Pass|Passes|Pass_module|Pass_function)|EnableTimePasses"
     r"|PassManagerBuilder(Set|Use|Populate)\w+|InitializeFunctionPassManager)"

@@ -1,0 +1,402 @@
+"""llvmlite's pass managers, pass builders and JITs: made under some options, used under others."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import re
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from llvmlite import binding
+from support import COUNTED, SCALE, run_python
+
+from optctx import ContextMismatchError, OptionContext, contained, record
+from optctx.image.facts.pass_managers import CHANGES, MAKES, RUNS_MANAGER
+from optctx.image.library_calls import Watched, function_names
+from optctx.image.tuning import settings_of
+
+pytestmark = pytest.mark.usefixtures("attached")
+
+# LLVM reads each while it builds `default<O3>`, and not again.
+_STEPS = "\n".join(
+    f"  %v{n + 1} = mul i64 %v{n}, 31\n  %w{n + 1} = xor i64 %v{n + 1}, {n}" for n in range(15)
+)
+CALLERS = f"""
+define i64 @callee(i64 %v0, ptr %out) {{
+{_STEPS}
+{"".join(f"  store volatile i64 %w{n}, ptr %out{chr(10)}" for n in range(1, 16))}
+  ret i64 %v15
+}}
+define i64 @caller(i64 %x, ptr %out) {{
+  %a = call i64 @callee(i64 %x, ptr %out)
+  %b = call i64 @callee(i64 %a, ptr %out)
+  ret i64 %b
+}}
+"""
+INLINE = {"inline-threshold": 0}
+OTHER = {"inline-threshold": 1000, "vectorize-loops": False}
+
+
+def machine() -> Any:
+    return binding.Target.from_default_triple().create_target_machine(opt=3)
+
+
+def default_pipeline() -> tuple[Any, Any]:
+    builder = binding.create_pass_builder(machine(), binding.create_pipeline_tuning_options(3))
+    return builder, builder.getModulePassManager()
+
+
+def by_hand() -> tuple[Any, Any]:
+    """LLVM reads `jump-threading-threshold` when it makes the pass."""
+    builder = binding.create_pass_builder(machine(), binding.create_pipeline_tuning_options(3))
+    manager = binding.create_new_module_pass_manager()
+    manager.add_jump_threading_pass()
+    manager.add_partial_inliner_pass()
+    manager.add_merge_functions_pass()
+    return builder, manager
+
+
+def run(made: tuple[Any, Any], llvm_context: Any = None, source: str = CALLERS) -> str:
+    builder, manager = made
+    context = llvm_context or binding.create_context()
+    with binding.parse_assembly(source, context) as module:
+        manager.run(module, builder)
+        return str(module)
+
+
+def calls(text: str) -> int:
+    return len(re.findall("call .*@callee", text))
+
+
+@pytest.fixture(scope="module")
+def inlined() -> str:
+    """What a process gives that sets nothing."""
+    return run(default_pipeline())
+
+
+@pytest.fixture(scope="module")
+def kept() -> str:
+    """What a fresh process gives under INLINE."""
+    script = (
+        "import sys; from llvmlite import binding\n"
+        "binding.initialize_native_target(); binding.set_option('', '-inline-threshold=0')\n"
+        "machine = binding.Target.from_default_triple().create_target_machine(opt=3)\n"
+        "builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(3))\n"
+        "module = binding.parse_assembly(sys.argv[1])\n"
+        "builder.getModulePassManager().run(module, builder); print(module, end='')\n"
+    )
+    text = run_python(script, CALLERS)
+    assert calls(text) == 2
+    return text
+
+
+def test_a_manager_that_was_made_outside_runs_under_the_scope(inlined: str, kept: str) -> None:
+    made = default_pipeline()
+    with OptionContext(INLINE):
+        assert run(made) == kept
+    assert run(made) == inlined
+
+
+def test_a_manager_that_was_made_in_a_scope_runs_without_it_outside(inlined: str, kept: str) -> None:
+    with OptionContext(INLINE):
+        made = default_pipeline()
+        others = default_pipeline()
+    assert run(made) == inlined
+    with OptionContext(OTHER):
+        assert run(made) == run(default_pipeline())
+    with OptionContext(INLINE):
+        assert run(others) == kept
+        assert run(others) == kept  # LLVM has used the manager up
+
+
+@pytest.mark.redirected
+def test_a_bound_llvm_context_has_its_options_in_managers_made_anywhere(kept: str) -> None:
+    def generic(llvm_context: Any) -> str:  # knows nothing of options
+        return run(default_pipeline(), llvm_context)
+
+    outside = default_pipeline()
+    with OptionContext(OTHER):
+        elsewhere = default_pipeline()
+    for made in (None, outside, elsewhere):
+        with binding.create_context() as llvm_context:
+            OptionContext(INLINE).bind(llvm_context)
+            assert (run(made, llvm_context) if made else generic(llvm_context)) == kept
+            with OptionContext(OTHER):
+                assert generic(llvm_context) == kept
+
+
+@pytest.mark.redirected
+def test_a_mismatch_that_is_an_error_runs_nothing() -> None:
+    made = default_pipeline()
+    with binding.create_context() as llvm_context, binding.parse_assembly(CALLERS, llvm_context) as module:
+        before = str(module)
+        OptionContext(INLINE).bind(llvm_context, on_mismatch="error")
+        for use in (made, default_pipeline()):
+            with pytest.raises(ContextMismatchError, match="nothing has been run"):
+                use[1].run(module, use[0])
+        assert str(module) == before
+        with OptionContext(INLINE):
+            made[1].run(module, made[0])
+        assert calls(str(module)) == 2
+
+
+@pytest.mark.parametrize("fill", [default_pipeline, by_hand])
+def test_threads_tasks_children_and_nested_scopes(fill: Callable[[], tuple[Any, Any]]) -> None:
+    options = {
+        "inline-threshold": 0,
+        "skip-partial-inlining-cost-analysis": True,
+        "jump-threading-threshold": 0,
+    }
+    context = OptionContext(options, base="defaults")
+    with context:
+        expected = run(fill())
+    found: list[str] = []
+
+    def use(made: tuple[Any, Any]) -> None:
+        with context:
+            found.append(run(made))
+
+    async def tasks() -> None:
+        async def make() -> tuple[Any, Any]:
+            with OptionContext(OTHER):
+                return fill()
+
+        async def use_there(made: tuple[Any, Any]) -> None:
+            use(made)
+
+        await asyncio.create_task(use_there(await asyncio.create_task(make())))
+
+    with OptionContext(OTHER):
+        made = [fill() for _ in range(4)]
+        use(made[0])
+    thread = threading.Thread(target=use, args=(made[1],))
+    thread.start()
+    thread.join()
+    asyncio.run(tasks())
+    reading, writing = os.pipe()
+    if (pid := os.fork()) == 0:
+        try:
+            use(made[2])
+            os.write(writing, json.dumps(found[-1]).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as child:
+        found.append(json.load(child))
+    assert os.waitpid(pid, 0)[1] == 0
+    assert found == [expected] * 4
+
+
+def test_options_that_code_sets_inside_a_contained_scope_count(kept: str) -> None:
+    made = default_pipeline()
+    with contained():
+        before = default_pipeline()
+        binding.set_option("", "-inline-threshold=0")
+        assert run(made) == run(before) == run(default_pipeline()) == kept
+
+
+def test_tuning_options_keep_what_was_set_and_nothing_else() -> None:
+    """`licm-mssa-max-acc-promotion` and its like are read while the object is made."""
+    with OptionContext({"forget-scev-loop-unroll": True, "enable-merge-functions": True, **OTHER}):
+        made = binding.create_pipeline_tuning_options(3)
+        assert settings_of(made) == ()
+    made.slp_vectorization = made.loop_unrolling = not made.slp_vectorization
+    made.loop_unrolling = False
+    assert dict(settings_of(made)) == {"SLPVectorization": True, "LoopUnrolling": False}
+    builder = binding.create_pass_builder(machine(), made)
+    assert "store volatile i64 840" not in run((builder, builder.getModulePassManager()), source=COUNTED)
+
+
+def test_the_fields_of_tuning_options_that_llvmlite_sets_follow_no_option() -> None:
+    """`settings_of` takes every other value for one that the program has set."""
+    names = ["interleave-loops", "vectorize-loops", "vectorize-slp", "unroll-runtime", "inline-threshold"]
+    for name in names:
+        for value in (False, True) if name != "inline-threshold" else (0, 7):
+            with OptionContext({name: value}), binding.create_pipeline_tuning_options() as made:
+                assert settings_of(made) == ()
+
+
+def test_a_manager_serves_every_scope_any_number_of_times() -> None:
+    made = default_pipeline()
+    contexts = [OptionContext(INLINE), OptionContext({"vectorize-loops": False})]
+    seen = []
+    for _ in range(3):
+        for context in contexts:
+            with context:
+                seen.append(run(made))
+    assert seen[:2] * 3 == seen
+    assert len(set(seen)) == 2
+
+
+def test_what_cannot_be_made_again_is_refused_by_name_and_nothing_runs(inlined: str) -> None:
+    with OptionContext(OTHER):
+        target = machine()
+        builder = binding.create_pass_builder(target, binding.create_pipeline_tuning_options(3))
+        made = builder, builder.getModulePassManager()
+    target.close()
+    other = default_pipeline()[0]
+    with OptionContext(INLINE), pytest.raises(ContextMismatchError) as caught:
+        run((other, made[1]))
+    assert re.fullmatch(
+        r"cannot run a module pass manager inside OptionContext\(\{'inline-threshold': 0\}\) "
+        r"\(inline-threshold\): .*the target machine that it was made with is closed; make it where .*",
+        str(caught.value),
+    )
+    with pytest.raises(ContextMismatchError, match="outside any scope"):
+        run((other, made[1]))
+    assert run(default_pipeline()) == inlined
+
+
+def test_a_machine_that_mcjit_owns_ends_with_it() -> None:
+    target = machine()
+    builder = binding.create_pass_builder(target, binding.create_pipeline_tuning_options(3))
+    manager = builder.getModulePassManager()
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), target)
+    with OptionContext(INLINE):
+        assert calls(run((builder, manager))) == 2
+    engine.close()
+    with OptionContext(INLINE), pytest.raises(ContextMismatchError, match="is closed"):
+        run((builder, manager))
+
+
+def test_objects_older_than_optctx_are_refused_inside_scopes_and_as_ever_outside() -> None:
+    script = """
+from llvmlite import binding
+binding.initialize_native_target()
+machine = binding.Target.from_default_triple().create_target_machine()
+builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(3))
+managers = [builder.getModulePassManager() for _ in range(2)]
+filled = binding.create_new_function_pass_manager()
+filled.add_sroa_pass()
+import optctx
+def run(manager, over):
+    module = binding.parse_assembly("define void @f() { ret void }")
+    try:
+        manager.run(module.get_function("f") if over else module, builder)
+        return "ran"
+    except optctx.ContextMismatchError as error:
+        what, why = str(error).split(": LLVM")
+        return what + ("; older" if "older than the first use of optctx" in why else "")
+with optctx.OptionContext(inline_threshold=3):
+    print(run(managers[0], False), run(filled, True), sep="\\n")
+    late = builder.getModulePassManager()  # of a builder that is older
+    print(run(late, False))
+print(run(managers[0], False), run(filled, True))
+"""
+    first, second, third, outside = run_python(script).splitlines()
+    scope = "inside OptionContext({'inline-threshold': 3}) (inline-threshold); older"
+    assert first == third == f"cannot run a module pass manager {scope}"
+    assert second == f"cannot run a function pass manager {scope}"
+    assert outside == "ran ran"
+
+
+def test_an_exception_in_the_middle_of_a_call_leaves_no_wrong_recipe() -> None:
+    """A signal handler raises at each instruction of adding a pass."""
+    context = OptionContext({"jump-threading-threshold": 0})
+    outcomes = set()
+    for at in range(1, 3000):
+        manager = binding.create_new_module_pass_manager()
+        raised = interrupted(manager.add_jump_threading_pass, at)
+        builder = default_pipeline()[0]
+        try:
+            with context:
+                text = run((builder, manager), source=SCALE)
+            outcomes.add("ran" if raised else "complete")
+        except ContextMismatchError as error:
+            outcomes.add(
+                re.findall("an exception interrupted a call of LLVMPY_AddJump.*_module", str(error))[0]
+            )
+        if not raised:
+            break
+    assert not raised
+    assert text
+    assert outcomes == {
+        "ran",
+        "complete",
+        "an exception interrupted a call of LLVMPY_AddJumpThreadingPass_module",
+    }
+
+
+def interrupted(work: Callable[[], object], at: int) -> bool:
+    """Do the work, in which the instruction with this number raises. Whether it did."""
+    count = 0
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        nonlocal count
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            count += 1
+            if count == at:
+                raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+def test_nothing_is_kept_of_objects_that_end() -> None:
+    target = machine()
+    builder = binding.create_pass_builder(target, binding.create_pipeline_tuning_options(3))
+    manager = builder.getModulePassManager()
+    with OptionContext(INLINE):
+        run((builder, manager))
+    ends = [weakref.ref(each) for each in (target, builder, manager)]
+    del target, builder, manager
+    gc.collect()
+    assert [end() for end in ends] == [None] * 3
+
+
+def test_pass_timings_are_those_of_the_manager_that_ran() -> None:
+    if not hasattr(binding.PassBuilder, "start_pass_timing"):
+        pytest.skip("this llvmlite has no timings of new pass managers")
+    builder, manager = default_pipeline()
+    builder.start_pass_timing()
+    with OptionContext(INLINE):
+        run((builder, manager))
+    assert "InlinerPass" in builder.finish_pass_timing()
+
+
+@pytest.mark.redirected
+def test_reads_of_the_making_are_recorded_where_the_manager_runs() -> None:
+    made = default_pipeline()
+    with OptionContext(INLINE), record() as log:
+        run(made)
+    assert "getInlineParams" in " ".join(log.reads["inline-threshold"].functions)
+
+
+@pytest.mark.redirected
+def test_a_scope_that_reports_unread_options_sees_the_reads_of_the_making() -> None:
+    made = default_pipeline()
+    with OptionContext(INLINE, unread="error"):
+        run(made)
+
+
+def test_every_function_of_this_llvmlite_that_makes_or_changes_a_manager_is_watched() -> None:
+    names = set(function_names())
+    named = {name for name in names if re.search("Pass(Manager|Builder|es)?|Pipeline", name)}
+    known = {name for name in names if CHANGES.fullmatch(name)} | MAKES.keys() | RUNS_MANAGER.keys()
+    harmless = {
+        "LLVMPY_SetTimePasses",
+        "LLVMPY_CreateTimePassesHandler",
+        "LLVMPY_DisposeTimePassesHandler",
+        "LLVMPY_ReportAndDisableTimePasses",
+        "LLVMPY_FinalizeFunctionPassManager",
+        *(made.disposer for made in MAKES.values()),
+    }
+    assert named - known - harmless - {name for name in named if "ManagerBuilderGet" in name} == set()
+    from llvmlite.binding import ffi
+
+    assert all(isinstance(getattr(ffi.lib, name)._cfn, Watched) for name in known & names)
