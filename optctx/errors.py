@@ -77,7 +77,8 @@ class ContainmentWarning(UserWarning):
 
 
 class ContextMismatchError(ScopeError):
-    """A run on a module of a bound LLVMContext was refused, because the thread has other option values."""
+    """A run was refused because of other option values: those of the thread, where the module's LLVMContext is
+    bound with `on_mismatch="error"`, or those under which a pass manager was made that cannot be made again."""
 
 
 class ContextMismatchWarning(UserWarning):
