@@ -7,8 +7,8 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 
+from optctx.fresh.python import python_command
 from optctx.fresh.spawning import started_for_good
 
 __all__ = [
@@ -22,10 +22,10 @@ __all__ = [
     "start_helper",
 ]
 
-# The helper ignores Ctrl-C, which the process that started it handles. It finds the modules that this process
-# finds, in whichever directory it runs. It does nothing for a process that has ended while it was imported.
+# The helper ignores Ctrl-C, which the process that started it handles. It does nothing for a process that has
+# ended while it was imported.
 _START = (
-    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.path[:] = {path!r}; "
+    "import os, signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
     "from {module} import main; os.getppid() == {parent} or os._exit(1); sys.exit(main())"
 )
 _PR_SET_PDEATHSIG = 1
@@ -42,10 +42,10 @@ def start_helper(
     `directory`: where it runs and puts temporary files, by default as this process. `printed`: the descriptor
     for its standard error, by default that of this process.
     """
-    path = [os.path.abspath(entry) for entry in sys.path]
+    command = python_command(_START.format(module=module, parent=os.getpid()))
     return started_for_good(
         lambda: subprocess.Popen(
-            [sys.executable, "-c", _START.format(path=path, module=module, parent=os.getpid())],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=printed,

@@ -1,4 +1,4 @@
-"""`python -m optctx.strategies.cold`: reads one job, compiles it as a compiler would, answers, ends."""
+"""A process that reads one job, compiles it as a compiler would, answers, and ends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,3 @@ def main() -> None:
     initialise_targets()
     set_process_options(job.options)
     write_all(answers, encode(compile_unchecked(replace(job, options=()))))
-
-
-if __name__ == "__main__":
-    main()

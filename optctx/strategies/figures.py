@@ -21,6 +21,7 @@ from optctx.fresh import Job
 from optctx.fresh.helper import cause_of_end
 from optctx.fresh.job import initialise_targets
 from optctx.fresh.protocol import Decoder, encode
+from optctx.fresh.python import python_command
 from optctx.strategies.choosing import open_strategy
 from optctx.strategies.strategy import Strategy
 
@@ -68,7 +69,7 @@ def figures_of(
         "started": time.time(),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "optctx.strategies.figures"],
+        python_command("from optctx.strategies.figures import main; main()"),
         input=encode((order, job)),
         capture_output=True,
         check=False,
@@ -216,7 +217,3 @@ def _children(task: Path) -> list[int]:
 def _of_process(pid: int) -> int:
     rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     return sum(int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith("Private_"))
-
-
-if __name__ == "__main__":
-    main()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections import OrderedDict
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, Result
 from optctx.fresh.helper import cause_of_end
 from optctx.fresh.protocol import Decoder, encode
+from optctx.fresh.python import python_command
 from optctx.locks import lock_left_behind
 from optctx.strategies.strategy import Strategy
 from optctx.strategies.workers import Worker
@@ -64,7 +64,7 @@ class ColdProcessStrategy(_ProcessStrategy):
 
     def _compile(self, job: Job) -> Result:
         done = subprocess.run(
-            [sys.executable, "-m", "optctx.strategies.cold"],
+            python_command("from optctx.strategies.cold import main; main()"),
             input=encode(job),
             capture_output=True,
             check=False,

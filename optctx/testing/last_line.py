@@ -10,17 +10,17 @@ import os
 import select
 import stat
 import subprocess
-import sys
 from types import TracebackType
 
 from optctx.fresh.helper import last_words, printed_to
+from optctx.fresh.python import python_command
 
 __all__ = ["Witness", "main"]
 
 # The second process ignores Ctrl-C, which the process that runs the tests handles.
 _START = (
-    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
-    "sys.path[:] = {path!r}; from {module} import main; main(*map(int, sys.argv[1:]))"
+    "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "from {module} import main; main(*map(int, sys.argv[1:]))"
 )
 _LONGEST = 4096  # bytes of a test's name
 
@@ -56,10 +56,9 @@ class Witness:
             self._process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        path = [os.path.abspath(entry) for entry in sys.path]
         descriptors = (self._ended, self._running, self._terminal)
         return subprocess.Popen(
-            [sys.executable, "-c", _START.format(path=path, module=__name__), *map(str, descriptors)],
+            python_command(_START.format(module=__name__), *map(str, descriptors)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=descriptors,

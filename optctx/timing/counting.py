@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import os
-import sys
 
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
+from optctx.fresh.python import python_command
 from optctx.timing.caller import compile_caller
 from optctx.timing.harness import Harness
 
 __all__ = ["run_command"]
+
+_RUN = "from optctx.timing.run import main; sys.exit(main(sys.argv[1:]))"
 
 
 def run_command(harness: Harness, object_path: str | os.PathLike[str], calls: int) -> list[str]:
@@ -27,4 +29,4 @@ def run_command(harness: Harness, object_path: str | os.PathLike[str], calls: in
     with OptionContext(base="defaults"):
         caller = base64.b64encode(compile_caller(harness)).decode()
     path = os.path.abspath(os.fsdecode(object_path))
-    return [sys.executable, "-m", "optctx.timing.run", harness.dumps(), caller, path, str(calls)]
+    return python_command(_RUN, harness.dumps(), caller, path, str(calls))

@@ -34,7 +34,3 @@ def main(arguments: list[str]) -> int:
     run(function, place.words, place.result, int(calls), ctypes.byref(times), 0)
     sys.stdout.flush()
     os._exit(0)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
