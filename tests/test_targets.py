@@ -131,9 +131,11 @@ def test_a_target_is_tried_once_in_a_process(monkeypatch: pytest.MonkeyPatch) ->
     assert compile_job(job) == expected
 
 
-def test_where_no_process_can_be_started_llvm_judges(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_process_can_be_started_no_target_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     def start() -> FreshProcess:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("optctx.fresh.compiling.FreshProcess", start)
-    assert compile_job(Job(SCALE, triple=X86, cpu="skylake", features="-sse4.1")).error is None
+    error = compile_job(Job(SCALE, triple=X86, cpu="skylake", features="-sse4.1")).error
+    assert error is not None
+    assert "cannot compile for skylake and -sse4.1: no process can be started to ask LLVM (Permission" in error

@@ -10,11 +10,14 @@ import resource
 import selectors
 import signal
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from optctx.errors import OptctxError
+from optctx.fresh.helper import last_line
+from optctx.fresh.limits import lower_limit
 from optctx.fresh.protocol import write_all
 
 __all__ = ["Ended", "Ending", "endings", "run_in_children"]
@@ -111,14 +114,16 @@ def _start(name: T, task: Callable[[], object], seconds: float) -> tuple[int, _C
     try:
         _be_quiet(seconds, stderr)
         write_all(writing, pickle.dumps(task()))
-    finally:
         os._exit(0)
+    except BaseException:  # its last line becomes the problem
+        os.write(stderr, traceback.format_exc().encode())
+    finally:
+        os._exit(1)
 
 
 def _be_quiet(seconds: float, stderr: int) -> None:
-    most = int(seconds) + 5
-    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    lower_limit(resource.RLIMIT_CPU, int(seconds) + 5)
+    lower_limit(resource.RLIMIT_CORE, 0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(stderr, 2)
 
@@ -161,6 +166,7 @@ def _ended(ending: Ending[str], seconds: float) -> Ended:
     if ending.status < 0:
         return Ended(ending.name, problem=f"LLVM died: {signal.Signals(-ending.status).name}")
     if ending.status > 0 or not ending.data:
-        return Ended(ending.name, problem=f"LLVM ended the process with status {ending.status}")
+        said = last_line(ending.said.decode(errors="replace"))
+        return Ended(ending.name, problem=f"the process ended with status {ending.status}{said}")
     result, problem = pickle.loads(ending.data)
     return Ended(ending.name, result, problem)

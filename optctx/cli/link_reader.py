@@ -41,7 +41,7 @@ def compare(question: Question, timeout: float) -> LinkReport:
 
     `timeout`: seconds that LLVM may take for each file, and for the comparison.
     """
-    with Exchange("optctx.cli.link_reader", quiet=True) as helper:
+    with Exchange("optctx.cli.link_reader") as helper:
         helper.send(question)
         return _report(helper, timeout)
 

@@ -80,6 +80,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         complain(explain(error))
         return 2
+    except MemoryError:
+        complain("cannot go on: this process gets no more memory (`ulimit -v` shows a limit)")
+        return 2
+    except RuntimeError as error:
+        if "start new thread" not in str(error):
+            raise
+        complain("cannot go on: no more threads can be started here (`ulimit -u` and `ulimit -v` show limits)")
+        return 2
     except KeyboardInterrupt:
         complain("interrupted")
         return 130

@@ -43,7 +43,7 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Compile each file once per combination of option values and compare what comes out. "
         "The combinations are compiled on threads of a worker process. A combination that LLVM refuses, that "
         "crashes LLVM or that takes too long is a row with that state. Exit status 1 if --verify finds a "
-        "difference, 2 for bad input, 130 after Ctrl-C.",
+        "difference, 2 for bad input and if --verify cannot compare a row, 130 after Ctrl-C.",
         example="optctx sweep kernel.ll --passes 'default<O3>' --set unroll-count=1,2,4,8 --verify",
     )
     add_job_arguments(parser, several=True)
@@ -112,7 +112,10 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compile, and print the rows. Returns 1 if a fresh process differs. Raises OptctxError and OSError."""
+    """Compile, and print the rows. Raises OptctxError and OSError.
+
+    Returns 1 if a fresh process differs, and 2 if one could not compare.
+    """
     axes = parse_axes(arguments.settings)
     files = len(arguments.files)
     total = count_combinations(axes, arguments.max_combinations, files=files) * files
@@ -142,7 +145,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         title = f"{', '.join(map(os.path.basename, jobs))}, {arguments.passes}"
         save_sweep_plot(rows, axes, arguments.plot, by=arguments.by, title=title)
-    return 1 if any(row.agrees is False for row in rows) else 0
+    if any(row.agrees is False for row in rows):
+        return 1
+    return 2 if any(row.difference for row in rows) else 0
 
 
 def _sweep(
@@ -223,7 +228,7 @@ def _finish(arguments: argparse.Namespace, rows: Sequence[Row], printed: Counter
     if len(printed) > _LINES:
         complain(f"LLVM printed {counted(len(printed) - _LINES, 'other line')}")
     for row in rows:
-        if row.agrees is False:
+        if row.difference:
             settings = " ".join(f"{name}={value}" for name, value in row.options.items())
             file = f"{row.file}: " if len(arguments.files) > 1 else ""
             complain(f"{file}{settings or 'no options'}: {row.difference}")

@@ -30,8 +30,12 @@ def check_target(triple: str, cpu: str, features: str) -> None:
     try:
         with FreshProcess() as fresh:
             problem = fresh.compile(trial_of(*target)).error
-    except OSError:  # no process can be started here, so LLVM has to judge
-        return
+    except OSError as error:
+        named = " and ".join(filter(None, (cpu, features)))
+        raise OptctxError(
+            f"cannot compile for {named}: no process can be started to ask LLVM ({error.strerror}), which may "
+            "end this one"
+        ) from None
     if problem:
         raise OptctxError(problem)
     _taken.add(target)

@@ -20,22 +20,21 @@ _GRACE = 10.0  # seconds that the helper has to end
 
 
 class Exchange:
-    """A helper process, with messages to and from it. A context manager: leaving it ends the helper.
+    """A helper process, with messages to and from it. A context manager: leaving it ends the helper."""
 
-    `quiet`: `ended` returns what the helper prints to standard error, instead of showing it there.
-    """
-
-    def __init__(self, module: str, *, quiet: bool = False) -> None:
+    def __init__(self, module: str) -> None:
         self._module = module
-        self._quiet = quiet
-        self._printed: int | None = None  # memory file
+        self._printed = -1  # memory file that takes its standard error
         self._helper: subprocess.Popen[bytes] | None = None
         self._decoder = Decoder()
 
     def __enter__(self: T) -> T:
-        if self._quiet:
-            self._printed = os.memfd_create("printed")
-        self._helper = start_helper(self._module, printed=self._printed)
+        self._printed = os.memfd_create("printed")
+        try:
+            self._helper = start_helper(self._module, printed=self._printed)
+        except BaseException:
+            os.close(self._printed)
+            raise
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -47,9 +46,7 @@ class Exchange:
         helper.stdin.close()
         helper.stdout.close()
         self._helper = None
-        if self._printed is not None:
-            os.close(self._printed)
-            self._printed = None
+        os.close(self._printed)
 
     def send(self, message: object) -> None:
         """Send a message. Raises BrokenPipeError if the helper has ended."""
@@ -77,8 +74,7 @@ class Exchange:
 
     def ended(self) -> tuple[int, str]:
         """Wait for a helper that ends by itself. Returns (exit status, or minus the signal; its output)."""
-        status = self._running().wait()
-        return status, "" if self._printed is None else printed_to(self._printed)
+        return self._running().wait(), printed_to(self._printed)
 
     def _running(self) -> subprocess.Popen[bytes]:
         assert self._helper is not None, "outside of its `with` block"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import resource
 import signal
 import subprocess
 
+from optctx.fresh.limits import lower_limit
 from optctx.fresh.python import python_command
 from optctx.fresh.spawning import started_for_good
 
@@ -17,6 +19,9 @@ __all__ = [
     "cause_of_end",
     "end_helper",
     "end_with_parent",
+    "is_cut",
+    "is_of_machine",
+    "last_line",
     "last_words",
     "printed_to",
     "start_helper",
@@ -32,6 +37,7 @@ _PR_SET_PDEATHSIG = 1
 _KEPT = 1 << 16  # bytes at the end of what a process printed
 _LONGEST = 200  # characters of its last words, or of its last line
 _LAST_WORDS = ("Assertion ", "UNREACHABLE executed", "LLVM ERROR: ", "std::bad_alloc")
+_OF_MACHINE = re.compile(r"^killed by SIG(KILL|TERM|INT|HUP|XCPU|XFSZ)\b|out of memory|std::bad_alloc")
 
 
 def start_helper(
@@ -80,7 +86,7 @@ def answers_of_helper() -> int:
     end_with_parent(os.getppid())
     answers = os.dup(1)
     os.dup2(2, 1)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    lower_limit(resource.RLIMIT_CORE, 0)
     return answers
 
 
@@ -97,6 +103,12 @@ def printed_to(descriptor: int) -> str:
     return kept.decode(errors="replace")
 
 
+def is_cut(descriptor: int) -> bool:
+    """Whether a memory file is as long as this process may make it, so that its end may be missing."""
+    most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    return most != resource.RLIM_INFINITY and os.fstat(descriptor).st_size >= most
+
+
 def last_words(printed: str) -> str:
     """The line that says why a process ended, without a source file's path before it. "" if there is none."""
     lines = [line.strip() for line in printed.splitlines()]
@@ -109,9 +121,19 @@ def last_words(printed: str) -> str:
 
 def cause_of_end(status: int, printed: str) -> str:
     """Why a process ended: LLVM's last words, or how it ended."""
-    lines = [line.strip() for line in printed.splitlines() if line.strip()]
     try:
         end = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
     except ValueError:  # a real-time signal
         end = f"killed by signal {-status}"
-    return last_words(printed) or (f"{end}: {lines[-1][:_LONGEST]}" if lines else end)
+    return last_words(printed) or f"{end}{last_line(printed)}"
+
+
+def is_of_machine(cause: str) -> bool:
+    """Whether memory or time was short, or another process killed this one: LLVM itself did not end it."""
+    return _OF_MACHINE.search(cause) is not None
+
+
+def last_line(printed: str) -> str:
+    """": " and the last line of what a process printed. "" if it printed nothing."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    return f": {lines[-1][:_LONGEST]}" if lines else ""

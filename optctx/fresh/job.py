@@ -33,7 +33,8 @@ __all__ = [
 ]
 
 Emit = Literal["object", "assembly", "ir", "both", "none"]  # both: the IR after the passes, and the object
-Death = Literal["timeout", "signal", "exit"]
+# killed: by a limit of memory or time, or by another process; lost: LLVM may not even have begun
+Death = Literal["timeout", "signal", "exit", "killed", "lost"]
 CheckTarget = Callable[[str, str, str], None]  # of triple, processor and features; raises OptctxError
 Prepare = Callable[["ContextRef"], None]
 # Of the job, the module after its passes, and the job's target machine: the IR and the code that it asks for.

@@ -8,9 +8,11 @@ import threading
 import weakref
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError  # the built-in one from 3.11 on
+from contextlib import suppress
+from dataclasses import replace
 
 from optctx.errors import OptctxError
-from optctx.fresh.helper import end_helper, start_helper
+from optctx.fresh.helper import end_helper, last_line, printed_to, start_helper
 from optctx.fresh.job import Job, Result
 from optctx.fresh.protocol import Request, encode, received, write_all
 from optctx.fresh.targets import is_suspect, target_problem
@@ -47,7 +49,8 @@ class FreshProcess:
         self._writing = lock_left_behind()
         self._waiting: dict[int, Future[Result]] = {}
         self._next = 0
-        self._ended = False
+        self._printed = -1  # memory file that takes the helper's standard error
+        self._end: Result | None = None  # for jobs that come after the helper's end
         self._owner = os.getpid()
         self._helper: subprocess.Popen[bytes] | None = None
         self._reader: threading.Thread | None = None
@@ -56,11 +59,18 @@ class FreshProcess:
         if self._helper is not None:
             raise OptctxError("this FreshProcess is running already; make another one")
         _running.add(self)
-        self._helper = start_helper("optctx.fresh.worker", self._directory)
-        self._ended = False
-        self._owner = os.getpid()
-        self._reader = threading.Thread(target=self._read, args=(self._helper,), daemon=True)
-        self._reader.start()
+        self._printed = os.memfd_create("printed")
+        try:
+            self._helper = start_helper("optctx.fresh.worker", self._directory, self._printed)
+            self._end = None
+            self._owner = os.getpid()
+            self._reader = threading.Thread(target=self._read, args=(self._helper,), daemon=True)
+            self._reader.start()
+        except BaseException as error:
+            self._leave()
+            if isinstance(error, RuntimeError):  # no more threads are allowed here (ulimit -u, -v)
+                raise OptctxError(f"cannot listen to a fresh process: {error}") from None
+            raise
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -73,6 +83,7 @@ class FreshProcess:
             helper.stdin.close()  # tells the helper to stop
         end_helper(helper, _GRACE)
         reader.join()
+        os.close(self._printed)
 
     def compile(self, job: Job, *, timeout: float | None = None) -> Result:
         """Compile one job in a fresh process and wait for it. `timeout` (seconds) replaces the usual one.
@@ -81,8 +92,10 @@ class FreshProcess:
         Raises OptctxError if the helper is not running (outside the `with` block).
         """
         result = self._compile(job, timeout)
-        problem = target_problem(self._compile, job) if is_suspect(job, result) else ""
-        return Result(error=problem, seconds=result.seconds, stderr=result.stderr) if problem else result
+        problem = target_problem(self._compile, job) if is_suspect(job, result) else None
+        if problem is None or (problem.died is not None and result.error is not None):
+            return result
+        return replace(problem, seconds=result.seconds, stderr=result.stderr)
 
     def _compile(self, job: Job, timeout: float | None = None) -> Result:
         answer: Future[Result] = Future()
@@ -96,34 +109,40 @@ class FreshProcess:
             if helper is None or helper.stdin is None:
                 raise OptctxError("this FreshProcess is not running; use it inside its `with` block")
             number = self._expect(answer)
-            if number is None:
-                return _helper_died(helper)
-            try:
+            with suppress(BrokenPipeError):  # the helper has ended; the reader answers
                 write_all(helper.stdin.fileno(), encode(Request(number, job, seconds, self._memory)))
-            except OSError:
-                return _helper_died(helper)
         try:
             return answer.result(seconds + _GRACE)
         except FutureTimeoutError:
-            return Result(error=f"the helper process did not answer within {seconds + _GRACE:g} s")
+            return _lost(f"the helper process did not answer within {seconds + _GRACE:g} s")
 
     def _forked(self) -> None:
         """Leave the helper to the parent, in a child of fork. The parent ends it by closing the only pipe."""
-        helper, self._helper = self._helper, None
-        if helper is None or helper.stdin is None or helper.stdout is None:
-            return
-        helper.returncode = 0  # it is not a child of this process
-        helper.stdin.close()
-        helper.stdout.close()
+        if self._helper is not None:
+            self._helper.returncode = 0  # it is not a child of this process
+            self._leave()
 
-    def _expect(self, answer: Future[Result]) -> int | None:
-        """Register a job that waits for an answer. Returns its number, or None if the helper has ended."""
+    def _leave(self) -> None:
+        """Close what leads to the helper. End it if it is a child of this process."""
+        helper, self._helper = self._helper, None
+        if helper is not None:
+            assert helper.stdin is not None
+            assert helper.stdout is not None
+            helper.stdin.close()
+            helper.stdout.close()
+            helper.kill()
+            helper.wait()
+        os.close(self._printed)
+
+    def _expect(self, answer: Future[Result]) -> int:
+        """Register a job that waits for an answer, and return its number. Answer now if the helper has ended."""
         with self._state:
-            if self._ended:
-                return None
             number = self._next
             self._next += 1
-            self._waiting[number] = answer
+            if self._end is None:
+                self._waiting[number] = answer
+            else:
+                answer.set_result(self._end)
             return number
 
     def _read(self, helper: subprocess.Popen[bytes]) -> None:
@@ -134,12 +153,13 @@ class FreshProcess:
                 with self._state:
                     waiting = self._waiting.pop(number)
                 waiting.set_result(result)
+        end = _end_of(helper, self._printed)
         with self._state:
-            self._ended = True
+            self._end = end
             left = list(self._waiting.values())
             self._waiting.clear()
         for waiting in left:
-            waiting.set_result(_helper_died(helper))
+            waiting.set_result(end)
 
 
 def _leave_to_parent() -> None:
@@ -151,9 +171,13 @@ _running: weakref.WeakSet[FreshProcess] = weakref.WeakSet()
 os.register_at_fork(after_in_child=_leave_to_parent)
 
 
-def _helper_died(helper: subprocess.Popen[bytes]) -> Result:
+def _end_of(helper: subprocess.Popen[bytes], printed: int) -> Result:
     try:
         status = f" with status {helper.wait(_GRACE)}"
     except subprocess.TimeoutExpired:
         status = ""
-    return Result(error=f"the helper process ended{status} before it answered")
+    return _lost(f"the helper process ended{status} before it answered{last_line(printed_to(printed))}")
+
+
+def _lost(error: str) -> Result:
+    return Result(error=error, died="lost")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from optctx.errors import shown
 from optctx.fresh.job import Job, Result
@@ -32,31 +33,51 @@ def is_suspect(job: Job, result: Result) -> bool:
     return result.error is not None or any(said["word"] in given for said in _UNKNOWN.finditer(result.stderr))
 
 
-def target_problem(compile: Compile, job: Job) -> str:
-    """Say in one line what is wrong with the processor or the features of a job; "" if nothing is.
+def target_problem(compile: Compile, job: Job) -> Result | None:
+    """What is wrong with the processor or the features of a job, as its error in one line. None: nothing.
 
-    Does not report a module that LLVM cannot read, or a triple that it does not know.
+    It has `died` if the process of a trial ended otherwise than by LLVM's verdict: nothing is known then. A
+    module that LLVM cannot read and a triple that it does not know are not reported here.
     """
     triple = job.triple
+    plain = Job(_TRIAL, "verify", triple=triple) if triple else Job(job.ir, "verify")
+    module = compile(replace(plain, emit="ir"))
+    if module.died is not None:
+        return _untried(job, module)
+    if module.error is not None:
+        return None
     if not triple:
-        plain = compile(Job(job.ir, "verify", emit="ir"))
-        found = _TRIPLE.search(plain.ir or "")
-        if found is None:
-            return ""
+        found = _TRIPLE.search(module.ir or "")
+        assert found is not None, "LLVM prints a module without its triple"
         triple = found["triple"]
-    elif compile(Job(_TRIAL, "verify", triple=triple, emit="none")).error is not None:
-        return ""
     trial = compile(trial_of(triple, job.cpu, job.features))
+    if trial.died in ("lost", "timeout"):
+        return _untried(job, trial)
+    problem = _judged(compile, job, triple, trial)
+    return Result(error=problem) if problem else None
+
+
+def _untried(job: Job, trial: Result) -> Result:
+    return Result(
+        error=f"cannot compile for {_named(job)}: LLVM could not be asked: {trial.error}", died=trial.died
+    )
+
+
+def _named(job: Job) -> str:
+    names = {"processor": job.cpu, "features": job.features}
+    return " and ".join(f"the {name} {shown(text)}" for name, text in names.items() if text)
+
+
+def _judged(compile: Compile, job: Job, triple: str, trial: Result) -> str:
+    """The problem that a trial of the target shows; "" for none."""
     unknown = _UNKNOWN.search(trial.stderr)
     if unknown is None and trial.error is None:
         return ""
     if unknown is None and not trial.stderr:
         return trial.error or ""
     if unknown is None:
-        names = {"processor": job.cpu, "features": job.features}
-        given = " and ".join(f"the {name} {shown(text)}" for name, text in names.items() if text)
         said = trial.stderr.splitlines()[0].removeprefix("LLVM ERROR: ")
-        return f"cannot compile for {given} of {triple}: LLVM says: {said}"
+        return f"cannot compile for {_named(job)} of {triple}: LLVM says: {said}"
     word, what = unknown["word"], unknown["what"]
     sign = word[:1] if what == "feature" else ""
     known = _known(compile, triple, what)

@@ -16,8 +16,9 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from optctx.fresh.helper import address_space, printed_to
+from optctx.fresh.helper import address_space, cause_of_end, is_cut, is_of_machine, printed_to
 from optctx.fresh.job import Death, Result, compile_unchecked, initialise_targets
+from optctx.fresh.limits import lower_limit
 from optctx.fresh.options import set_process_options
 from optctx.fresh.protocol import Decoder, Request, encode, write_all
 from optctx.passes.native_api import native_api
@@ -88,16 +89,27 @@ class Worker:
                 os.kill(child.pid, signal.SIGKILL)
 
     def _start(self, request: Request) -> None:
-        reading, writing = os.pipe()
-        stderr = os.memfd_create("stderr")
-        deadline = time.monotonic() + request.timeout
-        pid = os.fork()
+        opened: list[int] = []
+        try:
+            opened += os.pipe()
+            opened.append(os.memfd_create("stderr"))
+            deadline = time.monotonic() + request.timeout
+            pid = os.fork()
+        except OSError as error:  # a limit of this machine
+            for descriptor in opened:
+                os.close(descriptor)
+            self._answer(request, _lost(f"no process can be started for it: {error.strerror}"))
+            return
+        reading, writing, stderr = opened
         if not pid:
             os.close(self._answers)
             _child(request, writing, stderr)
         os.close(writing)
         self._children[reading] = _Child(request, pid, reading, stderr, deadline)
         self._selector.register(reading, selectors.EVENT_READ)
+
+    def _answer(self, request: Request, result: Result) -> None:
+        write_all(self._answers, encode((request.number, result)))
 
     def _read_child(self, child: _Child) -> None:
         data = os.read(child.result, _CHUNK)
@@ -109,10 +121,15 @@ class Worker:
         del self._children[child.result]
         _, status = os.waitpid(child.pid, 0)
         printed = printed_to(child.stderr)
+        cut = is_cut(child.stderr)
         os.close(child.result)
         os.close(child.stderr)
-        answer = child.answer or Result(error=_epitaph(child, status, printed), died=_death(child, status))
-        write_all(self._answers, encode((child.request.number, replace(answer, stderr=printed))))
+        answer = child.answer or Result(
+            error=_epitaph(child, status, printed), died=_death(child, status, printed)
+        )
+        if cut and answer.died not in ("signal", "timeout"):
+            answer = _lost("what LLVM prints is longer than a file may be here (ulimit -f)")
+        self._answer(child.request, replace(answer, stderr=printed))
 
 
 def _child(request: Request, writing: int, stderr: int) -> NoReturn:
@@ -120,26 +137,31 @@ def _child(request: Request, writing: int, stderr: int) -> NoReturn:
     try:
         # If the helper dies first, no process is left to stop a job that never ends.
         seconds = int(request.timeout) + 2
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        lower_limit(resource.RLIMIT_CPU, seconds)
         if request.memory is not None:
-            most = address_space() + request.memory
-            resource.setrlimit(resource.RLIMIT_AS, (most, most))
+            lower_limit(resource.RLIMIT_AS, address_space() + request.memory)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(stderr, 1)
         os.dup2(stderr, 2)
         set_process_options(request.job.options)
         write_all(writing, encode(compile_unchecked(request.job)))
     except MemoryError:  # from Python, or from operator new
-        write_all(writing, encode(Result(error="out of memory", died="exit")))
+        write_all(writing, encode(Result(error="out of memory", died="killed")))
     except BaseException as error:  # every error must become an answer: the parent waits for one
-        write_all(writing, encode(Result(error=f"{type(error).__name__}: {error}")))
+        write_all(writing, encode(_lost(f"{type(error).__name__}: {error}")))
     finally:
         os._exit(0)
 
 
-def _death(child: _Child, status: int) -> Death:
+def _lost(why: str) -> Result:
+    return Result(error=f"the fresh process could not compile: {why}", died="lost")
+
+
+def _death(child: _Child, status: int, printed: str) -> Death:
     if child.timed_out:
         return "timeout"
+    if is_of_machine(cause_of_end(os.waitstatus_to_exitcode(status), printed)):
+        return "killed"
     return "signal" if os.WIFSIGNALED(status) else "exit"
 
 
@@ -158,7 +180,7 @@ def main() -> int:
     """Serve requests from standard input, on the original standard output. No other code may write there."""
     answers = os.dup(1)
     os.dup2(2, 1)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a job that crashes is an answer, not a core file
+    lower_limit(resource.RLIMIT_CORE, 0)  # a job that crashes is an answer, not a core file
     initialise_targets()
     native_api()  # looked up once here rather than in every child
     gc.freeze()  # children share these pages

@@ -102,6 +102,8 @@ def sensitivity(
 
         def compile_one(planned: Planned) -> Trial:
             result = fresh.compile(replace(job, options=planned.options), timeout=timeout)
+            if result.died == "lost":
+                raise OptctxError(f"a trial could not be made: {result.error}")
             progress(total)
             return _trial(planned.value, result, base)
 
@@ -190,6 +192,7 @@ _VERDICTS: dict[Death | None, Verdict] = {
     "timeout": "timeout",
     "signal": "crashes",
     "exit": "crashes",
+    "killed": "crashes",
 }
 
 

@@ -17,6 +17,7 @@ from optctx.fresh import Job
 from optctx.fresh.answering import AnsweringHelper
 from optctx.fresh.helper import answers_of_helper, cause_of_end, printed_to
 from optctx.fresh.job import compile_unchecked, initialise_targets
+from optctx.fresh.limits import lower_limit
 from optctx.fresh.options import reset_process_options
 from optctx.fresh.protocol import encode, received, write_all
 from optctx.strategies.choosing import open_strategy
@@ -122,7 +123,7 @@ def _forked(order: _Order) -> Outcome:
 
 def _child(order: _Order, writing: int, printed: int) -> None:
     try:
-        resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS + 1))
+        lower_limit(resource.RLIMIT_CPU, _SECONDS)
         os.dup2(printed, 1)
         os.dup2(printed, 2)
         with open_strategy(order.strategy) as strategy:

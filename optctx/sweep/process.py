@@ -7,6 +7,7 @@ from typing import Any
 
 from optctx.errors import OptctxError
 from optctx.fresh.exchange import Exchange
+from optctx.fresh.helper import last_line
 from optctx.sweep.plan import Answer, Asked, Plan, Ready
 
 __all__ = ["SweepProcess"]
@@ -61,5 +62,6 @@ class SweepProcess(Exchange):
         return messages
 
     def _died(self) -> OptctxError:
-        status, _ = self.ended()
-        return OptctxError(f"the helper process of the sweep ended with status {status}; run the sweep again")
+        status, printed = self.ended()
+        why = f"{status}{last_line(printed)}"
+        return OptctxError(f"the helper process of the sweep ended with status {why}; run the sweep again")

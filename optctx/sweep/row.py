@@ -22,7 +22,7 @@ class Row:
     seconds: float  # wall time of parsing, passes and emission, while other threads compile too
     agrees: bool | None  # whether a fresh process gives the same, byte for byte; None if not compared
     digest: str  # SHA-256 of the object, in hexadecimal
-    difference: str = ""  # how the fresh process's output differs, if it does
+    difference: str = ""  # how the fresh process's output differs, or why it could not be compared
     state: State = "ok"
     error: str = ""  # the last line that LLVM printed, or how the process ended
     file: str = ""  # the name of the job

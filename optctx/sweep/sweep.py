@@ -9,13 +9,13 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from operator import itemgetter
 
 from optctx import OptionContext
 from optctx.context.attributes import attributes_policy
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, Result
 from optctx.fresh.base import all_arguments
+from optctx.fresh.helper import is_of_machine
 from optctx.fresh.targets import target_problem
 from optctx.sweep.grid import MOST_COMBINATIONS, Axis, count_combinations, overrides
 from optctx.sweep.plan import Answer, Plan
@@ -60,7 +60,8 @@ def sweep(
         threads: The number of combinations to compile at once, by default one per processor.
         verify: Compile each combination once more in a fresh process with process-wide options, and compare.
             That happens in batches, so it does not disturb the times of the rows. Combinations that timed out
-            are not verified.
+            are not verified. If a fresh process cannot compile, the row's `difference` says why, and its
+            `agrees` stays None.
         timeout: Seconds for each combination, by default 20 times the baseline's time and at least 10.
         memory: Bytes of address space for each combination, in addition to LLVM's own. None is no limit.
         max_combinations: The largest number of combinations, of all jobs, to accept.
@@ -123,9 +124,9 @@ def judge_targets(jobs: Mapping[str, Job]) -> None:
     if not suspects:
         return
     with FreshProcess() as fresh:
-        problems = ((name, target_problem(fresh.compile, job)) for name, job in suspects.items())
-        for name, problem in filter(itemgetter(1), problems):
-            raise OptctxError(f"{name}: {problem}" if len(jobs) > 1 else problem)
+        for name, job in suspects.items():
+            if problem := target_problem(fresh.compile, job):
+                raise OptctxError(f"{name}: {problem.error}" if len(jobs) > 1 else problem.error or "")
 
 
 @dataclass
@@ -240,15 +241,19 @@ class _Run:
 
 
 def _compared(row: Row, reference: Result) -> Row:
-    """The row with the verdict of a fresh process."""
+    """The row with the verdict of a fresh process, or with the reason why there is none."""
+    if row.state == "crashed" and is_of_machine(row.error) and reference.error is None:
+        return replace(row, difference=f"not compared: {row.error}")
+    none = ("lost", "timeout") if row.state == "crashed" else ("lost", "timeout", "killed")
+    if reference.died in none:
+        return replace(row, difference=f"not compared: {reference.error}")
     difference = _difference(row, reference)
     return replace(row, agrees=not difference, difference=difference)
 
 
 def _difference(row: Row, reference: Result) -> str:
     if reference.error is not None:
-        died = reference.died in ("signal", "exit")
-        alike = died if row.state == "crashed" else reference.died is None and reference.error == row.error
+        alike = reference.died is not None if row.state == "crashed" else reference.error == row.error
         return "" if alike and row.state != "ok" else reference.error
     digest = hashlib.sha256(reference.code).hexdigest()
     numbers = (row.instructions, row.object_size, row.digest)

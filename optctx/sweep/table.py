@@ -37,7 +37,7 @@ def as_table(rows: Sequence[Row], by: By | None = None) -> Table:
     files, dead, verified = (
         len({row.file for row in rows}) > 1,
         any(row.state != "ok" for row in rows),
-        any(row.agrees is not None for row in rows),
+        any(row.agrees is not None or row.difference for row in rows),
     )
     from rich.table import Table  # not at the top: the helper process of a sweep needs no tables
     from rich.text import Text
@@ -91,7 +91,7 @@ def _agreement(row: Row) -> Text:
     from rich.text import Text
 
     if row.agrees is None:
-        return Text("-")
+        return Text("not compared", style="bold yellow") if row.difference else Text("-")
     return Text("same", style="green") if row.agrees else Text("DIFFERS", style="bold red")
 
 

@@ -25,6 +25,7 @@ from optctx.context import OptionContext
 from optctx.errors import OptctxError, UnsupportedImageError
 from optctx.fresh.helper import address_space, printed_to
 from optctx.fresh.job import Job, Result, compile_unchecked, emit_all, pipeline_error
+from optctx.fresh.limits import lower_limit
 from optctx.fresh.protocol import encode, write_all
 from optctx.locks import lock_left_behind
 from optctx.records.noted import noting, read_in
@@ -48,6 +49,8 @@ def check(plan: Plan, place: int, answers: int) -> NoReturn:
         read = compile_unchecked(replace(job, passes="verify", emit="none"))
         write_all(answers, encode(read.error or ""))
         write_all(answers, encode(pipeline_error(job)))
+    except BaseException:  # such as MemoryError; the last line of the traceback becomes the cause
+        _complain()
     finally:
         os._exit(0)
 
@@ -80,17 +83,20 @@ def compile_alone(plan: Plan, asked: Asked, answers: int, printed: int) -> NoRet
     except MemoryError:
         write_all(answers, encode(Answer(asked.number, "crashed", error="out of memory")))
     except BaseException:  # a bug in optctx: the last line of the traceback becomes the error of the row
-        traceback.print_exc()
-        sys.stderr.flush()
-        os._exit(1)
+        _complain()
     finally:
         os._exit(0)
 
 
+def _complain() -> NoReturn:
+    traceback.print_exc()
+    sys.stderr.flush()
+    os._exit(1)
+
+
 def _limit_memory(plan: Plan, threads: int) -> None:
     if plan.memory is not None:
-        most = address_space() + threads * (plan.memory + _PER_THREAD)
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        lower_limit(resource.RLIMIT_AS, address_space() + threads * (plan.memory + _PER_THREAD))
 
 
 def _work(

@@ -82,7 +82,7 @@ class Compiler:
         Raises:
             CrashError: LLVM crashed or exited; the message ends with LLVM's last line.
             HangError: LLVM took longer than `timeout`.
-            OptctxError: This compiler is not entered.
+            OptctxError: This compiler is not entered; or this machine's limits allow no fresh process.
         """
         result = self._remembered(job)
         if result.died == "timeout":
@@ -94,7 +94,10 @@ class Compiler:
     def _compiled(self, job: Job) -> Result:
         if self._fresh is None:
             raise OptctxError("this Compiler is not running; use it inside its `with` block")
-        return self._fresh.compile(job)
+        result = self._fresh.compile(job)
+        if result.died == "lost":
+            raise OptctxError(f"cannot compile{_under(job)}: {result.error}")
+        return result
 
 
 def _under(job: Job) -> str:

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from optctx.errors import OptctxError, shown
 from optctx.fresh.exchange import Exchange
+from optctx.fresh.helper import last_line
 from optctx.timing.harness import Harness
 from optctx.timing.plan import AGAIN, BASE, Checked, Examine, Ready, Round, Rounded, Setup
 from optctx.timing.results import (
@@ -187,8 +188,9 @@ class Bench:
         except BrokenPipeError:
             answer = None
         if not isinstance(answer, expected):
-            status, _ = self._exchange.ended()
-            raise OptctxError(f"the helper process of the measurement ended with status {status}")
+            status, printed = self._exchange.ended()
+            why = f"{status}{last_line(printed)}"
+            raise OptctxError(f"the helper process of the measurement ended with status {why}")
         return answer
 
 

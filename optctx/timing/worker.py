@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from optctx.fresh.helper import address_space, end_with_parent
+from optctx.fresh.limits import lower_limit
 from optctx.fresh.protocol import encode, write_all
 from optctx.timing.caller import TIMES, load_caller
 from optctx.timing.harness import Harness
@@ -60,7 +61,7 @@ def settle(parent: int, processor: int | None, closing: Sequence[int], printed: 
     os.dup2(printed, 2)
     if processor is not None:
         os.sched_setaffinity(0, {processor})
-    resource.setrlimit(resource.RLIMIT_FSIZE, (_MOST_WRITTEN, _MOST_WRITTEN))
+    lower_limit(resource.RLIMIT_FSIZE, _MOST_WRITTEN)
 
 
 def compile_in_child(harness: Harness, answers: int) -> NoReturn:
@@ -76,7 +77,7 @@ class _Calls:
 
     def __init__(self, kernel: Kernel) -> None:
         size = address_space() + _ROOM + 2 * sum(map(len, kernel.contents))
-        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+        lower_limit(resource.RLIMIT_AS, size)
         self._caller = load_caller(kernel.caller)
         self.place: Place = place_arguments(kernel.harness, kernel.contents, kernel.layout, kernel.filler)
         self._times: Any = (ctypes.c_int64 * TIMES)()
