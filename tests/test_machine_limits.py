@@ -13,6 +13,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -145,6 +146,20 @@ def test_a_child_that_gets_no_file_is_not_llvms_end(folder: pathlib.Path) -> Non
     assert "LLVM ended" not in said
 
 
+@pytest.mark.parametrize("most", [12, 14, 16])
+def test_a_strategy_is_not_judged_by_what_the_machine_refuses(most: int, folder: pathlib.Path) -> None:
+    """It either gets the files that it needs, or there is no verdict."""
+    words = "compare module.ll --strategies process --properties nesting --programs 1 --no-figures --format json"
+    [(status, out, said)] = limited(resource.RLIMIT_NOFILE, most, folder, words)
+    if status:
+        assert (status, out) == (2, "")
+        assert "oo many open files" in said
+        return
+    [strategy] = json.loads(out)["strategies"]
+    assert strategy["refused"] == {}
+    assert strategy["properties"]["nesting"]["holds"]
+
+
 def test_jobs_that_get_no_process_are_lost_and_the_others_are_not() -> None:
     with FreshProcess() as fresh:
         expected = fresh.compile(JOB)
@@ -159,6 +174,40 @@ def test_jobs_that_get_no_process_are_lost_and_the_others_are_not() -> None:
         }
         assert all(result == expected for result in results if result.died is None)
         assert fresh.compile(JOB) == expected
+
+
+def no_thread(self: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")  # Python's words
+
+
+def test_a_fresh_process_that_gets_no_thread_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = set(os.listdir("/proc/self/fd")), children()
+    monkeypatch.setattr("optctx.fresh.process.threading.Thread.start", no_thread)
+    with pytest.raises(OptctxError, match="cannot listen to a fresh process: can't start new thread"):
+        FreshProcess().__enter__()
+    assert (set(os.listdir("/proc/self/fd")), children()) == before
+    result = compile_job(Job(SCALE, triple=X86, cpu="nehalem"))
+    assert result.error == "cannot listen to a fresh process: can't start new thread"
+
+
+def children() -> str:
+    return pathlib.Path(f"/proc/self/task/{os.getpid()}/children").read_text()
+
+
+@pytest.mark.parametrize(
+    ("raised", "words"), [(RuntimeError("can't start new thread"), "no more threads"), (MemoryError(), "memory")]
+)
+def test_a_command_that_gets_no_more_is_one_error(
+    raised: Exception, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(arguments: object) -> int:
+        raise raised
+
+    monkeypatch.setattr("optctx.cli.info_command.run", fail)
+    assert main(["info"]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("optctx: cannot go on: ")
+    assert words in line
 
 
 # Comparisons that cannot be made.

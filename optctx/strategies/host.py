@@ -56,7 +56,7 @@ class Host:
             helper.close()
 
     def run(self, program: Sequence[tuple[object, ...]] | Program) -> Outcome:
-        """Run a program. Raises OptctxError if the process that runs programs has ended."""
+        """Run a program. Raises OptctxError if the process that runs programs has ended, or cannot run it."""
         if self._helper is None:
             raise OptctxError("this host is not running; use it inside its `with` block")
         order = _Order(self.strategy, tuple(program), self._job)  # type: ignore[arg-type]
@@ -64,6 +64,8 @@ class Host:
             outcome: Outcome = self._helper.ask(order)
         except OptctxError as error:
             raise OptctxError(f"the process that runs {self.strategy!r} has ended: {error}") from None
+        if outcome.unmade:
+            raise OptctxError(f"a program cannot be run with {self.strategy!r}: {outcome.unmade}")
         return outcome
 
 
@@ -129,7 +131,9 @@ def _child(order: _Order, writing: int, printed: int) -> None:
         with open_strategy(order.strategy) as strategy:
             outcome = run_program(strategy, order.program, order.job, judge_process=True)
             write_all(writing, encode(outcome))
+    except OptctxError as error:
+        write_all(writing, encode(Outcome(death=str(error))))
     except BaseException as error:  # becomes an answer: the parent waits for one
-        write_all(writing, encode(Outcome(death=f"{type(error).__name__}: {error}")))
+        write_all(writing, encode(Outcome(unmade=f"{type(error).__name__}: {error}")))
     finally:
         os._exit(0)

@@ -165,4 +165,7 @@ def _named(options: tuple[str, ...]) -> str:
 @cache
 def _digest_of(job: Job, options: tuple[str, ...]) -> str:
     with FreshProcess() as fresh:
-        return digest(fresh.compile(replace(job, options=options)))
+        result = fresh.compile(replace(job, options=options))
+    if result.died in ("killed", "lost", "timeout"):
+        raise OptctxError(f"cannot compile with {_named(options)} in a fresh process: {result.error}")
+    return digest(result)

@@ -63,6 +63,7 @@ class Outcome(NamedTuple):
     changed: tuple[str, ...] = ()
     waiting: tuple[int, ...] = ()  # steps that wait for ever
     death: str = ""  # why the process ended, if it did; nothing else is known then
+    unmade: str = ""  # what this machine refused; nothing can be said of the strategy then
 
 
 def expected(program: Sequence[Step]) -> dict[int, tuple[str, ...]]:

@@ -67,9 +67,14 @@ class _Thread:
         except _LeavingError:
             return None
         except Exception as error:  # of any kind: else the step would count as one that waits
-            return Seen(index, error=str(error) or type(error).__name__)
+            words = str(error) or type(error).__name__
+            if isinstance(error, OSError | MemoryError):  # a limit of this machine
+                self.run.unmade = words
+            return Seen(index, error=words)
         if result is None:
             return None
+        if result.died in ("killed", "lost"):
+            self.run.unmade = result.error or ""
         if result.error is not None:
             return Seen(index, error=result.error)
         return Seen(index, digest(result))
@@ -118,6 +123,7 @@ class _Run:
         self.strategy = strategy
         self.job = job
         self.seen: list[Seen] = []
+        self.unmade = ""
         self.changed = condition_left_behind()
         self.threads: dict[int, _Thread] = {}
         strategy.when_waiting = self._waits
@@ -171,4 +177,4 @@ def run_program(strategy: Strategy, program: Program, job: Job, *, judge_process
         thread.end()
     after = dict(drift()) if judge_process else {}
     changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
-    return Outcome(tuple(sorted(run.seen)), tuple(changed), tuple(waiting))
+    return Outcome(tuple(sorted(run.seen)), tuple(changed), tuple(waiting), unmade=run.unmade)
