@@ -32,5 +32,5 @@ def main(arguments: list[str]) -> int:
     times = (ctypes.c_int64 * TIMES)()
     run = counted_calls(load_caller(base64.b64decode(caller)))
     run(function, place.words, place.result, int(calls), ctypes.byref(times), 0)
-    sys.stdout.flush()
+    ctypes.CDLL(None).fflush(None)  # what the object has printed
     os._exit(0)
