@@ -24,11 +24,12 @@ from optctx.fresh.python import python_command
 from optctx.timing import run_command
 
 # What optctx imports or could import, besides the modules of Python's library.
-INSTALLED = (
-    "capstone cloudpickle cma dask distributed hypothesis iced_x86 llvmlite matplotlib numba numpy optctx optuna "
-    "pytest rich scipy shtab sqlalchemy tomli"
-).split()
-MARK = "import posix; posix.close(posix.open({path!r}, posix.O_CREAT | posix.O_WRONLY))\n"  # `posix` is built in
+INSTALLED = [
+    *("capstone", "cloudpickle", "cma", "dask", "distributed", "hypothesis", "iced_x86", "llvmlite"),
+    *("matplotlib", "numba", "numpy", "optctx", "optuna", "pytest", "rich", "scipy", "shtab", "sqlalchemy"),
+]
+# `posix` is built in.
+MARK = "import posix; posix.close(posix.open({path!r}, posix.O_CREAT | posix.O_WRONLY))\n"
 
 # Each command line of optctx in one process, as the installed program runs it: without the current folder.
 RUN = """
@@ -39,7 +40,7 @@ status = {" ".join(words): main(words) for words in json.loads(sys.argv[1])}
 with open(sys.argv[2], "w") as file:
     json.dump(status, file)
 """
-PROGRAMS = "--strategies process-cold process process-forkserver --properties nesting --programs 1 --seconds 1"
+PROGRAMS = "--properties nesting --programs 1 --seconds 1 --no-figures"
 COMMANDS = [
     "sweep module.ll --set unroll-count=1,2 --verify",
     "sweep module.bc --cpu haswell",
@@ -49,7 +50,7 @@ COMMANDS = [
     "check-link module.bc",
     "census --reads module.bc",
     "tune module.ll --set unroll-count=1,2 --trials 2",
-    f"compare module.ll {PROGRAMS} --no-figures",
+    f"compare module.ll --strategies process-cold process process-forkserver {PROGRAMS}",
     "compare module.ll --strategies thread --no-properties --threads 1 --throughput-seconds 0.01",
     "info",
     "show unroll-count",
@@ -97,7 +98,11 @@ def test_the_files_mark_what_runs(hostile: pathlib.Path, marks: pathlib.Path) ->
 # The second environment is one that the parent ignores itself.
 @pytest.mark.parametrize(("flags", "path"), [((), None), (("-E",), os.pathsep)])
 def test_no_command_runs_a_file_of_the_current_folder(
-    flags: tuple[str, ...], path: str | None, hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
+    flags: tuple[str, ...],
+    path: str | None,
+    hostile: pathlib.Path,
+    marks: pathlib.Path,
+    tmp_path: pathlib.Path,
 ) -> None:
     script, statuses = tmp_path / "run.py", tmp_path / "status.json"
     script.write_text(RUN)
@@ -230,6 +235,6 @@ def test_arguments_reach_the_child_as_they_are() -> None:
 
 def test_python_is_started_in_one_place() -> None:
     package = pathlib.Path(optctx.__file__).parent
-    starting = re.compile(r"\[sys\.executable|multiprocessing\.(Process|Pool|get_context)|\bos\.(exec|posix_spawn|spawn)")
+    starting = re.compile(r"\[sys\.executable|\bmultiprocessing\.[A-Z]|\bos\.(exec|posix_spawn|spawn)")
     starts = [path.name for path in sorted(package.rglob("*.py")) if starting.search(path.read_text())]
     assert starts == ["python.py"]

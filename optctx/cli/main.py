@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except RuntimeError as error:
         if "start new thread" not in str(error):
             raise
-        complain("cannot go on: no more threads can be started here (`ulimit -u` and `ulimit -v` show limits)")
+        complain("cannot go on: no more threads can be started (`ulimit -u` and `ulimit -v` show limits)")
         return 2
     except KeyboardInterrupt:
         complain("interrupted")

@@ -33,8 +33,7 @@ def check_target(triple: str, cpu: str, features: str) -> None:
     except OSError as error:
         named = " and ".join(filter(None, (cpu, features)))
         raise OptctxError(
-            f"cannot compile for {named}: no process can be started to ask LLVM ({error.strerror}), which may "
-            "end this one"
+            f"cannot compile for {named}: no process can be started to ask LLVM ({error.strerror})"
         ) from None
     if problem:
         raise OptctxError(problem)

@@ -134,6 +134,6 @@ def is_of_machine(cause: str) -> bool:
 
 
 def last_line(printed: str) -> str:
-    """": " and the last line of what a process printed. "" if it printed nothing."""
+    """ ": " and the last line of what a process printed. "" if it printed nothing."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     return f": {lines[-1][:_LONGEST]}" if lines else ""

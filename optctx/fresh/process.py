@@ -135,7 +135,7 @@ class FreshProcess:
         os.close(self._printed)
 
     def _expect(self, answer: Future[Result]) -> int:
-        """Register a job that waits for an answer, and return its number. Answer now if the helper has ended."""
+        """Register a job that waits for an answer. Answer now if the helper has ended. Returns its number."""
         with self._state:
             number = self._next
             self._next += 1

@@ -1,8 +1,8 @@
 """Starts Python so that it imports what this process imports, and nothing from the current folder.
 
-Python puts the current folder first for `-c` and `-m`, and wherever PYTHONPATH has an empty entry. A file there
-that is called as a module of Python's library would run as soon as the child imports that module. `-P` exists from
-Python 3.11 on. `-E` and a path that is set before the first import work in every release.
+Python looks into the current folder first for `-c` and `-m`, and wherever PYTHONPATH has an empty entry. A
+file there with the name of a standard module would run once the child imports that module. Python 3.10 has no
+`-P`. `-E`, and a path that is set before the first import, work in every release (design/child-processes.md).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ __all__ = ["python_command"]
 
 # `sys` is built in. Everything else is looked up in the path, so the path comes first.
 _CODE = "import sys; sys.path[:] = {path!a}; {code}"
-_OURS = ("optctx", "llvmlite", "numba", "numpy")  # what a child has to find where this process found it
+_OURS = ("optctx", "llvmlite", "numba", "numpy")
 
 
 def python_command(code: str, *arguments: str) -> list[str]:
     """The command that runs code in a new interpreter. `arguments` are its `sys.argv[1:]`.
 
-    The interpreter ignores every variable PYTHON*, which could name the current folder. What they and this
-    process have added to `sys.path` is in the command.
+    The interpreter ignores every variable PYTHON*, because some can name the current folder. What they have
+    added to `sys.path` of this process, and what it has added itself, is in the command.
     """
     return [sys.executable, *_flags(), "-c", _CODE.format(path=_path(), code=code), *arguments]
 
@@ -43,8 +43,8 @@ def _flags() -> list[str]:
 def _path() -> list[str]:
     """The path of this process without the current folder, unless that was asked for by its full name.
 
-    A folder that PYTHONPATH names from the root on stays. So does the one that holds optctx or what it works on,
-    as this process has loaded them: their files run in this process as well.
+    A folder that PYTHONPATH names from the root on stays. So does the one that this process has loaded optctx
+    or one of its libraries from: its files run in this process as well.
     """
     given = "" if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", "")
     asked = {entry for entry in given.split(os.pathsep) if os.path.isabs(entry)}
@@ -55,7 +55,7 @@ def _path() -> list[str]:
 
 
 def _home(name: str) -> str:
-    """The folder that a loaded package lies in; "" if it is not loaded, or lies elsewhere than in a folder."""
+    """The folder that a loaded package lies in; "" if it is not loaded, or has no file."""
     file = getattr(sys.modules.get(name), "__file__", None)
     return os.path.dirname(os.path.dirname(os.path.abspath(file))) if file else ""
 
