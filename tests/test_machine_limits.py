@@ -27,6 +27,7 @@ import optctx
 from optctx.cli.main import main
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, Result, compile_job
+from optctx.fresh.exchange import Exchange
 from optctx.sweep import Row, parse_axes, sweep
 
 JOB = Job(SCALE, triple=X86)
@@ -206,6 +207,36 @@ def test_a_command_that_gets_no_more_is_one_error(
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("optctx: cannot go on: ")
     assert words in line
+
+
+class Gone(Exchange):
+    """A helper that is killed before it is asked."""
+
+    def send(self, message: object) -> None:
+        assert self._helper is not None
+        self._helper.kill()
+        self._helper.wait()
+        super().send(message)
+
+
+def test_a_link_that_could_not_be_checked_is_an_error(
+    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And no broken pipe, as of `| head`, with which a command ends well."""
+    monkeypatch.setattr("optctx.cli.link_reader.Exchange", Gone)
+    assert main(["check-link", str(folder / "module.bc")]) == 2
+    said = capsys.readouterr().err
+    assert said == "optctx: cannot read the files: the process that reads ended: killed by SIGKILL\n"
+
+
+def test_bitcode_that_could_not_be_read_has_not_crashed_llvm(
+    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("optctx.cli.inputs.FreshProcess", Late)
+    assert main(["record", str(folder / "module.bc")]) == 2
+    said = capsys.readouterr().err
+    assert "took longer than 1e-06 s" in said
+    assert "crashed" not in said
 
 
 # Comparisons that cannot be made.

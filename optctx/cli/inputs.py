@@ -105,7 +105,7 @@ def _check_bitcode(path: str, data: bytes, clang: Clang | None) -> None:
     if result.error is None:
         return
     words = result.error.removeprefix("cannot read the module: ")
-    if result.died not in (None, "lost"):
+    if result.died in ("signal", "exit"):
         words = f"LLVM crashed: {last_words(result.stderr) or words}"
     advice = f"; name an older clang than {clang.program!r} with --clang" if clang else ""
     raise OptctxError(f"cannot read the bitcode of {printable(path)}: {words}{advice}")

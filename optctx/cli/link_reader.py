@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from llvmlite import binding
@@ -13,7 +14,7 @@ from optctx.context import OptionContext
 from optctx.context.stamps import read_stamps
 from optctx.errors import OptctxError
 from optctx.fresh.exchange import Exchange
-from optctx.fresh.helper import answers_of_helper, last_words
+from optctx.fresh.helper import answers_of_helper, is_of_machine, last_words
 from optctx.fresh.protocol import encode, received, write_all
 from optctx.links import LinkReport, check_link
 
@@ -42,7 +43,8 @@ def compare(question: Question, timeout: float) -> LinkReport:
     `timeout`: seconds that LLVM may take for each file, and for the comparison.
     """
     with Exchange("optctx.cli.link_reader") as helper:
-        helper.send(question)
+        with suppress(BrokenPipeError):  # it has ended, which the report says
+            helper.send(question)
         return _report(helper, timeout)
 
 
@@ -59,7 +61,9 @@ def _report(helper: Exchange, timeout: float) -> LinkReport:
                     raise OptctxError(message)
     status, printed = helper.ended()
     end = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
-    raise OptctxError(f"cannot read {reading or 'the files'}: LLVM crashed: {last_words(printed) or end}")
+    words = last_words(printed) or end
+    how = "LLVM crashed" if reading and not is_of_machine(words) else "the process that reads ended"
+    raise OptctxError(f"cannot read {reading or 'the files'}: {how}: {words}")
 
 
 def _received(helper: Exchange, timeout: float, reading: str) -> list[object]:

@@ -120,6 +120,7 @@ class FreshProcess:
         """Leave the helper to the parent, in a child of fork. The parent ends it by closing the only pipe."""
         if self._helper is not None:
             self._helper.returncode = 0  # it is not a child of this process
+            self._reader = None
             self._leave()
 
     def _leave(self) -> None:
@@ -128,10 +129,12 @@ class FreshProcess:
         if helper is not None:
             assert helper.stdin is not None
             assert helper.stdout is not None
-            helper.stdin.close()
-            helper.stdout.close()
             helper.kill()
             helper.wait()
+            if self._reader is not None and self._reader.is_alive():
+                self._reader.join()
+            helper.stdin.close()
+            helper.stdout.close()
         os.close(self._printed)
 
     def _expect(self, answer: Future[Result]) -> int:
