@@ -18,6 +18,7 @@ import optctx
 from optctx import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job
+from optctx.fresh.exchange import Exchange
 from optctx.sweep import Axis, Row, parse_axes, sweep
 from optctx.sweep.backlog import Backlog
 from optctx.sweep.plan import Answer, Plan
@@ -174,6 +175,21 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(monkeypatch:
     both = sweep(SMALL, axes, done=rows, on_row=again.append)
     assert len(both) == len(rows) + len(again) == 39
     assert not {row.options["unroll-count"] for row in rows} & {row.options["unroll-count"] for row in again}
+
+
+def test_where_no_worker_lives_every_combination_is_compiled_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Barren(SweepProcess):
+        def __init__(self) -> None:
+            Exchange.__init__(self, "barren_supervisor")
+
+    monkeypatch.setattr(sys.modules["optctx.sweep.sweep"], "SweepProcess", Barren)
+    signal.alarm(60)  # it waited for ever
+    try:
+        rows = sweep(SMALL, parse_axes(["unroll-count=1,2,4"]), threads=2)
+    finally:
+        signal.alarm(0)
+    assert [row.state for row in rows] == ["ok"] * 3
+    assert all(row.digest == expected_digest(row) for row in rows)
 
 
 def helpers(monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -124,6 +124,9 @@ class Supervisor:
 
     def _fill(self) -> None:
         """Keep every processor busy. At most half of them compile suspects if other combinations wait."""
+        if self._barren >= _MOST_BARREN:
+            while self._queue.pending:
+                self._queue.accuse(self._queue.next_pending())
         busy = sum(len(child.running) for child in self._children.values() if child is not self._worker)
         room = self._plan.threads - busy
         alone = sum(child.alone for child in self._children.values())
@@ -131,9 +134,6 @@ class Supervisor:
         while room > 0 and alone < most and (number := self._queue.next_alone()) is not None:
             self._start_alone(number)
             room, alone = room - 1, alone + 1
-        if self._barren >= _MOST_BARREN:
-            while self._queue.pending:
-                self._queue.accuse(self._queue.next_pending())
         if room > 0 and self._queue.pending:
             if self._worker is None:
                 self._worker = self._start_worker()
