@@ -96,6 +96,7 @@ def test_the_files_mark_what_runs(hostile: pathlib.Path, marks: pathlib.Path) ->
 
 
 # The second environment is one that the parent ignores itself.
+@pytest.mark.redirected
 @pytest.mark.parametrize(("flags", "path"), [((), None), (("-E",), os.pathsep)])
 def test_no_command_runs_a_file_of_the_current_folder(
     flags: tuple[str, ...],

@@ -137,6 +137,7 @@ def test_what_llvm_prints_does_not_fit_into_a_file(folder: pathlib.Path) -> None
 LOST = "the fresh process could not compile: "
 
 
+@pytest.mark.redirected
 def test_a_child_that_gets_no_file_is_not_llvms_end(folder: pathlib.Path) -> None:
     """Where twelve are allowed, the one that compiles cannot open what it needs."""
     [(status, _, said)] = limited(resource.RLIMIT_NOFILE, 12, folder, "census --reads module.bc")
