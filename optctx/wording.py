@@ -1,10 +1,10 @@
-"""Common parts of messages: counted nouns, columns of text, and suggestions of names."""
+"""Common parts of messages: counted nouns, columns of text, suggestions of names, escapes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["columns", "counted", "did_you_mean", "nearest"]
+__all__ = ["columns", "counted", "did_you_mean", "nearest", "printable"]
 
 _MOST = 3  # names in a suggestion
 _CUTOFF = 0.6  # of difflib's ratio; below it names have little in common
@@ -41,8 +41,21 @@ def did_you_mean(names: Iterable[str]) -> str:
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Format rows of cells as lines with aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    """Format rows of cells as lines with aligned columns. A cell stays on its line: see `printable`."""
+    shown = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in shown
     ]
+
+
+def printable(text: str) -> str:
+    """The text on one line, as a person can be shown it, with escapes for what is not printable.
+
+    That is: control characters, among them line ends and what terminals act on; marks that change the
+    direction of writing, or cannot be seen; and bytes of file names that are not UTF-8.
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)

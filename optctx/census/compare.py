@@ -10,7 +10,7 @@ from optctx.census.facts import Census, OptionFacts
 from optctx.image.libraries import UNKNOWN
 from optctx.wording import columns, counted
 
-__all__ = ["Change", "Difference", "compare", "difference_as_json", "difference_as_text"]
+__all__ = ["Change", "Difference", "compare", "difference_as_json", "difference_lines"]
 
 _LONGEST = 48  # characters of a value in a table
 
@@ -132,8 +132,8 @@ def difference_as_json(difference: Difference) -> str:
     )
 
 
-def difference_as_text(difference: Difference) -> str:
-    """The totals, the names that came and went, and a table of changes. Readers are counted, not listed."""
+def difference_lines(difference: Difference) -> list[str]:
+    """Lines: the totals, the names that came and went, a table of changes. Readers are only counted."""
     lines = [f"old: {_title(difference.old)}", f"new: {_title(difference.new)}", ""]
     lines += columns([(what, f"{number:,}") for what, number in difference.totals.items()])
     for what, names in (("added", difference.added), ("removed", difference.removed)):
@@ -145,7 +145,7 @@ def difference_as_text(difference: Difference) -> str:
     ]
     if rows:
         lines += ["", *columns([("change", "option", "old", "new"), *sorted(rows)])]
-    return "\n".join(lines)
+    return lines
 
 
 def _short(text: str) -> str:

@@ -9,7 +9,7 @@ from optctx.census.reads import ReadPlace, Reads
 from optctx.census.signature import signature_of
 from optctx.wording import columns, counted
 
-__all__ = ["option_cells", "place_cells", "reads_summary", "totals_text"]
+__all__ = ["option_cells", "place_cells", "reads_summary", "totals_lines"]
 
 OPTION_HEADINGS = (
     "option",
@@ -54,17 +54,17 @@ def option_cells(facts: OptionFacts) -> tuple[str, ...]:
     )
 
 
-def totals_text(totals: Mapping[str, Mapping[str, int]]) -> str:
-    """A table for each subject, the largest numbers of long ones."""
-    blocks = []
+def totals_lines(totals: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Lines with a table for each subject, the largest numbers of long ones."""
+    lines: list[str] = []
     for subject, numbers in totals.items():
         rows = [(what, f"{number:,}") for what, number in list(numbers.items())[:_MOST]]
         if len(numbers) > _MOST:
             rest = list(numbers.values())[_MOST:]
             rows.append((f"{len(rest)} others", f"{sum(rest):,}"))
         if rows:
-            blocks.append("\n".join([f"{subject}:", *(f"  {line}" for line in columns(rows))]))
-    return "\n\n".join(blocks)
+            lines += [*([""] if lines else []), f"{subject}:", *(f"  {line}" for line in columns(rows))]
+    return lines
 
 
 def place_cells(place: ReadPlace) -> tuple[str, ...]:

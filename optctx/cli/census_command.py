@@ -9,12 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
-
 from optctx.census import Census, census, census_as_json, compare, load_census
 from optctx.census.children import run_in_children
-from optctx.census.compare import difference_as_json, difference_as_text
+from optctx.census.compare import difference_as_json, difference_lines
 from optctx.census.plot import save_census_plot
 from optctx.census.reads import Reads, first_reads, reads_as_csv, reads_as_json
 from optctx.census.saved import census_as_csv
@@ -25,16 +22,17 @@ from optctx.census.tables import (
     option_cells,
     place_cells,
     reads_summary,
-    totals_text,
+    totals_lines,
 )
 from optctx.cli.compiling import add_job_arguments, positive, progress_bar, seconds, target_job
-from optctx.cli.console import output, printable
+from optctx.cli.console import encodable, put, say, show
 from optctx.cli.files import read_file
 from optctx.cli.inputs import Clang, read_input
 from optctx.errors import OptctxError, shown
 from optctx.fresh import Job, compile_job
 from optctx.fresh.job import initialise_targets
 from optctx.plots import check_plot
+from optctx.tables import table
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -95,9 +93,9 @@ def run(arguments: argparse.Namespace) -> int:
     found = _only(census(), arguments.options)
     match arguments.format:
         case "json":
-            print(census_as_json(found))
+            put(census_as_json(found))
         case "csv":
-            print(census_as_csv(found), end="")
+            put(census_as_csv(found), end="")
         case _:
             _print_census(found, arguments.totals)
     if arguments.plot:
@@ -114,8 +112,8 @@ def _only(found: Census, pattern: str) -> Census:
 
 def _print_census(found: Census, totals: bool) -> None:
     if not totals:
-        output().print(_table(OPTION_HEADINGS, [option_cells(facts) for facts in found.options]), "")
-    print(census_title(found), totals_text(found.totals), sep="\n\n")
+        _show(OPTION_HEADINGS, [option_cells(facts) for facts in found.options])
+    say(census_title(found), "", *totals_lines(found.totals))
 
 
 def _compare(arguments: argparse.Namespace) -> int:
@@ -130,9 +128,12 @@ def _compare(arguments: argparse.Namespace) -> int:
             f"expected {'no file beside --against' if expected == 1 else 'two files to compare'}, found "
             f"{len(arguments.files)}; `optctx census --format json > FILE` makes one; --reads compiles files"
         )
-    old, *new = (load_census(read_file(path, "a census as JSON"), printable(path)) for path in files)
+    old, *new = (load_census(read_file(path, "a census as JSON"), encodable(path)) for path in files)
     found = compare(_some(old, arguments.options), _some(new[0] if new else census(), arguments.options))
-    print(difference_as_json(found) if arguments.format == "json" else difference_as_text(found))
+    if arguments.format == "json":
+        put(difference_as_json(found))
+    else:
+        say(*difference_lines(found))
     return 0
 
 
@@ -150,7 +151,7 @@ def _reads(arguments: argparse.Namespace) -> int:
     clang = Clang(arguments.clang, arguments.clang_options)
     single = len(paths) == 1
     with progress_bar() as step:
-        tasks = ((printable(path), _Compiling(path, target, clang)) for path in paths)
+        tasks = ((encodable(path), _Compiling(path, target, clang)) for path in paths)
         for ended in run_in_children(tasks, jobs=arguments.jobs, seconds=arguments.timeout):
             if ended.problem:
                 reads.failed[ended.name] = ended.problem
@@ -202,7 +203,7 @@ def _files(paths: Sequence[str]) -> Iterator[str]:
             if name.endswith(_SUFFIXES)
         )
         if not found:
-            raise OptctxError(f"cannot use {printable(path)}: expected .ll or .bc files in it, found none")
+            raise OptctxError(f"cannot use {path}: expected .ll or .bc files in it, found none")
         yield from found
 
 
@@ -214,23 +215,19 @@ def _print_reads(reads: Reads, arguments: argparse.Namespace) -> None:
     ]
     match arguments.format:
         case "json":
-            print(reads_as_json(reads, places))
+            put(reads_as_json(reads, places))
         case "csv":
-            print(reads_as_csv(places), end="")
+            put(reads_as_csv(places), end="")
         case _:
             if places and not arguments.totals:
-                output().print(_table(PLACE_HEADINGS, [place_cells(place) for place in places]), "")
-            print(totals_text(reads.totals), "", *_failed_lines(reads), reads_summary(reads), sep="\n")
+                _show(PLACE_HEADINGS, [place_cells(place) for place in places])
+            say(*totals_lines(reads.totals), "", *_failed_lines(reads), reads_summary(reads))
 
 
 def _failed_lines(reads: Reads) -> list[str]:
     return [f"not compiled: {name}: {problem}" for name, problem in reads.failed.items()]
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, no_wrap=heading == "option")
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    return table
+def _show(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    show(table(headings, rows, whole=("option",)))
+    say("")

@@ -7,15 +7,13 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
-
-from optctx.cli.console import output, printable
+from optctx.cli.console import encodable, put, say, show
 from optctx.cli.files import read_file
 from optctx.cli.link_reader import Question, compare
 from optctx.cli.parser import seconds
 from optctx.context import OptionContext
 from optctx.links import LinkReport
+from optctx.tables import table
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -61,10 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
     context = None
     if arguments.link_options is not None:
         context = OptionContext.from_args(arguments.link_options, base="defaults", process_wide="exclusive")
-    files = tuple((printable(path), read_file(path, "LLVM bitcode or IR")) for path in arguments.files)
+    files = tuple((encodable(path), read_file(path, "LLVM bitcode or IR")) for path in arguments.files)
     report = compare(Question(files, context, arguments.require_stamps), arguments.timeout)
     if arguments.format == "json":
-        print(json.dumps(_plain(report), indent=2))
+        put(json.dumps(_plain(report), indent=2))
     else:
         _print(report)
     return 1 if report else 0
@@ -72,15 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print(report: LinkReport) -> None:
     if report.mismatches:
-        table = Table(box=None, header_style="bold", pad_edge=False)
-        for heading in ("option", "value", "in"):
-            table.add_column(heading)
-        for row in report.rows():
-            table.add_row(*(Text(cell) for cell in row))  # no markup in names and values
-        output().print(table)
-    for module in report.unstamped:
-        print(f"{module}: no stamp")
-    print(report.summary())
+        show(table(("option", "value", "in"), report.rows()))
+    say(*(f"{module}: no stamp" for module in report.unstamped), report.summary())
 
 
 def _plain(report: LinkReport) -> dict[str, object]:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from optctx.cli.compiling import add_job_arguments, job_of
+from optctx.cli.console import put, say, status
 from optctx.cli.parser import positive, seconds
 from optctx.errors import OptctxError
 from optctx.strategies import STRATEGIES
 from optctx.strategies.comparison import compare
-from optctx.strategies.output import as_text, check_plot, save_plot
+from optctx.strategies.output import as_lines, check_plot, save_plot
 from optctx.strategies.properties import PROPERTIES
 from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
-    from collections.abc import Callable
 
     from optctx.cli.parser import Parser
 
@@ -78,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         check_plot(arguments.plot)
     job = job_of(arguments)
-    with _status() as told:
+    with status() as told:
         found = compare(
             list(dict.fromkeys(arguments.strategies)),
             properties=() if arguments.no_properties else list(dict.fromkeys(arguments.properties)),
@@ -92,7 +89,10 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.plot:
         save_plot(found, arguments.plot)
-    print(json.dumps(found.as_dict(), indent=2) if arguments.format == "json" else as_text(found))
+    if arguments.format == "json":
+        put(json.dumps(found.as_dict(), indent=2))
+    else:
+        say(*as_lines(found))
     return 0
 
 
@@ -109,14 +109,3 @@ def _check(one: str, several: str, given: Sequence[str], known: Sequence[str]) -
             raise OptctxError(
                 f"--{several}: no {one} is called {name!r}; {hint or 'there are ' + ', '.join(known)}"
             )
-
-
-@contextmanager
-def _status() -> Iterator[Callable[[str], None]]:
-    """Show what is under way on standard error, if that is a terminal."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda text: None
-        return
-    with console.status("") as status:
-        yield lambda text: status.update(text)

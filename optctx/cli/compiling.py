@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from llvmlite import binding
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import TimeRemainingColumn
 
-from optctx.cli.console import printable
+from optctx.cli.console import bar, encodable
 from optctx.cli.inputs import Clang, read_input
 from optctx.cli.parser import positive, seconds
 from optctx.errors import OptctxError, shown
@@ -66,7 +65,7 @@ def job_of(arguments: argparse.Namespace) -> Job:
 
 def jobs_of(arguments: argparse.Namespace) -> dict[str, Job]:
     """The jobs that the arguments describe, by the name of the file. Raises as `job_of` does."""
-    names = [printable(path) for path in arguments.files]
+    names = [encodable(path) for path in arguments.files]
     for name in names:
         if names.count(name) > 1:
             raise OptctxError(f"{name} is given twice; give it once")
@@ -77,7 +76,7 @@ def target_job(arguments: argparse.Namespace) -> Job:
     """The job without a module that the arguments describe. Raises OptctxError for text that is not UTF-8."""
     for name in ("passes", "triple", "cpu", "features", "clang_options"):
         text = getattr(arguments, name)
-        if printable(text) != text:
+        if encodable(text) != text:
             option = name.replace("_", "-")
             raise OptctxError(f"cannot use --{option}: expected UTF-8, found {shown(text)}")
     cpu, features = arguments.cpu, arguments.features
@@ -106,8 +105,6 @@ def progress_bar() -> Iterator[Callable[[int], None]]:
 
     Yields a function to call after each compilation, on any thread, with the total number of compilations.
     """
-    columns = (TextColumn("compiling"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda total: bar.update(task, total=total, advance=1)
+    with bar("compiling", TimeRemainingColumn()) as shown:
+        task = shown.add_task("", total=None)
+        yield lambda total: shown.update(task, total=total, advance=1)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from optctx.cli.console import put
 from optctx.errors import OptctxError
 from optctx.registry import registry
 
@@ -90,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     script = shtab.complete(parser, arguments.shell, preamble=preamble.format(names=names))
     if arguments.shell == "bash":
         script += _BASH_END.format(own=_function_of(script))
-    print(script)
+    put(script)
     return 0
 
 

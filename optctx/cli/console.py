@@ -1,4 +1,10 @@
-"""Standard streams, which may be a terminal, a pipe, a file on a full disk, or closed."""
+"""Standard streams, which may be a terminal, a pipe, a file on a full disk, or closed.
+
+While a command runs, `sys.stdout` and `sys.stderr` are doors: all text that passes is for a person, and no
+character of it does anything to a terminal. What LLVM prints on the descriptor of standard error comes at
+the end, as complaints. A command prints with `say`, `show` and `complain`, which also keep a name from
+beginning a line of its own, and with `put` what programs read.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +12,39 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Iterator
-from typing import Any, TextIO
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, TextIO, cast
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from optctx.fresh.helper import printed_to
+from optctx.wording import counted, printable
 
 __all__ = [
-    "Output",
     "OutputError",
     "abandon",
+    "bar",
     "complain",
+    "complain_printed",
+    "doors",
+    "encodable",
     "flush_errors",
-    "output",
     "prepare_streams",
-    "printable",
+    "put",
+    "say",
+    "show",
+    "status",
 ]
 
 _WIDE = 1000  # characters; tables are no wider than they need to be
 _LONGEST = 4000  # characters of an error
+_LINES = 20  # of LLVM that are repeated
 _END = 500  # characters from the end of an error that is cut
 
 
@@ -31,7 +52,24 @@ class OutputError(Exception):
     """Standard output cannot be written; the message says why."""
 
 
-class Output:
+class _Door:
+    """A standard stream. What is written to it is text for a person, with escapes where `printable` has them.
+
+    `exactly` has the same stream for bytes that programs read, and for the styles of rich.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.exactly = stream
+
+    def write(self, text: str) -> int:
+        self.exactly.write(_lines(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.exactly, name)
+
+
+class _Output:
     """Standard output, with errors of its own type, to tell them from those of other files."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -59,9 +97,130 @@ def _telling() -> Iterator[None]:
         raise OutputError(f"cannot write to standard output: {error.strerror}") from None
 
 
-def output() -> Console:
-    """A console on standard output, as wide as the terminal, or practically unlimited on a pipe."""
-    return Console() if sys.stdout.isatty() else Console(width=_WIDE)
+class _Console(Console):
+    """A console whose texts are for a person, too, and never markup."""
+
+    def __init__(self, stream: TextIO, **more: Any) -> None:
+        super().__init__(file=stream, markup=False, emoji=False, highlight=False, **more)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=_lines(segment.text))
+
+
+@contextlib.contextmanager
+def doors(stdout: TextIO) -> Iterator[None]:
+    """Make the standard streams doors for the time of a block, and a warning one line."""
+    before = warnings.formatwarning
+    warnings.formatwarning = lambda message, *_, **__: f"optctx: warning: {_one_line(str(message))}\n"
+    printed: Counter[str] = Counter()
+    try:
+        with (
+            _apart(printed) as stderr,
+            contextlib.redirect_stdout(cast(TextIO, _Door(cast(TextIO, _Output(stdout))))),
+            contextlib.redirect_stderr(cast(TextIO, _Door(stderr))),
+        ):
+            yield
+    finally:
+        warnings.formatwarning = before
+        complain_printed(printed)
+
+
+@contextlib.contextmanager
+def _apart(printed: Counter[str]) -> Iterator[TextIO]:
+    """Collect what is written to descriptor 2, and yield a stream that still goes where it went."""
+    flush_errors()
+    kept, memory = os.dup(2), os.memfd_create("printed")
+    os.dup2(memory, 2)
+    try:
+        with open(kept, "w", 1, sys.stderr.encoding, "backslashreplace", closefd=False) as stream:
+            yield stream if _descriptor(sys.stderr) == 2 else sys.stderr
+    finally:
+        os.dup2(kept, 2)
+        printed.update(line for line in printed_to(memory).splitlines() if line.strip())
+        os.close(memory)
+        os.close(kept)
+
+
+def _descriptor(stream: TextIO) -> int:
+    try:
+        return stream.fileno()
+    except (OSError, ValueError):  # a test's
+        return -1
+
+
+def say(*lines: str) -> None:
+    """Print lines for a person."""
+    sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
+
+
+def show(table: Table) -> None:
+    """Print a table as wide as the terminal, or practically as wide as it likes on a pipe."""
+    width = {} if sys.stdout.isatty() else {"width": _WIDE}
+    _Console(_exactly(sys.stdout), **width).print(table)
+
+
+def put(text: str, end: str = "\n") -> None:
+    """Print text that a program reads: exactly, unless it goes to a terminal."""
+    stream = sys.stdout if sys.stdout.isatty() else _exactly(sys.stdout)
+    stream.write(text + end)
+
+
+def complain(text: str) -> None:
+    """Print one line on standard error, if that is possible. Cuts a text that is longer than a screen."""
+    with contextlib.suppress(OSError):
+        print(f"optctx: {_one_line(text)}", file=sys.stderr)
+    flush_errors()
+
+
+def complain_printed(printed: Counter[str]) -> None:
+    """Print on standard error which lines LLVM printed how often, the most frequent ones first."""
+    for line, count in printed.most_common(_LINES):
+        complain(f"LLVM printed {counted(count, 'time')}: {line}")
+    if len(printed) > _LINES:
+        complain(f"LLVM printed {counted(len(printed) - _LINES, 'other line')}")
+
+
+@contextlib.contextmanager
+def bar(what: str, *columns: ProgressColumn) -> Iterator[Progress]:
+    """Show a bar on standard error during the block, if that is a terminal."""
+    console = _Console(_exactly(sys.stderr))
+    with Progress(
+        TextColumn(what, markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        *columns,
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+        redirect_stdout=False,  # rich would act on the escapes in what is printed meanwhile
+        redirect_stderr=False,
+    ) as progress:
+        yield progress
+
+
+@contextlib.contextmanager
+def status() -> Iterator[Any]:
+    """A function that shows what is under way on standard error, if that is a terminal."""
+    console = _Console(_exactly(sys.stderr))
+    if not console.is_terminal:
+        yield lambda text: None
+        return
+    with console.status("") as shown:
+        yield lambda text: shown.update(Text(text))
+
+
+def _exactly(stream: TextIO) -> TextIO:
+    return stream.exactly if isinstance(stream, _Door) else stream
+
+
+def _lines(text: str) -> str:
+    return text if text.isprintable() else "\n".join(map(printable, text.split("\n")))
+
+
+def _one_line(text: str) -> str:
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - _END]} ... {line[-_END:]}"
 
 
 def prepare_streams() -> None:
@@ -81,22 +240,12 @@ def prepare_streams() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # file names can be any bytes
 
 
-def complain(text: str) -> None:
-    """Print one line on standard error, if that is possible. Cuts a text that is longer than a screen."""
-    text = " ".join(text.split())
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST - _END]} ... {text[-_END:]}"
-    with contextlib.suppress(OSError):
-        print(f"optctx: {text}", file=sys.stderr)
-    flush_errors()
-
-
 def flush_errors() -> None:
     """Flush standard error, or discard text that cannot be written."""
     try:
         sys.stderr.flush()
     except OSError:
-        abandon(sys.stderr)
+        abandon(_exactly(sys.stderr))
 
 
 def abandon(stream: object) -> None:
@@ -107,6 +256,6 @@ def abandon(stream: object) -> None:
         os.close(null)
 
 
-def printable(text: str) -> str:
+def encodable(text: str) -> str:
     """The text with escapes for surrogates, which stand for bytes of file names that are not UTF-8."""
     return text.encode(errors="backslashreplace").decode()

@@ -7,7 +7,7 @@ import fnmatch
 import os
 from typing import TYPE_CHECKING
 
-from optctx.cli.console import printable
+from optctx.cli.console import put
 from optctx.cli.files import naming
 from optctx.declared import DeclaredOption, as_json, as_python, as_tablegen, declared_options
 from optctx.declared.model import by_library
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     text = _text(arguments, options)
     if arguments.output is None:
-        print(text, end="")
+        put(text, end="")
         return 0
     with naming("write", arguments.output), open(arguments.output, "w", encoding="utf-8") as file:
         file.write(text)
@@ -89,7 +89,7 @@ def _write_folder(folder: str | None, options: list[DeclaredOption]) -> None:
             "a .td file declares one library's options; name one with --library, or --output a folder"
         )
     if not os.path.isdir(folder):
-        raise OptctxError(f"cannot write to {printable(folder)}: expected a folder; make it first")
+        raise OptctxError(f"cannot write to {folder}: expected a folder; make it first")
     for library, own in by_library(options).items():
         path = os.path.join(folder, f"{library[:1].upper()}{library[1:]}Options.td")
         with naming("write", path), open(path, "w", encoding="utf-8") as file:

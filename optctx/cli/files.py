@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Iterator
 
-from optctx.cli.console import printable
 from optctx.errors import OptctxError
 from optctx.outputs import hindrance
 from optctx.wording import did_you_mean, nearest
@@ -24,18 +23,18 @@ def read_file(path: str, expected: str = "LLVM IR") -> bytes:
     """
     with naming("read", path):
         if os.path.isdir(path):
-            raise OptctxError(f"cannot read {_shown(path)}: it is a directory; name a file in it")
+            raise OptctxError(f"cannot read {path}: it is a directory; name a file in it")
         with open(path, "rb") as file:
             data = file.read()
     if not data.strip():
-        raise OptctxError(f"cannot use {_shown(path)}: expected {expected}, found an empty file")
+        raise OptctxError(f"cannot use {path}: expected {expected}, found an empty file")
     return data
 
 
 def check_writable(path: str) -> None:
     """Raise OptctxError for a file that cannot be written. Changes nothing; call it before long work."""
     if problem := hindrance(path):
-        raise OptctxError(f"cannot write {_shown(path)}: {problem}")
+        raise OptctxError(f"cannot write {path}: {problem}")
 
 
 @contextlib.contextmanager
@@ -47,7 +46,7 @@ def naming_module(path: str) -> Iterator[None]:
         parsing = _PARSING.fullmatch(str(error))
         if parsing is None:
             raise
-        raise OptctxError(f"cannot read {_shown(path)}:{parsing['words']}") from None
+        raise OptctxError(f"cannot read {path}:{parsing['words']}") from None
 
 
 @contextlib.contextmanager
@@ -56,23 +55,23 @@ def naming(verb: str, path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OptctxError(f"cannot {verb} {_shown(path)}: {_why(error, path)}") from None
+        raise OptctxError(f"cannot {verb} {path}: {_why(error, path)}") from None
 
 
 def explain(error: OSError) -> str:
     """Word an operating system error that no command expected, without its number."""
     if error.filename is None:
         return f"the operating system refused a step: {_reason(error)}"
-    return f"cannot use {_shown(os.fsdecode(error.filename))}: {_reason(error)}"
+    return f"cannot use {os.fsdecode(error.filename)}: {_reason(error)}"
 
 
 def _why(error: OSError, path: str) -> str:
     if isinstance(error, FileNotFoundError):
         folder, name = os.path.split(path)
         if folder and not os.path.isdir(folder):
-            return f"there is no directory {_shown(folder)}"
+            return f"there is no directory {folder}"
         near = did_you_mean(os.path.join(folder, each) for each in _files_like(folder, name))
-        return f"there is no such file; {printable(near)}" if near else "there is no such file"
+        return f"there is no such file; {near}" if near else "there is no such file"
     return _reason(error)
 
 
@@ -86,7 +85,3 @@ def _files_like(folder: str, name: str) -> list[str]:
 def _reason(error: OSError) -> str:
     reason = error.strerror or type(error).__name__
     return reason[:1].lower() + reason[1:]
-
-
-def _shown(path: str) -> str:
-    return printable(path)

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 import optctx
+from optctx.cli.console import put
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -30,5 +31,5 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print `optctx.info()` as JSON."""
-    print(json.dumps(optctx.info(), indent=2))
+    put(json.dumps(optctx.info(), indent=2))
     return 0

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from optctx.cli.console import printable
 from optctx.cli.files import read_file
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job
@@ -45,7 +44,7 @@ def read_input(path: str, target: Job, clang: Clang) -> str | bytes:
         return data.decode()
     except UnicodeDecodeError:
         raise OptctxError(
-            f"cannot read {printable(path)}: expected LLVM IR as text in UTF-8 or as bitcode, found neither"
+            f"cannot read {path}: expected LLVM IR as text in UTF-8 or as bitcode, found neither"
         ) from None
 
 
@@ -67,7 +66,7 @@ def _compile(path: str, target: Job, clang: Clang) -> bytes:
     program = shutil.which(clang.program)
     if program is None:
         raise OptctxError(
-            f"cannot compile {printable(path)}: {printable(clang.program)} is not installed; "
+            f"cannot compile {path}: {clang.program} is not installed; "
             "apt-get install clang, or name another one with --clang"
         )
     try:
@@ -79,7 +78,7 @@ def _compile(path: str, target: Job, clang: Clang) -> bytes:
     command = [program, *fixed, *_target_options(target), *options, "--", path]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
-        raise OptctxError(f"cannot compile {printable(path)}: clang says: {_first_error(done.stderr)}")
+        raise OptctxError(f"cannot compile {path}: clang says: {_first_error(done.stderr)}")
     return done.stdout
 
 
@@ -108,7 +107,7 @@ def _check_bitcode(path: str, data: bytes, clang: Clang | None) -> None:
     if result.died in ("signal", "exit"):
         words = f"LLVM crashed: {last_words(result.stderr) or words}"
     advice = f"; name an older clang than {clang.program!r} with --clang" if clang else ""
-    raise OptctxError(f"cannot read the bitcode of {printable(path)}: {words}{advice}")
+    raise OptctxError(f"cannot read the bitcode of {path}: {words}{advice}")
 
 
 _TRIPLE = "x86_64-unknown-linux-gnu"  # any that LLVM knows, because the module's own is not checked here

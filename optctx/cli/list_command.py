@@ -8,13 +8,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
-
-from optctx.cli.console import output
+from optctx.cli.console import put, show
 from optctx.cli.plain import option_data
 from optctx.errors import OptctxError, shown
 from optctx.registry import registry
+from optctx.tables import Table, table
 from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -82,9 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not chosen:
         raise _no_match(arguments)
     if arguments.format == "json":
-        print(json.dumps([option_data(option) for option in chosen], indent=2))
+        put(json.dumps([option_data(option) for option in chosen], indent=2))
     else:
-        output().print(_table(chosen))
+        show(_table(chosen))
     return 0
 
 
@@ -106,11 +104,9 @@ def _matching(options: Iterable[Option], pattern: str) -> list[Option]:
 
 
 def _table(options: Sequence[Option]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("name", "type", "value", "scope"):
-        table.add_column(heading, no_wrap=True)
-    table.add_column("help")
-    for option in options:
-        cells = (option.name, option.type, str(option.value), option.scope, " ".join(option.help.split()))
-        table.add_row(*(Text(cell) for cell in cells))
-    return table
+    whole = ("name", "type", "value", "scope")
+    rows = (
+        (option.name, option.type, str(option.value), option.scope, " ".join(option.help.split()))
+        for option in options
+    )
+    return table((*whole, "help"), rows, whole=whole)

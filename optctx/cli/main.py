@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import itertools
 import sys
 from collections.abc import Sequence
-from typing import TextIO, cast
 
 from optctx.cli import (
     census_command,
@@ -23,7 +21,7 @@ from optctx.cli import (
     sweep_command,
     tune_command,
 )
-from optctx.cli.console import Output, OutputError, abandon, complain, flush_errors, prepare_streams
+from optctx.cli.console import OutputError, abandon, complain, doors, flush_errors, prepare_streams
 from optctx.cli.files import explain
 from optctx.cli.mistakes import check_command, unknown_arguments
 from optctx.cli.parser import Parser, add_version
@@ -62,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     stdout = sys.stdout
     try:
-        with contextlib.redirect_stdout(cast(TextIO, Output(stdout))):
+        with doors(stdout):
             return _run(argv)
     except BrokenPipeError:
         abandon(stdout)  # the reader has read enough (`| head`)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import optctx
+from optctx.cli.console import say
 from optctx.errors import OptctxError
 from optctx.wording import did_you_mean, nearest
 
@@ -81,7 +82,7 @@ class _ShowVersion(argparse.Action):
         values: object,
         option_string: str | None = None,
     ) -> None:
-        print(f"optctx {optctx.__version__}")
+        say(f"optctx {optctx.__version__}")
         parser.exit()
 
 

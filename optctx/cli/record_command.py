@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import pickle
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
-
+from optctx.census.children import endings
 from optctx.cli.compiling import add_job_arguments, job_of
-from optctx.cli.console import output
+from optctx.cli.console import complain_printed, put, say, show
 from optctx.cli.files import naming_module
 from optctx.cli.settings import add_settings, parse_settings
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
-from optctx.fresh import compile_job
-from optctx.records import Log, log_as_csv, log_as_json, log_summary, read_cells, record
+from optctx.fresh import Job, compile_job
+from optctx.fresh.helper import cause_of_end
+from optctx.records import Recorded, log_as_csv, log_as_json, log_summary, read_cells, record
 from optctx.registry.values import value_text
+from optctx.tables import table
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
-    from collections.abc import Sequence
 
     from optctx.cli.parser import Parser
 
 __all__ = ["add", "run"]
+
+_SECONDS = 1e6  # that LLVM may take: no limit that a compilation reaches
 
 
 def add(commands: _SubParsersAction[Parser]) -> None:
@@ -33,9 +36,9 @@ def add(commands: _SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "record",
         help="show which options LLVM reads for a file",
-        description="Compile a file once in this process. Show every option that LLVM reads, with its value "
-        "and the functions that read it, and every option set by --set that LLVM does not read, with the "
-        "likely cause. Exit status 2 for bad input.",
+        description="Compile a file once in a process of its own. Show every option that LLVM reads, with "
+        "its value and the functions that read it, and every option set by --set that LLVM does not read, "
+        "with the likely cause. Exit status 2 for bad input.",
         example="optctx record kernel.ll --set unroll-count=4 --set hexagon-initial-cfg-cleanup=false\n"
         "optctx record kernel.ll --passes 'default<O1>' --format json > read.json",
     )
@@ -54,38 +57,49 @@ def run(arguments: argparse.Namespace) -> int:
     """Compile, and print the options that were read. Raises OptctxError and OSError."""
     context = OptionContext(parse_settings(arguments.settings), process_wide="exclusive")
     job = replace(job_of(arguments), emit="object")
-    with context, record() as log:
-        result = compile_job(job)
-    if result.error is not None:
-        with naming_module(arguments.file):
-            raise OptctxError(result.error)
+    with naming_module(arguments.file):
+        found = _in_child(context, job, arguments.file)
     match arguments.format:
         case "json":
-            print(log_as_json(log, unread_only=arguments.unread_only))
+            put(log_as_json(found, unread_only=arguments.unread_only))
         case "csv":
-            print(log_as_csv(log, unread_only=arguments.unread_only), end="")
+            put(log_as_csv(found, unread_only=arguments.unread_only), end="")
         case _:
-            _print(log, arguments.unread_only)
+            _print(found, arguments.unread_only)
     return 0
 
 
-def _print(log: Log, unread_only: bool) -> None:
-    reads, unread = log.reads, log.unread
-    console = output()
-    if reads and not unread_only:
-        console.print(
-            _table(("option", "value", "read by"), [read_cells(read) for read in reads.values()]), ""
-        )
-    if unread:
-        rows = [(each.name, value_text(each.value), each.cause) for each in unread]
-        console.print(_table(("override", "value", "not read because"), rows), "")
-    print(log_summary(len(reads), len(unread)))
+def _in_child(context: OptionContext, job: Job, path: str) -> Recorded:
+    """Compile in a child, because what LLVM prints has names of the module in it, and LLVM may end it."""
+    [ending] = endings([(path, lambda: _recorded(context, job))], jobs=1, seconds=_SECONDS)
+    printed = ending.said.decode(errors="replace")
+    if not ending.data:
+        raise OptctxError(f"cannot compile {path}: LLVM crashed: {cause_of_end(ending.status, printed)}")
+    found = pickle.loads(ending.data)
+    complain_printed(Counter(line for line in printed.splitlines() if line.strip()))
+    if isinstance(found, str):
+        raise OptctxError(found)
+    assert isinstance(found, Recorded)
+    return found
 
 
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, no_wrap=heading in ("option", "override"))
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))  # no markup in names and values
-    return table
+def _recorded(context: OptionContext, job: Job) -> Recorded | str:
+    """What LLVM read, or why it does not compile the job."""
+    try:
+        with context, record() as log:
+            result = compile_job(job)
+        return Recorded.of(log) if result.error is None else result.error
+    except OptctxError as error:
+        return str(error)
+
+
+def _print(found: Recorded, unread_only: bool) -> None:
+    if found.reads and not unread_only:
+        rows = [read_cells(read) for read in found.reads.values()]
+        show(table(("option", "value", "read by"), rows, whole=("option",)))
+        say("")
+    if found.unread:
+        rows = [(each.name, value_text(each.value), each.cause) for each in found.unread]
+        show(table(("override", "value", "not read because"), rows, whole=("override",)))
+        say("")
+    say(log_summary(len(found.reads), len(found.unread)))

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from optctx.cli.compiling import add_job_arguments, job_of, progress_bar
-from optctx.cli.console import output, printable
+from optctx.cli.console import put, say, show
 from optctx.cli.files import naming_module
 from optctx.cli.parser import positive, seconds
 from optctx.cli.settings import add_settings
@@ -17,6 +17,7 @@ from optctx.sensitivity import Limits, Report, as_csv, as_json, as_table, save_p
 from optctx.sensitivity.plot import check_plot
 from optctx.sensitivity.table import dead_table, not_tried_lines
 from optctx.sweep import Axis, parse_axes
+from optctx.wording import printable
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -136,13 +137,14 @@ def _only(axis: Axis) -> str:
 def _print(report: Report, form: str, top: int | None) -> None:
     match form:
         case "json":
-            print(as_json(report))
+            put(as_json(report))
         case "csv":
-            print(as_csv(report), end="")
+            put(as_csv(report), end="")
         case _:
-            console = output()
             if report.changing:
-                console.print(as_table(report, top), "")
+                show(as_table(report, top))
+                say("")
             if report.dead:
-                console.print(dead_table(report), "")
-            print(*not_tried_lines(report), report.summary(), sep="\n")
+                show(dead_table(report))
+                say("")
+            say(*not_tried_lines(report), report.summary())

@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
+from optctx.cli.console import put, say
 from optctx.cli.plain import option_data
 from optctx.registry import registry
 
@@ -37,12 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Print one option. Raises UnknownOptionError, with the nearest names, if it does not exist."""
     data = option_data(registry()[arguments.name.lstrip("-") or arguments.name])
     if arguments.format == "json":
-        print(json.dumps(data, indent=2))
+        put(json.dumps(data, indent=2))
         return 0
     width = max(map(len, data))
     for name, value in data.items():
         for number, line in enumerate(_lines(value)):
-            print(f"{'' if number else name:{width}}  {line}".rstrip())
+            say(f"{'' if number else name:{width}}  {line}".rstrip())
     return 0
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 from optctx.cli.compiling import add_job_arguments, jobs_of, positive, progress_bar, seconds
-from optctx.cli.console import complain, output, printable
+from optctx.cli.console import complain, complain_printed, put, say, show
 from optctx.cli.files import naming_module
 from optctx.cli.settings import add_settings
 from optctx.errors import OptctxError
@@ -20,7 +20,6 @@ from optctx.sweep.order import FIGURES, check_column, sorted_rows
 from optctx.sweep.plot import check_sweep_plot, save_sweep_plot
 from optctx.sweep.rowfile import FileFormat, RowFile, identity, open_rows
 from optctx.sweep.table import summary
-from optctx.wording import counted
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -32,7 +31,6 @@ __all__ = ["add", "run"]
 Format = Literal["table", "json", "csv"]
 
 _INTERRUPTED = 130  # exit status, as in a shell
-_LINES = 20  # the most different lines of LLVM to report
 
 
 def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -134,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         _finish(arguments, _in_order(rows, jobs, axes), printed)
         path = arguments.output
-        kept = f"; their rows are in {printable(path)}: go on with --resume" if path else ""
+        kept = f"; their rows are in {path}: go on with --resume" if path else ""
         complain(f"interrupted after {len(rows)} of {total} combinations{kept}")
         return _INTERRUPTED
     except OptctxError:
@@ -205,7 +203,7 @@ def _write(file: RowFile, row: Row, path: str, count: int, total: int) -> None:
         file.write(row)
     except OSError as error:
         raise OptctxError(
-            f"cannot write to {printable(path)}: {error.strerror}; it has {count - 1} of {total} rows, go on "
+            f"cannot write to {path}: {error.strerror}; it has {count - 1} of {total} rows, go on "
             "with --resume"
         ) from None
 
@@ -223,10 +221,7 @@ def _finish(arguments: argparse.Namespace, rows: Sequence[Row], printed: Counter
         rows = sorted_rows(rows, arguments.sort)
     if rows:
         _print(arguments, rows)
-    for line, count in printed.most_common(_LINES):
-        complain(f"LLVM printed {counted(count, 'time')}: {line}")
-    if len(printed) > _LINES:
-        complain(f"LLVM printed {counted(len(printed) - _LINES, 'other line')}")
+    complain_printed(printed)
     for row in rows:
         if row.difference:
             settings = " ".join(f"{name}={value}" for name, value in row.options.items())
@@ -238,10 +233,10 @@ def _print(arguments: argparse.Namespace, rows: Sequence[Row]) -> None:
     own = [row for row in rows if not row.baseline]
     match cast(Format, arguments.format):
         case "json":
-            print(as_json(own))
+            put(as_json(own))
         case "csv":
-            print(as_csv(own), end="")
+            put(as_csv(own), end="")
         case "table":
             by = arguments.by if len(own) > len(arguments.files) else None
-            output().print(as_table(rows, by))
-            print(*summary(rows, by), sep="\n")
+            show(as_table(rows, by))
+            say(*summary(rows, by))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from optctx.cli.compiling import add_job_arguments, job_of, positive, seconds
-from optctx.cli.console import complain, output, printable
+from optctx.cli.console import bar, complain, put, say, show
 from optctx.cli.files import check_writable, naming, naming_module
 from optctx.cli.parser import tolerance, whole
 from optctx.cli.settings import add_settings
@@ -313,7 +313,7 @@ def _interrupted(arguments: argparse.Namespace, tuning: Tuning) -> int:
         _print(study, arguments)
         _report(study, tuning, arguments)
     where = arguments.study
-    kept = f"; they are in {printable(where)}: go on with --resume" if where else ""
+    kept = f"; they are in {where}: go on with --resume" if where else ""
     complain(f"interrupted after {count} trials{kept}")
     return _INTERRUPTED
 
@@ -322,10 +322,10 @@ def _print(study: Study, arguments: argparse.Namespace) -> None:
     from optctx.tuning.output import as_json, as_table, summary
 
     if arguments.format == "json":
-        print(as_json(study))
+        put(as_json(study))
         return
-    output().print(as_table(study, arguments.top))
-    print(*summary(study), sep="\n")
+    show(as_table(study, arguments.top))
+    say(*summary(study))
 
 
 class _Progress:
@@ -358,18 +358,9 @@ def _bar(shown: _Progress, total: int | None) -> Iterator[None]:
     """A bar on standard error while the block lasts, where that is a terminal, with the best figures so
     far.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import TextColumn, TimeElapsedColumn
 
-    columns = (
-        TextColumn("tuning"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("best: {task.fields[best]}", markup=False),
-    )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=total, best="")
-        shown.update = lambda best: bar.update(task, advance=1, best=best)
+    with bar("tuning", TimeElapsedColumn(), TextColumn("best: {task.fields[best]}", markup=False)) as drawn:
+        task = drawn.add_task("", total=total, best="")
+        shown.update = lambda best: drawn.update(task, advance=1, best=best)
         yield

@@ -7,7 +7,6 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING
 
-from optctx.cli.console import printable
 from optctx.errors import OptctxError
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def _harness_files(arguments: argparse.Namespace) -> tuple[str | None, str]:
     if arguments.file == "-":
         return arguments.harness, "a file for --harness"
     beside = f"{os.path.splitext(arguments.file)[0]}.toml"
-    return arguments.harness or (beside if os.path.exists(beside) else None), printable(beside)
+    return arguments.harness or (beside if os.path.exists(beside) else None), beside
 
 
 def fitted(objective: Objective, job: Job, arguments: argparse.Namespace) -> Objective:

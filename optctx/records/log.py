@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -19,7 +19,7 @@ from optctx.records.option_state import process_states, state_under, value_under
 from optctx.records.text import log_summary, log_text
 from optctx.registry.values import Value
 
-__all__ = ["Log", "Read", "Unread"]
+__all__ = ["Log", "Read", "Recorded", "Unread"]
 
 _SAME = "read, but equal to its process-wide value"
 _ELSEWHERE = (
@@ -62,6 +62,18 @@ class Unread:
     name: str
     value: Value
     cause: str
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a log has, as plain data, which can be sent to another process."""
+
+    reads: Mapping[str, Read]
+    unread: Sequence[Unread]
+
+    @classmethod
+    def of(cls, log: Log) -> Recorded:
+        return cls(dict(log.reads), log.unread)
 
 
 # A context, and the indexes of the readers that read under it.

@@ -13,14 +13,14 @@ from optctx.registry.values import value_text
 from optctx.wording import columns, counted
 
 if TYPE_CHECKING:
-    from optctx.records.log import Log, Read
+    from optctx.records.log import Log, Read, Recorded
 
 __all__ = ["log_as_csv", "log_as_json", "log_summary", "log_text", "read_cells"]
 
 _NAME = re.compile(r"(?:\(anonymous namespace\)|operator\(\)|[^(])+")
 
 
-def log_text(log: Log) -> str:
+def log_text(log: Log | Recorded) -> str:
     """Two tables as text, the options read and the overrides not read, and a summary."""
     reads, unread = log.reads, log.unread
     lines = []
@@ -45,13 +45,13 @@ def log_summary(reads: int, unread: int) -> str:
     return f"{counted(reads, 'option')} read, {counted(unread, 'override')} not read"
 
 
-def log_as_json(log: Log, *, unread_only: bool = False) -> str:
+def log_as_json(log: Log | Recorded, *, unread_only: bool = False) -> str:
     """One object: `read` (unless `unread_only`) and `unread`, lists of the fields of `Read` and `Unread`."""
     data = {} if unread_only else {"read": [asdict(read) for read in log.reads.values()]}
     return json.dumps({**data, "unread": [asdict(unread) for unread in log.unread]}, indent=2)
 
 
-def log_as_csv(log: Log, *, unread_only: bool = False) -> str:
+def log_as_csv(log: Log | Recorded, *, unread_only: bool = False) -> str:
     """A header, and a line for each option that was read and each override that was not.
 
     Several values or functions are separated by "; ".

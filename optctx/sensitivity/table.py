@@ -8,11 +8,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
 from optctx.registry.values import value_text
 from optctx.sensitivity.report import Effect, Report, Trial
+from optctx.tables import Table, table
 
 __all__ = ["as_csv", "as_json", "as_table", "dead_table", "not_tried_lines", "percent"]
 
@@ -35,37 +33,30 @@ _CSV = (
 
 def as_table(report: Report, top: int | None = None) -> Table:
     """A rich table of the options that change the output, the largest effect first; at most `top` of them."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in _COLUMNS:
-        numbers = heading in ("IR instructions", "object bytes")
-        table.add_column(heading, justify="right" if numbers else "left", no_wrap=True)
-    for effect in report.changing[:top]:
-        trial = effect.best
-        # Text, so rich takes nothing in a value for markup.
-        table.add_row(
-            Text(effect.option),
-            Text(effect.type),
-            Text(value_text(effect.base)),
-            Text(value_text(trial.value)),
-            Text(percent(trial.instructions_change)),
-            Text(percent(trial.size_change)),
-            Text(_what_changes(trial)),
+    rows = [
+        (
+            effect.option,
+            effect.type,
+            value_text(effect.base),
+            value_text(effect.best.value),
+            percent(effect.best.instructions_change),
+            percent(effect.best.size_change),
+            _what_changes(effect.best),
         )
-    return table
+        for effect in report.changing[:top]
+    ]
+    return table(_COLUMNS, rows, whole=_COLUMNS, right=("IR instructions", "object bytes"))
 
 
 def dead_table(report: Report) -> Table:
     """A rich table of trials that crashed, timed out or failed. Values that ended alike share a row."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("option", "base", "verdict", "trials", "reason"):
-        table.add_column(heading, no_wrap=heading not in ("trials", "reason"))
     rows: dict[tuple[str, str, str, str], list[str]] = {}
     for effect, trial in report.dead:
         row = (effect.option, value_text(effect.base), trial.verdict, trial.reason)
         rows.setdefault(row, []).append(value_text(trial.value))
-    for (*cells, reason), values in rows.items():
-        table.add_row(*(Text(cell) for cell in (*cells, ", ".join(values), reason)))
-    return table
+    cells = [(*first, ", ".join(values), reason) for (*first, reason), values in rows.items()]
+    whole = ("option", "base", "verdict")
+    return table((*whole, "trials", "reason"), cells, whole=whole)
 
 
 def not_tried_lines(report: Report) -> list[str]:

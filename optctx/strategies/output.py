@@ -12,18 +12,18 @@ from optctx.wording import columns, counted
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["as_text", "check_plot", "save_plot"]
+__all__ = ["as_lines", "check_plot", "save_plot"]
 
 _NOT_AT_ONCE = "-"
 
 
-def as_text(comparison: Comparison) -> str:
-    """What holds for which strategy, with each counterexample, and a table of the figures."""
+def as_lines(comparison: Comparison) -> list[str]:
+    """Lines with what holds for which strategy, with each counterexample, and a table of the figures."""
     lines = [line for each in comparison.strategies for line in _properties(each)]
     measured = [each for each in comparison.strategies if each.figures is not None]
     if measured:
         lines += ["", *columns([_heading(measured), *map(_row, measured)]), *_ratios(measured)]
-    return "\n".join(lines)
+    return lines
 
 
 def _properties(compared: Compared) -> list[str]:

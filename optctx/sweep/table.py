@@ -11,8 +11,7 @@ from optctx.sweep.row import STATES, Row
 from optctx.wording import counted
 
 if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
+    from optctx.tables import Cell, Table
 
 __all__ = ["as_table", "summary"]
 
@@ -39,22 +38,17 @@ def as_table(rows: Sequence[Row], by: By | None = None) -> Table:
         any(row.state != "ok" for row in rows),
         any(row.agrees is not None or row.difference for row in rows),
     )
-    from rich.table import Table  # not at the top: the helper process of a sweep needs no tables
-    from rich.text import Text
+    from optctx.tables import add_row, ruled_table  # the helper process of a sweep needs no tables
 
-    table = Table(header_style="bold")
-    for heading in [*([""] * labelled), *(["file"] * files)]:
-        table.add_column(heading)
-    for heading in [*names, "IR instructions", "object bytes", "ms"]:
-        table.add_column(heading, justify="right")
-    for heading in ["object", *(["fresh process"] * verified), *(["state", "error"] * dead)]:
-        table.add_column(heading)
+    left = [*([""] * labelled), *(["file"] * files)]
+    numbers = [*names, "IR instructions", "object bytes", "ms"]
+    after = ["object", *(["fresh process"] * verified), *(["state", "error"] * dead)]
+    table = ruled_table([*left, *numbers, *after], right=numbers)
     for label, part in parts.items():
         for row in part:
-            # Text, so rich takes nothing in an option's value for markup.
-            cells = [*([Text(label)] * labelled), *([Text(row.file)] * files), *map(Text, _cells(row))]
-            state = [Text(row.state, style="" if row.state == "ok" else "bold red"), Text(row.error)]
-            table.add_row(*cells, *([_agreement(row)] * verified), *(state if dead else []))
+            cells = [*([label] * labelled), *([row.file] * files), *_cells(row)]
+            state: list[Cell] = [(row.state, "" if row.state == "ok" else "bold red"), row.error]
+            add_row(table, [*cells, *([_agreement(row)] * verified), *(state if dead else [])])
         table.add_section()
     return table
 
@@ -87,12 +81,10 @@ def _cells(row: Row) -> list[str]:
     return [*row.options.values(), *known, row.digest[:_DIGEST_SHOWN] or "-"]
 
 
-def _agreement(row: Row) -> Text:
-    from rich.text import Text
-
+def _agreement(row: Row) -> Cell:
     if row.agrees is None:
-        return Text("not compared", style="bold yellow") if row.difference else Text("-")
-    return Text("same", style="green") if row.agrees else Text("DIFFERS", style="bold red")
+        return ("not compared", "bold yellow") if row.difference else "-"
+    return ("same", "green") if row.agrees else ("DIFFERS", "bold red")
 
 
 def _change(row: Row, baseline: Row | None, by: By) -> str:

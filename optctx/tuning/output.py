@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
+from optctx.tables import Table, add_row, ruled_table
 from optctx.tuning.results import STATES, Goal, Study, Trial
 from optctx.wording import counted
 
@@ -71,21 +69,17 @@ def as_table(study: Study, top: int) -> Table:
     """A rich table: the base, then the best trials; with several objectives those of the Pareto front."""
     varied = len(study.pipelines) > 1
     names = list(dict.fromkeys(name for trial in study.trials for name in trial.options))
-    table = Table(header_style="bold")
-    for heading in ["trial", *(["passes"] * varied), *names]:
-        table.add_column(heading, justify="right" if heading != "passes" else "left")
-    for goal in study.goals:
-        table.add_column(goal.unit or goal.name, justify="right")
-    if len(study.goals) == 1:
-        table.add_column("change", justify="right")
+    figures = [*(goal.unit or goal.name for goal in study.goals), *(["change"] * (len(study.goals) == 1))]
+    table = ruled_table(
+        ["trial", *(["passes"] * varied), *names, *figures], right=["trial", *names, *figures]
+    )
     for trial in [study.base, *_shown(study, top)]:
         passes = [trial.passes] * varied
         options = [trial.options.get(name, "") for name in names]
-        figures = [figure_text(trial.objectives[goal.name], goal) for goal in study.goals]
+        shown = [figure_text(trial.objectives[goal.name], goal) for goal in study.goals]
         change = [_change(trial, study)] if len(study.goals) == 1 else []
         number = "base" if trial is study.base else str(trial.number)
-        # Text, so that nothing in an option's value is taken for markup
-        table.add_row(*map(Text, [number, *passes, *options, *figures, *change]))
+        add_row(table, [number, *passes, *options, *shown, *change])
         if trial is study.base:
             table.add_section()
     return table

@@ -6,6 +6,7 @@ import html
 import math
 
 from optctx.tuning.results import Goal
+from optctx.wording import printable
 
 __all__ = [
     "LABEL",
@@ -24,15 +25,9 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def visible(text: object, most: int = _LONGEST) -> str:
-    """The text with escapes for what cannot be seen: control characters, marks of direction, bytes of names.
-
-    A text of more than `most` characters is cut.
-    """
+    """The text as `printable` has it. A text of more than `most` characters is cut."""
     whole = str(text)
-    cut = whole if len(whole) <= most else f"{whole[: most - 1]}…"
-    if cut.isprintable():
-        return cut
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in cut)
+    return printable(whole if len(whole) <= most else f"{whole[: most - 1]}…")
 
 
 def html_text(text: object, most: int = _LONGEST) -> str:

@@ -1,0 +1,53 @@
+"""Tables for people, made with rich. A cell is a text on one line, whatever a name or a value holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from optctx.wording import printable
+
+__all__ = ["Cell", "Table", "add_row", "ruled_table", "table"]
+
+Cell = str | tuple[str, str]  # a text, or a text and rich's style for it
+
+
+def table(
+    headings: Iterable[str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    whole: Sequence[str] = (),
+    right: Sequence[str] = (),
+) -> Table:
+    """A table without rules. Columns with a heading in `whole` are never wrapped; `right` aligns them."""
+    made = Table(box=None, header_style="bold", pad_edge=False)
+    _add_columns(made, headings, whole, right)
+    for row in rows:
+        add_row(made, row)
+    return made
+
+
+def ruled_table(headings: Iterable[str], *, right: Sequence[str] = ()) -> Table:
+    """A table with rules and no rows yet."""
+    made = Table(header_style="bold")
+    _add_columns(made, headings, (), right)
+    return made
+
+
+def add_row(made: Table, cells: Iterable[Cell]) -> None:
+    """Add a row of texts, in which nothing is markup."""
+    made.add_row(*map(_text, cells))
+
+
+def _add_columns(made: Table, headings: Iterable[str], whole: Sequence[str], right: Sequence[str]) -> None:
+    for heading in headings:
+        layout: dict[str, Any] = {"justify": "right"} if heading in right else {}
+        made.add_column(_text(heading), no_wrap=heading in whole, **layout)
+
+
+def _text(cell: Cell) -> Text:
+    text, style = (cell, "") if isinstance(cell, str) else cell
+    return Text(printable(text), style)
