@@ -210,9 +210,9 @@ def test_files_that_cannot_take_rows_are_one_line(
     assert "exists already; go on with --resume, or name another file" in refusal(
         capfd, scale, "-o", str(file)
     )
-    assert "expected CSV of an earlier sweep" in refusal(capfd, scale, "-o", str(file), "--resume")
+    assert "line 1 is no CSV of an earlier sweep" in refusal(capfd, scale, "-o", str(file), "--resume")
     json_lines = refusal(capfd, scale, "-o", str(file), "--resume", "--format", "json")
-    assert "expected JSON lines of an earlier sweep" in json_lines
+    assert "line 1 is no JSON of an earlier sweep" in json_lines
     assert file.read_text() == "a,b\n1,2\n"
     assert "name the one to go on with" in refusal(capfd, scale, "--resume")
     nowhere = str(tmp_path / "none" / "rows.csv")

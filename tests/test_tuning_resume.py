@@ -26,6 +26,7 @@ from optctx.errors import OptctxError
 from optctx.fresh import Job
 from optctx.tuning import Budget, Instructions, Trial, Tuning, journal, parse_space, tune
 from optctx.tuning.rows import Rows
+from optctx.tuning.study_file import Steps
 
 OPTCTX = [sys.executable, "-m", "optctx"]
 ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "seed": 5, "budget": Budget(trials=16)}
@@ -201,7 +202,7 @@ def test_a_planted_pickle_is_not_read(tmp_path: pathlib.Path) -> None:
     assert told(study) == told(tune(**{**ARGUMENTS, "sampler": "cmaes"}))
     import optuna
 
-    with journal._opened(str(file)) as storage:
+    with journal._opened(str(file), Steps(0)) as storage:
         theirs = optuna.load_study(
             study_name="optctx", storage=storage, sampler=optuna.samplers.CmaEsSampler()
         )
@@ -238,13 +239,13 @@ FORGED = {
 def test_a_forged_study_is_refused(
     statement: str, template: bytes, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, made = journal._connect, []
+    real, made = sqlite3.connect, []
 
-    def connect(path: str) -> sqlite3.Connection:
-        made.append(real(path))
+    def connect(*path: Any, **more: Any) -> sqlite3.Connection:
+        made.append(real(*path, **more))
         return made[-1]
 
-    monkeypatch.setattr(journal, "_connect", connect)
+    monkeypatch.setattr(sqlite3, "connect", connect)
     file = tmp_path / "study.db"
     file.write_bytes(template)
     with contextlib.closing(sqlite3.connect(file)) as database, database:
@@ -360,7 +361,7 @@ def test_rows_are_those_that_optuna_writes(tmp_path: pathlib.Path) -> None:
         each.datetime_complete = each.datetime_start.replace(microsecond=0) if each.datetime_start else None
     files = [tmp_path / name for name in ("theirs.db", "ours.db")]
     for file in files:
-        with journal._opened(str(file)) as storage:
+        with journal._opened(str(file), Steps(0)) as storage:
             for _ in range(2):  # numbers of trials are those of a study
                 study = storage.create_new_study([optuna.study.StudyDirection.MINIMIZE] * 2)
                 rows = Rows(storage, study)
@@ -387,7 +388,7 @@ def test_rows_are_those_that_optuna_writes(tmp_path: pathlib.Path) -> None:
 def test_tables_of_another_optuna_are_written_by_optuna(study: str) -> None:
     with contextlib.closing(sqlite3.connect(study)) as database, database:
         database.execute("ALTER TABLE trials ADD COLUMN later TEXT")
-    with journal._opened(study) as storage:
+    with journal._opened(study, Steps(0)) as storage:
         assert not Rows(storage, 1).takes(storage.get_all_trials(1)[0])
     done = tune(**{**ARGUMENTS, "budget": Budget(trials=6)}, study=study, resume=True)
     assert [trial.number for trial in done.trials] == list(range(6))

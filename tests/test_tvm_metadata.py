@@ -92,7 +92,7 @@ def test_what_a_module_says_is_read_as_tvm_reads_it(instance: LLVMInstance) -> N
     [
         ("i32 1", TargetError, "expected text as the module flag 'tvm_target'"),
         (r'!"{\FF"', TargetError, "expected UTF-8 in the module flag 'tvm_target'"),
-        ('!"{"', TargetError, "it is no JSON: "),
+        ('!"{"', TargetError, "expected JSON, found something else at column"),
         ('!"llvm -mcpuu=x"', TargetError, "has no key 'mcpuu'"),
         (f'!"llvm {"x" * 70_000}"', TargetError, "at most 10,000 flags are read"),
         ('!"llvm -cl-opt=-unroll-count"', OptionTypeError, "LLVM registered 'unroll-count' as uint"),

@@ -10,6 +10,7 @@ from typing import Any
 
 from optctx.census.facts import FLAGS, Census, OptionFacts, Reader
 from optctx.errors import OptctxError, shown
+from optctx.plain_data import DataError, parse_json
 
 __all__ = ["census_as_csv", "census_as_json", "load_census"]
 
@@ -51,18 +52,21 @@ def load_census(data: bytes, where: str) -> Census:
     Raises OptctxError if it is something else.
     """
     try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
-        raise _unexpected(where, "a census as JSON (`optctx census --format json`)", "no JSON") from None
+        found = parse_json(data)
+    except DataError as error:
+        what = "a census as JSON (`optctx census --format json`)"
+        raise OptctxError(f"cannot use {where} as {what}: {error}; take it again") from None
     if not isinstance(found, dict) or found.get("census") != _FORMAT:
         version = found.get("census") if isinstance(found, dict) else None
         what = "other JSON" if version is None else f"format {shown(version)}"
         raise _unexpected(where, f"a census of format {_FORMAT} (`optctx census --format json`)", what)
     head = {name: _of_type(found, name, str, where) for name in _HEAD}
     options = [_facts(each, where) for each in _of_type(found, "options", list, where)]
-    names = [facts.name for facts in options]
-    if twice := next((name for name in names if names.count(name) > 1), None) if _any_twice(names) else None:
-        raise _unexpected(where, "each option once", f"{shown(twice)} twice")
+    seen: set[str] = set()
+    for facts in options:
+        if facts.name in seen:
+            raise _unexpected(where, "each option once", f"{shown(facts.name)} twice")
+        seen.add(facts.name)
     return Census(**head, options=tuple(options))
 
 
@@ -100,10 +104,6 @@ def _of_type(data: dict[str, Any], name: str, kind: type, where: str) -> Any:
         found = "none" if value is None else shown(value)
         raise _unexpected(where, f"{name!r} of type {kind.__name__}", found)
     return value
-
-
-def _any_twice(names: list[str]) -> bool:
-    return len(set(names)) < len(names)
 
 
 def _unexpected(where: str, expected: str, found: str) -> OptctxError:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -77,16 +76,7 @@ def read_options(
 def _options(path: str | os.PathLike[str], name: str) -> dict[str, Texts]:
     from optctx.toml import read_toml
 
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise OptctxError(f"cannot read {name}: {reason}") from None
-    if not stat.S_ISREG(status.st_mode):
-        raise OptctxError(f"cannot read {name}: it is not a regular file")
-    if status.st_size > _MOST_BYTES:
-        raise OptctxError(f"cannot read {name}: it has {status.st_size:,} bytes, of at most {_MOST_BYTES:,}")
-    table = read_toml(path)
+    table = read_toml(path, _MOST_BYTES)
     if table.get("format") != _FORMAT or not isinstance(table.get("options"), dict):
         raise OptctxError(
             f"cannot read {name}: expected option values (format = {_FORMAT} and [options]), found "

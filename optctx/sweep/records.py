@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, cast
 
+from optctx.errors import shown
+from optctx.plain_data import DataError
 from optctx.sweep.row import STATES, Row
 
 __all__ = ["as_csv", "as_json", "columns", "from_cells", "from_record", "record", "to_cells", "to_line"]
 
 _NUMBERS = ("instructions", "object_size", "seconds")
 _COLUMNS = ("state", *_NUMBERS, "agrees", "digest", "error", "difference")
+_WHOLE, _SECONDS = re.compile(r"[0-9]{0,19}"), re.compile(r"[0-9]{0,19}(?:\.[0-9]{1,19})?")
 _AGREES = {"": None, "true": True, "false": False}
 
 
@@ -44,12 +48,19 @@ def record(row: Row) -> dict[str, Any]:
     return {**fields, "baseline": True} if row.baseline else fields
 
 
-def from_record(fields: dict[str, Any]) -> Row:
-    """The row that a record describes. Raises KeyError, TypeError or ValueError for anything else."""
-    agrees = fields["agrees"]
-    if agrees not in (None, True, False) or not isinstance(fields["options"], dict):
-        raise ValueError(agrees)
-    return _row(fields, {str(name): str(value) for name, value in fields["options"].items()}, agrees)
+def from_record(fields: object) -> Row:
+    """The row that a record describes. Raises DataError for anything else."""
+    if not isinstance(fields, dict):
+        raise DataError(f"expected an object, found {shown(fields)}")
+    for name in ("file", "options", *_COLUMNS):
+        if name not in fields:
+            raise DataError(f"expected {name!r} in it, found none")
+    agrees, options = fields["agrees"], fields["options"]
+    if not (agrees is None or isinstance(agrees, bool)):
+        raise DataError(f"expected true, false or null for 'agrees', found {shown(agrees)}")
+    if not isinstance(options, dict):
+        raise DataError(f"expected an object for 'options', found {shown(options)}")
+    return _row(fields, {name: _text(options, name) for name in options}, agrees)
 
 
 def to_cells(row: Row) -> list[str]:
@@ -63,9 +74,15 @@ def to_cells(row: Row) -> list[str]:
 
 
 def from_cells(names: Sequence[str], cells: Sequence[str]) -> Row:
-    """The row of a CSV line. Raises KeyError or ValueError for anything else."""
+    """The row of a CSV line. Raises DataError for anything else."""
+    if len(cells) != len(columns(names)):
+        raise DataError(f"expected {len(columns(names))} cells, found {len(cells)}")
     options = dict(zip(names, cells[1:], strict=False))
-    fields = dict(zip(_COLUMNS, cells[1 + len(names) :], strict=True))
+    fields: dict[str, Any] = dict(zip(_COLUMNS, cells[1 + len(names) :], strict=True))
+    if fields["agrees"] not in _AGREES:
+        raise DataError(f"expected true, false or nothing for 'agrees', found {shown(fields['agrees'])}")
+    for name in _NUMBERS:
+        fields[name] = _number(name, fields[name])
     return _row({"file": cells[0], **fields}, options, _AGREES[fields["agrees"]])
 
 
@@ -78,16 +95,37 @@ def to_line(cells: Sequence[str]) -> str:
 
 def _row(fields: dict[str, Any], options: dict[str, str], agrees: bool | None) -> Row:
     if fields["state"] not in STATES:
-        raise ValueError(fields["state"])
+        raise DataError(f"expected {', '.join(STATES)} for 'state', found {shown(fields['state'])}")
+    for name in _NUMBERS:
+        value = fields[name]
+        kinds = (int, float) if name == "seconds" else (int,)
+        if value is not None and (type(value) not in kinds or not 0 <= value < float("inf")):
+            raise DataError(f"expected a number, 0 or more, for {name!r}, found {shown(value)}")
     return Row(
         options=options,
-        instructions=int(fields["instructions"] or 0),
-        object_size=int(fields["object_size"] or 0),
+        instructions=fields["instructions"] or 0,
+        object_size=fields["object_size"] or 0,
         seconds=float(fields["seconds"] or 0),
         agrees=agrees,
-        digest=str(fields["digest"]),
-        difference=str(fields["difference"]),
+        digest=_text(fields, "digest"),
+        difference=_text(fields, "difference"),
         state=cast(Any, fields["state"]),
-        error=str(fields["error"]),
-        file=str(fields["file"]),
+        error=_text(fields, "error"),
+        file=_text(fields, "file"),
     )
+
+
+def _text(fields: dict[str, Any], name: str) -> str:
+    if not isinstance(fields[name], str):
+        raise DataError(f"expected a text for {shown(name)}, found {shown(fields[name])}")
+    return str(fields[name])
+
+
+def _number(name: str, cell: str) -> float | None:
+    """The number in a cell of CSV. Raises DataError for one of more than 64 bits, and for another text."""
+    form = _SECONDS if name == "seconds" else _WHOLE
+    if not form.fullmatch(cell):
+        raise DataError(f"expected a number, 0 or more, for {name!r}, found {shown(cell)}")
+    if not cell:
+        return None
+    return float(cell) if name == "seconds" else int(cell)

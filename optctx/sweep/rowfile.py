@@ -24,6 +24,7 @@ from optctx.engine.attach import attach
 from optctx.errors import OptctxError, shown
 from optctx.fresh import Job
 from optctx.fresh.base import all_arguments
+from optctx.plain_data import DataError, parse_json
 from optctx.sweep.grid import Axis
 from optctx.sweep.records import columns, from_cells, from_record, record, to_cells, to_line
 from optctx.sweep.row import Row
@@ -34,6 +35,7 @@ FileFormat = Literal["csv", "json"]
 
 _TAG = "sweep"  # the column that identifies the sweep that a row belongs to
 _DIGITS = 8  # of each part of the identity
+_MOST_BYTES = 1 << 30  # of a file
 _PARTS = ("input", "pipeline", "target", "options", "base", "versions", "--verify")
 
 
@@ -70,18 +72,18 @@ class RowFile:
 
         Raises OptctxError for anything but rows of the same sweep.
         """
+        size = os.fstat(self._descriptor).st_size
+        if size > _MOST_BYTES:
+            raise self._refused(f"it has {size:,} bytes, of at most {_MOST_BYTES:,}")
         with os.fdopen(os.dup(self._descriptor), "rb") as file:
             file.seek(0)
             data = file.read()
         whole = _whole(data, quoted=self._form == "csv")
         try:
             text = data[:whole].decode()
-            found = list(self._parse_csv(text, names) if self._form == "csv" else self._parse_json(text))
-        except (ValueError, KeyError, TypeError, csv.Error):
-            raise OptctxError(
-                f"cannot resume from {shown(self._path)}: expected {_FORMS[self._form]} of an earlier "
-                "sweep, found something else; name another file"
-            ) from None
+        except UnicodeDecodeError as error:
+            raise self._refused(f"expected UTF-8, found {error.reason} at byte {error.start}") from None
+        found = list(self._parse_csv(text, names) if self._form == "csv" else self._parse_json(text))
         if whole < len(data):
             os.ftruncate(self._descriptor, whole)
         self._empty = not whole
@@ -102,34 +104,49 @@ class RowFile:
 
     def _parse_csv(self, text: str, names: Sequence[str]) -> Iterator[Row]:
         lines = csv.reader(io.StringIO(text, newline=""))
-        header = next(lines, None)
-        if header is None:
-            return
-        if header[:1] != ["file"] or header[-1:] != [_TAG]:
-            raise ValueError(header)
-        for cells in lines:
-            self._check(cells[-1])
-            yield from_cells(names, cells[:-1])
+        try:
+            header = next(lines, None)
+            if header is None:
+                return
+            if header[:1] != ["file"] or header[-1:] != [_TAG]:
+                raise DataError(f"expected 'file' to {_TAG!r} as columns, found {shown(header)}")
+            for cells in lines:
+                self._check(cells[-1] if cells else None)
+                yield from_cells(names, cells[:-1])
+        except (DataError, csv.Error) as error:
+            raise self._not_a_row(lines.line_num, error) from None
 
     def _parse_json(self, text: str) -> Iterator[Row]:
-        for line in text.split("\n")[:-1]:
-            fields = json.loads(line)
-            self._check(fields[_TAG])
-            yield from_record(fields)
+        for number, line in enumerate(text.split("\n")[:-1], 1):
+            try:
+                fields = parse_json(line)
+                self._check(fields.get(_TAG) if isinstance(fields, dict) else None)
+                yield from_record(fields)
+            except DataError as error:
+                raise self._not_a_row(number, error) from None
 
-    def _check(self, tag: str) -> None:
-        """Raise OptctxError for the tag of another sweep."""
+    def _not_a_row(self, line: int, error: Exception) -> OptctxError:
+        return self._refused(f"line {line} is no {_FORMS[self._form]} of an earlier sweep ({error})")
+
+    def _refused(self, why: str) -> OptctxError:
+        return OptctxError(f"cannot resume from {shown(self._path)}: {why}; name another file")
+
+    def _check(self, tag: object) -> None:
+        """Raise OptctxError for the tag of another sweep, and DataError for none."""
         if tag == self._tag:
             return
-        parts = list(zip(tag.split("-"), self._tag.split("-"), strict=True))
-        changed = [name for name, (there, here) in zip(_PARTS, parts, strict=True) if there != here]
+        theirs, own = (tag.split("-") if isinstance(tag, str) else []), self._tag.split("-")
+        if len(theirs) != len(own):
+            raise DataError(f"expected hashes as {_TAG!r}, found {'none' if tag is None else shown(tag)}")
+        parts = zip(_PARTS, theirs, own, strict=True)
+        changed = [name for name, there, here in parts if there != here]
         raise OptctxError(
             f"cannot resume from {shown(self._path)}: its rows are of a sweep that differs in "
             f"{' and '.join(changed)}; repeat that sweep's arguments, or name another file"
         )
 
 
-_FORMS = {"csv": "CSV", "json": "JSON lines"}
+_FORMS = {"csv": "CSV", "json": "JSON"}
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from optctx import OptionContext
 from optctx.context.attributes import attributes_policy
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, shown
 from optctx.fresh import FreshProcess, Job, Result
 from optctx.fresh.base import all_arguments
 from optctx.fresh.helper import is_of_machine
@@ -173,7 +173,7 @@ class _Run:
             if number is None:
                 raise OptctxError(
                     f"expected rows of this sweep as `done`, found one of {row.file or 'the job'} with "
-                    f"{row.options}; leave it out"
+                    f"{shown(row.options)}; leave it out"
                 )
             rows[number] = row
         return rows

@@ -6,6 +6,7 @@ import sys
 
 from optctx.errors import OptctxError
 from optctx.timing.reproduce import read_case
+from optctx.wording import printable
 
 __all__ = ["main"]
 
@@ -18,9 +19,9 @@ def main(arguments: list[str]) -> int:
     try:
         outcome = read_case(arguments[0]).run()
     except OptctxError as error:
-        print(f"optctx.timing: {error}", file=sys.stderr)
+        print(printable(f"optctx.timing: {error}"), file=sys.stderr)
         return 2
-    print(f"{outcome.state}{': ' if outcome.error else ''}{outcome.error}")
+    print(printable(f"{outcome.state}{': ' if outcome.error else ''}{outcome.error}"))
     return 0 if outcome.state == "ok" else 1
 
 

@@ -48,7 +48,7 @@ class Array:
         if not self.shape:
             raise OptctxError("a shape has at least one dimension; a single number is a value")
         if self.size > _MOST:
-            raise OptctxError(f"an array has at most {_MOST:,} bytes, found {self.size:,}")
+            raise OptctxError(f"an array has at most {_MOST:,} bytes, found the shape {shown(self.shape)}")
         if not _is_int(self.seed):
             raise OptctxError(f"a seed is an integer, found {shown(self.seed)}")
         if isinstance(self.fill, str):
@@ -68,7 +68,7 @@ class Array:
                 if not math.isfinite(bound):
                     raise OptctxError(f"a range has finite bounds, found {shown(bound)}")
         if self.bounds[0] > self.bounds[1]:
-            raise OptctxError(f"a range goes from low to high, found {self.bounds[0]} to {self.bounds[1]}")
+            raise OptctxError(f"a range goes from low to high, found {shown(self.bounds)}")
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -210,4 +210,4 @@ def _check_number(value: Any, name: Kind, kind: NumberKind) -> None:
     if not _is_int(value):
         raise OptctxError(f"expected an integer for {name}, found {shown(value)}")
     if not kind.low <= value <= kind.high:
-        raise OptctxError(f"{name} holds {kind.low} to {kind.high}, found {value}")
+        raise OptctxError(f"{name} holds {kind.low} to {kind.high}, found {shown(value)}")

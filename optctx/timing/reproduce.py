@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from optctx.errors import OptctxError, shown
 from optctx.fresh import FreshProcess, Job
+from optctx.plain_data import read_bounded
 from optctx.timing.bench import check
 from optctx.timing.harness import Harness
 from optctx.timing.results import Outcome, Tolerance
@@ -18,6 +19,14 @@ __all__ = ["CASE", "Case", "read_case", "reproduce"]
 CASE = "case.toml"
 _HARNESS = "harness.toml"
 _TEXT, _BITCODE = "module.ll", "module.bc"
+_MOST_MODULE = 1 << 30  # bytes
+_TYPES: Mapping[str, type] = {
+    **dict.fromkeys(("module", "harness", "passes", "triple", "cpu", "features"), str),
+    **dict.fromkeys(("options", "base_options"), list),
+    **dict.fromkeys(("relative_tolerance", "absolute_tolerance"), float),
+    "opt_level": int,
+}
+_KINDS = {str: "a text (a file is beside this one)", list: "texts", float: "a number", int: "a whole number"}
 _README = """{entry}: {state}: {error}
 
 module.* is the kernel before the passes, harness.toml what it is called with. Options of base.o:
@@ -128,11 +137,11 @@ def reproduce(
 def read_case(path: str | os.PathLike[str]) -> Case:
     """The case in a file that `reproduce` wrote. Raises OptctxError for a file that is none."""
     table = read_toml(path)
+    _check_case(table, shown(os.fsdecode(path)))
     folder = os.path.dirname(os.fsdecode(path))
+    module = os.path.join(folder, table["module"])
+    data = read_bounded(module, _MOST_MODULE)
     try:
-        module = os.path.join(folder, table["module"])
-        with open(module, "rb") as file:
-            data = file.read()
         job = Job(
             data if module.endswith(".bc") else data.decode(),
             table["passes"],
@@ -148,9 +157,21 @@ def read_case(path: str | os.PathLike[str]) -> Case:
             tuple(table["base_options"]),
             Tolerance(table["relative_tolerance"], table["absolute_tolerance"]),
         )
-    except OSError as error:
-        raise OptctxError(f"cannot read the module of {shown(os.fsdecode(path))}: {error.strerror}") from None
-    except (KeyError, TypeError, ValueError) as error:
+    except (TypeError, ValueError) as error:
         raise OptctxError(
             f"cannot use {shown(os.fsdecode(path))}: it is no case that reproduce() wrote ({error})"
         ) from None
+
+
+def _check_case(table: Mapping[str, object], name: str) -> None:
+    """Raise OptctxError for a table that `reproduce` has not written."""
+    for key, kind in _TYPES.items():
+        value = table.get(key)
+        texts = not isinstance(value, list) or all(isinstance(each, str) for each in value)
+        beside = key not in ("module", "harness") or os.path.basename(str(value)) == value
+        kinds = (float, int) if kind is float else (kind,)
+        if type(value) not in kinds or not texts or not beside:
+            raise OptctxError(
+                f"cannot use {name}: it is no case that reproduce() wrote (expected {key!r} as "
+                f"{_KINDS[kind]}, found {shown(value)})"
+            )

@@ -6,20 +6,22 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from optctx.errors import OptctxError
+from optctx.errors import OptctxError, shown
 from optctx.tuning.results import Goal, Trial, front_of
 from optctx.wording import counted
 
-__all__ = ["Budget"]
+__all__ = ["MOST_TRIALS", "Budget"]
+
+MOST_TRIALS = 100_000  # of a study: what is read back in a minute
 
 
 @dataclass(frozen=True)
 class Budget:
     """What a search may take. The first limit that is reached ends it; a trial that runs then is finished.
 
-    `trials`: of the whole study, those of earlier runs among them. `seconds`: wall time of this run.
-    `patience`: trials in a row without a better figure (with several objectives: without a change of the
-    Pareto front).
+    `trials`: of the whole study, those of earlier runs among them; 100,000 at most. `seconds`: wall time of
+    this run. `patience`: trials in a row without a better figure (with several objectives: without a change
+    of the Pareto front).
     """
 
     trials: int | None = 100
@@ -31,14 +33,19 @@ class Budget:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise OptctxError(f"expected {name} above 0 as a budget, found {value!r}")
+        if self.trials is not None and self.trials > MOST_TRIALS:
+            raise OptctxError(
+                f"expected at most {MOST_TRIALS:,} trials as a budget, found {shown(self.trials)}"
+            )
 
     def reached(self, trials: Sequence[Trial], running: int, goals: Sequence[Goal], started: float) -> str:
         """Which limit the trials, in their order, have reached, in words; "" for none.
 
         `running`: how many others are under way. `started`: of this run, as `time.monotonic` has it.
         """
-        if self.trials is not None and len(trials) + running >= self.trials:
-            return counted(self.trials, "trial")
+        most = MOST_TRIALS if self.trials is None else self.trials
+        if len(trials) + running >= most:
+            return counted(most, "trial")
         if self.seconds is not None and time.monotonic() - started >= self.seconds:
             return f"{self.seconds:g} seconds"
         if self.patience is not None and len(trials) > self.patience:

@@ -18,11 +18,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from optctx.errors import OptctxError, shown
+from optctx.plain_data import check_plain
 from optctx.tuning.identity import Identity
 from optctx.tuning.results import STATES, Goal, Trial
 from optctx.tuning.rows import Rows
 from optctx.tuning.samplers import distribution_of, quiet
 from optctx.tuning.space import PASSES, Space, text_of
+from optctx.tuning.study_file import Steps, check_study_file
 from optctx.tuning.values import Value
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ _IDENTITY = "optctx"  # its attribute that says what it is a study of
 _TRIAL = "optctx"  # the attribute of a trial
 _SQLITE = b"SQLite format 3\0"
 _PATIENCE = 10.0  # seconds that another reader of the file is waited for
+_STOPPED = "interrupted"  # what SQLite says after `Steps`
 _MOST = 10_000_000  # the largest number of a trial
 
 
@@ -51,8 +54,17 @@ class Journal:
     """An open study. Each trial is in it as a whole as soon as `append` returns."""
 
     def __init__(
-        self, storage: RDBStorage, study: int, where: str, space: Space, goals: Sequence[Goal], pipeline: str
+        self,
+        storage: RDBStorage,
+        study: int,
+        where: str,
+        space: Space,
+        goals: Sequence[Goal],
+        pipeline: str,
+        steps: Steps,
     ) -> None:
+        """`steps`: what reading the trials may take."""
+        self._steps = steps
         self._storage = storage
         self._study = study
         self._rows = Rows(storage, study)
@@ -67,11 +79,12 @@ class Journal:
         """The trials that are there, by number. Raises OptctxError for one that is not of this study."""
         with _explaining("read", self._where):
             trials = self._storage.get_all_trials(self._study, deepcopy=False)
+        self._steps.end()
         found: dict[int, Stored] = {}
         for frozen in trials:
             try:
                 stored = self._stored(frozen)
-            except (KeyError, TypeError, ValueError) as error:
+            except (KeyError, TypeError, ValueError, OverflowError) as error:
                 raise OptctxError(
                     f"cannot resume from {self._where}: its trial {frozen.number} is not of this study "
                     f"({error}); name another file"
@@ -114,6 +127,7 @@ class Journal:
     def _stored(self, frozen: FrozenTrial) -> Stored:
         """Raises ValueError, KeyError or TypeError for what this study cannot have written."""
         record = frozen.user_attrs[_TRIAL]
+        check_plain(record)
         values = dict(frozen.params)
         if not self._space.holds(values):
             raise ValueError("its values are not of the space")
@@ -155,10 +169,11 @@ def open_journal(
         if "://" not in where:
             stack.enter_context(_own_file(where, resume))
         with _explaining("use", shown_as):
-            storage = stack.enter_context(_opened(where))
+            steps = Steps(0 if "://" in where else os.path.getsize(where))
+            storage = stack.enter_context(_opened(where, steps))
         with _explaining("use", shown_as):
             study = _study(storage, identity, goals, shown_as, resume)
-            journal = Journal(storage, study, shown_as, space, goals, pipeline)
+            journal = Journal(storage, study, shown_as, space, goals, pipeline, steps)
         yield journal
 
 
@@ -199,15 +214,17 @@ def _own_file(path: str, resume: bool) -> Iterator[None]:
                     f"cannot resume from {name}: expected a study in SQLite, found something else; name "
                     "another file"
                 )
+            with _explaining("use", path):
+                check_study_file(path, path)
         yield
     finally:
         os.close(descriptor)  # after the database is closed: SQLite's own locks end with any descriptor
 
 
 @contextmanager
-def _opened(where: str) -> Iterator[RDBStorage]:
+def _opened(where: str, steps: Steps) -> Iterator[RDBStorage]:
     with contextlib.ExitStack() as connections:  # of which an error in Optuna can leave some open
-        storage = _open(where, connections)
+        storage = _open(where, steps, connections)
         try:
             yield storage
         finally:
@@ -215,7 +232,7 @@ def _opened(where: str) -> Iterator[RDBStorage]:
             storage.engine.dispose()
 
 
-def _open(where: str, connections: contextlib.ExitStack) -> RDBStorage:
+def _open(where: str, steps: Steps, connections: contextlib.ExitStack) -> RDBStorage:
     from optuna.storages import RDBStorage
 
     with quiet():
@@ -224,7 +241,9 @@ def _open(where: str, connections: contextlib.ExitStack) -> RDBStorage:
         path = os.path.abspath(where)
 
         def connect() -> sqlite3.Connection:
-            return connections.enter_context(contextlib.closing(_connect(path)))
+            connection = connections.enter_context(contextlib.closing(_connect(path)))
+            steps.watch(connection)
+            return connection
 
         return RDBStorage(_literal(f"sqlite:///{path}"), engine_kwargs={"creator": connect})
 
@@ -287,4 +306,6 @@ def _explaining(verb: str, where: str, remedy: str = "") -> Iterator[None]:
         while cause.__cause__ is not None:
             cause = cause.__cause__
         words = " ".join(str(cause).split())[:200] or type(cause).__name__
+        if words == _STOPPED:
+            words = "it takes longer than a study of its size; name another file"
         raise OptctxError(f"cannot {verb} the study in {where}: {words}{remedy}") from error

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias, Union
 
 from optctx.errors import TargetError, shown
+from optctx.plain_data import DataError, parse_json
 from optctx.tvm.notation import read_pairs
 from optctx.tvm.schema import check_key, check_text, checked, from_text
 
@@ -111,9 +112,9 @@ def _read(target: object) -> tuple[dict[str, Any], Target | None]:
 def _config(target: object) -> Mapping[str, Any]:
     if isinstance(target, str):
         try:
-            target = json.loads(target)
-        except (ValueError, RecursionError) as error:
-            raise TargetError(f"it is no JSON: {error}") from None
+            target = parse_json(target)
+        except DataError as error:
+            raise TargetError(str(error)) from None
     if not isinstance(target, Mapping):
         raise TargetError(f"expected a string, a mapping or a Target, found {type(target).__name__}")
     for key in target:

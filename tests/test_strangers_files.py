@@ -1,0 +1,389 @@
+"""Files that other people made: one clear error, soon, that names the file, the place and what is there."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import resource
+import signal
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support import in_child
+from test_census import HEAD as CENSUS
+from test_census import OPTION
+from tuning_cases import JOB, loops
+
+from optctx import OptionContext
+from optctx.census import load_census
+from optctx.errors import OptctxError
+from optctx.fresh.helper import address_space
+from optctx.sweep.rowfile import FileFormat, open_rows
+from optctx.timing import Harness, read_case
+from optctx.toml import parse_toml
+from optctx.tuning import Budget, journal, tune
+from optctx.tuning.budget import MOST_TRIALS
+from optctx.tuning.study_file import Steps
+from optctx.tvm import Target
+
+MEMORY = 2 << 30  # bytes, of which it takes a small part
+SECONDS = 60  # far more than any of it takes; nothing of it may hang
+ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "seed": 5}
+
+DIGITS = "9" * 900_000
+NUMBERS = {
+    DIGITS: r"found 9{40}\.\.\. \(900,000 characters\)",
+    "1e400": "found 1e400",
+    str(10**400): r"found 10{39}\.\.\. \(401 characters\)",
+    str(1 << 64): "found 18446744073709551616",
+    "NaN": "found NaN",
+    "-Infinity": "found -Infinity",
+}
+
+
+def refused(work: Callable[[], object], words: str) -> None:
+    """Have a child do the work, which has to end soon with one OptctxError of one short line."""
+
+    def task() -> None:
+        signal.alarm(SECONDS)  # its default action ends a child that hangs in SQLite, too
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        if hard == resource.RLIM_INFINITY:
+            resource.setrlimit(resource.RLIMIT_AS, (address_space() + MEMORY, hard))
+        with pytest.raises(OptctxError, match=words) as caught:
+            work()
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 1000
+
+    in_child(task)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The bytes of a study of three trials."""
+    file = tmp_path_factory.mktemp("template") / "study.db"
+    tune(**ARGUMENTS, study=str(file), budget=Budget(trials=3))
+    return file.read_bytes()
+
+
+ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n"
+MORE = f"WITH RECURSIVE r(n) AS (SELECT 100 UNION ALL SELECT n + 1 FROM r LIMIT {3 * MOST_TRIALS})"
+BROUGHT = {
+    "a view of trials": (
+        "ALTER TABLE trials RENAME TO hidden; CREATE VIEW trials AS "
+        f"{ENDLESS} AS trial_id, n AS number, 1 AS study_id, 'COMPLETE' AS state, NULL AS datetime_start, "
+        "NULL AS datetime_complete FROM r",
+        "found the view 'trials'",
+    ),
+    "a view of studies": (
+        "ALTER TABLE studies RENAME TO hidden; CREATE VIEW studies AS "
+        f"{ENDLESS} AS study_id, 'another' AS study_name FROM r",
+        "found the view 'studies'",
+    ),
+    "a view of releases": (
+        "DROP TABLE alembic_version; CREATE VIEW alembic_version AS "
+        f"{ENDLESS} AS version_num FROM r WHERE n < 0",
+        "found the view 'alembic_version'",
+    ),
+    "a trigger": (
+        "CREATE TRIGGER more AFTER INSERT ON trials BEGIN UPDATE studies SET study_name = 'x'; END",
+        "found the trigger 'more'",
+    ),
+    "a generated column": (
+        "ALTER TABLE trials ADD COLUMN more AS (hex(zeroblob(100000000)))",
+        "found the table 'trials'",
+    ),
+    "a check": (
+        "ALTER TABLE trials ADD COLUMN more INTEGER CHECK (more IS NULL OR length(zeroblob(100000000)) = 7)",
+        "found the table 'trials'",
+    ),
+    "an index of an expression": (
+        "CREATE INDEX more ON trials (length(hex(zeroblob(1000 * trial_id))))",
+        "found the index 'more'",
+    ),
+    "an index of some rows": ("CREATE INDEX more ON trials (state) WHERE state > 'A'", "the index 'more'"),
+    "a virtual table": ("CREATE VIRTUAL TABLE more USING fts5(a)", "found the table 'more'"),
+    "tables": ("".join(f"CREATE TABLE t{n} (a);" for n in range(200)), "more than 100 tables and indices"),
+    "300,000 trials": (
+        f"INSERT INTO trials {MORE} SELECT n, n, 1, 'COMPLETE', NULL, NULL FROM r",
+        f"more than {MOST_TRIALS:,} trials",
+    ),
+    "a long text": (
+        "UPDATE trial_user_attributes SET value_json = hex(zeroblob(1000000))",
+        "row 1 of trial_user_attributes, value_json: expected JSON of at most 1,048,576 bytes",
+    ),
+    "deep lists": (
+        f"UPDATE trial_user_attributes SET value_json = '{'[' * 100_000}'",
+        "row 1 of trial_user_attributes, value_json: expected at most 32 levels",
+    ),
+    "levels of our own": (
+        f"UPDATE study_user_attributes SET value_json = '{'[' * 40 + ']' * 40}'",
+        "row 1 of study_user_attributes, value_json: expected at most 32 levels, found more for",
+    ),
+    "a distribution": (
+        f"UPDATE trial_params SET distribution_json = replace(distribution_json, '8}}', '{10**400}}}')",
+        r"row 1 of trial_params, distribution_json: .* for attributes\.high, found 10*\.\.\. \(401",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROUGHT)
+def test_a_study_that_brings_more_than_rows_is_refused(
+    what: str, template: bytes, tmp_path: pathlib.Path
+) -> None:
+    script, words = BROUGHT[what]
+    refuse_study(template, tmp_path / "study.db", script, words)
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda text: text[:12])
+@pytest.mark.parametrize("key", ["seconds", "number", "more"])
+def test_a_number_in_a_study_that_python_does_not_hold_is_refused(
+    key: str, number: str, template: bytes, tmp_path: pathlib.Path
+) -> None:
+    record = json.dumps(
+        {"number": 0, "state": "ok", "seconds": 0.5, "error": "", "attributes": {}, "more": 0}
+    )
+    written = record.replace(f'"{key}": {json.loads(record)[key]}', f'"{key}": {number}')
+    script = f"UPDATE trial_user_attributes SET value_json = '{written}' WHERE trial_id = 2"
+    words = rf"row 2 of trial_user_attributes, value_json: .* for {key}, {NUMBERS[number]}"
+    refuse_study(template, tmp_path / "study.db", script, words)
+
+
+def refuse_study(template: bytes, file: pathlib.Path, script: str, words: str) -> None:
+    file.write_bytes(template)
+    with contextlib.closing(sqlite3.connect(file)) as database:
+        database.executescript(script)
+    before = file.read_bytes()
+    where = rf"cannot read the study in .*study\.db: .*{words}.*; name another file"
+    refused(lambda: tune(**ARGUMENTS, study=str(file), resume=True), where)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("table", ["trials", "trial_user_attributes"])
+def test_rows_without_end_end(table: str, template: bytes, tmp_path: pathlib.Path) -> None:
+    """Pages whose 200 children are one and the same page, six levels of them, above the three rows."""
+    file = tmp_path / "study.db"
+    file.write_bytes(template)
+    with contextlib.closing(sqlite3.connect(file)) as database:
+        query = "SELECT rootpage FROM sqlite_master WHERE name = ?"
+        (root,) = database.execute(query, (table,)).fetchone()
+        (size,) = database.execute("PRAGMA page_size").fetchone()
+    data = bytearray(template)
+    rows = data[(root - 1) * size : root * size]
+    first = len(data) // size + 1
+    data[(root - 1) * size : root * size] = inner_page(first, size)
+    for number in range(first, first + 5):
+        data += inner_page(number + 1, size)
+    data += rows
+    data[28:32] = (len(data) // size).to_bytes(4, "big")
+    file.write_bytes(data)
+    refused(lambda: tune(**ARGUMENTS, study=str(file), resume=True), LONGER[table])
+
+
+LONGER = {
+    "trials": f"more than {MOST_TRIALS:,} trials",
+    "trial_user_attributes": "trial_user_attributes has more rows than fit into the file",
+}
+
+
+def test_what_optuna_asks_of_a_study_ends(template: bytes, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "study.db"
+    file.write_bytes(template)
+
+    def ask() -> None:
+        with (
+            journal._explaining("read", str(file)),
+            journal._opened(str(file), Steps(len(template))) as storage,
+            storage.engine.connect() as connection,
+        ):
+            connection.exec_driver_sql(f"{ENDLESS} FROM r WHERE n < 0").fetchall()
+
+    refused(ask, r"study\.db: it takes longer than a study of its size; name another file")
+
+
+def inner_page(child: int, size: int, cells: int = 200) -> bytes:
+    """A page of SQLite's trees of rows with `cells` times the same child."""
+    page = bytearray(size)
+    page[:8] = b"\x05\0\0" + cells.to_bytes(2, "big") + (size - 5 * cells).to_bytes(2, "big") + b"\0"
+    page[8:12] = child.to_bytes(4, "big")
+    for number in range(cells):
+        at = size - 5 * (number + 1)
+        page[at : at + 5] = child.to_bytes(4, "big") + bytes([number % 127])
+        page[12 + 2 * number : 14 + 2 * number] = at.to_bytes(2, "big")
+    return bytes(page)
+
+
+def test_a_study_is_no_longer_than_one_that_can_go_on() -> None:
+    with pytest.raises(OptctxError, match="at most 100,000 trials as a budget, found 100001"):
+        Budget(trials=MOST_TRIALS + 1)
+
+
+TAG = "-".join("abcdefg")
+ROW: dict[str, Any] = {
+    "file": "a.ll",
+    "options": {"unroll-count": "1"},
+    "state": "ok",
+    "instructions": 1,
+    "object_size": 2,
+    "seconds": 0.5,
+    "agrees": None,
+    "digest": "ab",
+    "error": "",
+    "difference": "",
+    "sweep": TAG,
+}
+ROWS: dict[str, tuple[dict[str, Any], str]] = {
+    "a number as text": ({"instructions": "1"}, "a number, 0 or more, for 'instructions', found '1'"),
+    "a truth value": ({"object_size": True}, "for 'object_size', found True"),
+    "a negative number": ({"seconds": -1}, "for 'seconds', found -1"),
+    "a list as error": ({"error": [1]}, r"expected a text for 'error', found \[1\]"),
+    "another state": ({"state": "great"}, "expected ok, failed, crashed, timed out for 'state'"),
+    "options of a list": ({"options": []}, "expected an object for 'options'"),
+    "a number as value": ({"options": {"unroll-count": 1}}, "expected a text for 'unroll-count', found 1"),
+    "a verdict": ({"agrees": 1}, "expected true, false or null for 'agrees', found 1"),
+    "a number as tag": ({"sweep": 7}, "expected hashes as 'sweep', found 7"),
+    "no tag": ({"sweep": None}, "expected hashes as 'sweep', found none"),
+}
+
+
+def read_rows(file: pathlib.Path, text: str, form: FileFormat = "json") -> None:
+    file.write_text(text)
+    with open_rows(str(file), form, TAG, resume=True) as rows:
+        rows.read(["unroll-count"])
+
+
+@pytest.mark.parametrize("what", ROWS)
+def test_a_row_that_no_sweep_writes_is_refused_by_its_line(what: str, tmp_path: pathlib.Path) -> None:
+    different, words = ROWS[what]
+    read_rows(tmp_path / "rows", json.dumps(ROW) + "\n")
+    text = "".join(json.dumps(row) + "\n" for row in (ROW, {**ROW, **different}))
+    with pytest.raises(OptctxError, match=rf"cannot resume from '.*rows': line 2 is no JSON .*{words}"):
+        read_rows(tmp_path / "rows", text)
+
+
+@pytest.mark.parametrize("number", [*NUMBERS, "[" * 100_000], ids=lambda text: text[:12])
+def test_a_number_in_a_row_that_python_does_not_hold_is_refused(number: str, tmp_path: pathlib.Path) -> None:
+    for key in ("instructions", "seconds", "more"):
+        line = json.dumps({**ROW, "more": 0, key: "HERE"}).replace('"HERE"', number)
+        words = rf"line 1 is no JSON .* for {key}, {NUMBERS[number]}" if number in NUMBERS else "32 levels"
+        refused(lambda line=line: read_rows(tmp_path / "rows", line + "\n"), words)  # type: ignore[misc]
+
+
+CELLS = ["a.ll", "1", "ok", "1", "2", "0.5", "", "ab", "", "", TAG]
+HEAD = "file,unroll-count,state,instructions,object_size,seconds,agrees,digest,error,difference,sweep"
+
+
+@pytest.mark.parametrize(
+    ("place", "cell", "words"),
+    [
+        (3, DIGITS[:100_000], "for 'instructions', found '999"),
+        (3, DIGITS, "field larger than field limit"),
+        (4, "1e3", "for 'object_size', found '1e3'"),
+        (5, "1e400", "for 'seconds', found '1e400'"),
+        (5, "nan", "for 'seconds', found 'nan'"),
+        (5, str(10**400), "for 'seconds', found '1000"),
+        (6, "maybe", "true, false or nothing for 'agrees'"),
+        (2, "great", "'state', found 'great'"),
+        (8, "x" * 200_000, "field larger than field limit"),
+        (9, "1,2,3", "expected 10 cells, found 12"),
+    ],
+    ids=lambda value: str(value)[:12],
+)
+def test_cells_that_no_sweep_writes_are_refused_by_their_line(
+    place: int, cell: str, words: str, tmp_path: pathlib.Path
+) -> None:
+    read_rows(tmp_path / "rows", f"{HEAD}\n{','.join(CELLS)}\n", "csv")
+    line = ",".join([*CELLS[:place], cell, *CELLS[place + 1 :]])
+    with pytest.raises(OptctxError, match=rf"line 2 is no CSV .*{words}") as caught:
+        read_rows(tmp_path / "rows", f"{HEAD}\n{line}\n", "csv")
+    assert len(str(caught.value)) < 1000
+    with pytest.raises(OptctxError, match=r"line 2 is no CSV .*hashes"):
+        read_rows(tmp_path / "rows", f"{HEAD}\n\n", "csv")
+
+
+def test_a_file_of_rows_larger_than_any_is_not_read(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "rows").touch()
+    os.truncate(tmp_path / "rows", 1 << 40)
+
+    def read() -> None:
+        with open_rows(str(tmp_path / "rows"), "json", TAG, resume=True) as rows:
+            rows.read([])
+
+    refused(read, "it has 1,099,511,627,776 bytes, of at most 1,073,741,824")
+
+
+TOML = {
+    f"x = {DIGITS}": "found one of 900,000 digits in line 2",
+    f"x = 0x{'f' * 900_000}": "for x, found",
+    f"x = {10**400}": "for x, found 1000",
+    "x = [1, {y = 1e400}]": r"for x\[1\]\.y, found 1e400",
+    "x = -1e400": "for x, found -1e400",
+    f"x = {'[' * 100_000}": "nests too deeply",
+    f"x = {'[' * 40}{']' * 40}": r"at most 32 levels, found more for x\[0\]",
+    f"x.{'a.' * 300_000}b = 1": "keys of at most 32 parts, found more in line 2",
+    f"[{'a . ' * 200_000}b]": "keys of at most 32 parts, found more in line 2",
+    "x = " + "{y = " * 100_000: "nests too deeply",
+}
+
+
+@pytest.mark.parametrize("text", TOML, ids=lambda text: text[:12])
+def test_toml_that_python_cannot_hold_is_refused_by_its_place(text: str, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text(f"format = 1\n{text}\n")
+    read: list[Callable[[], object]] = [
+        lambda: Harness.from_toml(file),
+        lambda: read_case(file),
+        lambda: OptionContext.load(file),
+    ]
+    for each in read:
+        refused(each, rf"cannot read '.*a\.toml': .*{TOML[text]}")
+
+
+def test_toml_has_infinite_numbers_and_64_bits() -> None:
+    text = f"a = inf\nb = -inf\nc = nan\nd = {(1 << 64) - 1}\ne = -{1 << 63}\nf = 1_000.5\nf.g = 1"
+    found = parse_toml(text.rpartition("\n")[0], "a text")
+    assert [found[key] for key in "abdef"] == [float("inf"), -float("inf"), (1 << 64) - 1, -(1 << 63), 1000.5]
+
+
+def test_shapes_of_absurd_size_are_refused() -> None:
+    for shape in ("9223372036854775807", ", ".join(["9223372036854775807"] * 1000)):
+        text = f'entry = "f"\n[[arguments]]\narray = "i8"\nshape = [{shape}]'
+        with pytest.raises(OptctxError, match="at most 1,073,741,824 bytes, found the shape") as caught:
+            Harness.loads(text)
+        assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("key", ["module", "harness"])
+def test_a_case_names_files_beside_it(key: str, tmp_path: pathlib.Path) -> None:
+    texts = dict.fromkeys(("module", "harness", "passes", "triple", "cpu", "features"), "x")
+    lines = [f'{name} = "{text}"' for name, text in {**texts, key: "/dev/zero"}.items()]
+    (tmp_path / "case.toml").write_text("\n".join([*lines, "options = []", "base_options = []"]))
+    refused(lambda: read_case(tmp_path / "case.toml"), f"expected '{key}' as .* found '/dev/zero'")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_regular_file_is_not_read(kind: str, tmp_path: pathlib.Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    path = {"pipe": tmp_path / "pipe", "device": pathlib.Path("/dev/zero"), "folder": tmp_path}[kind]
+    refused(lambda: Harness.from_toml(path), "is not a regular file")
+    refused(lambda: read_case(path), "is not a regular file")
+
+
+@pytest.mark.parametrize("number", [*NUMBERS, "[" * 100_000], ids=lambda text: text[:12])
+def test_a_census_and_a_target_have_numbers_that_python_holds(number: str) -> None:
+    words = rf"for options\[0\]\.readers\[0\]\.loads, {NUMBERS[number]}" if number in NUMBERS else "32 levels"
+    option = {**OPTION, "readers": [{"loads": "HERE"}]}
+    census = json.dumps({**CENSUS, "options": [option]}).replace('"HERE"', number)
+    refused(lambda: load_census(census.encode(), "old.json"), f"cannot use old.json .*{words}")
+    target = f'{{"kind": "llvm", "opt-level": {number}}}'
+    refused(lambda: Target(target), words.replace(r"options\[0\]\.readers\[0\]\.loads", "opt-level"))
+
+
+def test_a_census_of_many_options_that_has_one_twice_is_refused() -> None:
+    names = [*(f"n{number}" for number in range(30_000)), "n29999"]
+    options = [{**OPTION, "name": name} for name in names]
+    census = json.dumps({**CENSUS, "options": options}).encode()
+    refused(lambda: load_census(census, "old.json"), "expected each option once, found 'n29999' twice")
