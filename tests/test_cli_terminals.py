@@ -94,12 +94,37 @@ def inside(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_byte_of_a_module_acts_on_a_terminal(case: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     main(COMMANDS[case])
     out, err = (text.decode() for text in capfdbinary.readouterr())
+    check_harmless(out, err)
+    assert ("\\x1b" in out + err) is (case not in SILENT), "the name is shown, or the test shows nothing"
+
+
+def check_harmless(out: str, err: str) -> None:
+    """Nothing acts on a terminal, and no line looks like the command's that is not."""
     for text in (out, err):
         assert [each for each in text if not each.isprintable() and each != "\n"] == []
     assert [line for line in err.splitlines() if not line.startswith("optctx: ")] == []
     assert not any(line.lstrip().startswith("optctx: ") for line in out.splitlines())
     assert [line for line in err.splitlines() if line.startswith("optctx: all is well")] == []
-    assert ("\\x1b" in out + err) is (case not in SILENT), "the name is shown, or the test shows nothing"
+
+
+@pytest.mark.usefixtures("attached", "inside")
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_no_byte_of_a_row_acts_on_a_terminal(form: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    command = ["sweep", "sound.ll", *QUICK, "-o", f"rows.{form}"]
+    assert main([*command, "--verify"]) == 0
+    rows = pathlib.Path(f"rows.{form}")
+    ok = '"error": "", "difference": ""' if form == "json" else ",,,"
+    evil = f'"error": {json.dumps(EVIL)}, "difference": {json.dumps(EVIL)}'
+    text = rows.read_text().replace(ok, evil if form == "json" else f',"{EVIL}","{EVIL}",')
+    for yes, no in (('"state": "ok"', '"state": "failed"'), (",ok,", ",failed,"), ("true", "false")):
+        text = text.replace(yes, no)
+    rows.write_text(text, newline="")
+    capfdbinary.readouterr()
+    assert main([*command, "--verify", "--resume"]) == 1
+    out, err = (text.decode() for text in capfdbinary.readouterr())
+    check_harmless(out, err)
+    assert "\\x1b" in out
+    assert "\\x1b" in err
 
 
 def test_what_a_program_reads_is_exact_on_a_pipe_and_harmless_on_a_terminal(folder: pathlib.Path) -> None:

@@ -12,7 +12,7 @@ from optctx.wording import counted
 
 __all__ = ["MOST_TRIALS", "Budget"]
 
-MOST_TRIALS = 100_000  # of a study: what is read back in a minute
+MOST_TRIALS = 100_000  # of a study: what is read back in a minute or two
 
 
 @dataclass(frozen=True)
