@@ -19,7 +19,7 @@ from optctx import OptionContext
 from optctx.census.children import run_in_children
 from optctx.census.reads import ReadPlace, Reads, first_reads, reads_as_json
 from optctx.census.signature import signature_of
-from optctx.census.tables import reads_summary, totals_text
+from optctx.census.tables import reads_summary, totals_lines
 from optctx.errors import OptctxError
 from tests.conformance.choice import add_choice, choose, tests_root, value_needs
 from tests.conformance.job import Job, compile_job, initialise
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.json.write_text(reads_as_json(reads, reads.places) + "\n")
     if options.without:
         options.without.write_text(as_markdown([place for place in reads.places if place.without]))
-    print(totals_text(reads.totals), "", reads_summary(reads), sep="\n")
+    print(*totals_lines(reads.totals), "", reads_summary(reads), sep="\n")
     return int(not reads.compilations)
 
 
