@@ -20,6 +20,8 @@ from tuning_cases import JOB, loops
 
 from optctx import OptionContext
 from optctx.census import load_census
+from optctx.census.saved import MOST_BYTES
+from optctx.cli.files import read_file
 from optctx.errors import OptctxError
 from optctx.fresh.helper import address_space
 from optctx.sweep.rowfile import FileFormat, open_rows
@@ -380,6 +382,13 @@ def test_a_census_and_a_target_have_numbers_that_python_holds(number: str) -> No
     refused(lambda: load_census(census.encode(), "old.json"), f"cannot use old.json .*{words}")
     target = f'{{"kind": "llvm", "opt-level": {number}}}'
     refused(lambda: Target(target), words.replace(r"options\[0\]\.readers\[0\]\.loads", "opt-level"))
+
+
+def test_a_census_without_end_is_refused() -> None:
+    def read() -> None:
+        read_file("/dev/zero", "a census as JSON", MOST_BYTES)
+
+    refused(read, "cannot use /dev/zero: expected a census as JSON of at most 67,108,864 bytes, found more")
 
 
 def test_a_census_of_many_options_that_has_one_twice_is_refused() -> None:

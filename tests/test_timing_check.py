@@ -298,7 +298,9 @@ def test_a_file_that_is_no_case_is_one_clear_error(tmp_path: pathlib.Path) -> No
     path = tmp_path / "case.toml"
     path.write_text('module = "module.ll"')
     (tmp_path / "module.ll").write_text(SUM)
-    with pytest.raises(OptctxError, match=r"it is no case .* \(expected 'harness' as a text .*, found None\)"):
+    with pytest.raises(
+        OptctxError, match=r"it is no case .* \(expected 'harness' as a text .*, found None\)"
+    ):
         read_case(path)
     with pytest.raises(OptctxError, match="cannot write a case into"):
         reproduce(

@@ -12,7 +12,9 @@ from optctx.census.facts import FLAGS, Census, OptionFacts, Reader
 from optctx.errors import OptctxError, shown
 from optctx.plain_data import DataError, parse_json
 
-__all__ = ["census_as_csv", "census_as_json", "load_census"]
+__all__ = ["MOST_BYTES", "census_as_csv", "census_as_json", "load_census"]
+
+MOST_BYTES = 64 << 20  # of a saved census
 
 _FORMAT = 1
 _HEAD = ("library", "build_id", "llvm", "llvmlite")

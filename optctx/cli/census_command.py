@@ -14,7 +14,7 @@ from optctx.census.children import run_in_children
 from optctx.census.compare import difference_as_json, difference_lines
 from optctx.census.plot import save_census_plot
 from optctx.census.reads import Reads, first_reads, reads_as_csv, reads_as_json
-from optctx.census.saved import census_as_csv
+from optctx.census.saved import MOST_BYTES, census_as_csv
 from optctx.census.tables import (
     OPTION_HEADINGS,
     PLACE_HEADINGS,
@@ -128,7 +128,9 @@ def _compare(arguments: argparse.Namespace) -> int:
             f"expected {'no file beside --against' if expected == 1 else 'two files to compare'}, found "
             f"{len(arguments.files)}; `optctx census --format json > FILE` makes one; --reads compiles files"
         )
-    old, *new = (load_census(read_file(path, "a census as JSON"), encodable(path)) for path in files)
+    old, *new = (
+        load_census(read_file(path, "a census as JSON", MOST_BYTES), encodable(path)) for path in files
+    )
     found = compare(_some(old, arguments.options), _some(new[0] if new else census(), arguments.options))
     if arguments.format == "json":
         put(difference_as_json(found))

@@ -193,7 +193,7 @@ def bar(what: str, *columns: ProgressColumn) -> Iterator[Progress]:
         console=console,
         transient=True,
         disable=not console.is_terminal,
-        redirect_stdout=False,  # rich would act on the escapes in what is printed meanwhile
+        redirect_stdout=False,  # rich would act on the escapes in what is printed until then
         redirect_stderr=False,
     ) as progress:
         yield progress

@@ -16,16 +16,18 @@ __all__ = ["check_writable", "explain", "naming", "naming_module", "read_file"]
 _PARSING = re.compile(r"cannot read the module: LLVM IR parsing error <string>:(?P<words>.*?)[ ^]*")
 
 
-def read_file(path: str, expected: str = "LLVM IR") -> bytes:
-    """Read a file. Raises OptctxError if it cannot be read, or is empty.
+def read_file(path: str, expected: str = "LLVM IR", most: int | None = None) -> bytes:
+    """Read a file, which may be a pipe. Raises OptctxError if it cannot be read, or is empty.
 
-    `expected`: what it should contain, for the message.
+    `expected`: what it should contain, for the message. `most`: bytes; one that has more is refused, too.
     """
     with naming("read", path):
         if os.path.isdir(path):
             raise OptctxError(f"cannot read {path}: it is a directory; name a file in it")
         with open(path, "rb") as file:
-            data = file.read()
+            data = file.read() if most is None else file.read(most + 1)
+    if most is not None and len(data) > most:
+        raise OptctxError(f"cannot use {path}: expected {expected} of at most {most:,} bytes, found more")
     if not data.strip():
         raise OptctxError(f"cannot use {path}: expected {expected}, found an empty file")
     return data
