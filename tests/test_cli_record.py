@@ -82,3 +82,16 @@ def test_what_llvm_refuses_is_one_line(command: list[str], capfd: pytest.Capture
     assert out == ""
     assert err.startswith("optctx: cannot parse the pass pipeline 'no-such-pass'")
     assert err.count("\n") == 1
+
+
+def test_llvm_that_ends_the_process_is_one_line(
+    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """An unknown processor has no 64 bits."""
+    function = 'define void @f() "target-cpu"="none" {\n  ret void\n}\n'
+    (tmp_path / "dies.ll").write_text(function)
+    assert main(["record", str(tmp_path / "dies.ll"), "--triple", X86]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith(f"optctx: cannot compile {tmp_path / 'dies.ll'}: LLVM crashed: LLVM ERROR: 64-bit")
+    assert err.count("\n") == 1

@@ -37,6 +37,7 @@ SECONDS = 60  # far more than any of it takes; nothing of it may hang
 ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "seed": 5}
 
 DIGITS = "9" * 900_000
+DEEP = "[" * 100_000 + "]" * 100_000
 NUMBERS = {
     DIGITS: r"found 9{40}\.\.\. \(900,000 characters\)",
     "1e400": "found 1e400",
@@ -118,7 +119,7 @@ BROUGHT = {
         "row 1 of trial_user_attributes, value_json: expected JSON of at most 1,048,576 bytes",
     ),
     "deep lists": (
-        f"UPDATE trial_user_attributes SET value_json = '{'[' * 100_000}'",
+        f"UPDATE trial_user_attributes SET value_json = '{DEEP}'",
         "row 1 of trial_user_attributes, value_json: expected at most 32 levels",
     ),
     "levels of our own": (
@@ -266,7 +267,7 @@ def test_a_row_that_no_sweep_writes_is_refused_by_its_line(what: str, tmp_path: 
         read_rows(tmp_path / "rows", text)
 
 
-@pytest.mark.parametrize("number", [*NUMBERS, "[" * 100_000], ids=lambda text: text[:12])
+@pytest.mark.parametrize("number", [*NUMBERS, DEEP], ids=lambda text: text[:12])
 def test_a_number_in_a_row_that_python_does_not_hold_is_refused(number: str, tmp_path: pathlib.Path) -> None:
     for key in ("instructions", "seconds", "more"):
         line = json.dumps({**ROW, "more": 0, key: "HERE"}).replace('"HERE"', number)
@@ -374,7 +375,7 @@ def test_what_is_no_regular_file_is_not_read(kind: str, tmp_path: pathlib.Path) 
     refused(lambda: read_case(path), "is not a regular file")
 
 
-@pytest.mark.parametrize("number", [*NUMBERS, "[" * 100_000], ids=lambda text: text[:12])
+@pytest.mark.parametrize("number", [*NUMBERS, DEEP], ids=lambda text: text[:12])
 def test_a_census_and_a_target_have_numbers_that_python_holds(number: str) -> None:
     words = rf"for options\[0\]\.readers\[0\]\.loads, {NUMBERS[number]}" if number in NUMBERS else "32 levels"
     option = {**OPTION, "readers": [{"loads": "HERE"}]}

@@ -184,7 +184,7 @@ def test_a_target_has_a_host() -> None:
         ('{"kind": "llvm"', "expected JSON, found something else at column"),
         ('{"kind": "llvm", "mcpu": "\\ud800"}', "has a NUL or a surrogate"),
         ("[" * 10_000, 'expected the kind "llvm"'),
-        ('{"kind":' + "[" * 100_000, "expected at most 32 levels, found many more"),
+        ('{"kind":' + "[" * 100_000 + "]" * 100_000 + "}", "expected at most 32 levels, found"),
         ({}, 'it has no kind; write "kind": "llvm"'),
         ({"tag": "nvidia/jetson-nano"}, "the tag alone is TVM's to look up"),
         ({"kind": "llvm", "libs": {"a": "b"}}, "libs: expected a list of strings, found {'a': 'b'}"),
