@@ -219,6 +219,14 @@ def inner_page(child: int, size: int, cells: int = 200) -> bytes:
     return bytes(page)
 
 
+def test_no_other_name_of_a_file_goes_around_the_checks(template: bytes, tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "study.db"
+    file.write_bytes(template)
+    assert len(tune(**ARGUMENTS, study=f"sqlite:///{file}", resume=True, budget=Budget(trials=3)).trials) == 3
+    with pytest.raises(OptctxError, match="give an SQLite file by its path"):
+        tune(**ARGUMENTS, study=f"sqlite+pysqlite:///{file}", resume=True)
+
+
 def test_a_study_is_no_longer_than_one_that_can_go_on() -> None:
     with pytest.raises(OptctxError, match="at most 100,000 trials as a budget, found 100001"):
         Budget(trials=MOST_TRIALS + 1)

@@ -165,6 +165,8 @@ def open_journal(
     """
     where = where.removeprefix("sqlite:///")
     shown_as = where.split("@")[-1] if "://" in where else where  # no password
+    if where.lower().startswith(("sqlite:", "sqlite+")) and "://" in where:  # a file that would not be judged
+        raise OptctxError(f"cannot keep a study in {shown(where)}: give an SQLite file by its path")
     with contextlib.ExitStack() as stack:
         if "://" not in where:
             stack.enter_context(_own_file(where, resume))
