@@ -77,8 +77,11 @@ class ContainmentWarning(UserWarning):
 
 
 class ContextMismatchError(ScopeError):
-    """A run was refused because of other option values: those of the thread, where the module's LLVMContext is
-    bound with `on_mismatch="error"`, or those under which a pass manager was made that cannot be made again."""
+    """A run was refused because of other option values.
+
+    They are those of the thread, where the module's LLVMContext is bound with `on_mismatch="error"`. Or a pass
+    manager was made under them and cannot be made again under those of the run.
+    """
 
 
 class ContextMismatchWarning(UserWarning):

@@ -283,7 +283,7 @@ def test_a_comparison_that_could_not_be_made_is_no_difference(
     kind: type[FreshProcess], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = verified_by(kind, monkeypatch)
-    assert [(row.state, row.agrees) for row in rows] == [("ok", None)] * 2
+    assert [(row.state, row.agrees) for row in rows] == [("ok", None)] * 2, [row.difference for row in rows]
     assert all(row.difference.startswith("not compared: ") and words in row.difference for row in rows)
 
 
