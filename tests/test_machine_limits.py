@@ -248,7 +248,7 @@ class Killed(FreshProcess):
 
     def compile(self, job: Job, *, timeout: float | None = None) -> Result:
         assert self._helper is not None
-        os.kill(self._helper.pid, signal.SIGKILL)
+        self._helper.kill()  # does nothing to one that is gone already
         return super().compile(job, timeout=timeout)
 
 
