@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from optctx.errors import OptctxError
-from optctx.outputs import hindrance
+from optctx.outputs import hindrance, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +46,7 @@ def check_plot(path: str) -> str:
 def save_figure(path: str, size: tuple[float, float], draw: Callable[[Figure], None]) -> None:
     """Write what `draw` draws on a figure of `size` inches. The same drawing gives the same file.
 
-    Raises OptctxError as `check_plot` does, and OSError if the file cannot be written.
+    The file is replaced as a whole. Raises OptctxError as `check_plot` does, and if it cannot be written.
     """
     form = check_plot(path)
     from matplotlib import rc_context
@@ -54,4 +55,6 @@ def save_figure(path: str, size: tuple[float, float], draw: Callable[[Figure], N
     with rc_context(_STYLE):  # a Figure of its own: pyplot would keep state, and look for a window system
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
-        figure.savefig(path, format=form, dpi=120, metadata=_METADATA[form])
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format=form, dpi=120, metadata=_METADATA[form])
+    write_whole(path, drawn.getvalue())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import sys
 
@@ -61,7 +62,11 @@ def test_a_file_that_this_user_may_not_write(
 ) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: False)  # root may write everywhere
     path = str(tmp_path / "plot.png")
-    assert refusal(command, path, capfd) == f"optctx: cannot plot to {path!r}: this user may not write there"
+    assert refusal(command, path, capfd) == f"optctx: cannot plot to {path!r}: permission denied"
+    mounted = os.statvfs(tmp_path)
+    read_only = os.statvfs_result((*mounted[:8], mounted.f_flag | os.ST_RDONLY, mounted[9]))
+    monkeypatch.setattr("os.statvfs", lambda path: read_only)
+    assert refusal(command, path, capfd) == f"optctx: cannot plot to {path!r}: read-only file system"
 
 
 def test_without_matplotlib(

@@ -28,7 +28,7 @@ def save_census_plot(census: Census, path: str) -> None:
     """Write bar charts of the options by library and by type, divided by scope.
 
     The suffix of `path` chooses the format: png, svg or pdf. The same census gives the same file. Raises
-    OptctxError as `check_plot` does, and OSError if the file cannot be written.
+    OptctxError as `check_plot` does, and if the file cannot be written.
     """
     save_figure(path, (13, 8), lambda figure: _draw(figure, census))
 

@@ -8,10 +8,10 @@ import os
 from typing import TYPE_CHECKING
 
 from optctx.cli.console import put
-from optctx.cli.files import naming
 from optctx.declared import DeclaredOption, as_json, as_python, as_tablegen, declared_options
 from optctx.declared.model import by_library
 from optctx.errors import OptctxError, shown
+from optctx.outputs import write_whole
 from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         put(text, end="")
         return 0
-    with naming("write", arguments.output), open(arguments.output, "w", encoding="utf-8") as file:
-        file.write(text)
+    write_whole(arguments.output, text)
     return 0
 
 
@@ -92,8 +91,7 @@ def _write_folder(folder: str | None, options: list[DeclaredOption]) -> None:
         raise OptctxError(f"cannot write to {folder}: expected a folder; make it first")
     for library, own in by_library(options).items():
         path = os.path.join(folder, f"{library[:1].upper()}{library[1:]}Options.td")
-        with naming("write", path), open(path, "w", encoding="utf-8") as file:
-            file.write(as_tablegen(library, own, _title(library)))
+        write_whole(path, as_tablegen(library, own, _title(library)))
 
 
 def _title(library: str) -> str:

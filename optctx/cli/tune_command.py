@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from optctx.cli.compiling import add_job_arguments, job_of, positive, seconds
 from optctx.cli.console import bar, complain, put, say, show
-from optctx.cli.files import check_writable, naming, naming_module
+from optctx.cli.files import check_writable, naming_module
 from optctx.cli.parser import tolerance, whole
 from optctx.cli.settings import add_settings
 from optctx.cli.tune_objectives import fitted, objectives_of
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
+from optctx.outputs import write_whole
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -291,8 +292,7 @@ def _emit(study: Study, job: Job, path: str) -> None:
 
     options, passes = _best_set(study)
     text = marked_and_tried(dataclasses.replace(job, passes=passes), options)
-    with naming("write", path), open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+    write_whole(path, text)
 
 
 def _report(study: Study, tuning: Tuning, arguments: argparse.Namespace) -> None:

@@ -10,13 +10,13 @@ passes = "default<O3>"
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from optctx.context.stamped import trusted_overrides
 from optctx.errors import OptctxError, shown
+from optctx.outputs import write_whole
 
 if TYPE_CHECKING:
     from optctx.context.override import Override
@@ -42,23 +42,13 @@ def write_options(
     """
     from optctx.toml import quoted  # takes a tenth of the time of importing optctx
 
-    name = os.fsdecode(path)
     lines = [_HEAD, f"format = {_FORMAT}"]
     lines += [f"{key} = {quoted(text)}" for key, text in about.items()]
     lines += ["", "[options]"]
     for option in sorted(options):
         texts = ("true" if text is None else quoted(text) for text in options[option])
         lines.append(f"{quoted(option)} = [{', '.join(texts)}]")
-    temporary = f"{name}.{os.getpid()}.new"
-    try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
-        os.replace(temporary, name)
-    except (OSError, ValueError) as error:
-        with contextlib.suppress(OSError, ValueError):
-            os.unlink(temporary)
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise OptctxError(f"cannot write {shown(name)}: {reason}") from None
+    write_whole(path, "\n".join(lines) + "\n")
 
 
 def read_options(

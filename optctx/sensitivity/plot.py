@@ -25,7 +25,7 @@ def save_plot(report: Report, path: str, *, title: str = "", top: int | None = N
     The suffix of `path` chooses the format: png, svg or pdf. `title`: what was compiled. `top`: the number of
     options, by default 30. The same report gives the same file.
 
-    Raises OptctxError as `check_plot` does, and OSError if the file cannot be written.
+    Raises OptctxError as `check_plot` does, and if the file cannot be written.
     """
     shown = report.changing[: top or _SHOWN]
     size = (10, 1.8 + 0.3 * max(len(shown), 1))

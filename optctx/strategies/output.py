@@ -83,7 +83,7 @@ def _ratios(measured: list[Compared]) -> list[str]:
 def save_plot(comparison: Comparison, path: str) -> None:
     """Write the properties as a grid and the throughput as bars. The suffix chooses the format.
 
-    Raises OptctxError as `check_plot` does, and OSError if the file cannot be written.
+    Raises OptctxError as `check_plot` does, and if the file cannot be written.
     """
     measured = any(each.figures is not None for each in comparison.strategies)
     size = (14, 2.5 + 0.45 * len(comparison.strategies) * (2 if measured else 1))

@@ -46,7 +46,7 @@ def save_sweep_plot(
     The suffix of `path` chooses the format: png, svg or pdf. Baselines are dashed lines. Combinations without
     output are marked. The same rows give the same file.
 
-    Raises OptctxError as `check_sweep_plot` does, and OSError if the file cannot be written.
+    Raises OptctxError as `check_sweep_plot` does, and if the file cannot be written.
     """
     files = list(dict.fromkeys(row.file for row in rows))
     check_sweep_plot(path, axes, len(files))

@@ -34,7 +34,7 @@ Shares = Mapping[str, Mapping[str, float]]
 
 
 def save_picture(study: Study, path: str, title: str) -> None:
-    """Draw the study. Raises OptctxError as `check_plot` does, OSError for a file that cannot be written."""
+    """Draw the study. Raises OptctxError as `check_plot` does, and if the file cannot be written."""
     data = Data(study)
     shares = importances(data)
     names = most_important(data, shares)[:_SLICES]

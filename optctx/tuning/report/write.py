@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
-from pathlib import Path
 
 from optctx.errors import OptctxError, shown
-from optctx.outputs import hindrance
+from optctx.outputs import hindrance, write_whole
 from optctx.plots import check_plot
 from optctx.tuning.report.commands import Source
 from optctx.tuning.results import Study
@@ -44,7 +43,8 @@ def write_report(study: Study, path: str | os.PathLike[str], *, source: Source, 
     the name of the file. Texts of the study, the source and the title are shown as they are, and do nothing.
     The same study gives the same file.
 
-    Raises OptctxError as `check_report` does, OSError for a file that cannot be written.
+    The file is replaced as a whole. Raises OptctxError as `check_report` does, and for a file that cannot be
+    written.
     """
     form = check_report(path)
     heading = title or f"Tuning {source.file}"
@@ -55,7 +55,7 @@ def write_report(study: Study, path: str | os.PathLike[str], *, source: Source, 
     else:
         from optctx.tuning.report.page import as_page
 
-        Path(path).write_text(as_page(study, source, heading), encoding="utf-8", newline="\n")
+        write_whole(path, as_page(study, source, heading))
 
 
 def _need(module: str, name: str) -> None:

@@ -1,0 +1,130 @@
+"""Files that results go to: replaced as a whole, whatever happens while they are written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import resource
+import stat
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+from tuning_studies import study
+
+from optctx import OptionContext
+from optctx.cli.main import main
+from optctx.errors import OptctxError
+from optctx.fresh import Job
+from optctx.outputs import write_whole
+from optctx.plots import save_figure
+from optctx.tuning.report import Source, write_report
+
+SOURCE = Source.of("kernel.ll", Job("", "default<O3>"))
+
+
+def report(path: pathlib.Path) -> None:
+    write_report(study(20), path, source=SOURCE)
+
+
+def picture(path: pathlib.Path) -> None:
+    save_figure(str(path), (4, 4), lambda figure: None)
+
+
+def options(path: pathlib.Path) -> None:
+    OptionContext({"unroll-count": 4}).save(path)
+
+
+def exported(path: pathlib.Path) -> None:
+    if main(["export", "--format", "json", "--options", "unroll-*", "--output", str(path)]):
+        raise OptctxError(f"cannot write {path.name}: file too large")  # as it was printed, which pytest shows
+
+
+WRITERS: dict[str, Callable[[pathlib.Path], None]] = {
+    "r.html": report,
+    "r.png": picture,
+    "best.toml": options,
+    "options.json": exported,
+}
+
+
+@contextlib.contextmanager
+def full_disk(most: int) -> Iterator[None]:
+    """No file gets larger than so many bytes. Python ignores the signal, so that writing fails."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_on_a_full_disk_the_old_file_stays_and_nothing_else(name: str, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / name
+    path.write_text("the old one")
+    with full_disk(40), pytest.raises(OptctxError, match=name):
+        WRITERS[name](path)
+    assert path.read_text() == "the old one"
+    path.unlink()
+    with full_disk(40), pytest.raises(OptctxError, match=name):
+        WRITERS[name](path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_never_finds_a_part(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "file"
+    wholes = [letter * 200_000 for letter in "ab"]
+    write_whole(path, wholes[0])
+    found: set[str] = set()
+    ended = threading.Event()
+
+    def read() -> None:
+        while not ended.is_set():
+            found.add(path.read_text())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for place in range(50):
+        write_whole(path, wholes[place % 2])
+    ended.set()
+    reader.join()
+    assert found <= set(wholes)
+
+
+def test_links_permissions_and_devices_stay(tmp_path: pathlib.Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    write_whole(link, b"new")
+    assert (link.is_symlink(), target.read_text()) == (True, "new")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    write_whole("/dev/null", "nothing")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    with pytest.raises(OptctxError, match="cannot write '?/dev/full'?: no space left on device"):
+        write_whole("/dev/full", "nothing")
+    reading, writing = os.pipe()
+    write_whole(f"/dev/fd/{writing}", "through a pipe")
+    assert os.read(reading, 100) == b"through a pipe"
+    for descriptor in (reading, writing):
+        os.close(descriptor)
+    old = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "fresh", "")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o640
+
+
+def test_an_interrupt_leaves_nothing_behind(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    for step in ("fsync", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, step, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                write_whole(tmp_path / "file", "whole")
+        assert list(tmp_path.iterdir()) == []
