@@ -2,6 +2,6 @@
 
 import sys
 
-from optctx.cli.main import main
+from optctx_program import main
 
 sys.exit(main(sys.argv[1:] or ["info"]))

@@ -19,6 +19,7 @@ from optctx import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job
 from optctx.fresh.exchange import Exchange
+from optctx.fresh.helper import STOP
 from optctx.sweep import Axis, Row, parse_axes, sweep
 from optctx.sweep.backlog import Backlog
 from optctx.sweep.plan import Answer, Plan
@@ -295,4 +296,4 @@ def test_a_helper_without_a_plan_ends_by_the_signal_itself() -> None:
             time.sleep(0.02)
             state = pathlib.Path(f"/proc/{helper.pid}/stat").read_text().rpartition(")")[2].split()[0]
             asleep = asleep + 1 if state == "S" else 0
-    assert helper.returncode == -signal.SIGTERM
+    assert helper.returncode == -STOP

@@ -23,6 +23,7 @@ from optctx.cli import (
 )
 from optctx.cli.console import OutputError, abandon, complain, doors, flush_errors, prepare_streams
 from optctx.cli.files import explain
+from optctx.cli.interrupts import Interrupts
 from optctx.cli.mistakes import check_command, unknown_arguments
 from optctx.cli.parser import Parser, add_version
 from optctx.errors import OptctxError, ProcessWideOptionError
@@ -51,9 +52,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. `argv`: the arguments without the program's name, by default those of this process.
 
     Returns the exit status: 0; 1 if `sweep --verify` or `check-link` found a difference; 2 for bad input, and
-    for output that cannot be written; 130 after Ctrl-C. Raises SystemExit, as argparse does, for --help and
-    --version.
+    for output that cannot be written; 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP. Raises
+    SystemExit, as argparse does, for --help and --version.
     """
+    with Interrupts() as interrupts:
+        return _guarded(argv, interrupts)
+
+
+def _guarded(argv: Sequence[str] | None, interrupts: Interrupts) -> int:
+    """Run the command. Turn what it raises into one line and an exit status."""
     prepare_streams()
     if sys.stdout is None:
         complain("cannot write to standard output: it is closed")
@@ -86,9 +93,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         complain("cannot go on: no more threads can be started (`ulimit -u` and `ulimit -v` show limits)")
         return 2
-    except KeyboardInterrupt:
-        complain("interrupted")
-        return 130
+    except KeyboardInterrupt as interrupt:  # with what the command says of its results, if it has any
+        complain(str(interrupt) or "interrupted")
+        return interrupts.status
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -98,6 +105,9 @@ def _run(argv: Sequence[str] | None) -> int:
     except SystemExit:  # after --help and --version
         sys.stdout.flush()
         flush_errors()
+        raise
+    except (KeyboardInterrupt, OptctxError):  # it may have printed what was found so far
+        sys.stdout.flush()
         raise
     sys.stdout.flush()
     return status

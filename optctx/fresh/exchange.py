@@ -8,7 +8,7 @@ import subprocess
 import time
 from typing import Any, TypeVar
 
-from optctx.fresh.helper import end_helper, printed_to, start_helper
+from optctx.fresh.helper import STOP, end_helper, printed_to, start_helper
 from optctx.fresh.protocol import Decoder, encode, write_all
 
 __all__ = ["Exchange"]
@@ -39,7 +39,7 @@ class Exchange:
 
     def __exit__(self, *error: object) -> None:
         helper = self._running()
-        helper.terminate()
+        helper.send_signal(STOP)
         end_helper(helper, _GRACE)
         assert helper.stdin is not None
         assert helper.stdout is not None

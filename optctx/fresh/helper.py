@@ -8,16 +8,21 @@ import re
 import resource
 import signal
 import subprocess
+import sys
+from collections.abc import Callable
+from types import FrameType
 
 from optctx.fresh.limits import lower_limit
 from optctx.fresh.python import python_command
 from optctx.fresh.spawning import started_for_good
 
 __all__ = [
+    "STOP",
     "address_space",
     "answers_of_helper",
     "cause_of_end",
     "end_helper",
+    "end_when_told",
     "end_with_parent",
     "is_cut",
     "is_of_machine",
@@ -27,10 +32,13 @@ __all__ = [
     "start_helper",
 ]
 
-# The helper ignores Ctrl-C, which the process that started it handles. It does nothing for a process that has
-# ended while it was imported.
+STOP = signal.SIGUSR1  # tells a helper to end
+
+# The helper ignores what ends a whole group of processes: the one that started it handles that. It does nothing
+# for a process that has ended while it was imported.
 _START = (
-    "import os, signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "import os, signal; "
+    "[signal.signal(each, signal.SIG_IGN) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]; "
     "from {module} import main; os.getppid() == {parent} or os._exit(1); sys.exit(main())"
 )
 _PR_SET_PDEATHSIG = 1
@@ -68,6 +76,20 @@ def end_helper(helper: subprocess.Popen[bytes], grace: float) -> None:
     except subprocess.TimeoutExpired:
         helper.kill()  # the kernel then kills its children
         helper.wait()
+
+
+def end_when_told(clean: Callable[[], object]) -> None:
+    """Have STOP call `clean` and end this process, at any moment: an exception of a handler could be lost."""
+    own = os.getpid()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        try:
+            if os.getpid() == own:  # a fork that is told so just ends
+                clean()
+        finally:
+            os._exit(0)
+
+    signal.signal(STOP, end)
 
 
 def end_with_parent(parent: int) -> None:

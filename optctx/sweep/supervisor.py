@@ -24,7 +24,13 @@ from typing import NoReturn
 
 from optctx.context import attach
 from optctx.context.attributes import Attributes
-from optctx.fresh.helper import answers_of_helper, cause_of_end, end_with_parent, printed_to
+from optctx.fresh.helper import (
+    answers_of_helper,
+    cause_of_end,
+    end_when_told,
+    end_with_parent,
+    printed_to,
+)
 from optctx.fresh.job import initialise_targets
 from optctx.fresh.options import set_process_options
 from optctx.fresh.protocol import Decoder, encode, write_all
@@ -76,15 +82,18 @@ class Supervisor:
         self._baselines = dict(plan.seconds)
 
     def serve(self) -> None:
-        """Work until the other side closes the requests or sends SIGTERM. Leave no process behind."""
-        # Before this there is no process to leave, and an import would swallow what a handler raises.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        """Work until the other side closes the requests or sends STOP. Leave no process behind."""
+        end_when_told(self._end_children)  # before this there is no process to leave
         try:
             write_all(self._answers, encode(Ready(tuple(map(self._check, range(len(self._plan.jobs)))))))
             self._selector.register(self._requests, selectors.EVENT_READ)
             self._work()
         finally:
-            for child in self._children.values():
+            self._end_children()
+
+    def _end_children(self) -> None:
+        for child in self._children.values():
+            with contextlib.suppress(OSError):  # it has been waited for
                 os.kill(child.pid, signal.SIGKILL)
                 os.waitpid(child.pid, 0)  # it would stay a zombie where the init process reaps none
 

@@ -15,7 +15,7 @@ from optctx.fresh.protocol import Decoder
 from optctx.timing.results import Outcome
 from optctx.timing.worker import ORDER, SAMPLE, settle
 
-__all__ = ["Child", "DeadError"]
+__all__ = ["Child", "DeadError", "end_children"]
 
 _CHUNK = 1 << 20  # bytes read at once
 _GRACE = 1.0  # seconds between the end of its answers and its own
@@ -59,6 +59,7 @@ class Child:
                 os._exit(1)
         with contextlib.suppress(OSError):  # the child does the same; who is first counts
             os.setpgid(self._pid, self._pid)
+        _living.add(self)
         os.close(requests)
         os.close(answers)
 
@@ -73,6 +74,7 @@ class Child:
         if not self._pid:
             return 0
         pid, self._pid = self._pid, 0
+        _living.discard(self)
         with contextlib.suppress(OSError):
             os.killpg(pid, signal.SIGKILL)  # not reaped yet, so the number is its own
         _, status = os.waitpid(pid, 0)
@@ -149,3 +151,12 @@ class Child:
             time.sleep(_STEP)
         status = self.end()
         return cause_of_end(status, self._said)
+
+
+_living: set[Child] = set()
+
+
+def end_children() -> None:
+    """Kill every child that lives."""
+    for child in list(_living):
+        child.end()

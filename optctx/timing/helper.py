@@ -10,16 +10,14 @@ import contextlib
 import functools
 import gc
 import random
-import signal
-import sys
 from collections.abc import Iterable
 from statistics import median
 from typing import Any
 
 from optctx.errors import OptctxError
-from optctx.fresh.helper import answers_of_helper
+from optctx.fresh.helper import answers_of_helper, end_when_told
 from optctx.fresh.protocol import encode, received, write_all
-from optctx.timing.child import Child, DeadError
+from optctx.timing.child import Child, DeadError, end_children
 from optctx.timing.inputs import array_bytes
 from optctx.timing.memory import Outputs
 from optctx.timing.outputs import compare
@@ -234,7 +232,6 @@ def _serve(answers: int) -> None:
 def main() -> int:
     """Serve a Setup, then other messages, from standard input on what is standard output now."""
     answers = answers_of_helper()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    end_when_told(end_children)
     _serve(answers)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends already
     return 0

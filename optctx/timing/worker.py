@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from optctx.fresh.helper import address_space, end_with_parent
+from optctx.fresh.helper import STOP, address_space, end_with_parent
 from optctx.fresh.limits import lower_limit
 from optctx.fresh.protocol import encode, write_all
 from optctx.timing.caller import TIMES, load_caller
@@ -51,7 +51,8 @@ class Kernel:
 def settle(parent: int, processor: int | None, closing: Sequence[int], printed: int) -> None:
     """Make a new fork a worker: limited, quiet and on its processor."""
     end_with_parent(parent)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for each in (signal.SIGTERM, signal.SIGHUP, STOP):
+        signal.signal(each, signal.SIG_DFL)
     gc.disable()
     for descriptor in closing:
         os.close(descriptor)

@@ -1,0 +1,33 @@
+"""The program `optctx`, outside the package: an interrupt while that is imported is one line as well."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+__all__ = ["main"]
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `optctx.cli.main.main`. A signal before it ends the process at once, as nothing has begun. One
+    after it leaves the exit status as it is.
+    """
+    status = -1
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if status < 0:
+            os.write(2, b"optctx: interrupted\n")
+        os._exit(128 + number if status < 0 else status)
+
+    for each in _ENDING:
+        if signal.getsignal(each) is not signal.SIG_IGN:  # nohup, or a shell that runs it beside others
+            signal.signal(each, end)
+    from optctx.cli.main import main as run
+
+    status = run(sys.argv[1:] if argv is None else argv)
+    return status
