@@ -6,6 +6,7 @@ Nothing here prints, exits or changes state; an error raised by optctx leaves ev
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 __all__ = [
     "AuditError",
@@ -16,6 +17,7 @@ __all__ = [
     "ContextMismatchWarning",
     "DriftWarning",
     "EngineWarning",
+    "Interrupted",
     "LinkMismatchError",
     "NumbaOptionsWarning",
     "OptctxError",
@@ -37,6 +39,14 @@ __all__ = [
 ]
 
 _MOST = 200  # characters of a value in a message
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended long work. `partial` is the result so far, as the work would have returned it, or None."""
+
+    def __init__(self, partial: Any = None) -> None:
+        super().__init__()
+        self.partial = partial
 
 
 class OptctxError(Exception):

@@ -1,4 +1,4 @@
-"""Files that results go to: judged before the work whose result it is, replaced as a whole, and still in place."""
+"""Files that results go to: judged before the work, replaced as a whole, and found to be in place."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ import stat
 
 from optctx.errors import OptctxError, shown
 
-__all__ = ["check_in_place", "hindrance", "write_whole"]
+__all__ = ["GoneError", "check_in_place", "hindrance", "write_whole"]
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_FILES = ("/dev/", "/proc/")  # /dev/stdout is what a shell has opened, whatever that is
+
+
+class GoneError(OptctxError):
+    """A file that results were being added to was deleted, moved or replaced."""
 
 
 def hindrance(path: str) -> str:
@@ -30,8 +34,7 @@ def hindrance(path: str) -> str:
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write a file, or replace it as a whole. After a full disk, an interrupt or a power cut it has either its
-    old content or the new one.
+    """Write a file, or replace it as a whole: after any interruption it has its old content or the new one.
 
     A link stays, and its target is replaced. The permissions of an existing file stay. A device, a pipe, and
     a file in a folder that this user may not change are written in place.
@@ -50,13 +53,13 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
 
 
 def check_in_place(path: str, descriptor: int) -> None:
-    """Raise OptctxError if a path no longer names the file that is open as `descriptor`."""
+    """Raise GoneError if a path no longer names the file that is open as `descriptor`."""
     with contextlib.suppress(OSError):
         if os.path.samestat(os.stat(path), os.fstat(descriptor)):
             return
-    raise OptctxError(
-        f"{shown(path)} was deleted or replaced while results were written to it; what it had is lost unless "
-        "there is a copy"
+    raise GoneError(
+        f"cannot write to {shown(path)}: it was deleted, moved or replaced after the results before were "
+        "written to it; run again with a file that stays"
     )
 
 

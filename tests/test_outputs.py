@@ -38,7 +38,7 @@ def options(path: pathlib.Path) -> None:
 
 def exported(path: pathlib.Path) -> None:
     if main(["export", "--format", "json", "--options", "unroll-*", "--output", str(path)]):
-        raise OptctxError(f"cannot write {path.name}: file too large")  # as it was printed, which pytest shows
+        raise OptctxError(f"cannot write {path.name}: file too large")  # as it was printed
 
 
 WRITERS: dict[str, Callable[[pathlib.Path], None]] = {
@@ -103,7 +103,7 @@ def test_links_permissions_and_devices_stay(tmp_path: pathlib.Path) -> None:
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
     write_whole("/dev/null", "nothing")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
-    with pytest.raises(OptctxError, match="cannot write '?/dev/full'?: no space left on device"):
+    with pytest.raises(OptctxError, match=r"cannot write '?/dev/full'?: no space left on device"):
         write_whole("/dev/full", "nothing")
     reading, writing = os.pipe()
     write_whole(f"/dev/fd/{writing}", "through a pipe")

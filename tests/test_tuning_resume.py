@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from support import SECONDS
-from test_sensitivity_output import LISTENING, of_session, wait_for
+from test_sensitivity_output import of_session, wait_for
 from tuning_cases import JOB, TINY, cut_short, loops, told
 
 from optctx.errors import OptctxError
@@ -90,29 +90,6 @@ def test_a_search_goes_on_as_if_nothing_had_happened(tmp_path: pathlib.Path) -> 
     more = tune(**{**arguments, "budget": Budget(trials=18)}, resume=True)
     assert told(more)[:16] == told(study)
     assert len(more.trials) == 18
-
-
-def test_ctrl_c_says_how_to_go_on(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "tiny.ll").write_text(TINY)
-    study = tmp_path / "a study.db"
-    # The last value never ends.
-    words = ["--set", "misched-limit=default,0", "--set", "unroll-count=1,2", "--sampler", "grid"]
-    command = [sys.executable, "-c", LISTENING, "tune", str(tmp_path / "tiny.ll"), *words, "--timeout", "100"]
-    with subprocess.Popen(
-        [*command, "--study", str(study), "--format", "json"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        text=True,
-    ) as process:
-        wait_for(lambda: kept(study) == 2)
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=SECONDS)
-    assert process.returncode == 130
-    assert err == f"optctx: interrupted after 2 trials; they are in {study}: go on with --resume\n"
-    assert len(json.loads(out)["trials"]) == 2
-    wait_for(lambda: not of_session(process.pid))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a study.db", "tiny.ll"]
 
 
 def test_what_an_interrupted_search_shows_is_what_is_kept(

@@ -14,6 +14,7 @@ from optctx.cli.console import complain, complain_printed, put, say, show
 from optctx.cli.files import naming_module
 from optctx.cli.settings import add_settings
 from optctx.errors import OptctxError
+from optctx.outputs import GoneError
 from optctx.sweep import Axis, Row, as_csv, as_json, as_table, combinations, parse_axes, sweep
 from optctx.sweep.grid import MOST_COMBINATIONS, count_combinations
 from optctx.sweep.order import FIGURES, check_column, sorted_rows
@@ -30,7 +31,6 @@ __all__ = ["add", "run"]
 
 Format = Literal["table", "json", "csv"]
 
-_INTERRUPTED = 130  # exit status, as in a shell
 
 
 def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -41,7 +41,7 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Compile each file once per combination of option values and compare what comes out. "
         "The combinations are compiled on threads of a worker process. A combination that LLVM refuses, that "
         "crashes LLVM or that takes too long is a row with that state. Exit status 1 if --verify finds a "
-        "difference, 2 for bad input and if --verify cannot compare a row, 130 after Ctrl-C.",
+        "difference, 2 for bad input and if --verify cannot compare a row, 130 after Ctrl-C, 143 after SIGTERM.",
         example="optctx sweep kernel.ll --passes 'default<O3>' --set unroll-count=1,2,4,8 --verify",
     )
     add_job_arguments(parser, several=True)
@@ -133,10 +133,9 @@ def run(arguments: argparse.Namespace) -> int:
         _finish(arguments, _in_order(rows, jobs, axes), printed)
         path = arguments.output
         kept = f"; their rows are in {path}: go on with --resume" if path else ""
-        complain(f"interrupted after {len(rows)} of {total} combinations{kept}")
-        return _INTERRUPTED
-    except OptctxError:
-        if rows and not arguments.output:  # otherwise the finished rows would be lost
+        raise KeyboardInterrupt(f"interrupted after {len(rows)} of {total} combinations{kept}") from None
+    except OptctxError as error:
+        if rows and (not arguments.output or isinstance(error, GoneError)):  # else the rows would be lost
             _finish(arguments, _in_order(rows, jobs, axes), printed)
         raise
     _finish(arguments, rows, printed)
@@ -168,7 +167,7 @@ def _sweep(
             if file is not None:
                 _write(file, row, arguments.output, len(rows), count)
 
-        return sweep(
+        found = sweep(
             jobs,
             axes,
             threads=arguments.jobs,
@@ -182,6 +181,9 @@ def _sweep(
             printed=printed,
             progress=lambda: step(total),
         )
+        if file is not None:
+            file.check_in_place()
+        return found
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add", "run"]
 
-_INTERRUPTED = 130  # exit status, as a shell has it
-
 
 def add(commands: _SubParsersAction[Parser]) -> None:
     """Enter the command among `commands`."""
@@ -38,7 +37,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         help="search option values for the best compilation of a file",
         description="Search a space of option values and pipelines for the best compilation of a file, with "
         "Optuna (pip install 'optctx[tune]'). A trial that crashes LLVM or takes too long is a row with that "
-        "state. Exit status 2 for bad input, 130 after Ctrl-C.",
+        "state. Exit status 2 for bad input, 130 after Ctrl-C, 143 after SIGTERM.",
         example="optctx tune kernel.ll --set unroll-count=1..16 --trials 200 --study night.db --resume\n"
         "optctx tune kernel.ll --set inline-threshold=1..1000:log --objective size --objective instructions",
     )
@@ -190,24 +189,35 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search, print what was found, and how to go on after Ctrl-C. Raises OptctxError and OSError."""
+    opened: list[Tuning] = []
+    try:
+        _search(arguments, opened)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_how_to_go_on(arguments, opened)) from None
+    return 0
+
+
+def _search(arguments: argparse.Namespace, opened: list[Tuning]) -> None:
+    """Search, and show what was found. The search is in `opened` once it has its study."""
     from optctx.tuning.samplers import need_optuna
 
     need_optuna()  # now rather than after clang
     shown = _Progress()
     tuning = _tuning(arguments, shown)
     with naming_module(arguments.file), tuning:
+        opened.append(tuning)
         try:
             with _bar(shown, arguments.trials):
                 study = tuning.run()
-        except KeyboardInterrupt:
-            return _interrupted(arguments, tuning)
+        except (KeyboardInterrupt, OptctxError):
+            _show_unfinished(tuning, arguments)
+            raise
     _print(study, arguments)
     _report(study, tuning, arguments)
     if arguments.best:
         _save(study, arguments.best)
     if arguments.emit_ir:
         _emit(study, tuning.job, arguments.emit_ir)
-    return 0
 
 
 def _tuning(arguments: argparse.Namespace, shown: _Progress) -> Tuning:
@@ -305,17 +315,24 @@ def _report(study: Study, tuning: Tuning, arguments: argparse.Namespace) -> None
         write_report(study, path, source=source)
 
 
-def _interrupted(arguments: argparse.Namespace, tuning: Tuning) -> int:
-    count = 0
-    if tuning.begun:
-        study = tuning.study
-        count = len(study.trials)
-        _print(study, arguments)
-        _report(study, tuning, arguments)
+def _show_unfinished(tuning: Tuning, arguments: argparse.Namespace) -> None:
+    """Show what was found before an interrupt or an error. A report that cannot be written hides neither."""
+    if not tuning.begun:
+        return
+    _print(tuning.study, arguments)
+    try:
+        _report(tuning.study, tuning, arguments)
+    except OptctxError as error:
+        complain(str(error))
+
+
+def _how_to_go_on(arguments: argparse.Namespace, opened: list[Tuning]) -> str:
     where = arguments.study
-    kept = f"; they are in {where}: go on with --resume" if where else ""
-    complain(f"interrupted after {count} trials{kept}")
-    return _INTERRUPTED
+    after = f" after {opened[0].progress}" if opened else ""
+    if not where or not (opened or os.path.exists(where)):
+        return f"interrupted{after}"
+    kept = f"they are in {where}" if opened else f"{where} keeps what it has"
+    return f"interrupted{after}; {kept}: go on with --resume"
 
 
 def _print(study: Study, arguments: argparse.Namespace) -> None:

@@ -24,6 +24,7 @@ from optctx.engine.attach import attach
 from optctx.errors import OptctxError, shown
 from optctx.fresh import Job
 from optctx.fresh.base import all_arguments
+from optctx.outputs import check_in_place
 from optctx.plain_data import DataError, parse_json
 from optctx.sweep.grid import Axis
 from optctx.sweep.records import columns, from_cells, from_record, record, to_cells, to_line
@@ -90,7 +91,7 @@ class RowFile:
         return found
 
     def write(self, row: Row) -> None:
-        """Append a row. Raises OSError."""
+        """Append a row. Raises OSError, and OptctxError if the file was deleted or replaced."""
         if self._form == "json":
             text = json.dumps({**record(row), _TAG: self._tag}) + "\n"
         else:
@@ -101,6 +102,11 @@ class RowFile:
         data = memoryview(text.encode())
         while data:
             data = data[os.write(self._descriptor, data) :]
+        self.check_in_place()
+
+    def check_in_place(self) -> None:
+        """Raise OptctxError if the file was deleted or replaced."""
+        check_in_place(self._path, self._descriptor)
 
     def _parse_csv(self, text: str, names: Sequence[str]) -> Iterator[Row]:
         lines = csv.reader(io.StringIO(text, newline=""))

@@ -12,12 +12,14 @@ import math
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from optctx.errors import OptctxError, shown
+from optctx.outputs import check_in_place
 from optctx.plain_data import check_plain
 from optctx.tuning.identity import Identity
 from optctx.tuning.results import STATES, Goal, Trial
@@ -51,7 +53,10 @@ class Stored:
 
 
 class Journal:
-    """An open study. Each trial is in it as a whole as soon as `append` returns."""
+    """An open study. Each trial is in it as a whole as soon as `append` returns.
+
+    `check_in_place` raises OptctxError if its file was deleted or replaced.
+    """
 
     def __init__(
         self,
@@ -62,6 +67,7 @@ class Journal:
         goals: Sequence[Goal],
         pipeline: str,
         steps: Steps,
+        check_in_place: Callable[[], None],
     ) -> None:
         """`steps`: what reading the trials may take."""
         self._steps = steps
@@ -72,6 +78,7 @@ class Journal:
         self._space = space
         self._goals = goals
         self._pipeline = pipeline
+        self.check_in_place = check_in_place
         self._distributions = {each.name: distribution_of(each.values) for each in space.dimensions}
         self._count = 0
 
@@ -98,7 +105,7 @@ class Journal:
         return found
 
     def append(self, trial: Trial, values: Mapping[str, Value]) -> None:
-        """Keep a trial. Raises OptctxError if the database does not take it."""
+        """Keep a trial. Raises OptctxError if the database does not take it, or if its file is gone."""
         import optuna
 
         done = trial.state == "ok"
@@ -117,6 +124,7 @@ class Journal:
                 }
             },
         )
+        self.check_in_place()
         with _explaining("write to", self._where, f"; it has {self._count} trials, go on with --resume"):
             if self._rows.takes(frozen):
                 self._rows.add(frozen)
@@ -168,20 +176,21 @@ def open_journal(
     if where.lower().startswith(("sqlite:", "sqlite+")) and "://" in where:  # a file that would not be judged
         raise OptctxError(f"cannot keep a study in {shown(where)}: give an SQLite file by its path")
     with contextlib.ExitStack() as stack:
+        check: Callable[[], None] = lambda: None  # noqa: E731
         if "://" not in where:
-            stack.enter_context(_own_file(where, resume))
+            check = partial(check_in_place, where, stack.enter_context(_own_file(where, resume)))
         with _explaining("use", shown_as):
             steps = Steps(0 if "://" in where else os.path.getsize(where))
             storage = stack.enter_context(_opened(where, steps))
         with _explaining("use", shown_as):
             study = _study(storage, identity, goals, shown_as, resume)
-            journal = Journal(storage, study, shown_as, space, goals, pipeline, steps)
+            journal = Journal(storage, study, shown_as, space, goals, pipeline, steps, check)
         yield journal
 
 
 @contextmanager
-def _own_file(path: str, resume: bool) -> Iterator[None]:
-    """Locks a file against other processes that search. It is made if it is missing."""
+def _own_file(path: str, resume: bool) -> Iterator[int]:
+    """Lock a file against other processes that search; yield its descriptor. It is made if it is missing."""
     name = shown(path)
     if "?" in path:
         raise OptctxError(
@@ -218,7 +227,7 @@ def _own_file(path: str, resume: bool) -> Iterator[None]:
                 )
             with _explaining("use", path):
                 check_study_file(path, path)
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)  # after the database is closed: SQLite's own locks end with any descriptor
 

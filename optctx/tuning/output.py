@@ -19,17 +19,20 @@ __all__ = ["as_json", "as_table", "figure_text", "summary", "trial_data"]
 def as_json(study: Study) -> str:
     """One object: `trials` in the order of their numbers, `base`, `best` (null if none is better), `front`,
     what was searched and how, the machine and the versions. Numbers are in the units of `objectives`.
+    Where `finished` is false the search was interrupted or failed. Its `best` is one so far, and null for a
+    run time that no second check has confirmed; `best_so_far` is the number of the trial in that case, too.
     """
     return json.dumps(study_data(study), indent=2)
 
 
 def study_data(study: Study) -> dict[str, Any]:
     """The same, of JSON's types."""
-    best = study.best
+    best, so_far = study.best, study.best_so_far
     return {
         "objectives": [asdict(goal) for goal in study.goals],
         "base": trial_data(study.base),
         "best": None if best is None else trial_data(best),
+        "best_so_far": None if so_far is None else so_far.number,
         "minimised": None if study.minimised is None else dict(study.minimised),
         "front": [trial.number for trial in study.front],
         "trials": [trial_data(trial) for trial in study.trials],
@@ -42,6 +45,8 @@ def study_data(study: Study) -> dict[str, Any]:
         "compiled": study.compiled,
         "emitted": study.emitted,
         "ended": study.ended,
+        "finished": study.finished,
+        "total": study.total,
         "study": study.file,
         "machine": dict(study.machine),
         "versions": dict(study.versions),
@@ -87,33 +92,40 @@ def as_table(study: Study, top: int) -> Table:
 
 def summary(study: Study) -> list[str]:
     """Lines that say what is best, how the trials ended, and why the search did."""
-    lines = []
+    so_far = "" if study.finished else " so far"
     if len(study.goals) > 1:
-        lines.append(f"{counted(len(study.front), 'trial')} on the Pareto front")
-    elif study.best is None and study.goals[0].confirmed:
-        lines.append("no gain in run time was found and confirmed")
-        if study.confirmation is not None:
-            lines.append(f"trial {study.confirmation['trial']}: {study.confirmation['text']}")
-    elif study.best is None:
-        lines.append(f"no trial is better than the base by {study.goals[0].unit or study.goals[0].name}")
+        lines = [f"{counted(len(study.front), 'trial')} on the Pareto front{so_far}"]
     else:
-        best = study.best
-        goal = study.goals[0]
-        options = best.options if study.minimised is None else study.minimised
-        settings = " ".join(f"-{n}={t}" for n, t in options.items() if t != "default") or "no options"
-        passes = f"--passes '{best.passes}' " if len(study.pipelines) > 1 else ""
-        change = study.confirmation["text"] if study.confirmation is not None else _change(best, study)
-        lines.append(f"best by {goal.name}: {passes}{settings} ({change})")
+        lines = _best_lines(study, so_far)
     ended = Counter(trial.state for trial in study.trials)
     counts = [
-        counted(len(study.trials), "trial"),
+        study.progress if so_far else counted(len(study.trials), "trial"),
         *(f"{ended[state]} {state}" for state in STATES if state != "ok" and ended[state]),
     ]
     lines += [f"refused {words}" for words in study.refused]
     lines += [f"lost {words}; what it did was done again" for words in study.lost]
-    why = f"; ended after {study.ended}" if study.ended and study.ended[0].isdigit() else ""
-    why = why or (f"; ended: {study.ended}" if study.ended else "")
-    return [*lines, f"{', '.join(counts)}{why}"]
+    if so_far:
+        return [*lines, ", ".join(counts)]
+    why = f"ended after {study.ended}" if study.ended[0].isdigit() else f"ended: {study.ended}"
+    return [*lines, f"{', '.join(counts)}; {why}"]
+
+
+def _best_lines(study: Study, so_far: str) -> list[str]:
+    """What is best by the one objective, or that nothing is."""
+    (goal,) = study.goals
+    best, confirmed = study.best_so_far if so_far else study.best, study.best is not None
+    checked = study.confirmation
+    refuted = [f"trial {checked['trial']}: {checked['text']}"] if checked and not confirmed else []
+    if best is None and goal.confirmed and not so_far:
+        return ["no gain in run time was found and confirmed", *refuted]
+    if best is None:
+        return [f"no trial{so_far} is better than the base by {goal.unit or goal.name}"]
+    options = best.options if study.minimised is None else study.minimised
+    settings = " ".join(f"-{n}={t}" for n, t in options.items() if t != "default") or "no options"
+    passes = f"--passes '{best.passes}' " if len(study.pipelines) > 1 else ""
+    change = checked["text"] if checked and confirmed else _change(best, study)
+    doubt = ", not confirmed" if goal.confirmed and not confirmed else ""
+    return [f"best{so_far} by {goal.name}: {passes}{settings} ({change}{doubt})", *refuted]
 
 
 def figure_text(figure: float, goal: Goal) -> str:

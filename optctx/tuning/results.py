@@ -6,11 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["STATES", "Direction", "Goal", "State", "Study", "Trial", "best_of", "front_of"]
+from optctx.wording import counted
+
+__all__ = [
+    "INTERRUPTED",
+    "STATES",
+    "Direction",
+    "Goal",
+    "State",
+    "Study",
+    "Trial",
+    "best_of",
+    "front_of",
+    "progress",
+]
 
 # ok: it has a figure for every objective; the others say why it has none
 State = Literal["ok", "failed", "crashed", "timed out", "wrong result", "pruned"]
 STATES: tuple[State, ...] = ("ok", "failed", "crashed", "timed out", "wrong result", "pruned")
+INTERRUPTED = "interrupted"  # `Study.ended` of a search that was
 Direction = Literal["minimise", "maximise"]
 
 
@@ -54,9 +68,10 @@ class Study:
     """A search and its trials, in the order in which they were asked for.
 
     `base`: the compilation with no option of the space set. `ended`: why the search came to its end, in
-    words; "" while it runs. `space`: its dimensions as texts. `compiled`: how many compilations it took in
-    this run; `emitted`: for how many of them the code generator ran, because the passes had not given an
-    equal module before. `refused` and `lost`: workers of a cluster, in words.
+    words; "interrupted" after Ctrl-C; "" while it runs, and after an error. `total`: how many trials the
+    whole search has, where its budget or its space tells. `space`: its dimensions as texts. `compiled`: how
+    many compilations it took in this run; `emitted`: for how many of them the code generator ran, because the
+    passes had not given an equal module before. `refused` and `lost`: workers of a cluster, in words.
     """
 
     goals: tuple[Goal, ...]
@@ -73,11 +88,31 @@ class Study:
     compiled: int = 0
     emitted: int = 0
     ended: str = ""
+    total: int | None = None
     file: str = ""  # where it is kept
     confirmation: Mapping[str, Any] | None = None  # of a gain in run time: the second check
     minimised: Mapping[str, str] | None = None  # the options that the best trial stands on, if that was asked
     refused: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the search came to its own end. Otherwise every result is one so far."""
+        return self.ended not in ("", INTERRUPTED)
+
+    @property
+    def progress(self) -> str:
+        """How far it came: "interrupted after 8 of 12 trials"."""
+        how = f"{self.ended} after" if self.ended == INTERRUPTED else "not finished:"
+        count = len(self.trials)
+        return f"{'' if self.finished else f'{how} '}{progress(count, self.total)}"
+
+    @property
+    def best_so_far(self) -> Trial | None:
+        """As `best`; without one, the trial with the best figure, which no second check has confirmed."""
+        if len(self.goals) > 1:
+            return None
+        return self.best or best_of(self.trials, self.goals[0], self.base)
 
     @property
     def best(self) -> Trial | None:
@@ -100,6 +135,11 @@ class Study:
         Of those with equal figures the first counts. With one objective, the best trial alone.
         """
         return front_of(self.trials, self.goals)
+
+
+def progress(count: int, total: int | None) -> str:
+    """How many trials there are, of how many if that is known."""
+    return counted(count, "trial") if total is None else f"{count} of {counted(total, 'trial')}"
 
 
 def best_of(trials: Sequence[Trial], goal: Goal, base: Trial | None = None) -> Trial | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import time
@@ -10,8 +11,9 @@ from concurrent.futures import Executor
 from contextlib import ExitStack, suppress
 from typing import Any
 
-from optctx.errors import OptctxError
+from optctx.errors import Interrupted, OptctxError
 from optctx.fresh import Job
+from optctx.lazy import lazy
 from optctx.sweep.plan import Answer
 from optctx.tuning.assess import Assessor
 from optctx.tuning.budget import Budget
@@ -25,7 +27,7 @@ from optctx.tuning.machine import machine
 from optctx.tuning.measured import RunTime
 from optctx.tuning.objectives import CompilationTime, Objective, Size, emit_for
 from optctx.tuning.place import Here, Place
-from optctx.tuning.results import Goal, Study, Trial
+from optctx.tuning.results import INTERRUPTED, Goal, Study, Trial, progress
 from optctx.tuning.samplers import check_pruner, check_sampler, learns, need_optuna
 from optctx.tuning.search import Search, go_on
 from optctx.tuning.space import Space
@@ -36,6 +38,7 @@ __all__ = ["Tuning", "tune"]
 _WINDOW = 8  # trials under way at once
 _INDEPENDENT = 10_000  # the same where no point depends on another's figures: as the search goes, any number
 _MEMORY = 4 << 30  # bytes
+_LISTED = 10_000  # points of a space
 _REPEATS = 3  # compilations whose time counts
 
 
@@ -98,7 +101,9 @@ def tune(
     Raises OptctxError before anything is compiled for a module, pipeline or target that LLVM refuses, for a
     base that crashes, without Optuna, and for a study that is of something else; as OptionContext does for
     options and values. Raises it during the search if the helper process is killed, if the study cannot be
-    written, and if no worker can be used.
+    written or its file is deleted, and if no worker can be used.
+
+    Ctrl-C raises Interrupted, a KeyboardInterrupt whose `partial` is the Study so far.
     """
     with Tuning(
         job,
@@ -186,13 +191,13 @@ class Tuning:
         self._trials: dict[int, Trial] = {}
         self._base: Trial | None = None
         self._started = time.monotonic()
+        self._limit = ""  # what was reached, after which nothing more is asked for
         self._ended = ""
         self._compiled = self._emitted = 0
         self._waiting: dict[int, Candidate] = {}  # submitted
         self._done: list[tuple[Candidate, Answer]] = []  # compiled, without figures
         self._minimise = minimise
-        self._minimised: dict[str, str] | None = None
-        self._confirmation: dict[str, Any] | None = None
+        self._winner: Winner | None = None
         self._searching: Search | None = None
         self._assessor = Assessor(
             self._setup,
@@ -207,6 +212,7 @@ class Tuning:
         with self._stack as stack:
             self._journal = self._open(stack)
             self._stored = self._journal.read() if self._journal is not None else {}
+            self._trials = {number: stored.trial for number, stored in self._stored.items()}
             self._evaluator = self._make_evaluator()
             stack.enter_context(self._evaluator)
             self._stack = stack.pop_all()
@@ -235,9 +241,10 @@ class Tuning:
             compiled=self._compiled,
             emitted=self._emitted,
             ended=self._ended,
+            total=self._total,
             file=self._file or "",
-            confirmation=self._confirmation,
-            minimised=self._minimised,
+            confirmation=self._winner.confirmation if self._winner else None,
+            minimised=self._winner.options if self._winner else None,
             refused=tuple(self._workers.refused) if self._workers else (),
             lost=tuple(self._workers.lost) if self._workers else (),
         )
@@ -247,11 +254,27 @@ class Tuning:
         """Whether `study` has something to show."""
         return self._base is not None
 
+    @property
+    def progress(self) -> str:
+        """How far the study is: "8 of 12 trials", those of earlier runs among them."""
+        return progress(len(self._trials), self._total)
+
     def run(self) -> Study:
-        """Search until the budget ends or the space has been tried. Call it once."""
+        """Search until the budget ends or the space has been tried. Call it once.
+
+        Raises Interrupted on Ctrl-C, with the study so far if the base has been compiled. Everything that was
+        found by then is in `study`.
+        """
+        try:
+            self._run()
+        except KeyboardInterrupt:
+            self._ended = self._ended or INTERRUPTED
+            raise Interrupted(self.study if self.begun else None) from None
+        return self.study
+
+    def _run(self) -> None:
         self._started = time.monotonic()
         self._base = self._compile_base()
-        self._trials = {number: stored.trial for number, stored in self._stored.items()}
         self._assessor.know(self._trials.values())
         search = go_on(self._search, {n: (each.trial, each.values) for n, each in self._stored.items()})
         self._searching = search
@@ -272,10 +295,12 @@ class Tuning:
         self._assessor.stop()
         if len(self._goals) == 1:
             self._find_winner(self._goals[0])
-        return self.study
+        if self._journal is not None:
+            self._journal.check_in_place()
+        self._ended = self._limit
 
     def _find_winner(self, goal: Goal) -> None:
-        winner = Winner(
+        self._winner = winner = Winner(
             self._evaluator,
             self._assessor,
             self._place,
@@ -290,26 +315,34 @@ class Tuning:
             winner.confirm(self._trials.values(), objective)
         elif (best := self.study.best) is not None:
             winner.reduce(best)
-        self._confirmation, self._minimised = winner.confirmation, winner.options
 
     def _prune(self, number: int, step: int, figure: float) -> bool:
         return self._searching is not None and self._searching.report(number, step, figure)
 
     def _ask(self, search: Search) -> None:
         """Start as many trials as the budget and the order of the search allow."""
-        while not self._ended and search.ready:
+        while not self._limit and search.ready:
             running = len(self._waiting) + len(self._done)
             if running >= self._most:
                 return
             ordered = [self._trials[number] for number in sorted(self._trials)]
-            self._ended = self._budget.reached(ordered, running, self._goals, self._started)
-            if self._ended:
+            self._limit = self._budget.reached(ordered, running, self._goals, self._started)
+            if self._limit:
                 return
             candidate = search.ask()
             if candidate is None:
-                self._ended = "every point of the space was tried"
+                self._limit = "every point of the space was tried"
                 return
             self._start(candidate)
+
+    @lazy
+    def _total(self) -> int | None:
+        """How many trials the whole search has, where its budget or its space tells."""
+        points = self._space.count
+        if points <= _LISTED:
+            points = sum(1 for _ in self._space.points())  # conditions make it fewer
+        most = min(points, math.inf if self._budget.trials is None else self._budget.trials)
+        return None if math.isinf(most) else max(int(most), len(self._trials))
 
     @property
     def _most(self) -> int:

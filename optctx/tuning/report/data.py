@@ -31,6 +31,10 @@ class Data:
         # The trials that no other one is better than in every objective.
         self.front = front_of(self.done, study.goals)
         self.best = self._best()
+        # The same, but that no second check need have confirmed a run time.
+        self.best_so_far = self.best or (
+            best_of(self.done, study.goals[0], self.base) if len(study.goals) == 1 else None
+        )
 
     @property
     def winners(self) -> list[Trial]:

@@ -148,22 +148,28 @@ def _summary(data: Data) -> str:
     ended = Counter(trial.state for trial in study.trials)
     states = [f"{ended[state]:,} {state}" for state in STATES if ended[state]]
     counts = f"{counted(len(study.trials), 'trial')}{': ' if states else ''}{', '.join(states)}."
-    why = f" The search ended: {html_text(study.ended)}." if study.ended else ""
-    return f"<p>{_verdict(data)}</p>\n<p>{counts}{why}</p>"
+    why = f" The search ended: {html_text(study.ended)}." if study.finished else ""
+    how = "" if study.finished else f"<p><strong>{html_text(_sentence(study.progress))}</strong></p>\n"
+    return f"{how}<p>{_verdict(data)}</p>\n<p>{counts}{why}</p>"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _verdict(data: Data) -> str:
     """What came out, in a few sentences."""
-    goals, best = data.study.goals, data.best
+    goals, so_far = data.study.goals, "" if data.study.finished else " so far"
+    best = data.best_so_far if so_far else data.best
     if not data.done:
         return "No trial has figures." if data.study.trials else "There are no trials."
     if len(goals) > 1:
         names = ", ".join(html_text(goal.name) for goal in goals)
-        words = f"{counted(len(data.front), 'trial')} on the Pareto front of {names}."
-    elif best is None and goals[0].confirmed:
+        words = f"{counted(len(data.front), 'trial')} on the Pareto front of {names}{so_far}."
+    elif best is None and goals[0].confirmed and not so_far:
         words = "No gain in run time was found and confirmed."
     elif best is None:
-        words = f"No trial is better than the base by {html_text(goals[0].name)}."
+        words = f"No trial{so_far} is better than the base by {html_text(goals[0].name)}."
     else:
         words = f"<strong>{html_text(_best(data, best))}.</strong>"
     return f"{words}{_confirmation(data)}"
@@ -172,7 +178,10 @@ def _verdict(data: Data) -> str:
 def _best(data: Data, best: Trial) -> str:
     (goal,) = data.study.goals
     figure, unit = known_figure(best, goal), "" if goal.unit == "seconds" else f" {goal.unit}"
-    words = f"Best by {goal.name}: trial {best.number}, {figure_text(figure, goal)}{unit}"
+    so_far = "" if data.study.finished else " so far"
+    words = f"Best{so_far} by {goal.name}: trial {best.number}, {figure_text(figure, goal)}{unit}"
+    if goal.confirmed and data.best is None:
+        return f"{words}, not confirmed"
     if data.base is None or goal.confirmed:  # a multiple of the base's
         return words
     base = known_figure(data.base, goal)

@@ -45,7 +45,7 @@ def save_picture(study: Study, path: str, title: str) -> None:
     kept = [height for height in heights if height]
 
     def draw(figure: Figure) -> None:
-        figure.suptitle(_text(title, 100))
+        figure.suptitle(_text(title if study.finished else f"{title}: {study.progress}", 200))
         parts = iter(figure.subfigures(len(kept), 1, height_ratios=kept, squeeze=False)[:, 0])
         _history(next(parts), data)
         _importance(next(parts), data, shares)

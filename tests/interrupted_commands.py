@@ -1,0 +1,87 @@
+"""Commands that signals end: what they say, and that they leave nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from support import SECONDS
+from test_sensitivity_output import of_session, wait_for
+
+__all__ = ["Ended", "interrupted", "running"]
+
+# The program, even where whoever started the tests ignores signals, as shells do for what runs beside them.
+# It says when it begins: nothing can be asked of Python's own start.
+_PROGRAM = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for each in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(each, signal.SIG_DFL)
+from optctx_program import main
+os.write(int(sys.argv.pop(1)), b"begun")
+sys.exit(main())
+"""
+
+
+@dataclass(frozen=True)
+class Ended:
+    status: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.out)
+
+
+@contextlib.contextmanager
+def running(arguments: Sequence[str], folder: pathlib.Path) -> Iterator[subprocess.Popen[str]]:
+    """The command, once it has begun: in a session of its own, with temporary files in `folder`/temporary."""
+    temporary = folder / "temporary"
+    temporary.mkdir(exist_ok=True)
+    reading, writing = os.pipe()
+    with subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, str(writing), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        pass_fds=[writing],
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    ) as process:
+        os.close(writing)
+        assert os.read(reading, 5) == b"begun"
+        os.close(reading)
+        try:
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def interrupted(
+    arguments: Sequence[str],
+    folder: pathlib.Path,
+    when: Callable[[subprocess.Popen[str]], object],
+    number: int = signal.SIGINT,
+    *,
+    times: int = 1,
+) -> Ended:
+    """The command, whose whole group gets a signal when `when` has returned. It leaves nothing behind."""
+    with running(arguments, folder) as process:
+        when(process)
+        for _ in range(times):  # `timeout` tells the process, then its group
+            os.killpg(process.pid, number)
+        out, err = process.communicate(timeout=SECONDS)
+        wait_for(lambda: not of_session(process.pid))
+    assert list((folder / "temporary").iterdir()) == []
+    return Ended(process.returncode, out, err)
