@@ -42,10 +42,10 @@ _MOST = 200  # characters of a value in a message
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended long work. `partial` is the result so far, as the work would have returned it, or None."""
+    """Ctrl-C ended long work. `partial` is the result so far, of the type that the work returns."""
 
-    def __init__(self, partial: Any = None) -> None:
-        super().__init__()
+    def __init__(self, partial: Any) -> None:
+        super().__init__("interrupted")
         self.partial = partial
 
 

@@ -184,13 +184,6 @@ def test_ctrl_c_hands_over_what_a_search_without_a_file_has_found() -> None:
     assert study.best_so_far is not None
 
 
-def test_before_the_base_is_compiled_there_is_nothing_to_hand_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    stop_in(Tuning, "_compile_base", monkeypatch)
-    with pytest.raises(Interrupted) as caught:
-        tune(JOB, loops())
-    assert caught.value.partial is None
-
-
 def test_a_search_that_runs_does_not_claim_its_end() -> None:
     seen: list[Study] = []
     with Tuning(

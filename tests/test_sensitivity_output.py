@@ -5,10 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import pathlib
-import signal
-import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
@@ -92,7 +89,7 @@ def test_what_was_not_tried_is_grouped_by_its_reason() -> None:
 def test_json_holds_every_trial_and_the_functions_shortened() -> None:
     data = json.loads(as_json(REPORT))
     assert data["base"] == {"instructions": 100, "object_size": 1000}
-    assert data["counts"] == {"read": 530, "tried": 3, "changing": 2, "not_tried": 2, "trials": 4}
+    assert data["counts"] == {"read": 530, "tried": 3, "changing": 2, "not_tried": 2, "trials": 4, "left": 0}
     (first, _, last) = data["options"]
     assert first["functions_in_all"] == 12
     assert 0 < len(first["functions"]) < 12
@@ -233,21 +230,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from optctx.cli.main import main
 sys.exit(main())
 """
-
-
-@pytest.mark.redirected
-def test_ctrl_c_leaves_no_processes(scale: str, tmp_path: pathlib.Path) -> None:
-    endless = ["--options", "unroll-force-peel-count", "--try", "unroll-force-peel-count=65536,65537"]
-    command = [sys.executable, "-c", LISTENING, "sensitivity", scale, *endless, "--timeout", "100"]
-    with subprocess.Popen(
-        command, stderr=subprocess.PIPE, start_new_session=True, env={**os.environ, "TMPDIR": str(tmp_path)}
-    ) as process:
-        wait_for(lambda: len(of_session(process.pid)) >= 4)  # the command, its helper, two trials
-        os.killpg(process.pid, signal.SIGINT)
-        _, said = process.communicate(timeout=SECONDS)
-    assert (process.returncode, said) == (130, b"optctx: interrupted\n")
-    wait_for(lambda: not of_session(process.pid))
-    assert [path.name for path in tmp_path.iterdir()] == ["scale.ll"]
 
 
 def of_session(session: int) -> list[str]:

@@ -12,7 +12,7 @@ from optctx.cli.files import naming_module
 from optctx.cli.parser import positive, seconds
 from optctx.cli.settings import add_settings
 from optctx.context import OptionContext
-from optctx.errors import OptctxError
+from optctx.errors import Interrupted, OptctxError
 from optctx.sensitivity import Limits, Report, as_csv, as_json, as_table, save_plot, sensitivity
 from optctx.sensitivity.plot import check_plot
 from optctx.sensitivity.table import dead_table, not_tried_lines
@@ -34,7 +34,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         help="rank the options that LLVM reads for a file by what they change",
         description="Compile a file of LLVM IR once to see which options LLVM reads, then once for each "
         "other value of each of them, in fresh processes, and rank the options by effect. Exit status 2 for "
-        "bad input.",
+        "bad input, 130 after Ctrl-C, 143 after SIGTERM.",
         example="optctx sensitivity kernel.ll --options 'unroll*' --max-trials 20\n"
         "optctx sensitivity kernel.ll --by instructions --plot sensitivity.png",
     )
@@ -101,7 +101,9 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compile, and print and draw the ranking. Raises OptctxError and OSError."""
+    """Compile, and print and draw the ranking; after Ctrl-C that of the trials so far. Raises OptctxError and
+    OSError.
+    """
     base = {axis.name: _only(axis) for axis in parse_axes(arguments.settings)}
     tries = {axis.name: axis.values for axis in parse_axes(arguments.tries)}
     if arguments.plot:
@@ -109,16 +111,20 @@ def run(arguments: argparse.Namespace) -> int:
     job = job_of(arguments)
     limits = Limits(arguments.timeout, arguments.memory << 20, arguments.max_trials, arguments.jobs)
     context = OptionContext(base, process_wide="exclusive")
-    with naming_module(arguments.file), context, progress_bar() as step:
-        report = sensitivity(
-            job,
-            options=arguments.options,
-            exclude=arguments.exclude,
-            values=tries,
-            by=arguments.by,
-            limits=limits,
-            progress=step,
-        )
+    try:
+        with naming_module(arguments.file), context, progress_bar() as step:
+            report = sensitivity(
+                job,
+                options=arguments.options,
+                exclude=arguments.exclude,
+                values=tries,
+                by=arguments.by,
+                limits=limits,
+                progress=step,
+            )
+    except Interrupted as interrupt:
+        _print(interrupt.partial, arguments.format, arguments.top)
+        raise KeyboardInterrupt(interrupt.partial.progress) from None
     _print(report, arguments.format, arguments.top)
     if arguments.plot:
         name = printable(os.path.basename(arguments.file))

@@ -77,7 +77,11 @@ class NotTried:
 
 @dataclass(frozen=True)
 class Report:
-    """The results of `sensitivity`. `effects`: every option that was tried, largest effect first."""
+    """The results of `sensitivity`. `effects`: every option that was tried, largest effect first.
+
+    `left`: after an interrupt, trials that did not end; otherwise None. Nothing is said of them, and the base
+    was not compiled again to see whether the others can be trusted.
+    """
 
     by: By
     instructions: int  # of the base
@@ -86,6 +90,7 @@ class Report:
     effects: tuple[Effect, ...]
     not_tried: tuple[NotTried, ...]
     refused: tuple[tuple[str, Value, str], ...] = ()  # (option, value, LLVM's words) of values left out
+    left: int | None = None
 
     @property
     def changing(self) -> list[Effect]:
@@ -103,6 +108,13 @@ class Report:
         """The number of compilations besides the base."""
         return sum(len(effect.trials) for effect in self.effects)
 
+    @property
+    def progress(self) -> str:
+        """The number of trials, and of how many after an interrupt."""
+        if self.left is None:
+            return counted(self.trials, "trial")
+        return f"interrupted after {self.trials} of {counted(self.trials + self.left, 'trial')}"
+
     def summary(self) -> str:
         """One line with the counts of options and trials."""
         options = (
@@ -111,7 +123,7 @@ class Report:
             f"{len(self.not_tried)} not tried"
         )
         ended = Counter(trial.verdict for _, trial in self.dead)
-        trials = [counted(self.trials, "trial")]
+        trials = [self.progress]
         trials += [f"{ended[verdict]} {word}" for verdict, word in _ENDED.items() if ended[verdict]]
         return f"{options}; {', '.join(trials)}"
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from optctx import Read, current, record
-from optctx.errors import OptctxError
+from optctx.errors import Interrupted, OptctxError
 from optctx.fresh import FreshProcess, Job, Result
 from optctx.fresh.base import thread_arguments
 from optctx.fresh.helper import last_words
 from optctx.fresh.job import Death, compile_unchecked
 from optctx.registry.values import Value
-from optctx.sensitivity.choose import Candidate, Planned, choose, targets_of
+from optctx.sensitivity.choose import Candidate, Chosen, Planned, choose, targets_of
 from optctx.sensitivity.report import By, Effect, Report, Trial, Verdict, ranked_effects, ranked_trials
 
 __all__ = ["Limits", "reads_of", "sensitivity"]
@@ -81,6 +81,8 @@ def sensitivity(
         OptionValueError: A process-wide value has no text form.
         ScopeError: As for `current`.
         UnsupportedImageError: As for `record`.
+        Interrupted: Ctrl-C while trials run, a KeyboardInterrupt. Its `partial` is the report of the trials
+            that have ended; `Report.left` counts the others.
     """
     limits = limits or Limits()
     context = current()
@@ -107,17 +109,38 @@ def sensitivity(
             progress(total)
             return _trial(planned.value, result, base)
 
-        trials = _in_parallel(pool, compile_one, chosen.candidates)
-        _check_again(base, fresh.compile(job))
-    effects = [_effect(candidate, own, by) for candidate, own in zip(chosen.candidates, trials, strict=True)]
+        waiting: list[list[Future[Trial]]] = []
+        try:
+            _submit(pool, compile_one, chosen.candidates, waiting)
+            trials = [[future.result() for future in own] for own in waiting]
+            _check_again(base, fresh.compile(job))
+        except KeyboardInterrupt:  # those that run fail with their process, which ends next
+            ended = [list(_finished(own)) for own in waiting]
+            left = total - sum(map(len, ended))
+            raise Interrupted(_report(by, base, len(reads), chosen, ended, left)) from None
+    return _report(by, base, len(reads), chosen, trials)
+
+
+def _report(
+    by: By,
+    base: Result,
+    read: int,
+    chosen: Chosen,
+    trials: Sequence[Sequence[Trial]],
+    left: int | None = None,
+) -> Report:
+    """The report of the trials of each candidate, of the first candidates at least."""
+    pairs = zip(chosen.candidates, trials, strict=False)
+    effects = [_effect(candidate, own, by) for candidate, own in pairs if own]
     return Report(
         by=by,
         instructions=base.instructions,
         object_size=len(base.code),
-        read=len(reads),
+        read=read,
         effects=ranked_effects(effects, by),
         not_tried=chosen.not_tried,
         refused=chosen.refused,
+        left=left,
     )
 
 
@@ -158,12 +181,23 @@ def _check_again(base: Result, again: Result) -> None:
         )
 
 
-def _in_parallel(
-    pool: ThreadPoolExecutor, compile_one: Callable[[Planned], Trial], candidates: Sequence[Candidate]
-) -> list[list[Trial]]:
-    """The trials of each candidate. The pool runs all of them as it has room."""
-    waiting = [[pool.submit(compile_one, each) for each in candidate.planned] for candidate in candidates]
-    return [[future.result() for future in own] for own in waiting]
+def _submit(
+    pool: ThreadPoolExecutor,
+    compile_one: Callable[[Planned], Trial],
+    candidates: Sequence[Candidate],
+    waiting: list[list[Future[Trial]]],
+) -> None:
+    """Enter the trials of each candidate as they are submitted. The pool runs all of them as it has room."""
+    for candidate in candidates:
+        waiting.append([])
+        for planned in candidate.planned:
+            waiting[-1].append(pool.submit(compile_one, planned))
+
+
+def _finished(trials: Sequence[Future[Trial]]) -> Iterator[Trial]:
+    for future in trials:
+        if future.done() and not future.cancelled() and future.exception() is None:
+            yield future.result()
 
 
 def _trial(value: Value, result: Result, base: Result) -> Trial:

@@ -71,7 +71,8 @@ def not_tried_lines(report: Report) -> list[str]:
 def as_json(report: Report) -> str:
     """One object: the base, the counts, every option that was tried with its trials, and what was not tried.
 
-    Changes are relative: 0.5 is 50 % more. A value of null means that the option was left out.
+    Changes are relative: 0.5 is 50 % more. A value of null means that the option was left out. Where
+    `finished` is false an interrupt came, and `left` trials did not end.
     """
     return json.dumps(
         {
@@ -83,7 +84,9 @@ def as_json(report: Report) -> str:
                 "changing": len(report.changing),
                 "not_tried": len(report.not_tried),
                 "trials": report.trials,
+                "left": report.left or 0,
             },
+            "finished": report.left is None,
             "options": [_effect(effect) for effect in report.effects],
             "not_tried": [
                 {"option": each.option, "type": each.type, "reason": each.reason} for each in report.not_tried

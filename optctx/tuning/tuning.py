@@ -103,7 +103,8 @@ def tune(
     options and values. Raises it during the search if the helper process is killed, if the study cannot be
     written or its file is deleted, and if no worker can be used.
 
-    Ctrl-C raises Interrupted, a KeyboardInterrupt whose `partial` is the Study so far.
+    Once the base is compiled, Ctrl-C raises Interrupted, a KeyboardInterrupt. Its `partial` is the Study so
+    far.
     """
     with Tuning(
         job,
@@ -262,14 +263,15 @@ class Tuning:
     def run(self) -> Study:
         """Search until the budget ends or the space has been tried. Call it once.
 
-        Raises Interrupted on Ctrl-C, with the study so far if the base has been compiled. Everything that was
-        found by then is in `study`.
+        Raises Interrupted on Ctrl-C, once the base is compiled; `study` has what was found by then.
         """
         try:
             self._run()
         except KeyboardInterrupt:
             self._ended = self._ended or INTERRUPTED
-            raise Interrupted(self.study if self.begun else None) from None
+            if not self.begun:
+                raise
+            raise Interrupted(self.study) from None
         return self.study
 
     def _run(self) -> None:
