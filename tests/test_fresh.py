@@ -6,14 +6,16 @@ import os
 import pathlib
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from support import SCALE, X86
+from support import SCALE, SECONDS, X86
 
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, Result, compile_job
+from optctx.fresh.helper import start_helper
 
 BAD_ASSEMBLY = 'define void @f() {\n call void asm sideeffect "nonsense", ""()\n ret void\n}'
 JOB = Job(SCALE, triple=X86)
@@ -162,3 +164,20 @@ def test_it_answers_only_inside_its_with_block() -> None:
 def test_results_are_compared_without_their_times_and_messages() -> None:
     assert Result(code=b"1", seconds=1.0, stderr="a") == Result(code=b"1", seconds=2.0)
     assert Result(code=b"1") != Result(code=b"2")
+
+
+def test_a_helper_that_starts_ignores_what_ends_the_group(tmp_path: pathlib.Path) -> None:
+    """At any moment of its start: it prints no traceback, and the one that started it decides."""
+    said = tmp_path / "said"
+    with said.open("wb") as printed:
+        for place in range(10):
+            helper = start_helper("optctx.fresh.worker", printed=printed.fileno())
+            time.sleep(place * 0.006)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                helper.send_signal(number)
+            assert helper.stdin is not None
+            assert helper.stdout is not None
+            helper.stdin.close()
+            assert helper.wait(SECONDS) == 0
+            helper.stdout.close()
+    assert said.read_text() == ""

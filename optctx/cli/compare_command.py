@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from optctx.cli.compiling import add_job_arguments, job_of
 from optctx.cli.console import put, say, status
 from optctx.cli.parser import positive, seconds
-from optctx.errors import OptctxError
+from optctx.errors import Interrupted, OptctxError
 from optctx.strategies import STRATEGIES
-from optctx.strategies.comparison import compare
+from optctx.strategies.comparison import Comparison, compare
 from optctx.strategies.output import as_lines, check_plot, save_plot
 from optctx.strategies.properties import PROPERTIES
 from optctx.wording import did_you_mean, nearest
@@ -32,7 +32,7 @@ def add(commands: _SubParsersAction[Parser]) -> None:
         help="compare the ways of giving options to LLVM: what holds, and what it costs",
         description="Run small concurrent programs over each way of giving options to LLVM, look for the "
         "smallest one that breaks what users may expect, and measure throughput, latency, memory and "
-        "start-up with a file of LLVM IR. Exit status 2 for bad input.",
+        "start-up with a file of LLVM IR. Exit status 2 for bad input, 130 after Ctrl-C, 143 after SIGTERM.",
         example="optctx compare kernel.ll --strategies thread exclusive process\n"
         "optctx compare kernel.ll --properties isolation nesting --no-figures --format json",
     )
@@ -70,30 +70,38 @@ def add(commands: _SubParsersAction[Parser]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare, and print what was found. Raises OptctxError and OSError."""
+    """Compare, and print what was found, so far after Ctrl-C. Raises OptctxError and OSError."""
     check_names(arguments)
     if arguments.plot:
         check_plot(arguments.plot)
     job = job_of(arguments)
-    with status() as told:
-        found = compare(
-            list(dict.fromkeys(arguments.strategies)),
-            properties=() if arguments.no_properties else list(dict.fromkeys(arguments.properties)),
-            programs=arguments.programs,
-            seconds=arguments.seconds,
-            seed=arguments.seed,
-            job=None if arguments.no_figures else job,
-            threads=arguments.threads,
-            throughput_seconds=arguments.throughput_seconds,
-            told=told,
-        )
+    try:
+        with status() as told:
+            found = compare(
+                list(dict.fromkeys(arguments.strategies)),
+                properties=() if arguments.no_properties else list(dict.fromkeys(arguments.properties)),
+                programs=arguments.programs,
+                seconds=arguments.seconds,
+                seed=arguments.seed,
+                job=None if arguments.no_figures else job,
+                threads=arguments.threads,
+                throughput_seconds=arguments.throughput_seconds,
+                told=told,
+            )
+    except Interrupted as interrupt:
+        _print(interrupt.partial, arguments.format)
+        raise KeyboardInterrupt(interrupt.partial.progress) from None
     if arguments.plot:
         save_plot(found, arguments.plot)
-    if arguments.format == "json":
+    _print(found, arguments.format)
+    return 0
+
+
+def _print(found: Comparison, form: str) -> None:
+    if form == "json":
         put(json.dumps(found.as_dict(), indent=2))
     else:
         say(*as_lines(found))
-    return 0
 
 
 def check_names(arguments: argparse.Namespace) -> None:

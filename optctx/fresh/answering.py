@@ -35,6 +35,10 @@ class AnsweringHelper:
             pass
         raise OptctxError(cause_of_end(self._helper.wait(), printed_to(self._printed.fileno())))
 
+    def kill(self) -> None:
+        """End the process now, from any thread. It is still to be closed."""
+        self._helper.kill()
+
     def close(self) -> None:
         """End the process."""
         assert self._helper.stdin is not None

@@ -33,12 +33,15 @@ __all__ = [
 ]
 
 STOP = signal.SIGUSR1  # tells a helper to end
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-# The helper ignores what ends a whole group of processes: the one that started it handles that. It does nothing
-# for a process that has ended while it was imported.
+# The helper ignores what ends a whole group of processes: the one that started it handles that. Until then the
+# signals are blocked, as Python's own start would print a traceback. It does nothing for a process that has
+# ended while it was imported.
 _START = (
     "import os, signal; "
-    "[signal.signal(each, signal.SIG_IGN) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]; "
+    "[signal.signal(each, signal.SIG_IGN) for each in {ending}]; "
+    "signal.pthread_sigmask(signal.SIG_UNBLOCK, {ending}); "
     "from {module} import main; os.getppid() == {parent} or os._exit(1); sys.exit(main())"
 )
 _PR_SET_PDEATHSIG = 1
@@ -56,17 +59,23 @@ def start_helper(
     `directory`: where it runs and puts temporary files, by default as this process. `printed`: the descriptor
     for its standard error, by default that of this process.
     """
-    command = python_command(_START.format(module=module, parent=os.getpid()))
-    return started_for_good(
-        lambda: subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=printed,
-            cwd=directory,
-            env=None if directory is None else {**os.environ, "TMPDIR": directory},
-        )
-    )
+    text = _START.format(module=module, parent=os.getpid(), ending=list(map(int, _ENDING)))
+
+    def start() -> subprocess.Popen[bytes]:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+        try:
+            return subprocess.Popen(
+                python_command(text),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=printed,
+                cwd=directory,
+                env=None if directory is None else {**os.environ, "TMPDIR": directory},
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    return started_for_good(start)
 
 
 def end_helper(helper: subprocess.Popen[bytes], grace: float) -> None:

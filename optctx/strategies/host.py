@@ -15,7 +15,7 @@ from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 from optctx.fresh import Job
 from optctx.fresh.answering import AnsweringHelper
-from optctx.fresh.helper import answers_of_helper, cause_of_end, printed_to
+from optctx.fresh.helper import answers_of_helper, cause_of_end, end_with_parent, printed_to
 from optctx.fresh.job import compile_unchecked, initialise_targets
 from optctx.fresh.limits import lower_limit
 from optctx.fresh.options import reset_process_options
@@ -45,15 +45,24 @@ class Host:
         self.strategy = strategy
         self._job = job
         self._helper: AnsweringHelper | None = None
+        self._stopped = False
 
     def __enter__(self) -> Host:
         self._helper = AnsweringHelper("optctx.strategies.host", _GRACE)
+        if self._stopped:
+            self._helper.kill()
         return self
 
     def __exit__(self, *error: object) -> None:
         helper, self._helper = self._helper, None
         if helper is not None:
             helper.close()
+
+    def stop(self) -> None:
+        """Kill the process and what it runs, from any thread."""
+        self._stopped = True
+        if (helper := self._helper) is not None:
+            helper.kill()
 
     def run(self, program: Sequence[tuple[object, ...]] | Program) -> Outcome:
         """Run a program. Raises OptctxError if the process that runs programs has ended, or cannot run it."""
@@ -108,8 +117,10 @@ def _forked(order: _Order) -> Outcome:
     """Run a program in a child. What ends the child is the outcome."""
     reading, writing = os.pipe()
     printed = os.memfd_create("printed")
+    host = os.getpid()
     pid = os.fork()
     if not pid:
+        end_with_parent(host)
         _child(order, writing, printed)
     os.close(writing)
     outcomes = list(received(reading))

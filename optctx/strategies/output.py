@@ -21,8 +21,15 @@ def as_lines(comparison: Comparison) -> list[str]:
     """Lines with what holds for which strategy, with each counterexample, and a table of the figures."""
     lines = [line for each in comparison.strategies for line in _properties(each)]
     measured = [each for each in comparison.strategies if each.figures is not None]
+    left = [each for each in comparison.strategies if each.left]
     if measured:
         lines += ["", *columns([_heading(measured), *map(_row, measured)]), *_ratios(measured)]
+    if not comparison.finished:
+        lines += [
+            "",
+            *(f"{each.strategy}: not known: {', '.join(each.left)}" for each in left),
+            comparison.progress,
+        ]
     return lines
 
 
