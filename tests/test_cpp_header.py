@@ -10,7 +10,7 @@ import sys
 
 import pytest
 from cpp_build import ROOT, SHARED, compile_cpp
-from support import in_threads
+from support import in_threads, run_python
 
 import optctx
 from optctx import OptionContext, registry
@@ -30,6 +30,23 @@ def test_the_example_does_what_its_readme_says(tmp_path: pathlib.Path) -> None:
     assert (done.stdout, done.stderr) == (output, "")
 
 
+def test_no_exception_leaves_a_function_of_the_example(tmp_path: pathlib.Path) -> None:
+    """It would end a process that has imported optctx, and not used it yet."""
+    compile_cpp(EXAMPLE / "lookup.cpp", tmp_path / "liblookup.so", *SHARED)
+    said = run_python(
+        f"""
+        import ctypes
+        import optctx
+        lookup = ctypes.CDLL({str(tmp_path / "liblookup.so")!r})
+        words, count = ctypes.create_string_buffer(500), ctypes.c_uint(7)
+        print(lookup.planned_unrolling(100, ctypes.byref(count), words, len(words)), count.value, words.value)
+        print(lookup.look_up_unsigned(b"unroll-count", words, len(words)), words.value)
+        """
+    )
+    reason = b"optctx is loaded but has not attached to LLVM yet: call optctx.attach() from Python before"
+    assert said == f"3 7 {reason!r}\n3 {reason!r}\n"
+
+
 @pytest.mark.redirected
 def test_the_example_on_threads_with_options_of_their_own(tmp_path: pathlib.Path) -> None:
     registry()  # attaches
@@ -44,8 +61,13 @@ def test_the_example_on_threads_with_options_of_their_own(tmp_path: pathlib.Path
             assert look_up(b"unroll-count") == (0, "0 process-wide")
             with OptionContext({"unroll-count": number}):
                 assert look_up(b"unroll-count") == (0, f"{number} in this scope")
-                assert example.planned_unrolling(100) == number
-            assert example.planned_unrolling(100) == 1
+                assert planned(100) == number
+            assert planned(100) == 1
+
+    def planned(trips: int) -> int:
+        count, words = ctypes.c_uint(), ctypes.create_string_buffer(500)
+        assert example.planned_unrolling(trips, ctypes.byref(count), words, len(words)) == 0, words.value
+        return count.value
 
     in_threads([lambda number=number: work(number) for number in range(2, 6)])
     status, message = look_up(b"enable-gvn-hoist")

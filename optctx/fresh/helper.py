@@ -35,8 +35,8 @@ __all__ = [
 STOP = signal.SIGUSR1  # tells a helper to end
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-# The helper ignores what ends a whole group of processes: the one that started it handles that. Until then the
-# signals are blocked, as Python's own start would print a traceback. It does nothing for a process that has
+# The helper ignores what ends a whole group of processes: the one that started it handles that. Until then
+# these signals are blocked, because Python's own start would print a traceback. It does nothing for a process that has
 # ended while it was imported.
 _START = (
     "import os, signal; "

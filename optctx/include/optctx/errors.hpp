@@ -9,8 +9,9 @@
 namespace optctx {
 inline namespace v2 {
 
-// The base class of all lookup errors. With -fno-exceptions, a failing lookup prints the message to standard error and
-// aborts the process.
+// The base class of all lookup errors. Catch them in functions that C or Python calls: an exception that leaves one
+// ends the process. examples/cpp_lookup shows how. With -fno-exceptions, a failing lookup prints the message to
+// standard error and aborts the process.
 struct [[gnu::visibility("default")]] Error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
