@@ -101,6 +101,7 @@ def test_a_signal_at_any_moment_leaves_nothing_and_is_one_line(command: str, tmp
         ended = interrupted(words, folder, lambda _: time.sleep(seconds), number)
         assert (ended.status, ended.err.count("\n")) == (STATUS[number], 1), (seconds, ended.err)
         assert ended.err.startswith("optctx: interrupted")
+        assert ("go on with --resume" in ended.err) == rows.exists()
 
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         list(pool.map(at, range(12), moments(12, 1.2)))

@@ -114,6 +114,17 @@ def run(arguments: argparse.Namespace) -> int:
 
     Returns 1 if a fresh process differs, and 2 if one could not compare.
     """
+    path = arguments.output
+    try:
+        return _swept(arguments)
+    except KeyboardInterrupt as interrupt:
+        if interrupt.args or not path or not os.path.exists(path):
+            raise
+        words = f"interrupted; {path} keeps what it has: go on with --resume"
+        raise KeyboardInterrupt(words) from None
+
+
+def _swept(arguments: argparse.Namespace) -> int:
     axes = parse_axes(arguments.settings)
     files = len(arguments.files)
     total = count_combinations(axes, arguments.max_combinations, files=files) * files
@@ -130,6 +141,8 @@ def run(arguments: argparse.Namespace) -> int:
         with naming_module(arguments.files[0]) if files == 1 else contextlib.nullcontext():
             rows = _sweep(arguments, jobs, axes, rows, printed)
     except KeyboardInterrupt:
+        if not rows:
+            raise
         _finish(arguments, _in_order(rows, jobs, axes), printed)
         path = arguments.output
         kept = f"; their rows are in {path}: go on with --resume" if path else ""

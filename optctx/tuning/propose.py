@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from optctx.context import OptionContext
 from optctx.engine.attach import attach
-from optctx.errors import OptctxError
+from optctx.errors import Interrupted, OptctxError
 from optctx.fresh import Job
 from optctx.registry import Option, registry
 from optctx.registry.registry import find
@@ -43,7 +43,10 @@ def propose(
 
     Raises OptctxError as `sensitivity` does, and if no option changes the output.
     """
-    report = sensitivity(job, by=by, exclude=tuple(exclude), limits=limits or Limits(), progress=progress)
+    try:
+        report = sensitivity(job, by=by, exclude=tuple(exclude), limits=limits or Limits(), progress=progress)
+    except Interrupted:  # a ranking of some options proposes nothing
+        raise KeyboardInterrupt from None
     dimensions: list[Dimension] = []
     for effect in report.changing:
         option = registry()[effect.option]
