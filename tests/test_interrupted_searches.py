@@ -301,7 +301,7 @@ def test_a_signal_at_any_moment_is_one_line_that_says_how_to_go_on(tmp_path: pat
         assert not UNTRUE.search(ended.out)
 
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        list(pool.map(at, range(24), moments(24, 1.2)))
+        list(pool.map(at, range(15), moments(15, 1.2)))
 
 
 def swallowed(work: Callable[[], object]) -> Callable[..., object]:
