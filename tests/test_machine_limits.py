@@ -10,7 +10,6 @@ import os
 import pathlib
 import re
 import resource
-import signal
 import subprocess
 import sys
 import threading

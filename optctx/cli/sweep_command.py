@@ -32,7 +32,6 @@ __all__ = ["add", "run"]
 Format = Literal["table", "json", "csv"]
 
 
-
 def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
     """Enter the command among `commands`."""
     parser = commands.add_parser(

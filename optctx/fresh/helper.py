@@ -8,7 +8,6 @@ import re
 import resource
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from types import FrameType
 
@@ -36,8 +35,8 @@ STOP = signal.SIGUSR1  # tells a helper to end
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 # The helper ignores what ends a whole group of processes: the one that started it handles that. Until then
-# these signals are blocked, because Python's own start would print a traceback. It does nothing for a process that has
-# ended while it was imported.
+# these signals are blocked, because Python's own start would print a traceback. It does nothing for a process
+# that has ended while it was imported.
 _START = (
     "import os, signal; "
     "[signal.signal(each, signal.SIG_IGN) for each in {ending}]; "
