@@ -36,10 +36,10 @@ void add_scopes(nb::module_& m) {
     m.def(
         "leave_all",
         [] {
-            view::leave_all();
+            scoping::leave_all();
             drop_orphans();
         },
-        "Leave every scope and recording of this thread. Does not change the task's mark.");
+        "Leave every scope and recording of this thread and its task.");
     m.def(
         "set_scope_helpers",
         [](nb::object attach, nb::object check_in_line, nb::object cannot_enter, nb::object cannot_leave,
@@ -67,15 +67,9 @@ void add_scopes(nb::module_& m) {
             return view::in_line(task_scope::get().ptr());
         },
         "Return whether LLVM sees the running task's scope on this thread.");
-    m.def(
-        "innermost",
-        [] {
-            const view::ScopeEntry entry = view::innermost();
-            if (entry.mark == nullptr) return nb::object(nb::none());
-            return nb::object(nb::make_tuple(nb::handle(static_cast<PyObject*>(entry.mark)),
-                                             nb::handle(static_cast<PyObject*>(entry.token))));
-        },
-        "Return (mark, token) of this thread's innermost scope, or None.");
+    m.def("suspended", &scoping::suspended,
+          "Return the mark of the innermost scope of this thread if another task, which is suspended, is inside it; "
+          "otherwise None.");
     m.def(
         "library_calls",
         [](unsigned image) {

@@ -4,6 +4,7 @@
 #include "gil.hpp"
 #include "llvmlite_lock.hpp"
 #include "native_calls.hpp"
+#include "no_collection.hpp"
 #include "os/os.hpp"
 #include "task_scope.hpp"
 #include "view/attachment.hpp"
@@ -30,8 +31,9 @@ Helpers* helpers;  // of the process; never freed
 // The native part of every OptionContext object.
 struct Scope {
     PyObject_HEAD PyObject* native;  // null until `_give`
-    unsigned image;                  // of the native context, so that entering need not ask that
-    bool judged;                     // report overrides that LLVM did not read
+    view::Context* context;          // what `native` holds, and its image: entering need not ask for them
+    unsigned image;
+    bool judged;  // report overrides that LLVM did not read
 };
 
 Scope& parts_of(nb::handle self) { return *reinterpret_cast<Scope*>(self.ptr()); }
@@ -55,6 +57,7 @@ nb::handle mark_in(unsigned image, nb::handle mark) {
 }
 
 nb::object new_mark(nb::handle self, nb::handle native, unsigned image, nb::handle task) {
+    const NoCollection alone;  // `task` is the scope that the mark is inside
     nb::handle outer = task;
     while (outer.is_valid() && image_of(outer) == image) outer = outer_of(outer);
     PyObject* mark = outer.is_valid() ? PyTuple_Pack(3, self.ptr(), native.ptr(), outer.ptr())
@@ -99,39 +102,45 @@ void let_in(view::Frame& frame) {
     wait_without_gil([&frame] { view::admit(frame); });
 }
 
-void finish_leaving(view::ScopeEntry entry) {
+// Makes the task and the thread forget a scope in one step. Returns false, with nothing changed, if the scope was
+// entered in another contextvars.Context that is still running further out on this thread.
+bool forget(const view::ScopeEntry& entry) {
+    const NoCollection alone;
+    const nb::handle token = static_cast<PyObject*>(entry.token);
+    if (!task_scope::reset(token) && !task_scope::reset_elsewhere(token, static_cast<PyObject*>(entry.mark)))
+        return false;
     view::leave(entry.mark);
+    return true;
+}
+
+// Leaves a scope that was entered on this thread. Throws, with nothing changed, if `forget` cannot.
+void leave_entry(view::ScopeEntry entry) {
+    if (!forget(entry))
+        blocks::raise(blocks::call_with(helpers->cannot_leave, nb::handle(static_cast<PyObject*>(entry.owner)),
+                                        "it was entered in a contextvars.Context that runs further out on this thread; "
+                                        "leave it there"));
     if (view::follows_switches()) follow_task();
     drop(entry.token);
     drop(entry.mark);
 }
 
-// Leaves a scope that was entered on this thread. Throws, with nothing changed, if it was entered in another
-// contextvars.Context that is still running further out on this thread.
-void leave_entry(view::ScopeEntry entry) {
-    const nb::handle token = static_cast<PyObject*>(entry.token);
-    if (!task_scope::reset(token) && !task_scope::reset_elsewhere(token, static_cast<PyObject*>(entry.mark)))
-        blocks::raise(blocks::call_with(helpers->cannot_leave, nb::handle(static_cast<PyObject*>(entry.owner)),
-                                        "it was entered in a contextvars.Context that runs further out on this thread; "
-                                        "leave it there"));
-    finish_leaving(entry);
-}
-
-// Does the work of entering. Can fail until the task has its mark, and then changes nothing.
-void enter_now(nb::handle native, nb::handle self, nb::handle task, view::Ticket ticket) {
-    drop_orphans();
-    view::Frame frame = view::frame_of(nb::cast<SharedContext>(native));
-    nb::object mark = new_mark(self, native, frame.image, task);
+// Does the work of entering. Can fail until the task has its mark, and then changes nothing. Python code that runs
+// before finds the task and the thread outside of the scope, and Python code that runs after finds both inside.
+void enter_now(nb::handle self, nb::handle task, view::Ticket ticket) {
+    const Scope& parts = parts_of(self);
+    view::Frame frame = view::frame_of(parts.context->shared_from_this());
+    nb::object mark = new_mark(self, parts.native, frame.image, task);
+    view::make_room();
     let_in(frame);
-    view::enter(std::move(frame), {mark.ptr(), self.ptr(), nullptr, ticket});
+    const NoCollection alone;
+    nb::object token;
     try {
-        view::give_token(mark.ptr(), task_scope::set(mark).release().ptr());
+        token = task_scope::set(mark, task);
     } catch (...) {
-        view::leave(mark.ptr());
-        if (view::follows_switches()) follow_task();
+        view::dismiss(std::move(frame));
         throw;
     }
-    mark.release();
+    view::enter(std::move(frame), {mark.release().ptr(), self.ptr(), token.release().ptr(), ticket});
 }
 
 // Converts native exceptions of entering the context to Python exceptions.
@@ -160,27 +169,31 @@ nb::handle given_native(nb::handle self) {
 }
 
 nb::object enter(nb::handle self, view::Ticket ticket) {
-    const nb::handle native = given_native(self);
+    given_native(self);
     const unsigned image = parts_of(self).image;
     for (;;) {
         if (!view::is_attached(image)) attach(image);
         leave_abandoned();
-        const nb::object task = task_scope::get();
-        if (!view::in_line(task.ptr())) blocks::call_with(helpers->check_in_line, self, "enter");
-        or_refuse(self, [&] { enter_now(native, self, task, ticket); });
+        drop_orphans();
+        nb::object task = task_scope::get();
+        if (!view::in_line(task.ptr())) {
+            blocks::call_with(helpers->check_in_line, self, "enter");
+            task = task_scope::get();
+        }
+        or_refuse(self, [&] { enter_now(self, task, ticket); });
         if (view::is_attached(image)) return nb::borrow(self);
         // Another thread detached before this one was counted: attach again.
-        leave_entry(view::to_leave(*nb::cast<SharedContext>(native), task_scope::get().ptr()));
+        leave_entry(view::to_leave(*parts_of(self).context, task_scope::get().ptr()));
     }
 }
 
 void leave(nb::handle self, bool failed) {
-    const nb::handle native = given_native(self);
+    given_native(self);
     leave_abandoned();
     const nb::object task = view::follows_switches() ? task_scope::get() : nb::object();
     view::ScopeEntry entry;
     try {
-        entry = view::to_leave(*nb::cast<SharedContext>(native), task.ptr());
+        entry = view::to_leave(*parts_of(self).context, task.ptr());
     } catch (const view::ScopeError& error) {
         blocks::call_with(helpers->check_in_line, self, "leave");
         blocks::raise(blocks::call_with(helpers->cannot_leave, self, error.what()));
@@ -249,11 +262,12 @@ PyObject* give(PyObject* self, PyObject* arguments) {
     PyObject* native = nullptr;
     int judged = 0;
     if (PyArg_ParseTuple(arguments, "Op", &native, &judged) == 0) return nullptr;
-    const view::Context* context = nullptr;
+    view::Context* context = nullptr;
     if (!nb::try_cast(nb::handle(native), context) || context == nullptr) {
         PyErr_SetString(PyExc_TypeError, "expected a native Context");
         return nullptr;
     }
+    parts_of(self).context = context;
     parts_of(self).image = context->space().image();
     drop(std::exchange(parts_of(self).native, Py_NewRef(native)));
     parts_of(self).judged = judged != 0;
@@ -352,18 +366,33 @@ nb::object mark_of(unsigned image, nb::handle self) {
     return own.is_valid() && owner_of(own) == self.ptr() ? nb::borrow(own) : nb::object();
 }
 
+void leave_all() {
+    const NoCollection alone;
+    view::leave_all();
+    task_scope::set(nb::none(), task_scope::get());
+}
+
+nb::object suspended() {
+    const view::ScopeEntry entry = view::innermost();
+    if (entry.mark == nullptr) return nb::none();
+    const nb::object mark = nb::borrow(static_cast<PyObject*>(entry.mark));
+    const nb::object token = nb::borrow(static_cast<PyObject*>(entry.token));
+    return task_scope::is_running(token) ? nb::none() : mark;
+}
+
 void begin_library_call(unsigned image) noexcept {
     view::give_up_unhandled_poison();
+    view::Carried how = view::Carried::fully;
     try {
-        begin_call(image, [](view::Frame& frame) {
-            const view::Carried how = view::carry(frame);
-            if (how != view::Carried::fully) report_not_in_force(how, task_scope::get().ptr());
+        begin_call(image, [&how](view::Frame& frame) {
+            how = view::carry(frame);
             return how != view::Carried::not_at_all;
         });
     } catch (const std::exception& error) {
         report(error.what());
     }
     ++library_calls;
+    if (how != view::Carried::fully) report_not_in_force(how, task_scope::get().ptr());
     tell_call_begins();
 }
 

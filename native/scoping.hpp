@@ -31,6 +31,11 @@ std::shared_ptr<view::Context> native_of(nanobind::handle scope);
 // Returns the mark of the running task in an image, if its scope there is of this context. Invalid otherwise.
 nanobind::object mark_of(unsigned image, nanobind::handle scope);
 
+// Leaves every scope of this thread and its task, as after a fork.
+void leave_all();
+// Returns the mark of this thread's innermost scope if another task, which is suspended, is inside it. None otherwise.
+nanobind::object suspended();
+
 // Called around every call that llvmlite makes into its image, with its lock held. They must not throw or wait.
 void begin_library_call(unsigned image) noexcept;
 void end_library_call() noexcept;

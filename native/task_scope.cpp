@@ -1,5 +1,7 @@
 #include "task_scope.hpp"
 
+#include "no_collection.hpp"
+
 #include <dlfcn.h>
 
 #include <stdexcept>
@@ -22,7 +24,8 @@ Get get_value;
 Set set_value;
 Reset reset_value;
 PyObject* variable;
-// CPython exposes the Context of a token only to the garbage collector.
+PyObject* probe;  // another variable
+// CPython exposes the Context of a token, or the one that a Context was entered from, only to the garbage collector.
 PyObject* get_referents;
 PyObject* context_type;
 PyObject* missing;
@@ -40,11 +43,19 @@ Function need(const char* name) {
     return found;
 }
 
-// The contextvars.Context in which a token was made.
-nb::object made_in(nb::handle token) {
-    for (nb::handle each : nb::handle(get_referents)(token))
+// The contextvars.Context that a token or another Context refers to. Null if there is none.
+nb::object context_of(nb::handle object) {
+    for (nb::handle each : nb::handle(get_referents)(object))
         if (PyObject_IsInstance(each.ptr(), context_type) == 1) return nb::borrow(each);
     return {};
+}
+
+nb::object current_context() {
+    const nb::object token = nb::steal(set_value(probe, Py_None));
+    if (!token.is_valid()) throw nb::python_error();
+    nb::object context = context_of(token);
+    if (reset_value(probe, token.ptr()) != 0) throw nb::python_error();
+    return context;
 }
 
 int on_event(int event, PyObject*) {
@@ -64,6 +75,7 @@ void use(nb::object contextvar) {
     variable = contextvar.release().ptr();
     get_referents = nb::object(nb::module_::import_("gc").attr("get_referents")).release().ptr();
     const nb::module_ contextvars = nb::module_::import_("contextvars");
+    probe = nb::object(contextvars.attr("ContextVar")("optctx probe")).release().ptr();
     context_type = nb::object(contextvars.attr("Context")).release().ptr();
     missing = nb::object(contextvars.attr("Token").attr("MISSING")).release().ptr();
 }
@@ -75,8 +87,7 @@ nb::object get() {
     return found.is_none() ? nb::object() : found;
 }
 
-nb::object set(nb::handle mark) {
-    const nb::object before = get();
+nb::object set(nb::handle mark, nb::handle before) {
     PyObject* token = set_value(variable, mark.ptr());
     if (token != nullptr) return nb::steal(token);
     nb::python_error no_memory;
@@ -94,19 +105,27 @@ bool reset(nb::handle token) {
     return false;
 }
 
+bool is_running(nb::handle token) {
+    const NoCollection alone;
+    const nb::object context = context_of(token);
+    for (nb::object running = current_context(); running.is_valid(); running = context_of(running))
+        if (running.is(context)) return true;
+    return false;
+}
+
 bool is_innermost(nb::handle token, nb::handle mark) {
-    const nb::object context = made_in(token);
+    const nb::object context = context_of(token);
     return context.is_valid() && context.attr("get")(nb::handle(variable)).is(mark);
 }
 
 bool reset_elsewhere(nb::handle token, nb::handle mark) {
     try {
-        const nb::object context = made_in(token);
+        const nb::object context = context_of(token);
         if (!context.is_valid()) return false;
         context.attr("run")(nb::handle(variable).attr("reset"), token);
         if (get().is(mark)) {
             const nb::object outer = token.attr("old_value");
-            set(outer.is(nb::handle(missing)) ? nb::none() : outer);
+            set(outer.is(nb::handle(missing)) ? nb::none() : outer, mark);
         }
         return true;
     } catch (nb::python_error&) {

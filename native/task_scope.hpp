@@ -11,11 +11,14 @@ namespace optctx::task_scope {
 void use(nanobind::object variable);
 // Returns the running task's mark; null outside any scope (if the variable is unset or None).
 nanobind::object get();
-// Sets the mark. Returns the token for `reset`.
-nanobind::object set(nanobind::handle mark);
+// Sets the mark in place of `before`, which may be null. Returns the token for `reset`. Changes nothing if it throws.
+nanobind::object set(nanobind::handle mark, nanobind::handle before);
 // Restores the mark from before `set`. Returns false, with nothing done, if another contextvars.Context is current than
 // at `set`, or if the token was already used.
 bool reset(nanobind::handle token);
+// Whether the contextvars.Context in which the token was made is the current one, or one that the current one was
+// entered from.
+bool is_running(nanobind::handle token);
 // Whether the contextvars.Context in which the token was made still has this mark, and none that was set after it.
 bool is_innermost(nanobind::handle token, nanobind::handle mark);
 // Does the same as `reset` if another contextvars.Context is current, inside the one where the token was made. Returns

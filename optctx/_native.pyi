@@ -623,9 +623,7 @@ def use_task_variable(variable: object) -> None:
     """
 
 def leave_all() -> None:
-    """
-    Leave every scope and recording of this thread. Does not change the task's mark.
-    """
+    """Leave every scope and recording of this thread and its task."""
 
 def set_scope_helpers(attach: object, check_in_line: object, cannot_enter: object, cannot_leave: object, judge: object) -> None:
     """
@@ -660,8 +658,10 @@ class ScopeBase:
 def in_line() -> bool:
     """Return whether LLVM sees the running task's scope on this thread."""
 
-def innermost() -> object:
-    """Return (mark, token) of this thread's innermost scope, or None."""
+def suspended() -> object:
+    """
+    Return the mark of the innermost scope of this thread if another task, which is suspended, is inside it; otherwise None.
+    """
 
 def library_calls(image: int) -> tuple[Callable[[], None], Callable[[], None]]:
     """

@@ -200,7 +200,13 @@ bool wrote(unsigned image) noexcept {
     return activation != nullptr ? activation->written() : stack.seen(image) != nullptr;
 }
 
-void enter(Frame&& frame, ScopeEntry entry) { stack.push(std::move(frame), Reason::scope, entry, entry.mark); }
+void make_room() { stack.make_room(); }
+
+void enter(Frame&& frame, ScopeEntry entry) noexcept {
+    stack.push(std::move(frame), Reason::scope, entry, entry.mark);
+}
+
+void dismiss(Frame&& frame) noexcept { stack.dismiss(frame); }
 
 ScopeEntry to_leave(const Context& context, Mark task) {
     const auto& levels = stack.levels;
@@ -212,8 +218,6 @@ ScopeEntry to_leave(const Context& context, Mark task) {
     throw ScopeError(
         "this thread is not inside it: it was not entered, was left already, or was entered on another thread");
 }
-
-void give_token(Mark mark, void* token) noexcept { stack.find(mark)->entry.token = token; }
 
 void leave(Mark mark) noexcept { stack.take(stack.find(mark)); }
 

@@ -61,13 +61,15 @@ void take_over(Frame& frame, Mark mark);
 // Whether LLVM has written to option values in the current context since this thread entered it.
 bool wrote(unsigned image) noexcept;
 
-// Enters a scope after an admission. Takes over the references in `entry`, unless it throws.
-void enter(Frame&& frame, ScopeEntry entry);
+// Call before the admission for an `enter`, which then cannot fail.
+void make_room();
+// Enters a scope after an admission. Takes over the references in `entry`.
+void enter(Frame&& frame, ScopeEntry entry) noexcept;
+// Takes an admission back.
+void dismiss(Frame&& frame) noexcept;
 // Returns the scope that leaving `context` would leave: the innermost one or, while switches are followed, the one with
 // the mark of the running task, at any depth. Throws ScopeError if that scope is not of `context`.
 ScopeEntry to_leave(const Context& context, Mark task);
-// Sets the token of a scope that was entered without it.
-void give_token(Mark mark, void* token) noexcept;
 // Leaves the scope; its references belong to the caller again.
 void leave(Mark mark) noexcept;
 

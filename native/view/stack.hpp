@@ -99,12 +99,21 @@ struct Stack {
         return nullptr;
     }
 
-    // The frame has been admitted. If `push` throws, it has left the frame again.
+    void make_room() {
+        if (levels.size() == levels.capacity()) levels.reserve(2 * levels.size() + 4);
+    }
+
+    // Leaves a frame that was admitted and is not on the stack.
+    void dismiss(Frame& frame) noexcept {
+        mechanism(frame.image).leave(frame, innermost(frame.image), nullptr);
+    }
+
+    // The frame has been admitted. If `push` throws, it has left the frame again; it does not after `make_room`.
     void push(Frame&& frame, Reason reason, ScopeEntry entry, Mark shows) {
         try {
-            if (levels.size() == levels.capacity()) levels.reserve(2 * levels.size() + 4);
+            make_room();
         } catch (...) {
-            mechanism(frame.image).leave(frame, innermost(frame.image), nullptr);
+            dismiss(frame);
             throw;
         }
         const unsigned image = frame.image;
@@ -148,9 +157,11 @@ struct Stack {
             if (at->previous == mark) at->previous = previous;
     }
 
-    // Returns the scope of a mark, or levels.end().
+    // Returns the scope of a mark, or levels.end(). It is usually the last level.
     Levels::iterator find(Mark mark) noexcept {
-        return std::find_if(levels.begin(), levels.end(), [mark](const Level& level) { return level.is_scope(mark); });
+        for (auto at = levels.end(); at != levels.begin();)
+            if ((--at)->is_scope(mark)) return at;
+        return levels.end();
     }
 
     // Whether the level can be left now. While switches are followed, any level can, unless LLVM works inside it.

@@ -9,7 +9,6 @@ reports switches of tasks, it also does so at every switch (design/tasks.md).
 from __future__ import annotations
 
 import contextvars
-import gc
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -35,10 +34,8 @@ __all__ = [
 # A new one for each entry. A third item is the mark of the innermost enclosing scope of another image.
 Mark: TypeAlias = "tuple[OptionContext, _native.Context] | tuple[OptionContext, _native.Context, Mark]"
 LibraryCalls: TypeAlias = "tuple[Callable[[], None], Callable[[], None]]"
-Token: TypeAlias = "contextvars.Token[Mark | None]"
 
 _innermost: contextvars.ContextVar[Mark | None] = contextvars.ContextVar("optctx")
-_probe: contextvars.ContextVar[None] = contextvars.ContextVar("optctx probe")
 _native.use_task_variable(_innermost)
 _library_calls: dict[int, LibraryCalls] = {}  # by the index of the image
 
@@ -65,19 +62,17 @@ def check_in_line(what: str) -> None:
     Code that is called inside that scope does not count as another task, even in another
     contextvars.Context: the scope is further out on this thread, not suspended.
     """
-    found = _native.innermost()
-    if found is None:
+    mark = cast("Mark | None", _native.suspended())
+    if mark is None:
         return
-    mark, token = cast("tuple[Mark, Token]", found)
-    if not _is_running(_context_of(token)):
-        here = _innermost.get(None)
-        task = f"a task inside {here[0]!r}" if here else "a task outside any scope"
-        raise ScopeError(
-            f"cannot {what} in {task}: its thread is still inside {mark[0]!r}, which "
-            "another task entered that is suspended inside it; before Python 3.14, and where threads take "
-            "turns, a scope must not be held across an `await`: leave it before, or put what awaits nothing "
-            "into a function and `await asyncio.to_thread(context.run, function)`"
-        )
+    here = _innermost.get(None)
+    task = f"a task inside {here[0]!r}" if here else "a task outside any scope"
+    raise ScopeError(
+        f"cannot {what} in {task}: its thread is still inside {mark[0]!r}, which "
+        "another task entered that is suspended inside it; before Python 3.14, and where threads take "
+        "turns, a scope must not be held across an `await`: leave it before, or put what awaits nothing "
+        "into a function and `await asyncio.to_thread(context.run, function)`"
+    )
 
 
 def cannot_enter(context: OptionContext, kind: type[Exception], text: str) -> OptctxError:
@@ -97,7 +92,6 @@ def cannot_leave(context: OptionContext, text: str) -> ScopeError:
 def begin_outside() -> None:
     """Leave every scope and recording of this thread and task. In a worker process no other code would."""
     _native.leave_all()
-    _innermost.set(None)
 
 
 def follow_tasks(engine: Engine) -> None:
@@ -129,21 +123,3 @@ def _follow(engine: Engine) -> None:
 def library_calls(engine: Engine) -> LibraryCalls:
     """The callbacks for the beginning and the end of a call through llvmlite: always the same pair."""
     return _library_calls.setdefault(engine.index, _native.library_calls(engine.index))
-
-
-def _is_running(context: contextvars.Context | None) -> bool:
-    """Whether a contextvars.Context is the current one on this thread, or further out."""
-    token = _probe.set(None)
-    current = _context_of(token)
-    _probe.reset(token)
-    while current is not None:
-        if current is context:
-            return True
-        current = _context_of(current)
-    return False
-
-
-def _context_of(holder: object) -> contextvars.Context | None:
-    """The Context that a token was made in, or a Context was entered from. Only CPython's collector knows."""
-    held = gc.get_referents(holder)
-    return next((each for each in held if isinstance(each, contextvars.Context)), None)
