@@ -13,7 +13,7 @@ from optctx.context.args import parse_args
 from optctx.context.binding import OnMismatch, bind
 from optctx.context.compiled import decorated, is_compiled
 from optctx.context.contents import Base, Contents, rebuild, resolve_base
-from optctx.context.deferred import refuse_deferred
+from optctx.context.deferred import call_inside, refuse_deferred
 from optctx.context.given import given_options
 from optctx.context.misuse import ContextType, checked_mapping, no_attribute, wrong_lookup
 from optctx.context.override import Override, make_override
@@ -464,13 +464,32 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
                 "context for llvmlite's LLVM means the same in another process; make it again there"
             )
         inherited, own = self._contents.portable(self._engine)
-        return _restore, (inherited, own, self._unread, self._sets)
+        made_of = (inherited, own, self._unread, self._sets, type(self))
+        return _restore, made_of, state_of(self, OptionContext)
+
+    def __copy__(self) -> OptionContext:
+        """Contexts never change, so a copy is the context itself. One of a subclass is new, with its attributes."""
+        if type(self) is OptionContext:
+            return self
+        return with_state(self._again({}, self._unread, self._sets), state_of(self, OptionContext))
+
+    def __deepcopy__(self, memo: dict[int, object]) -> OptionContext:
+        if type(self) is OptionContext:
+            return self
+        memo[id(self)] = made = self._again({}, self._unread, self._sets)
+        return with_state(made, copy.deepcopy(state_of(self, OptionContext), memo))
 
     # Scopes
 
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call a function inside this context, on this thread, and return its result."""
-        return cast("R", self._run(function, args, kwargs))
+        """Call a function inside this context, on this thread, and return its result.
+
+        Raises OptionTypeError for a generator or coroutine function or one of `contextlib.contextmanager`, whose
+        body would run after the scope was left. So it does for a result that is a generator, a coroutine or
+        such a context manager, if its body has not begun.
+        """
+        refuse_deferred(function)
+        return call_inside(self, function, args, kwargs)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Decorate a function: each call of it runs inside this context.
@@ -487,7 +506,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
         @functools.wraps(function)
         def inside(*args: P.args, **kwargs: P.kwargs) -> R:
-            return cast("R", self._run(function, args, kwargs))
+            return call_inside(self, function, args, kwargs)
 
         return inside
 

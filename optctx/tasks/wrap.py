@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from optctx.context import OptionContext, current
-from optctx.context.deferred import refuse_deferred
+from optctx.context.deferred import call_inside, refuse_deferred
 
 __all__ = ["Wrapped", "wrap"]
 
@@ -25,7 +25,7 @@ class Wrapped(Generic[P, R]):
         self._context = context
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return cast("R", self._context._run(self._function, args, kwargs))
+        return call_inside(self._context, self._function, args, kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         """Bind to an instance, as a function in a class does."""
@@ -49,7 +49,8 @@ def wrap(function: Callable[P, R], /) -> Wrapped[P, R]:
         loop.run_in_executor(None, optctx.wrap(compile), module)
 
     Raises:
-        OptionTypeError: `function` cannot be called, or is a coroutine or generator function.
+        OptionTypeError: `function` cannot be called, or is one that `OptionContext.run` refuses. A call
+            raises it for the results that `run` refuses.
         ScopeError: As for `current()`.
     """
     refuse_deferred(function)

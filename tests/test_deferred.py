@@ -1,0 +1,166 @@
+"""Functions whose body would run after the scope was left: every way of calling one inside refuses it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import types
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from support import four, unrolled
+
+from optctx import OptionContext, OptionTypeError, propagating, wrap
+
+BODIES: list[str] = []  # that have begun
+
+
+def generator(*_: object) -> Iterator[int]:
+    BODIES.append("generator")
+    yield unrolled()
+
+
+async def coroutine(*_: object) -> int:
+    BODIES.append("coroutine")
+    return unrolled()
+
+
+async def generating(*_: object) -> AsyncIterator[int]:
+    BODIES.append("generating")
+    yield unrolled()
+
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "a generator": generator,
+    "a coroutine": coroutine,
+    "an asynchronous generator": generating,
+    "a context manager": contextlib.contextmanager(generator),
+    "an asynchronous context manager": contextlib.asynccontextmanager(generating),
+    "a coroutine of types.coroutine": types.coroutine(generator),  # type: ignore[arg-type]
+}
+
+
+def _submit(function: Callable[..., Any]) -> object:
+    with four(), propagating(ThreadPoolExecutor(1)) as pool:
+        return pool.submit(function).result()
+
+
+def _map(function: Callable[..., Any]) -> object:
+    with four(), propagating(ThreadPoolExecutor(1)) as pool:
+        return list(pool.map(function, [1]))
+
+
+def _in_executor(function: Callable[..., Any]) -> object:
+    async def run() -> object:
+        with ThreadPoolExecutor(1) as threads:
+            return await asyncio.get_running_loop().run_in_executor(propagating(threads), function)
+
+    return asyncio.run(run())
+
+
+def _wrapped(function: Callable[..., Any]) -> object:
+    with four():
+        wrapped = wrap(function)
+    return wrapped()
+
+
+DOORS: dict[str, Callable[[Callable[..., Any]], object]] = {
+    "decorated": lambda function: four()(function)(),
+    "run": lambda function: four().run(function),
+    "wrapped": _wrapped,
+    "submitted": _submit,
+    "mapped": _map,
+    "in an executor": _in_executor,
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_runs_later_is_refused_before_it_is_called(kind: str, door: str) -> None:
+    function = KINDS[kind]
+    own = {"method": function, "__call__": function, "static": staticmethod(function)}
+    made = type("Own", (), own)()
+    for each in (
+        function,
+        functools.partial(function, 1),
+        functools.partial(functools.partial(made.method), 1),
+        made.method,
+        made,
+        functools.partial(made),
+        made.static,
+        staticmethod(function),
+        type("Calls", (), {"__call__": made})(),
+    ):
+        BODIES.clear()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # of a coroutine that nothing awaits
+            with pytest.raises(OptionTypeError, match="its body runs after the call has returned"):
+                DOORS[door](each)
+        assert not BODIES
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_so_is_a_result_whose_body_has_not_begun(kind: str, door: str) -> None:
+    made = []
+
+    @functools.wraps(KINDS[kind])
+    def plain(*arguments: object) -> object:
+        made.append(KINDS[kind](*arguments))
+        return made[-1]
+
+    cached = functools.lru_cache(plain)
+    for function in (plain, cached, lambda *arguments: plain(*arguments)):
+        BODIES.clear()
+        with pytest.raises(OptionTypeError, match="returned it without running it; use `with` in that body"):
+            DOORS[door](function)
+        assert not BODIES
+        if hasattr(made[-1], "close"):
+            made[-1].close()  # it is still the caller's
+
+
+@pytest.mark.redirected
+@pytest.mark.parametrize("door", ["decorated", "run", "wrapped", "submitted"])
+def test_results_that_are_complete_or_have_begun_are_returned(door: str) -> None:
+    def begun() -> Iterator[int]:
+        made = generator()
+        assert next(made) == 4
+        return made
+
+    def ended() -> Iterator[int]:
+        made = generator()
+        assert list(made) == [4]
+        return made
+
+    def entered() -> object:
+        manager = KINDS["a context manager"]()
+        assert manager.__enter__() == 4
+        return manager
+
+    async def step() -> object:
+        made = generating()
+        assert await made.__anext__() == 4
+        return made
+
+    for function in (begun, ended):
+        assert isinstance(DOORS[door](function), types.GeneratorType)
+    assert hasattr(DOORS[door](entered), "__exit__")
+    assert DOORS[door](lambda: asyncio.run(coroutine())) == 4
+    assert isinstance(DOORS[door](lambda: asyncio.run(step())), types.AsyncGeneratorType)
+    assert DOORS[door](lambda: list(generator())) == [4]
+    assert DOORS[door](functools.wraps(generator)(lambda: list(generator()))) == [4]
+    assert DOORS[door](contextlib.contextmanager(generator)()(unrolled)) == 4
+    assert DOORS[door](type("Class", (), {"__call__": coroutine})) is not None  # a call makes an object
+
+
+def test_classes_and_code_in_c_can_be_called() -> None:
+    context = OptionContext()
+    assert context.run(int, "4") == 4
+    assert context.run(max, 1, 2) == 2
+    assert list(context.run(map, str, [1])) == ["1"]
+    assert context.run("{}".format, 3) == "3"
+    assert context.run([3].pop) == 3
