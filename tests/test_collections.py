@@ -1,7 +1,7 @@
-"""Garbage collections at any allocation: finalisers and callbacks enter and leave scopes in the middle of others' work.
+"""Garbage collections at any allocation: finalisers and callbacks enter and leave scopes inside other work.
 
-Before Python 3.12 an allocation runs the collector, inside a native step as well. Later versions run it between two
-instructions of the interpreter. Everything runs in a process of its own, which collects without end.
+Before Python 3.12 an allocation runs the collector, inside a native step as well. Later versions run it
+between two instructions of the interpreter. Everything runs in processes of its own.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from support import run_python
 
 pytestmark = pytest.mark.redirected
 
-# `collecting` does work while every second allocation collects garbage. What a collection runs raises where nothing
-# catches it: it is kept.
+# `collecting` does work while every second allocation collects garbage. Nothing catches what a collection
+# raises, so it is kept.
 PROGRAM = """
     import contextlib, gc, sys, weakref
     from interrupts import state, works
@@ -94,7 +94,8 @@ def test_scopes_of_a_collection_end_inside_whatever_it_interrupts(how: str) -> N
     if not {how!r}:
         gc.callbacks.append(enter_and_leave)
     for name in ("empty", "nested", "generators", "run", "decorated", "wrapped", "recorded", "exclusive",
-                 "unread warns", "compiled", "compiled in the global context", "emitted", "bound", "detached"):
+                 "unread warns", "compiled", "compiled in the global context", "emitted", "bound",
+                 "detached"):
         collecting(work[name], times, {how})
         after = state()
         assert not problems, (name, problems[:3])
@@ -132,7 +133,7 @@ def test_a_scope_from_the_beginning_of_a_collection_to_its_end_is_whole() -> Non
 
 
 def test_a_collection_leaves_the_scopes_that_only_garbage_holds() -> None:
-    """They are left where that is possible: the scope that is being entered or left may be inside or around them."""
+    """They are left where possible: the scope that is being entered or left may be inside or around them."""
     run_python(f"""{PROGRAM}
     sys.unraisablehook = lambda _: None  # a generator cannot leave a scope that is not the innermost one
     outer = four()

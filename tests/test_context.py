@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import pickle
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 from support import run_python
@@ -263,6 +265,71 @@ def test_a_context_survives_pickling() -> None:
     assert hash(again) == hash(context)
     assert dict(again.overrides) == dict(context.overrides)
     assert again.args() == context.args()
+
+
+class Named(OptionContext):
+    """Takes other arguments than its base, and has attributes."""
+
+    def __init__(self, name: str, count: int) -> None:
+        super().__init__(unroll_count=count)
+        self.name = name
+        self.tags = [name]
+        self.itself = self
+
+
+class Slotted(Named):
+    __slots__ = ("__secret", "rank")
+
+    def __init__(self) -> None:
+        super().__init__("slotted", 2)
+        self.rank, self.__secret = 3, [5]
+
+    def secret(self) -> list[int]:
+        return self.__secret
+
+
+class Stateful(Named):
+    def __getstate__(self) -> Any:
+        return self.name
+
+    def __setstate__(self, state: str) -> None:
+        self.name = state + "!"
+
+
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "copied": copy.copy,
+    "copied deeply": copy.deepcopy,
+    "pickled": lambda context: pickle.loads(pickle.dumps(context)),
+}
+
+
+@pytest.mark.parametrize("how", COPIES)
+def test_a_copy_of_a_subclass_is_of_that_subclass_and_has_its_attributes(how: str) -> None:
+    named = Named("n", 4)
+    made = COPIES[how](named)
+    assert type(made) is Named
+    assert made is not named
+    assert made == named
+    assert (made.name, made.tags, dict(made.overrides)) == ("n", ["n"], {"unroll-count": 4})
+    assert (made.tags is named.tags) == (how == "copied")
+    assert made.itself is (named if how == "copied" else made)
+    with made:
+        assert current() is made
+    slotted = COPIES[how](Slotted())
+    assert (type(slotted), slotted.rank, slotted.secret(), slotted.name) == (Slotted, 3, [5], "slotted")
+    stateful = COPIES[how](Stateful("s", 4))
+    assert (type(stateful), vars(stateful)) == (Stateful, {"name": "s!"})
+
+
+@pytest.mark.parametrize("how", COPIES)
+def test_a_copy_keeps_the_modes_of_its_context(how: str) -> None:
+    base = OptionContext(inline_threshold=7)
+    context = OptionContext({"unroll-count": 4}, base=base, unread="warn", sets="process")
+    made = COPIES[how](context)
+    assert type(made) is OptionContext
+    assert made == context
+    assert dict(made.overrides) == {"unroll-count": 4}
+    assert (made._unread, made._sets) == ("warn", "process")
 
 
 def test_a_context_can_be_sent_to_another_process() -> None:

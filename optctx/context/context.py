@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,6 +23,7 @@ from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.scope import cannot_enter, cannot_leave, check_in_line, entered, follow_tasks
 from optctx.context.setters import SetsMode, contents_with, native_mode
 from optctx.context.stamped import agreed, stamped_overrides
+from optctx.context.subclass import state_of, with_state
 from optctx.context.text import Texts, texts_of
 from optctx.context.unread import UnreadMode, check_mode, judge, marks
 from optctx.engine.attach import Engine, attach, attach_again, attached, is_llvmlites
@@ -45,7 +47,8 @@ T = TypeVar("T")
 class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextType):
     """An immutable set of values for all of LLVM's options, in force on each thread that enters it.
 
-    A context is comparable, hashable and picklable. LLVM's own parsers judge every value. A context can be
+    A context is comparable, hashable and picklable, and so is one of a subclass, with its attributes. Nothing
+    that makes a context of a subclass calls its `__init__`. LLVM's own parsers judge every value. A context can be
     entered by many threads at once, and again by the thread that is inside it. Inside, a thread does not see
     process-wide changes that other threads make. Changes that LLVM itself makes to options inside end with
     the scope.
@@ -305,11 +308,15 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         changed = OptionContext(
             overrides, base=self, process_wide=process_wide, unread="ignore", sets="contain", **named
         )
-        own = {**self._contents.own, **changed._contents.own}
-        base = Contents(self._contents.drift, self._contents.inherited, {})
         mode = self._unread if unread is None else unread
         kept = self._sets if sets is None else sets
-        return self._from(self._engine, base, own.values(), self._parent, mode, kept)
+        return self._again(changed._contents.own, mode, kept)
+
+    def _again(self, changes: Mapping[str, Override], unread: UnreadMode, sets: SetsMode) -> OptionContext:
+        """A new context of the same layers, with changes on top."""
+        base = Contents(self._contents.drift, self._contents.inherited, {})
+        own = {**self._contents.own, **changes}
+        return self._from(self._engine, base, own.values(), self._parent, unread, sets)
 
     def with_sets(self) -> OptionContext:
         """Make a context of what this thread sees inside this one: its values, and on top of them what code
@@ -497,8 +504,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         A function that Numba compiles is compiled under this context instead, wherever it is called, if the
         program has imported `optctx.numba`.
 
-        Raises OptionTypeError for a generator or coroutine function, because its body runs after the call has
-        returned, and for a function of Numba's without `optctx.numba`.
+        Raises OptionTypeError for a function of Numba's without `optctx.numba`, and for what `run` refuses. A
+        call raises it for the results that `run` refuses.
         """
         if is_compiled(function):
             return cast("Callable[P, R]", decorated(self, function))
@@ -539,11 +546,12 @@ def _restore(
     own: dict[str, Texts],
     unread: UnreadMode = "ignore",
     sets: SetsMode = "contain",
+    kind: type[OptionContext] = OptionContext,
 ) -> OptionContext:
     """Unpickle a context: the registered defaults, then inherited values, then the overrides."""
     engine = attached() or attach()
     base, made = rebuild(engine, inherited, own)
-    return OptionContext._from(engine, base, made, None, unread, sets)
+    return kind._from(engine, base, made, None, unread, sets)
 
 
 def _frozen(value: Value) -> object:

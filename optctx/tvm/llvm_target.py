@@ -71,6 +71,16 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
         """Make a plain context: a context derived from a target is not a target."""
         return OptionContext._from(*arguments, **keywords)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        restore, (*made_of, _), _ = super().__reduce__()
+        return restore, tuple(made_of)
+
+    def __copy__(self) -> OptionContext:
+        return self  # it never changes, as a context does not
+
+    def __deepcopy__(self, memo: dict[int, object]) -> OptionContext:
+        return self
+
     @property
     def instance(self) -> LLVMInstance:
         """The entry point to LLVM that the target was made with."""
