@@ -34,11 +34,13 @@ __all__ = [
     "UnsupportedImageError",
     "UntrustedOptionError",
     "UntrustedOptionWarning",
+    "clipped",
     "level_outside",
     "shown",
 ]
 
 _MOST = 200  # characters of a value in a message
+_MOST_SAID = 1000  # characters of LLVM's words in a message
 
 
 class Interrupted(KeyboardInterrupt):
@@ -193,6 +195,12 @@ def shown(value: object) -> str:
     except Exception:  # an int with too many digits, or an error in the caller's class
         return f"a {type(value).__name__} that has no repr"
     return text if len(text) <= _MOST else f"{text[:_MOST]}..."
+
+
+def clipped(words: str) -> str:
+    """LLVM's words, or another library's, for a message: without the middle if they quote a long value."""
+    half = _MOST_SAID // 2
+    return words if len(words) <= _MOST_SAID else f"{words[:half]}...{words[-half:]}"
 
 
 def level_outside(*others: str) -> int:

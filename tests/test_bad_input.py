@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from llvmlite.binding import create_context, parse_assembly
 from support import UNROLLED_ONCE, process_state, run_python, unrolled
 
 from optctx import (
+    CompileCache,
     OptctxError,
     OptionContext,
     OptionTypeError,
@@ -17,7 +20,9 @@ from optctx import (
     ScopeError,
     UnknownOptionError,
     current,
+    propagating,
     registry,
+    run_passes,
 )
 
 # (what is done, the class of the error, words that its message has)
@@ -235,6 +240,56 @@ def test_it_is_one_clear_error_and_no_more(what: str, capfd: pytest.CaptureFixtu
     assert process_state() == before
     assert current() == context
     assert unrolled() == UNROLLED_ONCE
+
+
+def generate() -> Iterator[None]:
+    yield
+
+
+LONG = "x" * 1_000_000
+generate.__qualname__ = LONG
+BLANK = OptionContext(base="defaults")
+# Quoted by LLVM, in the repr of a context or of another object, or by its name.
+LONG_INPUT: dict[str, Callable[[], object]] = {
+    **{
+        f"{name} ({way})": lambda name=name, value=value: OptionContext({name: value})
+        for name in ("unroll-count", "chr-bias-threshold", "x86-asm-syntax", "spirv-ext", "pgo-analysis-map")
+        for way, value in {
+            "text": LONG,
+            "a list": [LONG],
+            "a number": 10**20_000,
+            "bytes": b"x" * 10**6,
+        }.items()
+    },
+    "a number in exclusive mode": lambda: OptionContext({"stats": LONG}, process_wide="exclusive").run(int),
+    "a name": lambda: OptionContext({LONG: 1}),
+    "an argument": lambda: OptionContext.from_args([f"-unroll-count={LONG}"]),
+    "a bare argument": lambda: OptionContext.from_args([LONG]),
+    "a lookup": lambda: BLANK[LONG],
+    "a type": lambda: BLANK.get("unroll-count", type(LONG, (), {})),
+    "an attribute": lambda: getattr(BLANK, LONG),
+    "a function": lambda: BLANK.run(generate),
+    "a generator": lambda: OptionContext({"print-after": [LONG]}).run(lambda: generate()),
+    "a context": lambda: OptionContext({"print-after": [LONG]}).__exit__(None, None, None),
+    "a context of another block": lambda: OptionContext({"print-after": [LONG]}).with_sets(),
+    "unread": lambda: OptionContext({"print-after": [LONG]}, unread="error").run(int),
+    "a mode": lambda: BLANK.bind(create_context(), on_mismatch=LONG),  # type: ignore[arg-type]
+    "an executor": lambda: propagating(LONG),  # type: ignore[arg-type]
+    "a pipeline": lambda: run_passes(parse_assembly("", create_context()), LONG),
+    "an open pipeline": lambda: run_passes(parse_assembly("", create_context()), "function(" * 100_000),
+    "words of a pipeline": lambda: run_passes(parse_assembly("", create_context()), "x " * 100_000),
+    "a module": lambda: CompileCache().compile(LONG, "verify"),
+}
+
+
+@pytest.mark.redirected
+@pytest.mark.parametrize("what", LONG_INPUT)
+def test_no_message_is_long_because_the_input_is(what: str) -> None:
+    with pytest.raises((OptctxError, AttributeError, TypeError)) as raised:
+        LONG_INPUT[what]()
+    text = "".join(traceback.format_exception(raised.value))
+    assert 20 < len(str(raised.value)) < 3000
+    assert text.count("x" * 1000) < 4  # in the exceptions that led to it
 
 
 @pytest.mark.parametrize(

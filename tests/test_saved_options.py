@@ -86,3 +86,27 @@ def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: pathlib.
     with pytest.raises(OptctxError, match="cannot write"):
         OptionContext({"unroll-count": 4}).save(tmp_path / "best.toml")
     assert [path.name for path in tmp_path.iterdir()] == ["best.toml"]
+
+
+def test_saving_follows_no_link_that_another_user_could_have_foreseen(tmp_path: pathlib.Path) -> None:
+    """The name of the file that is written first and renamed then."""
+    precious, file = tmp_path / "precious", tmp_path / "best.toml"
+    precious.write_text("precious")
+    for number in (os.getpid(), os.getppid(), 0, 1):
+        for name in (f"{file}.{number}.new", f"{file}.{number}", f"{file}.new", f"{file}.tmp"):
+            if not os.path.lexists(name):
+                os.symlink(precious, name)
+    before = {path.name for path in tmp_path.iterdir()}
+    OptionContext(unroll_count=4).save(file)
+    assert precious.read_text() == "precious"
+    assert OptionContext.load(file)["unroll-count"] == 4
+    assert not file.is_symlink()
+    assert {path.name for path in tmp_path.iterdir()} == before | {file.name}
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path: pathlib.Path) -> None:
+    link, elsewhere = tmp_path / "link.toml", tmp_path / "elsewhere"
+    link.symlink_to(elsewhere)
+    OptionContext(unroll_count=4).save(link)
+    assert not link.is_symlink()
+    assert not elsewhere.exists()

@@ -16,6 +16,7 @@ from optctx.errors import (
     ProcessWideOptionError,
     ScopeError,
     UnsupportedImageError,
+    shown,
 )
 from optctx.image.handles import llvm_context_address
 
@@ -41,29 +42,29 @@ def bind(engine: Engine, context: OptionContext, llvm_context: ContextRef, on_mi
     """See OptionContext.bind."""
     if not is_llvmlites(engine):
         raise UnsupportedImageError(
-            f"cannot bind {context!r} to an LLVMContext of llvmlite's: the context is for the LLVM of "
+            f"cannot bind {shown(context)} to an LLVMContext of llvmlite's: the context is for the LLVM of "
             f"{engine.image.path}; make a context for llvmlite's LLVM"
         )
     if not engine.mechanism.intercepts:
         raise UnsupportedImageError(
-            f"cannot bind {context!r} to an LLVMContext: {engine.why_not_intercepted}; "
+            f"cannot bind {shown(context)} to an LLVMContext: {engine.why_not_intercepted}; "
             "enter the context as a scope"
         )
     address = llvm_context_address(llvm_context)
     if on_mismatch not in _MODES:
-        raise OptionTypeError(f'on_mismatch is "switch", "warn" or "error", found {on_mismatch!r}')
+        raise OptionTypeError(f'on_mismatch is "switch", "warn" or "error", found {shown(on_mismatch)}')
     exclusive = context._contents.exclusive()
     if exclusive:
         raise ProcessWideOptionError(
-            f"cannot bind {context!r} to an LLVMContext: it changes {', '.join(exclusive)} for the whole "
-            "process, and other threads would have to wait whenever LLVM runs; enter it as a scope",
+            f"cannot bind {shown(context)} to an LLVMContext: it changes {', '.join(exclusive)} for the "
+            "whole process, and other threads would have to wait whenever LLVM runs; enter it as a scope",
             exclusive[0],
             "process-wide",
         )
     if not _native.bind(address, context._native, context, _MODES[on_mismatch]):
         raise ScopeError(
-            f"cannot bind {context!r}: the LLVMContext at {address:#x} is bound to {bound(llvm_context)!r} "
-            "already; unbind it first"
+            f"cannot bind {shown(context)}: the LLVMContext at {address:#x} is bound to "
+            f"{shown(bound(llvm_context))} already; unbind it first"
         )
 
 
@@ -108,11 +109,13 @@ def _mismatch(owner: OptionContext, here: OptionContext) -> str:
     if owner == here:
         return ""
     differences = owner.diff(here)
-    shown = [f"{name!r} ({there!r} there, {now!r} here)" for name, (there, now) in differences.items()]
-    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    words = [
+        f"{name!r} ({shown(there)} there, {shown(now)} here)" for name, (there, now) in differences.items()
+    ]
+    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
     return (
-        f"LLVM runs on a module that is bound to {owner!r} under {here!r}: they differ in "
-        f"{', '.join(shown[:_SHOWN])}{more}; enter the bound context, or bind it with on_mismatch='switch'"
+        f"LLVM runs on a module that is bound to {shown(owner)} under {shown(here)}: they differ in "
+        f"{', '.join(words[:_SHOWN])}{more}; enter the bound context, or bind it with on_mismatch='switch'"
     )
 
 
@@ -132,7 +135,7 @@ def _may_run(owner: OptionContext, here: OptionContext | None, is_error: bool) -
 
 def _cannot_enter(context: OptionContext, why: str) -> None:
     """Leave an error, on the thread that runs LLVM, for the enclosing call to raise."""
-    tell(UnsupportedImageError(f"not everything has been run: cannot enter {context!r}: {why}"))
+    tell(UnsupportedImageError(f"not everything has been run: cannot enter {shown(context)}: {why}"))
 
 
 def _cannot_make_machine(why: str) -> None:

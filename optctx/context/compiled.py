@@ -34,7 +34,7 @@ def decorated(context: OptionContext, function: Any) -> Any:
     """
     if not _decorators:
         raise OptionTypeError(
-            f"cannot put {shown(function)} inside {context!r}: Numba compiles it once for each signature, "
-            "which may be elsewhere; import optctx.numba, and Numba compiles it under this context"
+            f"cannot put {shown(function)} inside {shown(context)}: Numba compiles it once for each "
+            "signature, which may be elsewhere; import optctx.numba, and Numba compiles it under this context"
         )
     return _decorators[-1](context, function)

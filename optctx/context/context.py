@@ -28,7 +28,7 @@ from optctx.context.text import Texts, texts_of
 from optctx.context.unread import UnreadMode, check_mode, judge, marks
 from optctx.engine.attach import Engine, attach, attach_again, attached, is_llvmlites
 from optctx.engine.plan import PlannedOption
-from optctx.errors import OptionTypeError, ScopeError
+from optctx.errors import OptionTypeError, ScopeError, shown
 from optctx.registry.registry import find
 from optctx.registry.values import Value, python_types, read_value
 from optctx.trust import trusting
@@ -48,10 +48,10 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     """An immutable set of values for all of LLVM's options, in force on each thread that enters it.
 
     A context is comparable, hashable and picklable, and so is one of a subclass, with its attributes. Nothing
-    that makes a context of a subclass calls its `__init__`. LLVM's own parsers judge every value. A context can be
-    entered by many threads at once, and again by the thread that is inside it. Inside, a thread does not see
-    process-wide changes that other threads make. Changes that LLVM itself makes to options inside end with
-    the scope.
+    that makes a context of a subclass calls its `__init__`. LLVM's own parsers judge every value. A context
+    can be entered by many threads at once, and again by the thread that is inside it. Inside, a thread does
+    not see process-wide changes that other threads make. Changes that LLVM itself makes to options inside end
+    with the scope.
 
     Entering reaches the current task: its thread, and code that copies its contextvars (`asyncio.to_thread`,
     tasks made inside). Existing threads and pools keep the process-wide values (see `wrap` and
@@ -327,10 +327,10 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
         Raises ScopeError if this context is not the innermost one that this thread is inside.
         """
-        if entered(self._engine, f"ask what was set inside {self!r}") is not self:
+        if entered(self._engine, f"ask what was set inside {shown(self)}") is not self:
             raise ScopeError(
-                f"cannot ask what was set inside {self!r}: it is not the innermost context that this thread "
-                "is inside; ask inside its block"
+                f"cannot ask what was set inside {shown(self)}: it is not the innermost context that this "
+                "thread is inside; ask inside its block"
             )
         return self._as_seen()
 
@@ -467,7 +467,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     def __reduce__(self) -> tuple[Any, ...]:
         if not is_llvmlites(self._engine):
             raise OptionTypeError(
-                f"cannot pickle {self!r}: it is for the LLVM of {self._engine.image.path}, and only a "
+                f"cannot pickle {shown(self)}: it is for the LLVM of {self._engine.image.path}, and only a "
                 "context for llvmlite's LLVM means the same in another process; make it again there"
             )
         inherited, own = self._contents.portable(self._engine)
@@ -475,7 +475,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         return _restore, made_of, state_of(self, OptionContext)
 
     def __copy__(self) -> OptionContext:
-        """Contexts never change, so a copy is the context itself. One of a subclass is new, with its attributes."""
+        """Contexts never change, so a copy is the context itself. A subclass's is new, with attributes."""
         if type(self) is OptionContext:
             return self
         return with_state(self._again({}, self._unread, self._sets), state_of(self, OptionContext))
@@ -491,9 +491,9 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a function inside this context, on this thread, and return its result.
 
-        Raises OptionTypeError for a generator or coroutine function or one of `contextlib.contextmanager`, whose
-        body would run after the scope was left. So it does for a result that is a generator, a coroutine or
-        such a context manager, if its body has not begun.
+        Raises OptionTypeError for a generator or coroutine function or one of `contextlib.contextmanager`,
+        whose body would run after the scope was left. So it does for a result that is a generator, a
+        coroutine or such a context manager, if its body has not begun.
         """
         refuse_deferred(function)
         return call_inside(self, function, args, kwargs)
@@ -565,7 +565,7 @@ def _frozen(value: Value) -> object:
 
 
 def _check_in_line(context: OptionContext | None, verb: str) -> None:
-    check_in_line(verb if context is None else f"{verb} {context!r}")
+    check_in_line(verb if context is None else f"{verb} {shown(context)}")
 
 
 def _judge(context: OptionContext, failed: bool) -> None:

@@ -69,7 +69,7 @@ def call_inside(
     result = cast("R", context._run(function, arguments, named))
     if isinstance(result, _DEFERRED) and _has_not_begun(result):
         raise OptionTypeError(
-            f"cannot run the body of {shown(result)} inside {context!r}: {shown(function)} returned it "
+            f"cannot run the body of {shown(result)} inside {shown(context)}: {shown(function)} returned it "
             "without running it; use `with` in that body, or return a result that is complete, such as a list"
         )
     return result

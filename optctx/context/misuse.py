@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from optctx.engine.attach import attached
 from optctx.engine.plan import PlannedOption
-from optctx.errors import OptionTypeError, shown
+from optctx.errors import OptionTypeError, clipped, shown
 from optctx.image.typenames import type_name
 from optctx.registry.values import python_types
 from optctx.wording import did_you_mean, nearest
@@ -64,14 +64,14 @@ def wrong_lookup(option: PlannedOption, name: str, asked: object) -> OptionTypeE
             f"{python}; there is no default, because every option has a value"
         )
     return OptionTypeError(
-        f"cannot look up {name!r} as {asked.__name__}: the option is of type {own}; "
+        f"cannot look up {name!r} as {clipped(asked.__name__)}: the option is of type {own}; "
         f"use get({name!r}, {python})"
     )
 
 
 def no_attribute(context: OptionContext, name: str) -> AttributeError:
     """The error for an attribute that contexts do not have, with a hint for the name of an option."""
-    words = f"{type(context).__name__!r} object has no attribute {name!r}"
+    words = f"{type(context).__name__!r} object has no attribute {shown(name)}"
     engine = attached()
     if name.startswith("_") or engine is None:
         return AttributeError(words)

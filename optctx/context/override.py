@@ -8,7 +8,7 @@ from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.text import Texts
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
-from optctx.errors import OptionValueError, shown
+from optctx.errors import OptionValueError, clipped, shown
 from optctx.registry.values import Value, read_value
 
 __all__ = ["Override", "make_override"]
@@ -65,7 +65,7 @@ def make_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode
     try:
         setting = engine.space.parse(option.slot, own, list(texts))
     except ParseError as error:
-        raise OptionValueError(_message(option, name, texts, str(error))) from error
+        raise OptionValueError(_message(option, name, texts, clipped(str(error)))) from None
     return Override(own, texts, option, setting)
 
 

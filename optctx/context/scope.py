@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from optctx import _native
 from optctx.engine.attach import is_llvmlites
-from optctx.errors import OptctxError, OptionValueError, ScopeError, UnsupportedImageError
+from optctx.errors import OptctxError, OptionValueError, ScopeError, UnsupportedImageError, clipped, shown
 from optctx.locks import Rank, lock_held_by_fork
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ def check_in_line(what: str) -> None:
     if mark is None:
         return
     here = _innermost.get(None)
-    task = f"a task inside {here[0]!r}" if here else "a task outside any scope"
+    task = f"a task inside {shown(here[0])}" if here else "a task outside any scope"
     raise ScopeError(
-        f"cannot {what} in {task}: its thread is still inside {mark[0]!r}, which "
+        f"cannot {what} in {task}: its thread is still inside {shown(mark[0])}, which "
         "another task entered that is suspended inside it; before Python 3.14, and where threads take "
         "turns, a scope must not be held across an `await`: leave it before, or put what awaits nothing "
         "into a function and `await asyncio.to_thread(context.run, function)`"
@@ -78,15 +78,15 @@ def check_in_line(what: str) -> None:
 def cannot_enter(context: OptionContext, kind: type[Exception], text: str) -> OptctxError:
     """The error for a context that the native module refused to enter."""
     if issubclass(kind, _native.GateError):
-        return ScopeError(f"cannot enter {context!r}: {text}")
+        return ScopeError(f"cannot enter {shown(context)}: {clipped(text)}")
     if issubclass(kind, _native.UnwatchedError):
-        return UnsupportedImageError(f"cannot tell what LLVM reads inside {context!r}: {text}")
-    return OptionValueError(f"cannot enter {context!r}: LLVM says: {text.strip(': ')}")
+        return UnsupportedImageError(f"cannot tell what LLVM reads inside {shown(context)}: {text}")
+    return OptionValueError(f"cannot enter {shown(context)}: LLVM says: {clipped(text.strip(': '))}")
 
 
 def cannot_leave(context: OptionContext, text: str) -> ScopeError:
     """The error for a scope that the native module refused to leave."""
-    return ScopeError(f"cannot leave {context!r}: {text}")
+    return ScopeError(f"cannot leave {shown(context)}: {text}")
 
 
 def begin_outside() -> None:

@@ -19,6 +19,7 @@ from optctx.errors import (
     ProcessWideOptionError,
     UnknownOptionError,
     UntrustedOptionError,
+    shown,
 )
 from optctx.registry.registry import find
 from optctx.registry.values import Value
@@ -132,7 +133,7 @@ def agreed(found: Sequence[tuple[Stamp, OptionContext]]) -> OptionContext:
 
 def in_words(value: Value, given: bool) -> str:
     """The state of an option, for a message. LLVM can tell a default that was given from one that was not."""
-    return repr(value) if given else f"not given ({value!r})"
+    return shown(value) if given else f"not given ({shown(value)})"
 
 
 def _differences(one: OptionContext, other: OptionContext) -> str:

@@ -13,7 +13,7 @@ from optctx._native import Reads
 from optctx.engine.attach import Engine
 from optctx.engine.reader_index import reader_index
 from optctx.engine.why_unread import why_unread
-from optctx.errors import OptionTypeError, UnreadOptionError, UnreadOptionWarning, shown
+from optctx.errors import OptionTypeError, UnreadOptionError, UnreadOptionWarning, clipped, shown
 
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
@@ -82,7 +82,8 @@ def judge(context: OptionContext, mode: UnreadMode, *, failed: bool) -> None:
         return
     idle = "" if ran else _IDLE
     said = tuple(
-        f"{' '.join(override.args())}: {why_unread(override.option, ran, idle)}" for override in unread
+        f"{clipped(' '.join(override.args()))}: {why_unread(override.option, ran, idle)}"
+        for override in unread
     )
     text = f"LLVM did not read {len(unread)} of the options that {shown(context)} sets: {'; '.join(said)}"
     if mode == "error" and not failed:

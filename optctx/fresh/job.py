@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from optctx._native import run_counted
-from optctx.errors import OptctxError, PassPipelineError, shown
+from optctx.errors import OptctxError, PassPipelineError, clipped, shown
 from optctx.fresh.triples import target_of
 from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
 from optctx.passes.native_api import native_api
@@ -166,7 +166,7 @@ def _parse(ir: str | bytes, context: ContextRef) -> ModuleRef:
             return binding.parse_bitcode(ir, context)
         return binding.parse_assembly(ir, context)
     except RuntimeError as error:
-        raise OptctxError(f"cannot read the module: {' '.join(str(error).split())}") from None
+        raise OptctxError(f"cannot read the module: {clipped(' '.join(str(error).split()))}") from None
 
 
 def make_target_machine(job: Job, module: ModuleRef, check: CheckTarget) -> TargetMachine:

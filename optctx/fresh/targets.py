@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from optctx.errors import shown
+from optctx.errors import clipped, shown
 from optctx.fresh.job import Job, Result
 from optctx.wording import did_you_mean, nearest
 
@@ -77,7 +77,7 @@ def _judged(compile: Compile, job: Job, triple: str, trial: Result) -> str:
         return trial.error or ""
     if unknown is None:
         said = trial.stderr.splitlines()[0].removeprefix("LLVM ERROR: ")
-        return f"cannot compile for {_named(job)} of {triple}: LLVM says: {said}"
+        return f"cannot compile for {_named(job)} of {triple}: LLVM says: {clipped(said)}"
     word, what = unknown["word"], unknown["what"]
     sign = word[:1] if what == "feature" else ""
     known = _known(compile, triple, what)

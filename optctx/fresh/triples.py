@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from optctx.errors import OptctxError, shown
+from optctx.errors import OptctxError, clipped, shown
 from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def target_of(triple: str) -> Target:
     except RuntimeError as error:
         architecture = triple.partition("-")[0]
         known = [name for name in _ARCHITECTURES if _is_known(name)]
-        words = " ".join(str(error).split())
+        words = clipped(" ".join(str(error).split()))
         if architecture not in known:
             near = did_you_mean(nearest(architecture, known)) or f"LLVM knows {', '.join(known)}"
             words = f"LLVM has no target called {shown(architecture)}; {near}"

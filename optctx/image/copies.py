@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_size_t, c_void_p
 from typing import Any
 
-from optctx.errors import OptctxError, PassPipelineError, UnsupportedImageError, shown
+from optctx.errors import OptctxError, PassPipelineError, UnsupportedImageError, clipped, shown
 from optctx.image.facts.c_api import COMPILING
 from optctx.image.facts.calls import PARSE_PARAMETERS
 from optctx.image.facts.fact import Fact, need
@@ -125,7 +125,7 @@ class LibraryCopy:
             module = self._functions["ParseAssembly"](context, ir.encode(), byref(message))
         if not module:
             said = (message.value or b"no reason given").decode(errors="replace")
-            raise OptctxError(f"cannot read the module: {' '.join(said.split())}")
+            raise OptctxError(f"cannot read the module: {clipped(' '.join(said.split()))}")
         held.callback(self._functions["DisposeModule"], module)
         return int(module)
 
@@ -174,7 +174,7 @@ class LibraryCopy:
             )
             if found := (error.value or 0) & ~1:
                 raise PassPipelineError(
-                    f"cannot parse the pass pipeline {shown(passes)}: {self._said(found)}"
+                    f"cannot parse the pass pipeline {shown(passes)}: {clipped(self._said(found))}"
                 )
             self._functions["RunNewModulePassManager"](manager, module, builder)
 

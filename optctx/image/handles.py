@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from optctx.errors import OptctxError, PassPipelineError
+from optctx.errors import OptctxError, PassPipelineError, shown
 from optctx.image.freeing import order_module
 
 __all__ = [
@@ -62,7 +62,9 @@ def pipeline_text(pipeline: object) -> bytes:
             f"expected a pass pipeline as text, such as 'default<O3>', found {type(pipeline).__name__}"
         )
     if "\0" in pipeline:
-        raise PassPipelineError(f"a pass pipeline cannot hold a NUL character, found one in {pipeline!r}")
+        raise PassPipelineError(
+            f"a pass pipeline cannot hold a NUL character, found one in {shown(pipeline)}"
+        )
     try:
         return pipeline.encode()
     except UnicodeEncodeError as error:

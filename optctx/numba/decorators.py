@@ -9,7 +9,7 @@ import numba
 from numba.core.registry import CPUDispatcher
 
 from optctx.context import OptionContext
-from optctx.errors import OptionTypeError
+from optctx.errors import OptionTypeError, shown
 from optctx.numba.dispatcher import OptionsDispatcher
 from optctx.numba.following import FOLLOWING, FollowingDispatcher, Mode
 from optctx.numba.place import Options, check_arguments, refuse, target_for
@@ -77,12 +77,12 @@ def apply_context(context: OptionContext, function: Any) -> Any:
         return function.under(context)
     if isinstance(function, OptionsDispatcher):
         raise OptionTypeError(
-            f"cannot put {function!r} inside {context!r}: it has LLVM options of its own; put the context "
-            "above numba.njit, or give its options to optctx.numba.njit"
+            f"cannot put {shown(function)} inside {shown(context)}: it has LLVM options of its own; put the "
+            "context above numba.njit, or give its options to optctx.numba.njit"
         )
     if type(function) is CPUDispatcher:
         return target_of(context).dispatcher_class.like(function).publish()
     raise OptionTypeError(
-        f"cannot put {function!r} inside {context!r}: a context compiles functions of numba.njit and "
-        "numba.jit, and this is of another kind; use its decorator in optctx.numba with options=..."
+        f"cannot put {shown(function)} inside {shown(context)}: a context compiles functions of numba.njit "
+        "and numba.jit, and this is of another kind; use its decorator in optctx.numba with options=..."
     )

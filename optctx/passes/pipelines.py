@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from optctx.errors import shown
 from optctx.image.loaded import llvmlite_image
 from optctx.image.pass_names import pass_names
 from optctx.wording import did_you_mean, nearest
@@ -28,11 +29,11 @@ def pipeline_hint(pipeline: str, said: str) -> str:
     if text.count("<") != text.count(">"):
         return f"found {text.count('<')} '<' and {text.count('>')} '>'; close every angle bracket"
     if text.startswith("-passes="):
-        return f"leave out '-passes=': {text.removeprefix('-passes=')!r}"
+        return f"leave out '-passes=': {shown(text.removeprefix('-passes='))}"
     if _BAD_LEVEL.match(text) and "optimization level" in said:
         return "the levels are O0, O1, O2, O3, Os and Oz, such as 'default<O3>'"
     if re.search(r"[\w>)]\s+-?\w", text):
-        return f"separate passes with commas: {_with_commas(text)!r}"
+        return f"separate passes with commas: {shown(_with_commas(text))}"
     return _nearest_pass(said) or _SYNTAX
 
 

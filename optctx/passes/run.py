@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from optctx import _native
 from optctx.context.enclosing import forget_problems, raise_problems
-from optctx.errors import PassPipelineError, shown
+from optctx.errors import PassPipelineError, clipped, shown
 from optctx.image.handles import module_address, pipeline_text, target_machine_address
 from optctx.image.tuning import setter_addresses, settings_of
 from optctx.passes.locks import llvmlite_lock, raise_errors
@@ -65,7 +65,7 @@ def run_passes(
         text,
     )
     if error is not None:
-        said = error.decode(errors="replace")
+        said = clipped(error.decode(errors="replace"))
         raise PassPipelineError(
             f"cannot parse the pass pipeline {shown(pipeline)}: {said}; {pipeline_hint(pipeline, said)}"
         )

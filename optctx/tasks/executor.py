@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any, ParamSpec, TypeVar
 
-from optctx.errors import OptionTypeError
+from optctx.errors import OptionTypeError, shown
 from optctx.tasks.wrap import wrap
 
 __all__ = ["PropagatingExecutor", "propagating"]
@@ -60,7 +60,7 @@ def propagating(executor: Executor) -> PropagatingExecutor:
     methods = ("submit", "map", "shutdown")
     missing = [name for name in methods if not callable(getattr(executor, name, None))]
     if isinstance(executor, type) or missing:
-        what = f"the class {executor.__name__}" if isinstance(executor, type) else repr(executor)
+        what = f"the class {executor.__name__}" if isinstance(executor, type) else shown(executor)
         raise OptionTypeError(
             f"expected an executor, such as ThreadPoolExecutor(8), found {what}"
             + (f" without {', '.join(missing)}" if missing else "; make one of it")

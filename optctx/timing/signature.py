@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from optctx.errors import OptctxError, shown
+from optctx.errors import OptctxError, clipped, shown
 from optctx.timing.harness import Array, Harness
 from optctx.timing.kinds import KINDS, Kind
 from optctx.toml import quoted
@@ -67,7 +67,7 @@ def _read(ir: str | bytes) -> Iterator[ModuleRef]:
             parse = binding.parse_bitcode if isinstance(ir, bytes) else binding.parse_assembly
             module = parse(ir, context)
         except RuntimeError as error:
-            raise OptctxError(f"cannot read the module: {' '.join(str(error).split())}") from None
+            raise OptctxError(f"cannot read the module: {clipped(' '.join(str(error).split()))}") from None
         with module:
             yield module
 

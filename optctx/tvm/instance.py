@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from optctx.errors import OptctxError, OptionTypeError, ScopeError
+from optctx.errors import OptctxError, OptionTypeError, ScopeError, clipped
 from optctx.fresh import initialise_targets
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class LLVMInstance:
                 return binding.parse_bitcode(ir, llvm_context)
             return binding.parse_assembly(_text(ir), llvm_context)
         except (RuntimeError, ValueError) as error:
-            words = " ".join(str(error).split())
+            words = clipped(" ".join(str(error).split()))
             raise OptctxError(f"cannot read the module {place}: {words}") from None
 
 
