@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -374,6 +375,35 @@ def test_a_library_that_does_not_check_out_is_an_error_and_stays_as_it_is() -> N
         assert optctx.info()["images"] == []
         assert optctx.info()["error"]
         assert changed_code() == []
+    """)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "directory", "device"])
+def test_a_library_whose_file_became_something_else_is_an_error(kind: str, tmp_path: pathlib.Path) -> None:
+    run_python(f"""
+        import ctypes, os, signal
+        import optctx
+        from optctx import _native
+        from optctx.image import loaded
+        signal.alarm(20)  # waiting for what another process writes into a pipe would have no end
+        other = next(path for path, base in _native.loaded_libraries() if "libstdc++" in path)
+        path = {str(tmp_path / "library.so")!r}
+        with open(other, "rb") as source, open(path, "wb") as target:
+            target.write(source.read())
+        library = ctypes.CDLL(path)
+        os.unlink(path)
+        become = dict(pipe=os.mkfifo, directory=os.mkdir, device=lambda path: os.symlink("/dev/null", path))
+        become[{kind!r}](path)
+        loaded._library_path = lambda: path
+        _native.loaded_libraries = loaded.loaded_libraries = lambda: [(path, library._handle)]
+        for use in (optctx.attach, lambda: optctx.OptionContext(unroll_count=4), optctx.registry):
+            try:
+                use()
+            except optctx.UnsupportedImageError as error:
+                assert path in str(error) and "not a regular file" in str(error), error
+            else:
+                raise AssertionError("attached to what is no file")
+        assert "not a regular file" in optctx.info()["error"]
     """)
 
 

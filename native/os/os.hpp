@@ -44,7 +44,8 @@ bool is_readable(const std::vector<MappedRange>& space, std::uintptr_t address, 
 // True if every byte of [address, address + size) is writable.
 bool is_writable(const std::vector<MappedRange>& space, std::uintptr_t address, std::size_t size);
 
-// Owns a file that is open for reading. Converts to false if the file could not be opened.
+// Owns a file that is open for reading. Converts to false if the file could not be opened. Waits for no writer of a
+// FIFO.
 class Descriptor {
 public:
     Descriptor() = default;
@@ -97,7 +98,7 @@ struct FileIdentity {
     std::int64_t changed = 0;
 };
 
-// Owns a read-only mapping of a whole file.
+// Owns a read-only mapping of a whole regular file.
 class MappedFile {
 public:
     explicit MappedFile(const std::string& path);

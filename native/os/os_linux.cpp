@@ -127,7 +127,8 @@ bool is_writable(const std::vector<MappedRange>& space, std::uintptr_t address, 
     return is_all(space, address, size, &MappedRange::writable);
 }
 
-Descriptor::Descriptor(const std::string& path) noexcept : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+Descriptor::Descriptor(const std::string& path) noexcept
+    : number_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {}
 Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
@@ -192,6 +193,7 @@ MappedFile::MappedFile(const std::string& path) {
     if (!file) throw OsError("open " + path, 0, errno);
     struct stat status{};
     if (fstat(file.number(), &status) != 0) throw OsError("fstat " + path, 0, errno);
+    if (!S_ISREG(status.st_mode)) throw std::runtime_error(path + ": not a regular file");
     size_ = static_cast<std::size_t>(status.st_size);
     identity_ = {status.st_dev, status.st_ino, size_, nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
     void* got = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number(), 0);
