@@ -43,14 +43,16 @@ void add_scopes(nb::module_& m) {
     m.def(
         "set_scope_helpers",
         [](nb::object attach, nb::object check_in_line, nb::object cannot_enter, nb::object cannot_leave,
-           nb::object judge) {
+           nb::object judge, nb::object waits) {
             scoping::set_helpers({std::move(attach), std::move(check_in_line), std::move(cannot_enter),
-                                  std::move(cannot_leave), std::move(judge)});
+                                  std::move(cannot_leave), std::move(judge), std::move(waits)});
         },
-        "attach"_a, "check_in_line"_a, "cannot_enter"_a, "cannot_leave"_a, "judge"_a,
+        "attach"_a, "check_in_line"_a, "cannot_enter"_a, "cannot_leave"_a, "judge"_a, "waits"_a,
         "Set the functions that entering and leaving call before they change anything or after they are done: "
         "attach(image), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, "
-        "text), which return exceptions, and judge(context, failed).");
+        "text), which return exceptions, and judge(context, failed). While a thread waits for those that changed "
+        "options "
+        "process-wide, it calls waits(threads).");
     m.attr("R") = nb::type_var("R");
     m.def("inside", &blocks::inside,
           nb::sig("def inside(manager: contextlib.AbstractContextManager[object], "

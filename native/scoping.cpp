@@ -93,6 +93,16 @@ void wait_without_gil(const Wait& wait) {
 // may run inside them.
 thread_local std::size_t library_calls = 0;
 
+// Runs Python's signal handlers and looks for a deadlock, on a thread that waits at the gate. Both may raise.
+void while_waiting(const std::vector<unsigned long>& closers) {
+    if (native_calls::python_is_ending()) return;
+    const WithGil held;
+    if (stay_at_exit([] { return PyErr_CheckSignals(); }) != 0) throw nb::python_error();
+    nb::list threads;
+    for (const unsigned long thread : closers) threads.append(thread);
+    blocks::call_with(helpers->waits, threads);
+}
+
 void let_in(view::Frame& frame) {
     if (view::admit_at_once(frame)) return;
     if (library_calls > 0)
@@ -340,7 +350,10 @@ void judge(nb::handle self, bool failed) {
     if (parts_of(self).judged) blocks::call_with(helpers->judge, self, failed);
 }
 
-void set_helpers(Helpers given) { helpers = new Helpers(std::move(given)); }
+void set_helpers(Helpers given) {
+    helpers = new Helpers(std::move(given));
+    view::gate::while_waiting(&while_waiting);
+}
 
 void attach(unsigned image) { blocks::call_with(helpers->attach, image); }
 

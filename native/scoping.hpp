@@ -19,6 +19,7 @@ struct Helpers {
     nanobind::object cannot_enter;   // (context, native exception class, text) -> exception
     nanobind::object cannot_leave;   // (context, text) -> exception
     nanobind::object judge;          // (context, whether its block failed)
+    nanobind::object waits;          // (threads that changed options process-wide) while this thread waits for them
 };
 void set_helpers(Helpers helpers);
 // Attaches an image again. Call after `set_helpers`.

@@ -625,9 +625,9 @@ def use_task_variable(variable: object) -> None:
 def leave_all() -> None:
     """Leave every scope and recording of this thread and its task."""
 
-def set_scope_helpers(attach: object, check_in_line: object, cannot_enter: object, cannot_leave: object, judge: object) -> None:
+def set_scope_helpers(attach: object, check_in_line: object, cannot_enter: object, cannot_leave: object, judge: object, waits: object) -> None:
     """
-    Set the functions that entering and leaving call before they change anything or after they are done: attach(image), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), which return exceptions, and judge(context, failed).
+    Set the functions that entering and leaving call before they change anything or after they are done: attach(image), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), which return exceptions, and judge(context, failed). While a thread waits for those that changed options process-wide, it calls waits(threads).
     """
 
 R = TypeVar("R")

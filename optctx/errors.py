@@ -15,6 +15,7 @@ __all__ = [
     "ContainmentWarning",
     "ContextMismatchError",
     "ContextMismatchWarning",
+    "DeadlockWarning",
     "DriftWarning",
     "EngineWarning",
     "Interrupted",
@@ -182,6 +183,10 @@ class CacheWarning(RuntimeWarning):
 
 class NumbaOptionsWarning(UserWarning):
     """A function of `optctx.numba` that was compiled under one context is called under another."""
+
+
+class DeadlockWarning(RuntimeWarning):
+    """A thread waits to enter a context, and the thread that it waits for has stopped to wait as well."""
 
 
 class EngineWarning(RuntimeWarning):

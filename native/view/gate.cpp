@@ -2,8 +2,12 @@
 
 #include "os/fork_locks.hpp"
 
+#include <pthread.h>
+
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <vector>
 
 namespace optctx::view::gate {
 namespace {
@@ -16,13 +20,18 @@ struct GateState {
     os::ForkSafeMutex mutex{os::Rank::gate};
     os::ForkSafeCondition moved;
     Phase phase = Phase::open;
-    Key changes{};            // the changes in force, or being made
-    std::size_t sharers = 0;  // threads that have closed the gate
+    Key changes{};                       // the changes in force, or being made
+    std::vector<unsigned long> sharers;  // threads that have closed the gate
+    std::size_t waiting = 0;             // threads
     std::size_t waiting_closers = 0;
     std::uint64_t next_ticket = 0;
     std::uint64_t serving = 0;
+    std::vector<std::uint64_t> given_up;  // tickets of waits that ended early
+
+    GateState() { sharers.reserve(64); }
 
     void settle() {
+        while (std::erase(given_up, serving) != 0) ++serving;
         closed = phase != Phase::open || serving != next_ticket;
         moved.notify_all();
     }
@@ -32,13 +41,68 @@ GateState& s = *new GateState;  // outlives every thread
 
 thread_local std::size_t depth = 0;   // how deep this thread is inside contexts and compilations of all images
 thread_local std::size_t closes = 0;  // how many times this thread has closed the gate
+thread_local bool waits = false;
+
+std::atomic<WhileWaiting> call_while_waiting{nullptr};
+
+unsigned long this_thread() noexcept { return pthread_self(); }
 
 [[noreturn]] void refuse(const Key& wanted, const char* why) {
     const char* where = wanted.image == s.changes.image ? "" : ", in another LLVM";
     throw GateError("cannot apply " + wanted.text + " process-wide: " + why + " (" + s.changes.text + where + ")");
 }
 
+// Runs what was given to `while_waiting`, without the lock.
+void call_out(os::ForkSafeLock& lock) {
+    const WhileWaiting call = call_while_waiting.load();
+    if (call == nullptr) return;
+    const std::vector<unsigned long> closers = s.sharers;
+    lock.unlock();
+    waits = true;
+    try {
+        call(closers);
+    } catch (...) {
+        waits = false;
+        lock.lock();
+        throw;
+    }
+    waits = false;
+    lock.lock();
+}
+
+// Waits in line until `ready()`, which is called with the lock held. Throws with this thread out of the line.
+template <class Ready>
+void wait_in_line(os::ForkSafeLock& lock, const Ready& ready) {
+    if (waits)
+        throw GateError(
+            "this thread already waits to enter another context, and the code that runs meanwhile, "
+            "such as a signal handler, would have to wait for that");
+    s.given_up.reserve(s.given_up.size() + s.waiting + 1);
+    ++s.waiting;
+    const std::uint64_t ticket = s.next_ticket++;
+    s.closed = true;
+    try {
+        auto next_call = std::chrono::steady_clock::now() + patience;
+        while (s.serving != ticket || !ready()) {
+            s.moved.wait_for(lock, patience);
+            const auto now = std::chrono::steady_clock::now();
+            if (now < next_call) continue;
+            call_out(lock);
+            next_call = now + patience;
+        }
+    } catch (...) {
+        --s.waiting;
+        s.given_up.push_back(ticket);
+        s.settle();
+        throw;
+    }
+    --s.waiting;
+    ++s.serving;
+}
+
 }  // namespace
+
+void while_waiting(WhileWaiting call) noexcept { call_while_waiting = call; }
 
 bool try_enter() noexcept {
     if (depth > 0) {
@@ -59,12 +123,9 @@ bool try_enter() noexcept {
 void enter() {
     if (try_enter()) return;
     os::ForkSafeLock lock(s.mutex);
-    const std::uint64_t ticket = s.next_ticket++;
-    s.closed = true;
-    s.moved.wait(lock, [&] { return s.serving == ticket && s.phase == Phase::open; });
+    wait_in_line(lock, [] { return s.phase == Phase::open; });
     s.inside.fetch_add(1);
     depth = 1;
-    ++s.serving;
     s.settle();
 }
 
@@ -85,19 +146,21 @@ bool close(const Key& changes) {
     }
     if (depth > 0 && s.waiting_closers > 0)
         refuse(changes, "another thread waits for this one to leave its context before it changes options");
-    const std::uint64_t ticket = s.next_ticket++;
+    s.sharers.reserve(s.sharers.size() + s.waiting_closers + 1);
     ++s.waiting_closers;
-    s.closed = true;
     const std::size_t own = depth > 0 ? 1 : 0;
-    s.moved.wait(lock, [&] {
-        if (s.serving != ticket) return false;
-        if (s.phase == Phase::in_force) return s.changes == changes;
-        return s.phase == Phase::open && s.inside.load() == own;
-    });
-    ++s.serving;
+    try {
+        wait_in_line(lock, [&] {
+            if (s.phase == Phase::in_force) return s.changes == changes;
+            return s.phase == Phase::open && s.inside.load() == own;
+        });
+    } catch (...) {
+        --s.waiting_closers;
+        throw;
+    }
     --s.waiting_closers;
     closes = 1;
-    ++s.sharers;
+    s.sharers.push_back(this_thread());
     const bool first = s.phase == Phase::open;
     if (first) {
         s.phase = Phase::changing;
@@ -110,7 +173,11 @@ bool close(const Key& changes) {
 bool try_share(const Key& changes) noexcept {
     const std::lock_guard lock(s.mutex);
     if (s.phase != Phase::in_force || s.changes != changes) return false;
-    if (closes++ == 0) ++s.sharers;
+    if (closes == 0) {
+        if (s.sharers.size() + s.waiting_closers >= s.sharers.capacity()) return false;  // no room without allocating
+        s.sharers.push_back(this_thread());
+    }
+    ++closes;
     return true;
 }
 
@@ -119,7 +186,7 @@ void changed(bool done) {
     s.phase = done ? Phase::in_force : Phase::open;
     if (!done) {
         closes = 0;
-        s.sharers = 0;
+        s.sharers.clear();
         s.changes = {};
     }
     s.settle();
@@ -127,7 +194,9 @@ void changed(bool done) {
 
 bool last_out() {
     const std::lock_guard lock(s.mutex);
-    if (--closes > 0 || --s.sharers > 0) return false;
+    if (--closes > 0) return false;
+    std::erase(s.sharers, this_thread());
+    if (!s.sharers.empty()) return false;
     s.phase = Phase::undoing;
     return true;
 }
@@ -145,8 +214,9 @@ bool is_closed() noexcept { return s.closed.load(); }
 std::optional<unsigned> only_this_thread_lives() {
     const std::lock_guard lock(s.mutex);
     s.inside = depth > 0 ? 1 : 0;
-    s.sharers = closes > 0 ? 1 : 0;
-    s.waiting_closers = 0;
+    std::erase_if(s.sharers, [](unsigned long thread) { return closes == 0 || thread != this_thread(); });
+    s.waiting = s.waiting_closers = 0;
+    s.given_up.clear();
     s.serving = s.next_ticket;
     s.settle();
     if (s.phase == Phase::open || closes > 0) return std::nullopt;

@@ -3,10 +3,12 @@
 // for each other.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace optctx::view::gate {
 
@@ -17,6 +19,13 @@ struct Key {
     std::string text;
     friend bool operator==(const Key&, const Key&) = default;
 };
+
+// Called on a thread that waits, now and again, with the threads that have closed the gate (of pthread_self). What it
+// throws ends the wait, with nothing changed.
+using WhileWaiting = void (*)(const std::vector<unsigned long>& closers);
+void while_waiting(WhileWaiting call) noexcept;
+// How often.
+constexpr std::chrono::milliseconds patience{50};
 
 // Waiting would deadlock. what() names the changes that hold the gate.
 struct GateError : std::runtime_error {
@@ -32,13 +41,13 @@ struct GateError : std::runtime_error {
 // Enters if no wait is needed.
 bool try_enter() noexcept;
 // Enters, waiting as long as necessary. The caller must not hold anything that a thread inside may need, such as the
-// GIL.
+// GIL. Throws GateError if this thread waits already, and is in a function that `while_waiting` called.
 void enter();
 void leave() noexcept;
 
 // Closes the gate for `changes`. May wait, like `enter`. Returns true if the
 // caller must make the changes and then call `changed`. Throws GateError, with nothing changed, if this thread has
-// closed the gate for other changes, or if it is inside while another thread waits to close.
+// closed the gate for other changes, if it is inside while another thread waits to close, or if it waits already.
 bool close(const Key& changes);
 // Closes the gate if these changes are already in force, ahead of any waiting thread. Never waits for threads inside.
 bool try_share(const Key& changes) noexcept;

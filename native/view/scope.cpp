@@ -202,9 +202,7 @@ bool wrote(unsigned image) noexcept {
 
 void make_room() { stack.make_room(); }
 
-void enter(Frame&& frame, ScopeEntry entry) noexcept {
-    stack.push(std::move(frame), Reason::scope, entry, entry.mark);
-}
+void enter(Frame&& frame, ScopeEntry entry) noexcept { stack.push(std::move(frame), Reason::scope, entry, entry.mark); }
 
 void dismiss(Frame&& frame) noexcept { stack.dismiss(frame); }
 

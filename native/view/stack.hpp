@@ -104,9 +104,7 @@ struct Stack {
     }
 
     // Leaves a frame that was admitted and is not on the stack.
-    void dismiss(Frame& frame) noexcept {
-        mechanism(frame.image).leave(frame, innermost(frame.image), nullptr);
-    }
+    void dismiss(Frame& frame) noexcept { mechanism(frame.image).leave(frame, innermost(frame.image), nullptr); }
 
     // The frame has been admitted. If `push` throws, it has left the frame again; it does not after `make_room`.
     void push(Frame&& frame, Reason reason, ScopeEntry entry, Mark shows) {

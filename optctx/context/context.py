@@ -26,6 +26,7 @@ from optctx.context.stamped import agreed, stamped_overrides
 from optctx.context.subclass import state_of, with_state
 from optctx.context.text import Texts, texts_of
 from optctx.context.unread import UnreadMode, check_mode, judge, marks
+from optctx.context.waiting import warn_of_deadlock
 from optctx.engine.attach import Engine, attach, attach_again, attached, is_llvmlites
 from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, ScopeError, shown
@@ -572,4 +573,4 @@ def _judge(context: OptionContext, failed: bool) -> None:
     judge(context, context._unread, failed=failed)
 
 
-_native.set_scope_helpers(attach_again, _check_in_line, cannot_enter, cannot_leave, _judge)
+_native.set_scope_helpers(attach_again, _check_in_line, cannot_enter, cannot_leave, _judge, warn_of_deadlock)
