@@ -182,7 +182,7 @@ def test_a_bad_pipeline_raises_llvms_words_and_changes_nothing(
     with pytest.raises(PassPipelineError) as raised:
         run_passes(module, pipeline, target_machine=machine)
     assert words in str(raised.value)
-    assert repr(pipeline) in str(raised.value)
+    assert repr(pipeline)[:200] in str(raised.value)
     assert isinstance(raised.value, ValueError)
     assert str(module) == before
     assert capfd.readouterr() == ("", "")
