@@ -92,8 +92,8 @@ class ContainmentWarning(UserWarning):
 class ContextMismatchError(ScopeError):
     """A run was refused because of other option values.
 
-    They are those of the thread, where the module's LLVMContext is bound with `on_mismatch="error"`. Or a pass
-    manager was made under them and cannot be made again under those of the run.
+    They are those of the thread, where the module's LLVMContext is bound with `on_mismatch="error"`. Or a
+    pass manager was made under them and cannot be made again under those of the run.
     """
 
 

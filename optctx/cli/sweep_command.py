@@ -40,7 +40,8 @@ def add(commands: _SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Compile each file once per combination of option values and compare what comes out. "
         "The combinations are compiled on threads of a worker process. A combination that LLVM refuses, that "
         "crashes LLVM or that takes too long is a row with that state. Exit status 1 if --verify finds a "
-        "difference, 2 for bad input and if --verify cannot compare a row, 130 after Ctrl-C, 143 after SIGTERM.",
+        "difference, 2 for bad input and if --verify cannot compare a row, 130 after Ctrl-C, 143 after "
+        "SIGTERM.",
         example="optctx sweep kernel.ll --passes 'default<O3>' --set unroll-count=1,2,4,8 --verify",
     )
     add_job_arguments(parser, several=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 
@@ -15,7 +14,6 @@ __all__ = [
     "make_folder",
     "make_own_folder",
     "read_all",
-    "replace_file",
     "untrusted",
     "write_all",
 ]
@@ -99,25 +97,6 @@ def read_all(file: int, size: int) -> bytes:
         while piece := os.read(file, size - len(data)):
             data += piece
     return data
-
-
-def replace_file(path: str, data: bytes) -> None:
-    """Write a file, or replace it as a whole. Nothing that another user has put there is followed or kept.
-
-    Raises OSError, with the file as it was.
-    """
-    temporary = f"{path}.{os.urandom(8).hex()}.new"
-    file = os.open(temporary, WRITE_FLAGS, 0o666)
-    try:
-        try:
-            write_all(file, data)
-        finally:
-            os.close(file)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def write_all(file: int, data: bytes) -> None:
