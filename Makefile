@@ -22,7 +22,7 @@ cluster: $(VENV)/.built
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
-	$(BIN)/codespell *.md docs design examples packaging optctx optctx_program
+	$(BIN)/codespell *.md docs design examples packaging optctx optctx_numba optctx_program
 	$(BIN)/clang-format --dry-run --Werror $$(find native optctx/include examples tests upstream -name '*.[ch]pp' -o -name interface.h)
 
 bench: $(VENV)/.built

@@ -7,10 +7,12 @@
 Importing changes nothing. The first use attaches to the LLVM in this process.
 """
 
+import sys
 from typing import TYPE_CHECKING
 
 from optctx import interpreter, native_module  # noqa: F401  # refuse what cannot run  # isort: split
 from optctx.context import OptionContext, attach, bound, contained, current, detach, lookup, tool, unbind
+from optctx.engine.attach import when_attached
 from optctx.errors import (
     CacheWarning,
     ContainmentError,
@@ -121,6 +123,17 @@ _LATER = {
     "optctx.records": ("Log", "Read", "Unread", "record"),
     "optctx.tasks": ("propagating", "wrap"),
 }
+
+
+def _numba_begins() -> None:
+    """Have Numba's own cache keep scopes apart. Called before attaching, and by Numba (`optctx_numba`)."""
+    if "numba.core.caching" in sys.modules:
+        from optctx.plain_numba import begin
+
+        begin()
+
+
+when_attached(_numba_begins)
 
 if not TYPE_CHECKING:  # where every other name stays an error
 

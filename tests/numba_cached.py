@@ -1,7 +1,9 @@
 """A program that compiles a function with Numba's cache on disk, and says what came from there.
 
-Its arguments are JSON: what is set process-wide, as command-line arguments, and then a list of steps. A step
-is "plain" for Numba itself, or the options of a function. For each step it prints how often Numba found the
+Its arguments are the folder of the cache, and in JSON what is set process-wide, as command-line arguments,
+and a list of steps. A step
+is "plain" for Numba itself, {"scope": options} for Numba inside a scope, or the options of a function of
+`optctx.numba`. For each step it prints how often Numba found the
 function in its cache, and the first bytes of the machine code without the addresses that it loads.
 """
 
@@ -38,21 +40,37 @@ def loops(array: Any) -> int:
     return count
 
 
+def chooses(x: int, y: int) -> int:
+    return y * y // 7 if x == 1 or x == 14 or x == 29 else y
+
+
 def step(options: Any) -> tuple[int, str]:
     if options == "plain":
         function = numba.njit(loops, cache=True)
+        function(array)
+    elif "scope" in options:
+        from optctx import OptionContext
+
+        function = numba.njit(loops, cache=True)
+        with OptionContext(options["scope"]):
+            function(array)
     else:
         import optctx.numba
 
         function = optctx.numba.njit(loops, cache=True, options=options)
-    function(array)
+        function(array)
+    return sum(function.stats.cache_hits.values()), machine_code(function)
+
+
+def machine_code(function: Any) -> str:
+    """The first bytes of the code, in hexadecimal, without addresses."""
     [overload] = function.overloads.values()
     address = overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
-    code = ctypes.string_at(address, _CODE).hex()
-    return sum(function.stats.cache_hits.values()), _LOADED_ADDRESS.sub(r"\1", code)
+    return _LOADED_ADDRESS.sub(r"\1", ctypes.string_at(address, _CODE).hex())
 
 
 if __name__ == "__main__":
-    for argument in json.loads(sys.argv[1]):
+    numba.config.CACHE_DIR = sys.argv[1]
+    for argument in json.loads(sys.argv[2]):
         binding.set_option("", argument)
-    print(json.dumps([step(each) for each in json.loads(sys.argv[2])]))
+    print(json.dumps([step(each) for each in json.loads(sys.argv[3])]))

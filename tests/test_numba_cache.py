@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import pathlib
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ if sys.version_info >= (3, 14):
 import numba
 import numba_cached
 from numba.core.errors import NumbaWarning
-from support import python_process
+from support import python_process, run_python
 
 import optctx.numba
 
@@ -33,12 +33,8 @@ Found = list[list[Any]]  # for each step: hits, machine code
 
 def run(folder: object, *steps: object, process_wide: list[str] | None = None) -> Found:
     """What a process finds and makes, with its cache in that folder."""
-    before = os.environ.get("NUMBA_CACHE_DIR")
-    os.environ["NUMBA_CACHE_DIR"] = str(folder)
-    try:
-        done = python_process("numba_cached.py", json.dumps(process_wide or []), json.dumps(steps))
-    finally:
-        os.environ.pop("NUMBA_CACHE_DIR") if before is None else os.environ.update(NUMBA_CACHE_DIR=before)
+    arguments = [str(folder), json.dumps(process_wide or []), json.dumps(steps)]
+    done = python_process("numba_cached.py", *arguments)
     assert (done.returncode, done.stderr) == (0, "")
     found: Found = json.loads(done.stdout)
     return found
@@ -88,11 +84,104 @@ def test_files_of_plain_numba_stay_valid_and_are_not_read(tmp_path: pathlib.Path
     assert len(list(tmp_path.rglob("*.nb?"))) > len(written)
 
 
+def test_a_scope_around_plain_numba_has_entries_of_its_own(tmp_path: pathlib.Path) -> None:
+    plain, fast = codes()
+    assert run(tmp_path, {"scope": FAST}) == [[0, fast]]
+    assert run(tmp_path, "plain") == [[0, plain]]  # in a process without optctx
+    written = {path: path.read_bytes() for path in tmp_path.rglob("*.nb?") if "optctx" not in path.name}
+    assert run(tmp_path, {"scope": {**FAST, **ARM}}) == [[1, fast]]
+    assert run(tmp_path, {"scope": {"fast-isel": False}}, process_wide=SETS_FAST) == [[0, plain]]
+    assert run(tmp_path, "plain") == [[1, plain]]
+    assert {path: path.read_bytes() for path in written} == written
+
+
+def test_processes_in_different_scopes_write_at_once(tmp_path: pathlib.Path) -> None:
+    """Numba's index files lose entries then. None may lead to the code of another one."""
+    plain, fast = codes()
+    scopes = [FAST, {"fast-isel": False}]
+    with ThreadPoolExecutor(len(scopes)) as pool:
+        found = list(pool.map(lambda options: run(tmp_path, {"scope": options}), scopes))
+    found += [run(tmp_path, {"scope": options}) for options in scopes]
+    assert [code for [[_, code]] in found] == [fast, plain, fast, plain]
+
+
+# Numba is imported after optctx, and calls its extensions in the middle of its first compilation.
+FIRST_INSIDE = """
+    import json, sys
+    import optctx
+
+    inside = optctx.OptionContext({"fast-isel": True})
+    assert "numba" not in sys.modules
+    import numba
+    from numba_cached import chooses, machine_code
+
+    def compiled():
+        made = numba.njit("int64(int64, int64)", cache=True)(chooses)
+        return sum(made.stats.cache_hits.values()), machine_code(made)
+
+    print(json.dumps([inside.run(compiled), inside.run(compiled), compiled()]))
+"""
+
+
+def test_the_first_compilation_of_a_process_may_be_in_a_scope(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    first, second = (json.loads(run_python(FIRST_INSIDE)) for _ in range(2))
+    [_, fast], _, [_, plain] = first
+    assert fast != plain
+    assert first == [[0, fast], [1, fast], [0, plain]]
+    assert second == [[1, fast], [1, fast], [1, plain]]
+
+
+TAKING_TURNS = """
+    import json, warnings
+    import numba
+    import optctx
+    from numba_cached import chooses
+
+    warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True) as told:
+        optctx.OptionContext({"fast-isel": True}).run(numba.njit(chooses, cache=True), 3, 4)
+        numba.njit(chooses, cache=True)(3, 4)
+    print(json.dumps([str(each.message) for each in told]))
+"""
+
+
+def test_where_threads_take_turns_nothing_is_kept(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numba's machine keeps what a scope sets in it."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("OPTCTX_ENGINE", "exclusive")
+    why = "chooses is not cached: it is unknown under which LLVM options Numba compiled it"
+    assert json.loads(run_python(TAKING_TURNS)) == [why, why]
+    assert not list(tmp_path.rglob("*.nb?"))
+
+
+UNUSED = """
+    import sys
+    import numba
+    from numba.core import caching, codegen, dispatcher
+    from numba_cached import array, loops
+
+    numba.njit(loops)(array)
+    print("optctx_numba" in sys.modules, "optctx" in sys.modules)
+    print(hasattr(caching.Cache._load_overload, "__wrapped__"))
+    print(hasattr(codegen.CPUCodeLibrary.finalize, "__wrapped__"))
+    print(hasattr(dispatcher.Dispatcher.compile, "_optctx"))
+"""
+
+
+def test_a_process_that_does_not_use_optctx_has_numba_as_it_is() -> None:
+    assert run_python(UNUSED).split() == ["True", "False", *["False"] * 3]
+
+
 def test_a_file_that_holds_another_entry_is_a_miss(tmp_path: pathlib.Path) -> None:
     """As where two processes save at once, and choose the same name for a file."""
     plain, fast = codes()
     assert run(tmp_path, {}, FAST) == [[0, plain], [0, fast]]
-    [first], [last] = (list(tmp_path.rglob(f"*-optctx.{number}.nbc")) for number in (1, 3))
+    [first], [last] = (list(tmp_path.rglob(f"*-optctx.{number}.nbc")) for number in (1, 2))
     last.write_bytes(first.read_bytes())
     assert run(tmp_path, {}, FAST) == [[1, plain], [0, fast]]
 

@@ -443,7 +443,8 @@ def test_a_scope_in_which_code_came_from_a_cache_says_so(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    numba.njit(total, cache=True)(ARRAY)
+    with OptionContext({"unroll-count": 5}, unread="error"):  # which it reads
+        numba.njit(total, cache=True)(ARRAY)
     function = numba.njit(total, cache=True)
     context = OptionContext({"unroll-count": 5}, unread="warn")
     with pytest.warns(UnreadOptionWarning, match="LLVM loaded modules and no more"), context, record() as log:

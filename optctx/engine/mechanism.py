@@ -32,6 +32,7 @@ class Mechanism(ABC):
     `index`: of the image, by which native code knows it.
     `intercepts`: contexts can follow an LLVMContext or a function, as LLVM starts to work on it.
     `why_not_intercepted`: what the library lacks for that.
+    `shares_machines`: code that a TargetMachine emits has the values in force there, wherever it was made.
     `follows_lljit`: so can what llvmlite's LLJIT makes of a module's text.
     `tells_reads`: it can be known which options LLVM reads, and in which functions.
     `follows_tasks`: whatever a thread is inside of, LLVM can be shown something else at any moment.
@@ -47,6 +48,7 @@ class Mechanism(ABC):
     follows_tasks: bool = False
     tells_reads: bool = False
     follows_lljit: bool = False
+    shares_machines: bool = False
 
     @property
     def attached(self) -> bool:

@@ -70,6 +70,7 @@ class Redirecting(Mechanism):
             self.hooks = prepare_hooks(image, self.index, self.machines)
             self.setters = setter_tables(image, self.index)
             self.follows_lljit = self.hooks.follows_lljit
+            self.shares_machines = not (self.machines.refusal or self.hooks.refusal)
             if self.hooks.refusal:
                 self.intercepts, self.why_not_intercepted = False, self.hooks.refusal
             clock.lap("entrances")

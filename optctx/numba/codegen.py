@@ -14,7 +14,7 @@ from numba.core.runtime import rtsys
 from numba.core.runtime.nrtdynmod import compile_nrt_functions
 
 from optctx.errors import OptctxError
-from optctx.numba.reads import Reads
+from optctx.plain_numba.reads import Reads
 
 if TYPE_CHECKING:
     from optctx.context import OptionContext
@@ -31,6 +31,8 @@ _ENVIRONMENT = "_ZN08NumbaEnv"
 
 class OptionsLibrary(JITCodeLibrary):  # type: ignore[misc]
     """A library whose modules are optimised, compiled, loaded and shown under the values of its codegen."""
+
+    has_own_options = True
 
     def __init__(self, codegen: OptionsCodegen, name: str) -> None:
         self._foreign: Any = None

@@ -98,6 +98,11 @@ class Log:
         self._ended: list[Scope] | None = None
         self._problem: str | None = None
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the block has ended."""
+        return self._runs is not None
+
     def _end(self) -> None:
         self._runs = self._counted_runs()
         try:

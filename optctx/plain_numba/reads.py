@@ -46,23 +46,28 @@ class Reads:
         """Note that LLVM works unrecorded."""
         self._names = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a block of `recorded` records now."""
+        return self._log is not None and not self._log.is_over
+
     @contextmanager
     def recorded(self) -> Iterator[None]:
         """A block in which every read is counted."""
-        recording = record()
+        has_begun = False
         try:
-            log = recording.__enter__()
-        except OptctxError:  # such as a thread that blocks SIGSEGV
-            self.lose()
-            yield
-            return
-        self._log = log
-        try:
-            yield
+            with record() as self._log:
+                has_begun = True
+                yield
+        except OptctxError:
+            if has_begun:
+                raise
         finally:
-            recording.__exit__(None, None, None)
             self._names = self._own()
             self._log = None
+        if not has_begun:  # as on a thread that blocks SIGSEGV
+            self.lose()
+            yield
 
     def _own(self) -> set[str] | None:
         if self._names is None or self._log is None:

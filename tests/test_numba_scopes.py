@@ -1,0 +1,377 @@
+"""Numba's own cache beside scopes: code that a scope made is loaded only where LLVM would make the same."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import pathlib
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+if sys.version_info >= (3, 14):
+    pytest.skip("Numba is installed before Python 3.14", allow_module_level=True)
+
+import numba
+import numpy as np
+from llvmlite import binding
+from numba.core import caching
+from numba.core.errors import TypingError
+from numba_cached import chooses, machine_code
+from support import in_threads
+
+import optctx
+from optctx import OptionContext, contained
+from optctx.errors import NumbaOptionsWarning
+
+pytestmark = pytest.mark.redirected
+
+FAST = {"fast-isel": True}
+ARM = {"arm-parallel-dsp-load-limit": 3}  # which no code reads that is not for ARM
+TESTS = {"min-bit-test-cmps": 100}
+
+
+def scales(x: int) -> int:
+    return x * 3
+
+
+def makes_array(n: int) -> Any:
+    made = np.empty(n)
+    made[:] = 3
+    return made
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def scope(options: dict[str, Any] | None) -> contextlib.AbstractContextManager[Any]:
+    return contextlib.nullcontext() if options is None else OptionContext(options)
+
+
+def call(function: Callable[..., Any], *arguments: Any, **named: Any) -> tuple[int, str]:
+    """Have Numba load or compile the function anew; how often it was found, and its code."""
+    made = numba.njit(function, cache=True, **named)
+    assert np.all(made(*arguments) == function(*arguments))
+    return sum(made.stats.cache_hits.values()), machine_code(made)
+
+
+def fresh(function: Callable[..., Any], *arguments: Any) -> str:
+    """The code under the values in force, without a cache."""
+    made = numba.njit(function)
+    made(*arguments)
+    return machine_code(made)
+
+
+def test_each_scope_finds_the_code_of_the_options_that_are_read() -> None:
+    outside = fresh(chooses, 3, 4)
+    with OptionContext(FAST):
+        fast = fresh(chooses, 3, 4)
+    with OptionContext(TESTS):
+        tests = fresh(chooses, 3, 4)
+        with OptionContext(FAST):
+            both = fresh(chooses, 3, 4)
+    assert len({outside, fast, tests, both}) == 4
+    for hits in (0, 1):
+        assert call(chooses, 3, 4) == (hits, outside)
+        with OptionContext(FAST):
+            assert call(chooses, 3, 4) == (hits, fast)
+            with OptionContext(ARM):
+                assert call(chooses, 3, 4) == (1, fast)
+            with OptionContext({"fast-isel": False}):
+                assert call(chooses, 3, 4)[1] == outside
+        with OptionContext(TESTS):
+            assert call(chooses, 3, 4) == (hits, tests)
+            with OptionContext(FAST):
+                assert call(chooses, 3, 4) == (hits, both)
+
+
+class Own(OptionContext):
+    """A context of a program's own class."""
+
+
+def test_values_that_are_set_inside_are_part_of_the_key() -> None:
+    with Own(FAST):
+        fast = call(chooses, 3, 4)[1]
+    with contained():
+        outside = call(chooses, 3, 4)[1]
+        assert outside != fast
+        binding.set_option("", "-fast-isel")
+        assert call(chooses, 3, 4)[1] == fast
+    assert call(chooses, 3, 4)[1] == outside
+
+
+def test_signatures_are_kept_apart() -> None:
+    for hits in (0, 1):
+        with OptionContext(FAST):
+            assert call(scales, 3)[0] == hits
+            assert call(scales, 3.5)[0] == hits
+    assert call(scales, 3.5)[0] == 0
+
+
+def helper_in(options: dict[str, Any] | None) -> Callable[[int], int]:
+    """A function that calls one that Numba compiled in a scope of these options."""
+
+    @numba.njit  # type: ignore[untyped-decorator]
+    def helper(x: int) -> bool:
+        return x == 1 or x == 14 or x == 29
+
+    with scope(options):
+        helper(3)
+
+    def calls(x: int) -> int:
+        return helper(x) + 1
+
+    return calls
+
+
+@pytest.mark.parametrize(("made", "called"), [(FAST, None), (None, FAST), (TESTS, FAST)])
+def test_code_with_a_helper_of_other_options_is_not_cached(made: Any, called: Any, folder: Any) -> None:
+    """Plain Numba compiles a helper once for a process."""
+    function = helper_in(made)
+    with scope(called), pytest.warns(NumbaOptionsWarning, match="calls is not cached: Numba compiled helper"):
+        call(function, 3)
+    assert not list(folder.rglob("*.nb?"))
+
+
+@pytest.mark.parametrize(("made", "called"), [(FAST, FAST), ({}, None), (None, None)])
+def test_code_with_a_helper_of_the_same_options_is_cached(made: Any, called: Any) -> None:
+    """Within a process: the key of a helper that is not cached is its machine code."""
+    function = helper_in(made)
+    with scope(called):
+        assert [call(function, 3)[0], call(function, 3)[0]] == [0, 1]
+
+
+def test_a_helper_that_read_the_same_values_is_cached_in_its_callers() -> None:
+    @numba.njit  # type: ignore[untyped-decorator]
+    def helper(x: int) -> bool:
+        return x == 1 or x == 14 or x == 29
+
+    def first(x: int) -> int:
+        return helper(x) + 1
+
+    def second(x: int) -> int:
+        return helper(x) + 2
+
+    with OptionContext(ARM):
+        assert call(first, 3)[0] == 0
+    assert [call(second, 3)[0], call(second, 3)[0]] == [0, 1]
+    with OptionContext(FAST), pytest.warns(NumbaOptionsWarning, match="second is not cached"):
+        call(second, 3)
+
+
+CHANGES_RUNTIME = {"capture-tracking-max-uses-to-explore": 0}
+
+
+@pytest.mark.llvm22
+def test_numbas_runtime_functions_are_those_of_the_scope(folder: pathlib.Path) -> None:
+    """Numba makes them once for a process, here outside scopes, and links them into every function."""
+    with OptionContext(CHANGES_RUNTIME):
+        assert [call(scales, 3)[0], call(scales, 3)[0]] == [0, 1]
+    files = len(list(folder.rglob("*.nb?")))
+    function = helper_in(CHANGES_RUNTIME)  # not cached itself, so it has those from outside
+    told = pytest.warns(NumbaOptionsWarning, match="calls is not cached: Numba compiled nrt")
+    with OptionContext(CHANGES_RUNTIME), told:
+        call(function, 3)
+    assert len(list(folder.rglob("*.nb?"))) == files
+
+
+def test_callbacks_and_universal_functions(folder: pathlib.Path) -> None:
+    def tripled(x: Any, y: Any) -> None:
+        for i in range(x.shape[0]):
+            y[i] = x[i] * 3
+
+    array = np.arange(100)
+    found = []
+    for options in (FAST, None, FAST, None, TESTS):
+        with scope(options):
+            callback = numba.cfunc("int64(int64)", cache=True)(scales)
+            assert callback.ctypes(4) == 12
+            assert (numba.vectorize(["int64(int64)"], cache=True)(scales)(array) == 3 * array).all()
+            general = numba.guvectorize(["int64[:], int64[:]"], "(n)->(n)", cache=True)(tripled)
+            assert (general(array) == 3 * array).all()
+        found.append((callback.cache_hits, len(list(folder.rglob("*.nb?")))))
+    assert [hits for hits, _ in found] == [0, 0, 1, 1, 0]
+    first, second, third, fourth, last = (files for _, files in found)
+    assert first < second == third == fourth < last
+
+
+class OtherCache:
+    """A cache of a program's own."""
+
+    cache_path = ""
+    calls: list[str]
+
+    def __init__(self) -> None:
+        self.calls = []
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        self.calls.append("load")
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        self.calls.append("save")
+
+
+class OwnMethods(caching.FunctionCache):  # type: ignore[misc]
+    """A cache that loads in its own way."""
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        return super()._load_overload(sig, target_context)
+
+
+def test_a_cache_of_another_kind_is_used_outside_alone(folder: pathlib.Path) -> None:
+    for cache in (OtherCache(), OwnMethods(chooses)):
+        function = numba.njit(chooses)
+        function._cache = cache
+        with OptionContext(FAST):
+            kind = type(cache).__name__
+            with pytest.warns(
+                NumbaOptionsWarning, match=f"chooses is not cached: the keys of a {kind} cannot"
+            ):
+                function(3, 4)
+            assert function._cache is cache
+            assert not list(folder.rglob("*.nb?"))
+        assert getattr(cache, "calls", []) == []
+        function(3.5, 4)
+        assert function._cache is cache
+    assert list(folder.rglob("*.nbc"))
+    other = numba.njit(helper_in(FAST))
+    other._cache = OtherCache()
+    with pytest.warns(NumbaOptionsWarning, match="calls is not cached: Numba compiled helper"):
+        other(3)
+    assert other._cache.calls == ["load"]
+
+
+def test_what_is_no_library_of_numbas_processor_is_not_cached_inside() -> None:
+    """As kernels of numba.cuda."""
+    cache = caching.FunctionCache(chooses)
+    with OptionContext(FAST), pytest.warns(NumbaOptionsWarning, match="chooses is not cached: the keys of a"):
+        cache.save_overload((), object())
+
+
+def test_a_file_that_holds_another_entry_is_a_miss(folder: pathlib.Path) -> None:
+    """As where two processes save at once, and choose the same name for a file."""
+    with OptionContext(FAST):
+        fast = call(chooses, 3, 4)
+    with OptionContext(TESTS):
+        tests = call(chooses, 3, 4)
+    [first], [last] = (list(folder.rglob(f"*-scope.{number}.nbc")) for number in (1, 2))
+    last.write_bytes(first.read_bytes())
+    with OptionContext(TESTS):
+        assert call(chooses, 3, 4) == tests
+    with OptionContext(FAST):
+        assert call(chooses, 3, 4) == (1, fast[1])
+
+
+HELPED = """
+import numba
+@numba.njit
+def helper(x): return x {operator} 3
+def calls(x): return helper(x)
+"""
+
+
+def test_a_process_that_was_killed_leaves_no_code_of_an_older_source(
+    folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had written the index, and not yet the code: the file of that name has code of the helper before."""
+    monkeypatch.syspath_prepend(folder)
+
+    def calls(text: str) -> Any:
+        file = folder / "helped.py"
+        file.write_text(text)
+        sys.modules.pop("helped", None)
+        for path in folder.rglob("*.pyc"):
+            path.unlink()
+        import helped
+
+        return helped.calls
+
+    with OptionContext(FAST):
+        assert numba.njit(calls(HELPED.format(operator="+")), cache=True)(2) == 5
+        with monkeypatch.context() as killed:
+            killed.setattr(caching.IndexDataCacheFile, "_save_data", lambda *_: None)
+            assert numba.njit(calls(HELPED.format(operator="** ")), cache=True)(2) == 8
+        assert numba.njit(calls(HELPED.format(operator="** ")), cache=True)(2) == 8
+
+
+def test_recompiling_forgets_what_scopes_made() -> None:
+    with OptionContext(FAST):
+        call(scales, 3)
+    numba.njit(scales, cache=True).recompile()
+    with OptionContext(FAST):
+        assert call(scales, 3)[0] == 0
+
+
+def test_what_another_thread_changes_for_the_whole_process_is_not_cached() -> None:
+    inside, end = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with OptionContext({"rng-seed": 7}, process_wide="exclusive"):
+            inside.set()
+            end.wait(60)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    try:
+        assert inside.wait(60)
+        with pytest.warns(NumbaOptionsWarning, match="chooses is not cached: it is unknown under"):
+            call(chooses, 3, 4)
+    finally:
+        end.set()
+        thread.join()
+    assert [call(chooses, 3, 4)[0], call(chooses, 3, 4)[0]] == [0, 1]
+
+
+def test_inside_a_suspended_scope_of_another_task_nothing_is_cached() -> None:
+    async def holds(entered: asyncio.Event, end: asyncio.Event) -> None:
+        with OptionContext(FAST):
+            entered.set()
+            await end.wait()
+
+    async def main() -> None:
+        entered, end = asyncio.Event(), asyncio.Event()
+        task = asyncio.create_task(holds(entered, end))
+        await entered.wait()
+        try:
+            with pytest.warns(NumbaOptionsWarning, match="scales is not cached"):
+                call(scales, 3)
+        finally:
+            end.set()
+            await task
+
+    asyncio.run(main())
+
+
+def test_threads_in_different_scopes_fill_one_cache() -> None:
+    ways = [None, FAST, TESTS]
+
+    def work(options: Any) -> None:
+        with scope(options):
+            call(chooses, 3, 4)
+
+    in_threads([lambda options=options: work(options) for options in ways])  # type: ignore[misc]
+    for options in ways:
+        with scope(options):
+            assert call(chooses, 3, 4) == (1, fresh(chooses, 3, 4))
+
+
+def test_a_compilation_that_fails_leaves_nothing_behind() -> None:
+    def wrong(x: int) -> Any:
+        return x.nothing  # type: ignore[attr-defined]
+
+    with OptionContext(FAST), pytest.raises(TypingError):
+        numba.njit(wrong, cache=True)(3)
+    with OptionContext(FAST):
+        assert [call(scales, 3)[0], call(scales, 3)[0]] == [0, 1]
+
+
+def test_a_numba_that_is_not_as_expected_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(caching.Cache, "_load_overload")
+    with pytest.warns(NumbaOptionsWarning, match="this Numba is not as expected .*_load_overload"):
+        optctx._numba_begins()
