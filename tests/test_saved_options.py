@@ -102,11 +102,3 @@ def test_saving_follows_no_link_that_another_user_could_have_foreseen(tmp_path: 
     assert OptionContext.load(file)["unroll-count"] == 4
     assert not file.is_symlink()
     assert {path.name for path in tmp_path.iterdir()} == before | {file.name}
-
-
-def test_a_link_is_replaced_and_not_followed(tmp_path: pathlib.Path) -> None:
-    link, elsewhere = tmp_path / "link.toml", tmp_path / "elsewhere"
-    link.symlink_to(elsewhere)
-    OptionContext(unroll_count=4).save(link)
-    assert not link.is_symlink()
-    assert not elsewhere.exists()

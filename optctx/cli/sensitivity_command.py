@@ -17,6 +17,7 @@ from optctx.sensitivity import Limits, Report, as_csv, as_json, as_table, save_p
 from optctx.sensitivity.plot import check_plot
 from optctx.sensitivity.table import dead_table, not_tried_lines
 from optctx.sweep import Axis, parse_axes
+from optctx.wording import printable
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -126,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise KeyboardInterrupt(interrupt.partial.progress) from None
     _print(report, arguments.format, arguments.top)
     if arguments.plot:
-        name = os.path.basename(arguments.file)
+        name = printable(os.path.basename(arguments.file))  # a picture has no fonts for the rest
         save_plot(report, arguments.plot, title=f"{name}, {arguments.passes}", top=arguments.top)
     return 0
 

@@ -124,9 +124,13 @@ def judge_targets(jobs: Mapping[str, Job]) -> None:
     if not suspects:
         return
     with FreshProcess() as fresh:
-        for name, job in suspects.items():
-            if problem := target_problem(fresh.compile, job):
-                raise OptctxError(f"{name}: {problem.error}" if len(jobs) > 1 else problem.error or "")
+        _judge_targets(fresh, suspects, len(jobs) > 1)
+
+
+def _judge_targets(fresh: FreshProcess, suspects: Mapping[str, Job], named: bool) -> None:
+    for name, job in suspects.items():
+        if problem := target_problem(fresh.compile, job):
+            raise OptctxError(f"{name}: {problem.error}" if named else problem.error or "")
 
 
 @dataclass

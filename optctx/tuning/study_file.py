@@ -76,9 +76,7 @@ def check_study_file(path: str, where: str) -> None:
             (count,) = database.execute(query, (MOST_TRIALS + 1,)).fetchone()
             if count > MOST_TRIALS:
                 raise _refused(where, f"it has more than {MOST_TRIALS:,} trials, which is the limit")
-        for table, column in _JSON:
-            if table in tables:
-                _check_json(database, table, column, size // _LEAST_ROW, where)
+        _check_texts(database, tables, size // _LEAST_ROW, where)
 
 
 @contextlib.contextmanager
@@ -115,6 +113,12 @@ def _plain(kind: str, sql: str) -> bool:
         return not sql or _INDEX.fullmatch(sql) is not None
     words = _CONSTANT.sub("", _CHECK.sub("", sql))
     return kind == "table" and _TABLE.fullmatch(words) is not None and not _EXPRESSION.search(words)
+
+
+def _check_texts(database: sqlite3.Connection, tables: set[str], most: int, where: str) -> None:
+    for table, column in _JSON:
+        if table in tables:
+            _check_json(database, table, column, most, where)
 
 
 def _check_json(database: sqlite3.Connection, table: str, column: str, most: int, where: str) -> None:
