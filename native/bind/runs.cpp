@@ -273,6 +273,10 @@ std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
         return skipped ? refuse(now, skip, arguments) : 0;
     }
     now.unfinished = 0;
+    // A single pass runs inside the run of its pass manager, which has looked at the LLVMContext and at the attributes.
+    if (skip == Skip::never && kind == Subject::function && !now.runs.empty() && now.runs.back().image == image &&
+        now.runs.back().attributes.empty())
+        return 0;
     if (kind == Subject::function && images[image].llvm.function_module(subject) == nullptr) return 0;
     const std::size_t before = now.steps.size();
     void* machine = skip == Skip::fail_with_text ? reinterpret_cast<void*>(arguments[0]) : nullptr;
