@@ -483,25 +483,27 @@ def test_a_signal_handler_can_end_the_wait_and_the_line_goes_on() -> None:
     """)
 
 
-def test_a_signal_handler_that_runs_while_its_thread_waits_cannot_wait_too() -> None:
+def test_a_signal_handler_that_runs_while_its_thread_waits_enters_in_its_place() -> None:
+    """Behind the wait that it has interrupted it would wait for itself."""
     run_python(f"""{WAITING}
-    refused = []
+    for held, wanted in ((exclusive, plain), (exclusive, other), (plain, exclusive)):
+        entered = []
 
-    def handler(*_):
-        for context in (plain, other, exclusive):
-            try:
-                context.run(int)
-            except ScopeError as error:
-                refused.append(str(error))
-        leave.set()
+        def handler(*_):
+            entered.extend(context.run(int) for context in (plain, other, exclusive, plain))
 
-    signal.signal(signal.SIGALRM, handler)
-    holder = hold()
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    with plain:
-        pass
-    end(holder)
-    assert len(refused) == 3, refused
-    assert all("already waits to enter another context" in each for each in refused), refused
-    assert state() == before
+        signal.signal(signal.SIGALRM, handler)
+        holder = hold(held)
+        behind = []
+        contexts = (plain, other)
+        late = [threading.Thread(target=lambda each=each: behind.append(each.run(int))) for each in contexts]
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        ending = threading.Timer(0.5, leave.set)
+        ending.start()
+        with wanted:
+            for thread in late:
+                thread.start()
+        end(holder, ending, *late)
+        assert entered == [0] * 4 and behind == [0] * 2
+        assert state() == before
     """)

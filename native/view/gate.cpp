@@ -7,6 +7,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace optctx::view::gate {
@@ -41,7 +43,8 @@ GateState& s = *new GateState;  // outlives every thread
 
 thread_local std::size_t depth = 0;   // how deep this thread is inside contexts and compilations of all images
 thread_local std::size_t closes = 0;  // how many times this thread has closed the gate
-thread_local bool waits = false;
+// Of the wait that this thread has interrupted to run other code, such as a signal handler.
+thread_local std::optional<std::uint64_t> interrupted;
 
 std::atomic<WhileWaiting> call_while_waiting{nullptr};
 
@@ -53,43 +56,47 @@ unsigned long this_thread() noexcept { return pthread_self(); }
 }
 
 // Runs what was given to `while_waiting`, without the lock.
-void call_out(os::ForkSafeLock& lock) {
+void call_out(os::ForkSafeLock& lock, std::uint64_t ticket) {
     const WhileWaiting call = call_while_waiting.load();
     if (call == nullptr) return;
     const std::vector<unsigned long> closers = s.sharers;
     lock.unlock();
-    waits = true;
+    const std::optional<std::uint64_t> outer = std::exchange(interrupted, ticket);
     try {
         call(closers);
     } catch (...) {
-        waits = false;
+        interrupted = outer;
         lock.lock();
         throw;
     }
-    waits = false;
+    interrupted = outer;
     lock.lock();
 }
 
-// Waits in line until `ready()`, which is called with the lock held. Throws with this thread out of the line.
+// Waits until the ticket is served and `ready()`, which is called with the lock held.
+template <class Ready>
+void wait_for(os::ForkSafeLock& lock, std::uint64_t ticket, const Ready& ready) {
+    auto next_call = std::chrono::steady_clock::now() + patience;
+    while (s.serving != ticket || !ready()) {
+        s.moved.wait_for(lock, patience);
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next_call) continue;
+        call_out(lock, ticket);
+        next_call = now + patience;
+    }
+}
+
+// Waits in line until `ready()`, which is called with the lock held. Throws with this thread out of the line. Code that
+// runs while the thread waits has the thread's place: behind it, it would wait for a wait that goes on after it.
 template <class Ready>
 void wait_in_line(os::ForkSafeLock& lock, const Ready& ready) {
-    if (waits)
-        throw GateError(
-            "this thread already waits to enter another context, and the code that runs meanwhile, "
-            "such as a signal handler, would have to wait for that");
+    if (interrupted) return wait_for(lock, *interrupted, ready);
     s.given_up.reserve(s.given_up.size() + s.waiting + 1);
     ++s.waiting;
     const std::uint64_t ticket = s.next_ticket++;
     s.closed = true;
     try {
-        auto next_call = std::chrono::steady_clock::now() + patience;
-        while (s.serving != ticket || !ready()) {
-            s.moved.wait_for(lock, patience);
-            const auto now = std::chrono::steady_clock::now();
-            if (now < next_call) continue;
-            call_out(lock);
-            next_call = now + patience;
-        }
+        wait_for(lock, ticket, ready);
     } catch (...) {
         --s.waiting;
         s.given_up.push_back(ticket);
