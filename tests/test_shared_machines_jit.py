@@ -109,3 +109,27 @@ def test_a_pass_builder_that_was_made_outside_asks_the_machine_of_the_scope() ->
         assert wide != plain
         with bits, target.create_target_machine("generic", "+sve2") as own:
             assert vectorised(own, binding.create_pass_builder(own, tuning)) == wide
+
+
+def test_lljit_takes_no_values_along_from_where_its_machine_was_made() -> None:
+    """It copies the machine's TargetOptions, in which LLVM has set what these options say."""
+    both = OptionContext({**OPTIONS, "no-trap-after-noreturn": True})
+
+    def has_trap(jit: Any, name: str) -> bool:
+        tracker = linked(jit, name)
+        return TRAP in code_at(tracker[name], tracker[f"{name}_after"])
+
+    for made_in in (OptionContext(OPTIONS), both):
+        with made_in:
+            machine = make_machine()
+            inside = binding.create_lljit_compiler(machine, suppress_errors=True)
+        with OptionContext({}):
+            elsewhere = binding.create_lljit_compiler(machine, suppress_errors=True)
+        outside = binding.create_lljit_compiler(machine, suppress_errors=True)
+        for number, jit in enumerate((inside, elsewhere, outside)):
+            with jit:
+                assert not has_trap(jit, f"outside{number}")
+                with OptionContext({}):
+                    assert not has_trap(jit, f"registered{number}")
+                with OptionContext(OPTIONS):
+                    assert has_trap(jit, f"trapping{number}")
