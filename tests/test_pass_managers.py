@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import json
 import os
@@ -11,6 +12,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -400,3 +402,23 @@ def test_every_function_of_this_llvmlite_that_makes_or_changes_a_manager_is_watc
     from llvmlite.binding import ffi
 
     assert all(isinstance(getattr(ffi.lib, name)._cfn, Watched) for name in known & names)
+
+
+@pytest.mark.parametrize("scope", [None, INLINE])
+def test_what_is_no_module_is_refused_by_ctypes_as_ever(scope: dict[str, int] | None) -> None:
+    """An interceptor that looked into it would end the process."""
+    builder, manager = default_pipeline()
+    functions = binding.create_new_function_pass_manager()
+    with binding.parse_assembly(CALLERS, binding.create_context()) as module:
+        function = module.get_function("caller")
+        with OptionContext(scope) if scope else nullcontext():
+            for runs, subject in ((manager, function), (functions, module), (manager, "text"), (manager, 7)):
+                with pytest.raises(ctypes.ArgumentError):
+                    runs.run(subject, builder)
+            for machine_like in (module, "text"):
+                with pytest.raises(ctypes.ArgumentError):
+                    binding.ffi.lib.LLVMPY_CreatePassBuilder(
+                        machine_like, binding.create_pipeline_tuning_options()
+                    )
+    with OptionContext(INLINE), pytest.raises(ctypes.ArgumentError):
+        manager.run(module, builder)  # closed

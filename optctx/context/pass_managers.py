@@ -63,14 +63,21 @@ def _end_engine(call: Any, arguments: tuple[Any, ...]) -> Any:
 
 def _run(how: ManagerRun, call: Any, arguments: tuple[Any, ...]) -> Any:
     engine = made()
-    if engine is None or not engine.mechanism.attached:
+    if engine is None or not engine.mechanism.attached or not _is_subject(call, arguments):
         return call(*arguments)
     if not engine.mechanism.intercepts:
         return _run_here(engine, how, call, arguments)
     subject = address_of(arguments[1])
     result = _native.run_early(engine.index, subject, how.subject, _run_here, engine, how, call, arguments)
-    raise_problems(level_outside("llvmlite") + 1)  # of a run that was refused
+    if result is None:  # refused
+        raise_problems(level_outside("llvmlite") + 1)
     return result
+
+
+def _is_subject(call: Any, arguments: tuple[Any, ...]) -> bool:
+    """Whether argument 1 can be looked into. If not, ctypes refuses the call."""
+    pointer = getattr(arguments[1], "_ptr", arguments[1]) if len(arguments) > 1 else None
+    return isinstance(pointer, call.argtypes[1]) and bool(pointer)
 
 
 def _run_here(engine: Engine, how: ManagerRun, call: Any, arguments: tuple[Any, ...]) -> Any:

@@ -133,8 +133,10 @@ def _keep(argument: Any, kind: Argument | None, recipe: _Recipe) -> Any:
         return _CHANGED
     if kind is Argument.TUNING:
         return _Tuning(settings_at(argument))
-    if kind is Argument.MACHINE and argument is not None:
+    if kind is Argument.MACHINE and hasattr(argument, "closed"):
         return _Machine(weakref.ref(argument))
+    if kind is Argument.MACHINE and argument is not None:
+        recipe.gap = "its target machine is no object of llvmlite's"
     if kind is not Argument.MADE:
         return argument
     found = _recipe_of(argument)

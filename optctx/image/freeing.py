@@ -11,13 +11,13 @@ design/freeing.md.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from optctx._native import Lifetime
+from optctx.image.library_calls import address_of, code_address, function
 
 __all__ = ["order_arguments", "order_freeing", "order_module"]
 
@@ -78,14 +78,11 @@ def order_arguments(arguments: tuple[object, ...]) -> None:
 
 def _lifetime(context: Any) -> Lifetime | None:
     """Find what an LLVMContext shares with its modules; None if LLVM has disposed of it."""
-    from llvmlite.binding import ffi
-
     if context.closed:
         weak = context.__dict__.get(_WEAK)
         return None if weak is None else weak()
     if _LIFETIME not in context.__dict__:
-        function = ctypes.c_void_p.from_address(ctypes.addressof(ffi.lib.LLVMPY_ContextDispose._cfn))
-        made = Lifetime(ctypes.addressof(context._ptr.contents), function.value or 0)
+        made = Lifetime(address_of(context), code_address(function("LLVMPY_ContextDispose")))
         # If another thread is first, this one is dropped without effect: it was not closed.
         kept = context.__dict__.setdefault(_LIFETIME, made)
         context.__dict__[_WEAK] = weakref.ref(kept)

@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Watched", "address_of", "function", "function_names", "watch"]
+__all__ = ["Watched", "address_of", "code_address", "function", "function_names", "watch"]
 
 Handler = Callable[[Any, tuple[Any, ...]], Any]
 
@@ -57,6 +57,11 @@ def function(name: str) -> Any:
 
     found = getattr(ffi.lib, name)._cfn
     return found.function if isinstance(found, Watched) else found
+
+
+def code_address(function: Any) -> int:
+    """Where a function of ctypes' begins in the library."""
+    return ctypes.c_void_p.from_address(ctypes.addressof(function)).value or 0
 
 
 def address_of(thing: Any) -> int:

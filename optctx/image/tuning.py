@@ -7,13 +7,12 @@ that is made under other values gets the same settings.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from optctx.image.handles import tuning_address
-from optctx.image.library_calls import function, function_names
+from optctx.image.library_calls import code_address, function, function_names
 
 __all__ = ["Settings", "apply_settings", "setter_addresses", "settings_at", "settings_of"]
 
@@ -46,11 +45,7 @@ def apply_settings(pointer: Any, settings: Settings) -> None:
 
 def setter_addresses(settings: Settings) -> list[tuple[int, int]]:
     """List (address of the function that sets the field, value) for each setting."""
-    found = []
-    for field, value in settings:
-        setter = function(f"LLVMPY_PTOSet{field}")
-        found.append((ctypes.c_void_p.from_address(ctypes.addressof(setter)).value or 0, int(value)))
-    return found
+    return [(code_address(function(f"LLVMPY_PTOSet{field}")), int(value)) for field, value in settings]
 
 
 @cache
