@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -15,7 +16,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `optctx.cli.main.main`. A signal before it ends the process at once, as nothing has begun. One
-    after it leaves the exit status as it is.
+    after it leaves the exit status as it is, until the process is gone.
     """
     status = -1
 
@@ -24,6 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.write(2, b"optctx: interrupted\n")
         os._exit(128 + number if status < 0 else status)
 
+    atexit.register(_ignore)  # registered first, so it runs last
     for each in _ENDING:
         if signal.getsignal(each) is not signal.SIG_IGN:  # nohup, or a shell that runs it beside others
             signal.signal(each, end)
@@ -31,3 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     status = run(sys.argv[1:] if argv is None else argv)
     return status
+
+
+def _ignore() -> None:
+    """Python's own end gives signals with handlers their default effect, which would be the exit status."""
+    for each in _ENDING:
+        signal.signal(each, signal.SIG_IGN)

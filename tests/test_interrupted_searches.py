@@ -7,6 +7,8 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +18,7 @@ from typing import Any
 import pytest
 from interrupted_commands import interrupted
 from ir_texts import SCALE
+from support import SECONDS
 from test_sensitivity_output import wait_for
 from test_tuning_measured import SUM
 from test_tuning_resume import kept
@@ -332,3 +335,26 @@ def test_an_interrupt_that_a_finaliser_swallows_comes_again(
         assert signal.getsignal(number) is signal.default_int_handler
     finally:
         signal.signal(number, before)
+
+
+LATE = """
+import os, signal, sys
+from optctx_program import main
+
+number = int(sys.argv.pop(1))
+signal.signal(number, signal.SIG_DFL)
+
+class Late:
+    def __del__(self, kill=os.kill, this=os.getpid(), number=number):
+        kill(this, number)
+
+late = Late()  # goes with its module, when Python has given up its own signal handlers
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("number", STATUS)
+def test_a_signal_while_the_interpreter_ends_leaves_the_exit_status(number: int) -> None:
+    words = [sys.executable, "-c", LATE, str(int(number)), "list", "no-such-option"]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
