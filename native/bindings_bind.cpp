@@ -224,6 +224,9 @@ void add_bind(nb::module_& m) {
         "count_attributes",
         [](unsigned image, bool count) { bind::count_attributes(view::checked_image(image), count); }, "image"_a,
         "count"_a, "Set whether the function attribute \"optctx\" counts in the image, on every thread.");
+    m.def(
+        "attributes_switch", [](unsigned image) { return bind::attributes_switch(view::checked_image(image)); },
+        "image"_a, "Return the address of the byte that is 0 unless they count.");
     m.attr("MOST_ATTRIBUTES") = bind::most_attributes;
     m.def(
         "bind",

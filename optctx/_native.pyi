@@ -808,6 +808,9 @@ def count_attributes(image: int, count: bool) -> None:
     Set whether the function attribute "optctx" counts in the image, on every thread.
     """
 
+def attributes_switch(image: int) -> int:
+    """Return the address of the byte that is 0 unless they count."""
+
 MOST_ATTRIBUTES: int = 1024
 
 def bind(llvm_context: int, context: Context, owner: object, on_mismatch: OnMismatch) -> bool:

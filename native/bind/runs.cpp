@@ -235,6 +235,11 @@ RunCounts run_counts(unsigned image) noexcept {
 
 void count_attributes(unsigned image, bool count) noexcept { images[image].attributes_count = count; }
 
+std::uintptr_t attributes_switch(unsigned image) noexcept {
+    static_assert(sizeof(std::atomic<bool>) == 1);
+    return reinterpret_cast<std::uintptr_t>(&images[image].attributes_count);
+}
+
 void configure(unsigned image, const LlvmCalls& calls, const Judge& judge) {
     images[image].llvm = calls;
     images[image].judge = judge;

@@ -95,6 +95,8 @@ RunCounts run_counts(unsigned image) noexcept;
 
 // Whether the function attribute "optctx" counts in the image, on every thread. Initially it does not.
 void count_attributes(unsigned image, bool count) noexcept;
+// Returns the address of the byte that is 0 unless it counts, for thunks of functions that run inside a run.
+std::uintptr_t attributes_switch(unsigned image) noexcept;
 // Call once for each image, before anything is redirected.
 void configure(unsigned image, const LlvmCalls& calls, const Judge& judge);
 

@@ -101,12 +101,15 @@ class Processor(Protocol):
     def trampoline_size(self, site: Site) -> int:
         """Bytes of the site's trampoline, without the jump back."""
 
-    def thunk(self, target: int, entry: int, before: int, after: int, skip_answer: int) -> bytes:
+    def thunk(
+        self, target: int, entry: int, before: int, after: int, skip_answer: int, switch: int = 0
+    ) -> bytes:
         """Position-independent code that runs instead of `target`.
 
         It calls `before(entry, arguments)`, which may change the six integer arguments. If the answer is
         `skip_answer`, the code returns the result that `before` has put behind the arguments. Otherwise it
         calls `target`, then `after(answer)` unless the answer is 0, and returns the result of `target`.
+        `switch`: the address of a byte; while that is 0, `target` runs as if nothing were there.
         """
 
     def passing_thunk(self, target: int, entry: int, passing: int) -> bytes:

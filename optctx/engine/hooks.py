@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from optctx._native import Image, PointerTransaction, Subject, interceptors, pack_interception, place_code
+from optctx._native import (
+    Image,
+    PointerTransaction,
+    Subject,
+    attributes_switch,
+    interceptors,
+    pack_interception,
+    place_code,
+)
 from optctx.arch import processor
 from optctx.engine.machines import Machines
 from optctx.image.entries import Entrance, callers, find_entrances, find_runs
@@ -72,7 +80,8 @@ def _thunks(runs: dict[int, Run], index: int) -> Iterable[tuple[int, bytes]]:
     before, after, skip_answer = interceptors()
     for address, run in runs.items():
         entry = pack_interception(index, run.subject, run.argument, run.skip)
-        yield address, processor().thunk(address, entry, before, after, skip_answer)
+        switch = attributes_switch(index) if run.for_attributes else 0
+        yield address, processor().thunk(address, entry, before, after, skip_answer, switch)
 
 
 def _begins_llvm_contexts(runs: dict[int, Run], entrances: list[Entrance]) -> bool:

@@ -22,8 +22,9 @@ _TAKE_ANSWER = bytes.fromhex("488b7c2438")  # mov rdi, [rsp + 56]
 _FIRST_IS_RSP = bytes.fromhex("4889e6")  # mov rsi, rsp
 
 
-def thunk(target: int, entry: int, before: int, after: int, skip_answer: int) -> bytes:
+def thunk(target: int, entry: int, before: int, after: int, skip_answer: int, switch: int = 0) -> bytes:
     """See `Processor`."""
+    passed = branch_to(target, is_jump=True)
     rest = [
         _LOAD,
         _call(target),
@@ -36,6 +37,9 @@ def thunk(target: int, entry: int, before: int, after: int, skip_answer: int) ->
     work = b"".join(rest)
     return b"".join(
         [
+            b"\x49\xbb" + struct.pack("<Q", switch) if switch else b"",  # mov r11, switch
+            bytes.fromhex("41803b00") if switch else b"",  # cmp byte [r11], 0
+            b"\x75" + struct.pack("b", len(passed)) + passed if switch else b"",  # jne past the jump
             _ENTER,
             _SAVE,
             b"\xbf",

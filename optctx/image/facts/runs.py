@@ -18,6 +18,7 @@ class Run(NamedTuple):
     """One function or family: what it works on, how it can be skipped.
 
     `needed`: an image without it cannot be intercepted. One without another lacks what that belongs to.
+    `for_attributes`: always inside another one, so that only the attributes of functions need it.
     """
 
     fact: Fact[None] | Family
@@ -26,6 +27,7 @@ class Run(NamedTuple):
     skip: Skip = Skip.never
     caller: str = ""  # not empty: only where a function whose name starts with this calls it
     needed: bool = True
+    for_attributes: bool = False
 
 
 def _manager(of: str, unit: str) -> Fact[None]:
@@ -44,6 +46,7 @@ RUNS: Final = (
         ),
         Subject.function,
         2,
+        for_attributes=True,
     ),
     # bool run(IR &): {this, IR}
     Run(
