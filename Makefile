@@ -18,7 +18,7 @@ test: $(VENV)/.built
 
 # Searches on a Dask cluster of several processes, of which some are stopped, killed or have another library.
 cluster: $(VENV)/.built
-	$(BIN)/pytest tests/test_tuning_cluster.py
+	$(BIN)/pytest tests/optctx/tuning/test_tuning_cluster.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
@@ -31,12 +31,12 @@ bench: $(VENV)/.built
 # LLVM's own regression tests as the judge, the second time with process-wide values spoilt and every page of them
 # watched; takes their sources from Debian's source package (apt-get source).
 conformance: $(VENV)/.built
-	$(BIN)/python -m tests.conformance Transforms Analysis CodeGen
-	$(BIN)/python -m tests.conformance Transforms Analysis --spoil --audit
+	$(BIN)/python -m tests.long.conformance Transforms Analysis CodeGen
+	$(BIN)/python -m tests.long.conformance Transforms Analysis --spoil --audit
 
 # Every command on the pages of design/upstream, with small sizes; takes LLVM's tests from Debian's source package.
 answers: $(VENV)/.built
-	$(BIN)/python -m tests.answers
+	$(BIN)/python -m tests.long.answers
 
 # Names and values, modules with hostile attributes and stamps, folders of caches, and sets of tuning options, against
 # exits, crashes, hangs, prints and changes; the kernel ends what opens, starts or loads anything:
@@ -45,20 +45,20 @@ answers: $(VENV)/.built
 MINUTES ?= 10
 SEED ?= 1
 fuzz: $(if $(SANITIZER),build/$(SANITIZER)/.made,$(VENV)/.built)
-	$(if $(SANITIZER),$(SANITIZED) build/$(SANITIZER)/bin,$(BIN))/python -m tests.fuzz \
+	$(if $(SANITIZER),$(SANITIZED) build/$(SANITIZER)/bin,$(BIN))/python -m tests.long.fuzz \
 	  --minutes $(MINUTES) --seed $(SEED) $(FUZZ)
 
 # Every option with hostile values, wherever LLVM reads it: what modules may set does nothing but tune (two hours).
 # Then sets of such options, until half an hour is over: pairs that end the process although neither does alone.
 probe: $(VENV)/.built
-	$(BIN)/python -m tests.probe
-	$(BIN)/python -m tests.probe --llvm-tests Transforms CodeGen
-	$(BIN)/python -m tests.fuzz --target sets --minutes 30 --seconds 60 --llvm-tests Transforms CodeGen
+	$(BIN)/python -m tests.long.probe
+	$(BIN)/python -m tests.long.probe --llvm-tests Transforms CodeGen
+	$(BIN)/python -m tests.long.fuzz --target sets --minutes 30 --seconds 60 --llvm-tests Transforms CodeGen
 
 # Random operations on threads, in forks, under signals and faults, against known answers: make soak MINUTES=60 SEED=1
-# OPTIONS='--without forks' leaves kinds of operations out; .venv/bin/python -m tests.soak --help lists them.
+# OPTIONS='--without forks' leaves kinds of operations out; .venv/bin/python -m tests.long.soak --help lists them.
 soak: $(VENV)/.built
-	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED) $(OPTIONS)
+	$(BIN)/python -m tests.long.soak --minutes $(MINUTES) --seed $(SEED) $(OPTIONS)
 
 # The tests with the native code built under a sanitizer: make sanitize SANITIZER=address (or undefined, thread).
 # Freed memory waits in a quarantine of 16 MB, which is full before the tests that measure growth begin to.
@@ -66,10 +66,10 @@ soak: $(VENV)/.built
 USED = $(or $(SANITIZER),address)
 RUNTIME = $(shell $(CXX) -print-file-name=lib$(subst address,asan,$(subst undefined,ubsan,$(subst thread,tsan,$(USED)))).so)
 SANITIZED = LD_PRELOAD=$(RUNTIME):$$($(CXX) -print-file-name=libstdc++.so) \
-  ASAN_OPTIONS=detect_leaks=0:handle_segv=0:quarantine_size_mb=16 UBSAN_OPTIONS=handle_segv=0:suppressions=$(CURDIR)/tests/ubsan.supp \
-  TSAN_OPTIONS=handle_segv=0:detect_deadlocks=0:die_after_fork=0:suppressions=$(CURDIR)/tests/tsan.supp
+  ASAN_OPTIONS=detect_leaks=0:handle_segv=0:quarantine_size_mb=16 UBSAN_OPTIONS=handle_segv=0:suppressions=$(CURDIR)/tests/support/ubsan.supp \
+  TSAN_OPTIONS=handle_segv=0:detect_deadlocks=0:die_after_fork=0:suppressions=$(CURDIR)/tests/support/tsan.supp
 sanitize: build/$(USED)/.made
-	$(SANITIZED) build/$(USED)/bin/pytest -s -p no:faulthandler --deselect tests/test_stub.py
+	$(SANITIZED) build/$(USED)/bin/pytest -s -p no:faulthandler --deselect tests/project/test_stub.py
 
 # Capstone's package is loaded by dlopen with RTLD_DEEPBIND, at which a sanitizer ends the process.
 build/%/.made: $(SOURCES)
@@ -97,7 +97,7 @@ docs: $(VENV)/.docs
 # Numba's own tests: stock, attached, and inside a scope; prints the table and what differs. make numba NUMBA=--all
 # runs all of them (hours), NUMBA='dispatcher nrt' some modules, NUMBA=--help tells more.
 numba: $(VENV)/.built
-	$(BIN)/python -m tests.numba_suite $(NUMBA)
+	$(BIN)/python -m tests.long.numba_suite $(NUMBA)
 
 # Into dist/, each tried in an empty environment: make wheels PYTHONS='python3.11 python3.12 python3.14t'
 PYTHONS ?= $(PYTHON)

@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from tests.conformance.source import SourceError, default_cache, source_package
+from tests.long.conformance.source import SourceError, default_cache, source_package
 
 from . import patches
 from .errors import UpstreamError

@@ -1,7 +1,0 @@
-"""python -m tests.conformance"""
-
-import sys
-
-from tests.conformance.main import main
-
-sys.exit(main())

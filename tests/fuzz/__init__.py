@@ -1,5 +1,0 @@
-"""Hostile input of every kind: names and values, attributes in modules, stamps, folders of caches, sets of
-options that a module may set.
-
-python -m tests.fuzz --help
-"""

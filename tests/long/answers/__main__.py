@@ -1,0 +1,7 @@
+"""python -m tests.long.answers"""
+
+import sys
+
+from tests.long.answers.main import main
+
+sys.exit(main())

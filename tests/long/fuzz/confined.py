@@ -1,0 +1,151 @@
+"""Cases in children that the kernel ends as soon as they reach outside, and what became of each."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NoReturn, TypeVar
+
+from tests.support.seccomp import confine
+
+from tests.long.probe.watching import only_forced
+
+__all__ = ["FINE", "Limits", "Outcome", "address_space", "outcomes"]
+
+C = TypeVar("C")
+
+# What a case may come to: `perform` says which. Anything else is wrong.
+FINE = ("compiled", "warned", "refused", "invalid")
+_FATAL = ("dies", "exits", "hangs", "reaches")
+_KEPT = 1500  # bytes of what was printed
+_JUDGED = 1 << 24  # and of which it is decided whether it may be printed
+_WAITING = 8  # times the processor time that a case may take: a wait, or a busy machine
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one case: seconds of processor time; bytes of address space beyond what the process has."""
+
+    seconds: float = 20
+    memory: int = 4 << 30
+    allowed: tuple[str, ...] = ()  # system calls; see tests/support/seccomp.py
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a case ended, and the beginning of what it printed."""
+
+    how: str
+    printed: str = ""
+
+    @property
+    def wrong(self) -> bool:
+        """No case may end so, unless stock LLVM does."""
+        return self.how not in FINE
+
+    @property
+    def kind(self) -> str:
+        """The same for outcomes of one cause: dies, exits, hangs, reaches, prints, raises, changes ..."""
+        return self.how.partition(" ")[0]
+
+    def excuses(self, other: Outcome) -> bool:
+        """Whether `other` is nothing to wonder at where the same without hostile parts ends like this."""
+        return self.kind == other.kind or self.kind in _FATAL
+
+    def __str__(self) -> str:
+        return f"{self.how}; prints {self.printed!r}" if self.printed else self.how
+
+
+def outcomes(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) -> Iterator[Outcome]:
+    """Of each case in order. After a case that its child did not survive, the next one gets a new child.
+
+    `perform` runs in the child, which may open nothing, map no code and start nothing: this process has to
+    have done everything of the sort before.
+    """
+    done = 0
+    while done < len(cases):
+        for outcome in _child(cases[done:], perform, limits):
+            yield outcome
+            done += 1
+
+
+def _child(cases: Sequence[C], perform: Callable[[C], str], limits: Limits) -> Iterator[Outcome]:
+    receive, send = os.pipe()
+    streams = os.memfd_create("streams")
+    with warnings.catch_warnings():  # from Python 3.12 on, of threads, which this process has none of
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid == 0:
+        os.close(receive)
+        _work(cases, perform, limits, send, streams)
+    os.close(send)
+    position, ended = 0, 0
+    try:
+        with os.fdopen(receive) as told:
+            for line in told:
+                how, size = json.loads(line)
+                ended += 1
+                printed = _text(streams, position, size, _JUDGED)
+                position = size
+                prints = printed and how in FINE and not only_forced(printed)
+                yield Outcome("prints" if prints else how, printed[:_KEPT])
+    finally:
+        _, status = os.waitpid(pid, 0)
+        size = os.fstat(streams).st_size
+        printed = _text(streams, position, size)
+        os.close(streams)
+    if ended < len(cases):
+        yield Outcome(_how(os.waitstatus_to_exitcode(status)), printed)
+
+
+def _text(streams: int, begin: int, end: int, most: int = _KEPT) -> str:
+    return os.pread(streams, min(end - begin, most), begin).decode(errors="replace")
+
+
+def _how(code: int) -> str:
+    if code in (-signal.SIGPROF, -signal.SIGALRM):
+        return "hangs"
+    if code == -signal.SIGSYS:
+        return "reaches outside"
+    return f"dies of {signal.Signals(-code).name}" if code < 0 else f"exits with {code}"
+
+
+def _work(
+    cases: Sequence[C], perform: Callable[[C], str], limits: Limits, send: int, streams: int
+) -> NoReturn:
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        most = address_space() + limits.memory
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        os.dup2(streams, 1)
+        os.dup2(streams, 2)
+        confine(limits.allowed)
+        for case in cases:
+            signal.setitimer(signal.ITIMER_PROF, limits.seconds)
+            signal.setitimer(signal.ITIMER_REAL, _WAITING * limits.seconds)
+            how = _performed(case, perform)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            line = json.dumps([how, os.fstat(streams).st_size]) + "\n"
+            os.write(send, line.encode())
+        os._exit(0)
+    finally:
+        os._exit(99)
+
+
+def _performed(case: C, perform: Callable[[C], str]) -> str:
+    try:
+        return perform(case)
+    except BaseException as error:  # of Python: no case may raise anything that `perform` does not expect
+        return f"raises {type(error).__name__}: {error}"[:_KEPT]
+
+
+def address_space() -> int:
+    """Bytes that this process has reserved."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()

@@ -1,0 +1,262 @@
+"""Sets of tuning options in one compilation: options that are harmless alone can end the process together."""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from unittest.mock import patch
+
+import optctx
+from optctx import OptionContext, info, record, registry
+from optctx.engine.attach import attach
+from optctx.engine.machines import belongs_to_machine
+from optctx.image.typenames import INTEGER_RANGES
+from tests.long.conformance import job as compiling
+from tests.long.conformance.job import Job, compile_job, initialise, source
+from tests.long.fuzz.bases import attributed
+from tests.long.fuzz.confined import Limits, Outcome, outcomes
+from tests.long.fuzz.coverage import Coverage, Values
+from tests.long.fuzz.hunt import Hunt
+from tests.long.fuzz.words import Setting, without_avoided
+from tests.long.probe.jobs import jobs
+from tests.long.probe.llvm_tests import tuning_jobs
+
+__all__ = ["Case", "SetsHunt", "SetsTarget", "compile_case"]
+
+_PLACES = 64  # cases between two looks at what LLVM read
+_ATTRIBUTES = 0.25  # of the cases
+# Options of a case, at most: one that ends a pass early hides what others do, and many meet more code.
+_MOST = (40, 160)
+_THRESHOLDS = ("unroll-threshold", "unroll-threshold-default", "unroll-threshold-aggressive")
+# With a count, and a threshold that a loop exceeds, LLVM unrolls loops of a thousand iterations whole. Where
+# another loop is inside, that takes a minute, and as long in stock LLVM for llvm.loop.unroll.full.
+_SLOW = tuple(frozenset(("unroll-count", each)) for each in (*_THRESHOLDS, "unroll-optsize-threshold"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A compilation, and options with values that a module may set."""
+
+    job: Job
+    settings: tuple[Setting, ...]
+    attribute: bool = False  # of every function; otherwise of a scope, as from a stamp
+    place: int = field(default=0, compare=False)  # where it is noted what LLVM reads
+
+    @property
+    def words(self) -> list[str]:
+        """The options as on a command line."""
+        return [setting.word() for setting in self.settings]
+
+
+def compile_case(case: Case) -> str:
+    """Compiles a case on this thread, where optctx is attached with attributes="error"."""
+    if not case.attribute:
+        with OptionContext.from_args(case.words, base="defaults"):
+            return _ended(case.job)
+    text = attributed(source(case.job.path), f'"optctx"="{" ".join(case.words)}"')
+    with patch.object(compiling, "source", lambda _: text):
+        return _ended(case.job)
+
+
+def _unverified(job: Job) -> Job:
+    """The job without InstCombine's check of itself, for which a pipeline asks by naming the pass.
+
+    The check ends the process where one iteration reaches no fixed point: a matter of the module, and every
+    option that changes the code before it changes where.
+    """
+
+    def parameters(found: re.Match[str]) -> str:
+        given = [
+            each for each in (found[1] or "").split(";") if each and not each.endswith("verify-fixpoint")
+        ]
+        return f"instcombine<{';'.join([*given, 'no-verify-fixpoint'])}>"
+
+    return replace(
+        job, passes=re.sub(r"(?<![\w-])instcombine(?:<([^>]*)>)?(?![\w-])", parameters, job.passes)
+    )
+
+
+def _ended(job: Job) -> str:
+    return "compiled" if compile_job(job).kind == "output" else "refused"
+
+
+class SetsTarget:
+    """See `Target` in tests/long/fuzz/hunt.py."""
+
+    name = "sets"
+
+    def __init__(self, seconds: float = 20, llvm_tests: Sequence[str] = (), most: int | None = None) -> None:
+        """`llvm_tests`: folders of llvm/test whose inputs are compiled beside those of tests/sample.
+
+        `most`: of all these compilations, so many chosen at random.
+        """
+        self.limits = Limits(seconds)
+        self._most = most
+        self.coverage: Coverage
+        self._folders = llvm_tests
+        self._reads: dict[Job, list[str]] = {}
+        self._avoided = list(_SLOW)  # with what was found: options that together are sure to be found again
+        self._place = 0
+
+    def prepare(self) -> None:
+        initialise()
+        optctx.attach(attributes="error", trust=("tuning",))
+        engine = attach()
+        options = [
+            option
+            for name, option in sorted(registry().items())
+            if option.trust == "tuning" and option.scope == "thread" and not option.alias_of
+        ]
+        self._machine = {
+            each.name for each in options if belongs_to_machine(engine.resolve(engine.options[each.name]))
+        }
+        self.values = Values(options)
+        self.coverage = Coverage(self.values)
+        self._columns = {option.name: column for column, option in enumerate(options)}
+        self._noted = mmap.mmap(-1, _PLACES * len(options))  # shared with the children
+        self._learn(self._candidates())
+        self._jobs = list(self._reads)
+        self._weights = [len(names) for names in self._reads.values()]
+        gc.collect()
+        gc.freeze()  # children share these pages
+
+    def _candidates(self) -> list[Job]:
+        found = dict.fromkeys(jobs())
+        if self._folders:
+            found |= dict.fromkeys(_unverified(job.bare()) for job in tuning_jobs(self._folders))
+        if self._most is None or len(found) <= self._most:
+            return list(found)
+        return Random(self._most).sample(list(found), self._most)
+
+    def _learn(self, candidates: Sequence[Job]) -> None:
+        """What each compilation reads, of those that stock LLVM survives without a word."""
+        counted = next(job for job in jobs() if job.path.endswith("counted.ll"))
+        for case in (Case(counted, ()), Case(counted, (Setting("unroll-count", "2"),), attribute=True)):
+            self.perform(case)  # no child imports anything or maps code
+        for begin in range(0, len(candidates), _PLACES):
+            cases = [Case(job, (), place=at) for at, job in enumerate(candidates[begin : begin + _PLACES])]
+            for case in cases:
+                source(case.job.path)
+            for case, outcome in zip(cases, outcomes(cases, self.perform, self.limits), strict=True):
+                names = self.read_by(case)
+                if outcome.how == "compiled" and not outcome.printed and len(names) > 1:
+                    self._reads[case.job] = names
+                    self.coverage.read(names)
+
+    def read_by(self, case: Case) -> list[str]:
+        """The options that LLVM read when a case was performed."""
+        row = self._row(case)
+        noted = self._noted[row : row + len(self._columns)]
+        return [name for name, column in self._columns.items() if noted[column]]
+
+    def learn(self, case: Case, outcome: Outcome) -> None:
+        """Takes note of what met in a case that went well, and of options that only its options have read."""
+        if outcome.how != "compiled":
+            return
+        names = self.read_by(case)
+        new = set(names) - set(self._reads[case.job])
+        if new:
+            self._reads[case.job] = sorted({*self._reads[case.job], *new})
+            self.coverage.read(names)
+        numbers = self.values.numbers
+        known = {self.values.settings[at]: at for name in set(names) for at in numbers[name]}
+        self.coverage.add(known[setting] for setting in case.settings if setting in known)
+
+    def make(self, random: Random) -> Case:
+        [job] = random.choices(self._jobs, self._weights)
+        source(job.path)
+        attribute = random.random() < _ATTRIBUTES
+        names = [name for name in self._reads[job] if not (attribute and name in self._machine)]
+        chosen = self.coverage.draw(random, names, random.randint(10, random.choice(_MOST)))
+        settings = without_avoided(self._avoided, [self.values.settings[number] for number in chosen])
+        self._place = (self._place + 1) % _PLACES
+        return Case(job, tuple(settings), attribute, self._place)
+
+    def perform(self, case: Case) -> str:
+        row = self._row(case)
+        with record() as log:
+            how = compile_case(case)
+        noted = bytearray(len(self._columns))
+        for name in log.names:
+            if name in self._columns:
+                noted[self._columns[name]] = 1
+        self._noted[row : row + len(noted)] = bytes(noted)
+        return "leaves a scope entered" if info()["active_scopes"] else how
+
+    def _row(self, case: Case) -> int:
+        return case.place * len(self._columns)
+
+    def stock(self, case: Case) -> Case:
+        return replace(case, settings=(), attribute=False)
+
+    def smaller(self, case: Case) -> Iterator[Case]:
+        settings = case.settings
+        size = len(settings) // 2
+        while size:
+            for at in range(0, len(settings), size):
+                if len(settings) > size:
+                    yield replace(case, settings=settings[:at] + settings[at + size :])
+            size //= 2
+        if case.attribute:
+            yield replace(case, attribute=False)
+        for at, setting in enumerate(settings):
+            for text in _nearer(setting):
+                yield replace(
+                    case, settings=(*settings[:at], Setting(setting.name, text), *settings[at + 1 :])
+                )
+
+    def words(self, case: Case) -> str:
+        job = case.job
+        where = f"{job.path.rpartition('/')[2]} {job.tool} {job.passes} {job.triple} -O{job.opt_level}"
+        return f"{' '.join(case.words)} {'as attribute ' if case.attribute else ''}in {where}"
+
+    def program(self, case: Case) -> str:
+        return "\n".join(
+            (
+                "import optctx",
+                "from tests.long.conformance.job import Job, initialise",
+                "from tests.long.fuzz.sets import Case, compile_case",
+                "from tests.long.fuzz.words import Setting",
+                "initialise()",
+                'optctx.attach(attributes="error")',
+                f"print(compile_case({case}))",
+            )
+        )
+
+    def avoid(self, case: Case) -> None:
+        self._avoided.append(frozenset(setting.name for setting in case.settings))
+
+
+class SetsHunt(Hunt[Case]):
+    """Counts pairs, too."""
+
+    target: SetsTarget
+
+    def summary(self) -> str:
+        """Counts of cases and pairs."""
+        seen = self.target.coverage
+        return (
+            f"{super().summary()}; {seen.options_met} of {seen.options_together} pairs of options that are "
+            f"read together, {seen.met} of {seen.together} pairs of their values"
+        )
+
+    def _count(self, case: Case, outcome: Outcome) -> None:
+        super()._count(case, outcome)
+        self.target.learn(case, outcome)
+
+
+def _nearer(setting: Setting) -> Iterator[str]:
+    """Values that a module may set, nearer to the registered one, the nearest first."""
+    option = registry()[setting.name]
+    least, between, most = option.trusted_values.partition("..")
+    if option.type not in INTEGER_RANGES or not between or not isinstance(option.default, int):
+        return
+    distance = int(setting.text or "0") - option.default
+    parts = (0, 1, 2, 4, 8, 16, 24, 31)  # of 32
+    for near in dict.fromkeys(option.default + distance * part // 32 for part in parts):
+        if float(least) <= near <= float(most) and abs(near - option.default) < abs(distance):
+            yield str(near)

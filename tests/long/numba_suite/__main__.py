@@ -1,0 +1,247 @@
+"""Run Numba's own tests in three ways, and print what differs.
+
+Stock: without optctx. Attached: after `optctx.attach()`. Scope: all inside `with OptionContext():`. Each
+module of tests runs in a process of its own for each. A test that ends differently is run again by itself,
+and counts only if it differs again. The exit status is 1 if any does.
+
+The whole suite takes hours: --scope-first runs the other two ways only for what does not pass inside a scope,
+--share runs a part of the tests of every module, chosen by their names, and --keep writes down what came of
+each module, so that the same command goes on after a stop.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import llvmlite
+import numba
+
+import optctx
+from tests.long.numba_suite.child import MODES
+
+CHILD = Path(__file__).parent / "child.py"
+# Of every part of Numba that compiles; some minutes for each way.
+SOME = (
+    *("array_exprs", "array_iterators", "casting", "closure", "comprehension", "dicts", "dispatcher"),
+    *("errorhandling", "exceptions", "extending", "fastmath", "flow_control", "func_lifetime", "generators"),
+    *("inlining", "jitclasses", "looplifting", "nested_calls", "nrt", "object_mode", "optional"),
+    *("recursion", "svml", "target_overloadselector", "tuples", "typedlist", "withlifting"),
+)
+PLACES_ITS_CACHE = ("numba.tests.test_caching", "numba.tests.test_parfors_caching")
+MOST_NAMED = 20  # on a line of what is done
+
+Outcomes = dict[str, tuple[str, str]]  # test -> outcome and why
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="make numba", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("modules", nargs="*", help="of numba.tests, such as dispatcher; a selection")
+    parser.add_argument(
+        "--options",
+        action="store_true",
+        help="a fourth way: the tests' functions decorated by optctx.numba, with an option",
+    )
+    parser.add_argument("--all", action="store_true", help="every module (hours)")
+    parser.add_argument(
+        "--scope-first",
+        action="store_true",
+        help="what passes inside a scope is not run in the other ways (a third of the time)",
+    )
+    parser.add_argument("--share", type=float, default=1.0, help="of the tests, from 0 to 1; 1")
+    parser.add_argument("--together", type=int, default=1, metavar="N", help="modules in one process; 1")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="where to go on after a stop")
+    jobs = os.cpu_count() or 1
+    parser.add_argument("--jobs", type=int, default=jobs, help="processes at once; one for each processor")
+    parser.add_argument("--seconds", type=float, default=1800, help="a process may take; 1800")
+    options = parser.parse_args()
+    chosen = options.modules or SOME
+    modules = every_module() if options.all else [f"numba.tests.test_{each}" for each in chosen]
+    missing = [each for each in modules if importlib.util.find_spec(each) is None]
+    if missing:
+        parser.error(f"this Numba has no {', '.join(missing)}")
+    modes = MODES if options.options else MODES[:3]
+    runs = Runs(options.share, options.seconds, options.keep)
+    count = -(-len(modules) // options.together)
+    groups = [modules[at::count] for at in range(count)]
+    if options.scope_first:
+        found, seconds = scope_first(groups, modes, options.jobs, runs)
+        judged = {mode: without_passed(found[mode], found["scope"]) for mode in modes}
+    else:
+        found, seconds = run_all(groups, modes, options.jobs, runs)
+        judged = found
+    differing = confirmed(judged, options.jobs, options.seconds)
+    print("\n".join(table(found, seconds)))
+    for test in differing:
+        print(f"\n{test}: {', '.join(f'{mode} {judged[mode].get(test, NOT_RUN)[0]}' for mode in modes)}")
+        for mode in modes[1:]:
+            for line in judged[mode].get(test, NOT_RUN)[1].splitlines()[-4:]:
+                print(f"  {mode}: {line}")
+    print(f"\n{len(differing)} tests end differently")
+    return int(bool(differing))
+
+
+def every_module() -> list[str]:
+    import numba.tests
+
+    names = (info.name for info in pkgutil.iter_modules(numba.tests.__path__))
+    return [f"numba.tests.{name}" for name in sorted(names) if name.startswith("test_")]
+
+
+class Runs:
+    """Runs modules of tests, unless an earlier command for the same versions wrote down what came of them."""
+
+    def __init__(self, share: float, limit: float, keep: Path | None) -> None:
+        self._share, self._limit, self._keep = share, limit, keep
+        versions = (optctx.__version__, llvmlite.__version__, numba.__version__, sys.version)
+        self._of = f"{share} {' '.join(map(str, versions))}"
+        self._done: dict[tuple[str, str], tuple[Outcomes, float]] = {}
+        if keep is not None and keep.exists():
+            for line in keep.read_text().splitlines():
+                of, names, mode, outcomes, took = json.loads(line)
+                if of == self._of:
+                    self._done[names, mode] = ({test: tuple(end) for test, end in outcomes.items()}, took)
+
+    def run(self, modules: Sequence[str], mode: str) -> tuple[Outcomes, float]:
+        names = " ".join(modules)
+        if (names, mode) not in self._done:
+            self._done[names, mode] = outcomes, took = run(modules, mode, self._limit, self._share)
+            if self._keep is not None:
+                with self._keep.open("a") as file:
+                    file.write(json.dumps([self._of, names, mode, outcomes, took]) + "\n")
+        return self._done[names, mode]
+
+
+def run_all(
+    groups: Sequence[Sequence[str]], modes: Sequence[str], jobs: int, runs: Runs
+) -> tuple[dict[str, Outcomes], Counter[str]]:
+    """What came of every test, and the seconds that processes took, by mode."""
+    found: dict[str, Outcomes] = {mode: {} for mode in modes}
+    seconds: Counter[str] = Counter()
+
+    def work(modules: Sequence[str], mode: str) -> None:
+        outcomes, took = runs.run(modules, mode)
+        found[mode].update(outcomes)
+        seconds[mode] += took
+        counts = Counter(outcome for outcome, _ in outcomes.values())
+        named = " ".join(modules) if len(modules) <= MOST_NAMED else f"{len(modules)} like {modules[0]}"
+        print(f"{named} {mode}: {dict(counts)} in {took:.0f} s", file=sys.stderr, flush=True)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for done in [pool.submit(work, modules, mode) for modules in groups for mode in modes]:
+            done.result()
+    return found, seconds
+
+
+def scope_first(
+    groups: Sequence[Sequence[str]], modes: Sequence[str], jobs: int, runs: Runs
+) -> tuple[dict[str, Outcomes], Counter[str]]:
+    """As `run_all`, but in the other ways only what does not pass inside a scope."""
+    found, seconds = run_all(groups, ("scope",), jobs, runs)
+    left: dict[str, list[str]] = {}  # by module
+    for test, (outcome, _) in sorted(found["scope"].items()):
+        if outcome != "passed":
+            left.setdefault(".".join(test.split(".")[:3]), []).append(test)
+    others = [mode for mode in modes if mode != "scope"]
+    there, more = run_all(list(left.values()), others, jobs, runs)
+    seconds.update(more)
+    return {mode: there.get(mode, found["scope"]) for mode in modes}, seconds
+
+
+def without_passed(outcomes: Outcomes, scope: Outcomes) -> Outcomes:
+    """The outcomes of tests that did not pass inside a scope."""
+    return {test: end for test, end in outcomes.items() if scope.get(test, NOT_RUN)[0] != "passed"}
+
+
+def run(names: Sequence[str], mode: str, limit: float, share: float = 1.0) -> tuple[Outcomes, float]:
+    """What came of the tests of these names, and the seconds that it took."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "outcomes")
+        file.touch()
+        ended, status = "timed out", -1
+        try:
+            done = subprocess.run(
+                [sys.executable, str(CHILD), mode, str(file), str(share), *names],
+                cwd=folder,
+                env=environment(names, folder),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                timeout=limit,
+            )
+            status = done.returncode
+            ended = f"the process ended with status {status}: {done.stderr[-2000:]}"
+        except subprocess.TimeoutExpired:
+            pass
+        outcomes = read(file, ended)
+    if status != 0 and not any(outcome == "crashed" for outcome, _ in outcomes.values()):
+        outcomes.update(dict.fromkeys(names, ("crashed", ended)))  # before or after its tests
+    return outcomes, time.monotonic() - began
+
+
+def environment(names: Sequence[str], folder: str) -> dict[str, str]:
+    """With a cache of Numba's that no other process has; but not for tests of where the cache is."""
+    found = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    if not all(name.startswith(PLACES_ITS_CACHE) for name in names):
+        found["NUMBA_CACHE_DIR"] = f"{folder}/cache"
+    return found
+
+
+def read(file: Path, ended: str) -> Outcomes:
+    """The outcome of each test: its worst, and "crashed" if it has none."""
+    found: Outcomes = {}
+    for line in file.read_text().splitlines():
+        test, outcome, why = json.loads(line)
+        known = found.get(test, ("started", ""))
+        if known[0] != "failed" and outcome != "started":
+            found[test] = (outcome, why)
+        else:
+            found.setdefault(test, known)
+    return {test: ("crashed", ended) if end[0] == "started" else end for test, end in found.items()}
+
+
+NOT_RUN = ("not run", "")
+
+
+def confirmed(found: dict[str, Outcomes], jobs: int, limit: float) -> list[str]:
+    """Tests that end differently, by themselves as well; what they end with then counts."""
+    tests = sorted(set().union(*found.values()))
+    suspects = [test for test in tests if len({found[mode].get(test, NOT_RUN)[0] for mode in found}) > 1]
+
+    def again(test: str, mode: str) -> None:
+        found[mode][test] = run([test], mode, limit)[0].get(test, NOT_RUN)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for done in [pool.submit(again, test, mode) for test in suspects for mode in found]:
+            done.result()
+    return [test for test in suspects if len({found[mode][test][0] for mode in found}) > 1]
+
+
+def table(found: dict[str, Outcomes], seconds: Counter[str]) -> list[str]:
+    """In Markdown."""
+    kinds = ("passed", "failed", "skipped", "crashed")
+    lines = [f"| Numba's tests | tests | {' | '.join(kinds)} | seconds |", "| --- " * (len(kinds) + 3) + "|"]
+    for mode in found:
+        counts = Counter(outcome for outcome, _ in found[mode].values())
+        cells = [str(len(found[mode])), *(str(counts[kind]) for kind in kinds), f"{seconds[mode]:.0f}"]
+        lines.append(f"| {mode} | {' | '.join(cells)} |")
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())

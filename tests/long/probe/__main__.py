@@ -1,0 +1,7 @@
+"""python -m tests.long.probe"""
+
+import sys
+
+from tests.long.probe.main import main
+
+sys.exit(main())

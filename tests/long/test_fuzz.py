@@ -1,0 +1,353 @@
+"""The fuzz target: a short run of it finds nothing, and it finds what it is there for."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import pytest
+from support import run_python
+
+from optctx.errors import OptctxError
+from tests.long.fuzz.case import Case
+from tests.long.fuzz.confined import Limits
+from tests.long.fuzz.hunt import Hunt
+from tests.long.fuzz.watched import Watched
+
+ROOT = pathlib.Path(__file__).parents[2]
+CASES = 250
+
+
+def short_run(target: str, cases: int, *options: str) -> dict[str, int]:
+    """What it counts; it must find nothing."""
+    command = [sys.executable, "-W", "error", "-m", "tests.long.fuzz", "--target", target]
+    more = ["--seed", "7", "--cases", str(cases), *options]
+    done = subprocess.run([*command, *more], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    words = done.stdout.split()
+    numbers = {name.strip(",;"): int(number) for number, name in pairwise(words) if number.isdigit()}
+    assert numbers["cases"] == cases
+    return numbers
+
+
+def test_a_short_run_finds_nothing() -> None:
+    numbers = short_run("options", CASES)
+    assert numbers["contexts"] > CASES // 4
+    assert numbers["compilations"] > CASES // 20
+
+
+def printing(case: Case) -> None:
+    os.write(1, b"words")
+
+
+def exiting(case: Case) -> None:
+    os._exit(3)
+
+
+def dying(case: Case) -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def hanging(case: Case) -> None:
+    time.sleep(1000)
+
+
+def leaking(case: Case) -> None:
+    """A process-wide value, as `llvmlite.binding.set_option` leaves it."""
+    from llvmlite import binding
+
+    binding.set_option("", "-unroll-count=77")
+
+
+def staying_inside(case: Case) -> None:
+    from optctx import OptionContext
+
+    OptionContext({"unroll-count": 3}).__enter__()
+
+
+def raising(case: Case) -> None:
+    raise UnicodeError("odd")
+
+
+def refusing(case: Case) -> None:
+    raise OptctxError("no")
+
+
+WRONG: list[tuple[Callable[[Case], None], str]] = [
+    (printing, "prints 'words'"),
+    (exiting, "an exit with status 3 while making; prints ''"),
+    (dying, "SIGSEGV while making; prints ''"),
+    (leaking, "changes process-wide values: {'unroll-count': ((0, 0), (77, 1))}"),
+    (staying_inside, "leaves 1 scopes entered"),
+    (raising, "raises UnicodeError: odd"),
+]
+
+
+def find(fault: str, when: str) -> None:
+    """Prints what a run finds if it goes wrong to make a context from a case with `when` in it.
+
+    For a process of its own, which it leaves attached and faulty.
+    """
+    from tests.long.fuzz import case as module
+    from tests.long.fuzz.options import Fuzzer
+
+    make = module._make
+    wrong: Callable[[Case], None] = globals()[fault]
+
+    def faulty(case: Case) -> object:
+        try:
+            text = str(case.line or case.overrides)
+        except ValueError:  # an int of more digits than str() gives
+            text = ""
+        if when in text:
+            wrong(case)
+        return make(case)
+
+    module._make = faulty  # type: ignore[assignment]
+    from optctx.engine.attach import attach
+    from optctx.fresh import FreshProcess
+
+    attach()
+    sys.set_int_max_str_digits(0)
+    with FreshProcess() as fresh, Watched(1.0 if wrong is hanging else 20.0) as watched:
+        fuzzer = Fuzzer(watched, fresh)
+        if wrong is hanging:  # to make it smaller takes a hang for each step
+            print(fuzzer.check(Case(line=when)))
+        else:
+            fuzzer.run_batch(1, 60)
+    for finding in fuzzer.findings:
+        print(len(finding.history), finding)
+
+
+@pytest.mark.parametrize(("fault", "words"), WRONG, ids=lambda value: getattr(value, "__name__", ""))
+def test_what_goes_wrong_is_found_and_made_small(fault: Callable[[Case], None], words: str) -> None:
+    said = run_python("import sys, test_fuzz; test_fuzz.find(*sys.argv[1:])", fault.__name__, "-")
+    [line] = said.splitlines()
+    assert line.startswith("0 Case(")
+    assert line.endswith(f": {words}")
+    assert len(line) < 150  # one option, and little else
+
+
+def test_a_hang_is_found() -> None:
+    said = run_python("import sys, test_fuzz; test_fuzz.find(*sys.argv[1:])", "hanging", "-")
+    assert said == "a hang of 1 s while making; prints ''\n"
+
+
+def test_an_error_of_ours_is_nothing_to_find() -> None:
+    assert run_python("import sys, test_fuzz; test_fuzz.find(*sys.argv[1:])", "refusing", "-") == ""
+
+
+@pytest.mark.redirected
+def test_a_short_run_on_modules_finds_nothing() -> None:
+    numbers = short_run("modules", 75)
+    assert numbers["compiled"] > 25
+    assert numbers["refused"] + numbers["warned"] > 5
+
+
+def test_a_short_run_on_stamps_finds_nothing() -> None:
+    numbers = short_run("stamps", 60)
+    assert numbers["compiled"] > 5
+    assert numbers["refused"] > 15
+
+
+def test_a_short_run_on_caches_finds_nothing() -> None:
+    numbers = short_run("caches", 100)
+    assert numbers["compiled"] > 5
+    assert numbers["warned"] > 25
+
+
+@pytest.mark.redirected
+def test_a_short_run_on_sets_finds_nothing() -> None:
+    numbers = short_run("sets", 40, "--jobs", "40")
+    assert numbers["compiled"] > 35
+    assert numbers["pairs"] > 4_000
+
+
+class Numbers:
+    """A target of numbers, which goes wrong where 13 is among them."""
+
+    name = "numbers"
+    limits = Limits(0.5)
+
+    def __init__(self, fault: Callable[[], object], stock: Callable[[], object] = lambda: None) -> None:
+        self.faults = {"hostile": fault, "stock": stock}
+        self.seen: set[int] = set()
+
+    def prepare(self) -> None:
+        pass
+
+    def make(self, random: Random) -> tuple[str, ...]:
+        return ("hostile", *(str(random.randrange(50)) for _ in range(8)))
+
+    def perform(self, case: tuple[str, ...]) -> str:
+        self.seen.update(map(int, case[1:]))
+        if "13" in case:
+            self.faults[case[0]]()
+        return "compiled"
+
+    def stock(self, case: tuple[str, ...]) -> tuple[str, ...]:
+        return ("stock", *case[1:])
+
+    def smaller(self, case: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        yield from (case[:at] + case[at + 1 :] for at in range(1, len(case)))
+
+    def words(self, case: tuple[str, ...]) -> str:
+        return " ".join(case)
+
+    def program(self, case: tuple[str, ...]) -> str:
+        return f"run{case}"
+
+    def avoid(self, case: tuple[str, ...]) -> None:
+        pass
+
+
+def crash() -> None:
+    ctypes.string_at(0)
+
+
+FAULTS: dict[str, tuple[Callable[[], object], str]] = {
+    "writes a file": (lambda: pathlib.Path("written").touch(), "reaches outside"),
+    "reads a file": (lambda: os.open("/etc/passwd", os.O_RDONLY), "reaches outside"),
+    "starts a program": (lambda: os.posix_spawn("/bin/true", ["true"], {}), "reaches outside"),
+    "loads a library": (lambda: ctypes.CDLL("./plugin.so"), "reaches outside"),
+    "maps code": (lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_EXEC | mmap.PROT_READ), "reaches outside"),
+    "connects": (socket.socket, "reaches outside"),
+    "prints": (lambda: os.write(2, b"words"), "prints; prints 'words'"),
+    "crashes": (crash, "dies of SIGSEGV"),
+    "aborts": (os.abort, "dies of SIGABRT"),
+    "exits": (lambda: os._exit(3), "exits with 3"),
+    "hangs": (lambda: [None for _ in iter(int, 1)], "hangs"),
+    "raises": (lambda: {}["x"], "raises KeyError: 'x'"),
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_fault_of_a_confined_case_is_found_and_made_small(
+    kind: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fault, words = FAULTS[kind]
+    hunt = Hunt(Numbers(fault))
+    hunt.run_batch(1, 25)
+    assert hunt.findings
+    for finding in hunt.findings:
+        assert finding.case == ("hostile", "13")
+        assert str(finding).startswith(f"hostile 13: {words}")
+        assert "run('hostile', '13')" in str(finding)
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_stock_llvm_does_too_is_no_finding() -> None:
+    for fault in (crash, lambda: os.write(1, b"words")):
+        hunt = Hunt(Numbers(fault, fault))
+        hunt.run_batch(1, 25)
+        assert hunt.counts["compiled"] < 25
+        assert hunt.findings == []
+    hunt = Hunt(Numbers(lambda: os.open("/", 0), lambda: os.write(1, b"words")))
+    hunt.run_batch(1, 25)
+    assert hunt.findings  # printing excuses nothing else
+
+
+def test_a_fault_after_other_cases_is_found_with_them() -> None:
+    target = Numbers(lambda: None)
+
+    def perform(case: tuple[str, ...]) -> str:
+        first = not target.seen
+        if Numbers.perform(target, case) and not first and "13" in case and case[0] == "hostile":
+            os.abort()
+        return "compiled"
+
+    target.perform = perform  # type: ignore[method-assign]
+    hunt = Hunt(target)
+    hunt.run_batch(1, 25)
+    assert hunt.findings
+    assert all(finding.before for finding in hunt.findings)
+
+
+def find_in_sets() -> None:
+    """Prints what is found if LLVM prints wherever two options that it reads have certain values."""
+    from tests.long.fuzz import sets
+
+    compile_case = sets.compile_case
+    planted = {"-unroll-runtime=true", "-slp-vectorize-hor=true"}
+
+    def faulty(case: Any) -> str:
+        how = compile_case(case)
+        if planted <= set(case.words):
+            os.write(1, b"words")
+        return how
+
+    def hunting() -> sets.SetsHunt:
+        target = sets.SetsTarget()
+        every = target._candidates()
+        target._candidates = lambda: [  # type: ignore[method-assign]
+            job for job in every if job.passes == "default<O3>" and job.path.endswith("counted.ll")
+        ]
+        target.prepare()
+        return sets.SetsHunt(target)
+
+    sets.compile_case = faulty  # type: ignore[assignment]
+    hunt, batches = hunting(), 0
+    while "words" not in [finding.outcome.printed for finding in hunt.findings]:
+        hunt.run_batch(batches, 100)
+        batches += 1
+    finding = next(each for each in hunt.findings if each.outcome.printed == "words")
+    print(*sorted(finding.case.words), finding.outcome.how)
+    again = hunting()
+    for number in range(batches):
+        again.run_batch(number, 100)
+    assert again.findings == hunt.findings
+    assert again.summary() == hunt.summary()
+    coverage = hunt.target.coverage
+    assert 0 < coverage.options_met < coverage.options_together
+    assert coverage.options_met <= coverage.met < coverage.together
+
+
+@pytest.mark.redirected
+def test_two_options_that_go_wrong_together_are_found_and_made_small() -> None:
+    """And the same seeds find the same."""
+    said = run_python("import test_fuzz; test_fuzz.find_in_sets()")
+    assert said == "-slp-vectorize-hor=true -unroll-runtime=true prints\n"
+
+
+def find_in_modules() -> None:
+    """Prints what is found if LLVM prints where an option is called something with `unroll`."""
+    from tests.long.fuzz import modules
+
+    translate = modules.translate
+
+    def faulty(case: Any) -> str:
+        how = translate(case)
+        if case.mode != "ignore" and how != "invalid" and any("unroll" in word for word in case.options):
+            os.write(1, b"words")
+        return how
+
+    target = modules.ModulesTarget()
+    target.prepare()
+    modules.translate = faulty  # type: ignore[assignment]
+    hunt = Hunt(target)
+    hunt.run_batch(1, 25)
+    print(hunt.findings[0].program)
+
+
+@pytest.mark.redirected
+def test_a_finding_in_modules_is_one_option_and_a_program() -> None:
+    program = run_python("import test_fuzz; test_fuzz.find_in_modules()")
+    assert program.count('"optctx"="') == 1
+    assert program.count("define ") == 1
+    [options] = re.findall(r'"optctx"="(.*?)"', program)
+    assert "unroll" in options
+    assert " " not in options
+    run_python(program)

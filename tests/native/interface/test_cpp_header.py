@@ -1,0 +1,137 @@
+"""The installed C++ header as other code uses it: the example, processes without optctx, compilers' flags."""
+
+from __future__ import annotations
+
+import ctypes
+import pathlib
+import signal
+import subprocess
+import sys
+
+import pytest
+from cpp_build import ROOT, SHARED, compile_cpp
+from support import in_threads, run_python
+
+import optctx
+from optctx import OptionContext, registry
+
+SOURCES = pathlib.Path(__file__).parents[2] / "programs" / "cpp"
+EXAMPLE = ROOT / "examples" / "cpp_lookup"
+
+
+def test_the_example_does_what_its_readme_says(tmp_path: pathlib.Path) -> None:
+    compile_cpp(EXAMPLE / "lookup.cpp", tmp_path / "liblookup.so", *SHARED)
+    readme = (EXAMPLE / "README.md").read_text()
+    script = readme.partition("```python\n")[2].partition("```")[0]
+    output = readme.partition("```python\n")[2].split("```\n")[2]
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert (done.stdout, done.stderr) == (output, "")
+
+
+def test_no_exception_leaves_a_function_of_the_example(tmp_path: pathlib.Path) -> None:
+    """It would end a process that has imported optctx, and not used it yet."""
+    compile_cpp(EXAMPLE / "lookup.cpp", tmp_path / "liblookup.so", *SHARED)
+    said = run_python(
+        f"""
+        import ctypes
+        import optctx
+        lookup = ctypes.CDLL({str(tmp_path / "liblookup.so")!r})
+        words, count = ctypes.create_string_buffer(500), ctypes.c_uint(7)
+        print(lookup.planned_unrolling(100, ctypes.byref(count), words, len(words)), count.value, words.value)
+        print(lookup.look_up_unsigned(b"unroll-count", words, len(words)), words.value)
+        """
+    )
+    reason = b"optctx is loaded but has not attached to LLVM yet: call optctx.attach() from Python before"
+    assert said == f"3 7 {reason!r}\n3 {reason!r}\n"
+
+
+@pytest.mark.redirected
+def test_the_example_on_threads_with_options_of_their_own(tmp_path: pathlib.Path) -> None:
+    registry()  # attaches
+    example = ctypes.CDLL(str(compile_cpp(EXAMPLE / "lookup.cpp", tmp_path / "liblookup.so", *SHARED)))
+
+    def look_up(name: bytes) -> tuple[int, str]:
+        text = ctypes.create_string_buffer(500)
+        return example.look_up_unsigned(name, text, len(text)), text.value.decode()
+
+    def work(number: int) -> None:
+        for _ in range(50):
+            assert look_up(b"unroll-count") == (0, "0 process-wide")
+            with OptionContext({"unroll-count": number}):
+                assert look_up(b"unroll-count") == (0, f"{number} in this scope")
+                assert planned(100) == number
+            assert planned(100) == 1
+
+    def planned(trips: int) -> int:
+        count, words = ctypes.c_uint(), ctypes.create_string_buffer(500)
+        assert example.planned_unrolling(trips, ctypes.byref(count), words, len(words)) == 0, words.value
+        return count.value
+
+    in_threads([lambda number=number: work(number) for number in range(2, 6)])
+    status, message = look_up(b"enable-gvn-hoist")
+    assert (status, message.rpartition(": ")[2]) == (2, "the option is of type bool")
+    status, message = look_up(b"unrol-count")
+    assert (status, message.rpartition("; ")[2]) == (1, "did you mean unroll-count?")
+
+
+def test_a_process_without_optctx_gets_a_clear_error(tmp_path: pathlib.Path) -> None:
+    program = compile_cpp(SOURCES / "alone.cpp", tmp_path / "alone")
+    assert (
+        _output(program)
+        == "optctx is not loaded in this process: import it in Python and use it once before\n" * 2
+    )
+
+
+@pytest.mark.parametrize("flags", [(), ("-DTOO_SMALL",)])
+def test_another_version_of_the_interface_is_refused(tmp_path: pathlib.Path, flags: tuple[str, ...]) -> None:
+    program = compile_cpp(SOURCES / "alone.cpp", tmp_path / "alone")
+    other = compile_cpp(SOURCES / "other_version.cpp", tmp_path / "other.so", *SHARED, *flags)
+    said = _output(program, str(other)).splitlines()
+    assert len(said) == 2
+    assert all("does not have version 2 of its C++ interface" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    ("header", "standard", "flags"),
+    [
+        (
+            "option_context.hpp",
+            "c++17",
+            ("-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wold-style-cast"),
+        ),
+        ("option_context.hpp", "c++20", ("-fno-exceptions", "-fno-rtti")),
+        ("option_context.hpp", "c++23", ()),
+        ("interface.h", "c11", ("-xc",)),
+    ],
+)
+def test_the_headers_compile_as_out_of_tree_code_compiles_them(
+    tmp_path: pathlib.Path, header: str, standard: str, flags: tuple[str, ...]
+) -> None:
+    source = tmp_path / "includes.cpp"
+    source.write_text(f"#include <optctx/{header}>\n")
+    compile_cpp(source, tmp_path / "includes.o", "-c", *flags, standard=standard)
+
+
+def test_without_exceptions_an_error_ends_the_process_with_its_message(tmp_path: pathlib.Path) -> None:
+    source = tmp_path / "plain.cpp"
+    source.write_text(
+        '#include <optctx/option_context.hpp>\nint main() { return optctx::current().get<int>("x"); }\n'
+    )
+    program = compile_cpp(source, tmp_path / "plain", "-fno-exceptions", "-fno-rtti")
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == -signal.SIGABRT
+    assert done.stderr.startswith("optctx: optctx is not loaded in this process")
+
+
+def test_get_include_is_the_folder_of_the_package() -> None:
+    folder = pathlib.Path(optctx.get_include())
+    assert folder.parent == pathlib.Path(optctx.__file__).parent
+    assert (folder / "optctx" / "option_context.hpp").is_file()
+
+
+def _output(program: pathlib.Path, *arguments: str) -> str:
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout

@@ -1,0 +1,290 @@
+"""Forks under load: `python tests/native/os/fork_load.py --forks 10000`, with `--stock` for llvmlite alone.
+
+Threads attach and detach, enter and leave, compile, record and bind, while the main thread forks. Each child
+does three of these things by itself. gdb looks at a child that hangs, which tells the locks of optctx from
+those of LLVM, llvmlite and the C library. Prints a summary in JSON.
+
+llvmlite's own lock, which any thread may hold at a fork, is made anew in the children unless `--keep-lock`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import faulthandler
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from forking import run_and_end
+from ir_texts import COUNTED, UNROLL, X86
+from llvmlite import binding as llvm
+
+LIMIT = 20.0  # seconds that a child may take; most take 0.1
+
+
+@dataclass
+class Summary:
+    """`hangs`: children that did not end, by whose lock they waited for. `failed`: that ended badly."""
+
+    forks: int = 0
+    hangs: dict[str, int] = field(default_factory=lambda: {"optctx": 0, "others": 0})
+    failed: int = 0
+    samples: list[str] = field(default_factory=list)
+    rounds: dict[str, int] = field(default_factory=dict)  # of each thread's work
+    seconds: float = 0.0
+
+
+def module() -> Any:
+    return llvm.parse_assembly(COUNTED, llvm.create_context())
+
+
+def stores(made: Any) -> int:
+    return str(made).count("store volatile")
+
+
+# What threads do, without optctx and with it
+
+
+def compile_stock() -> None:
+    made = module()
+    with llvm.create_pipeline_tuning_options() as tuning:
+        machine = llvm.Target.from_triple(X86).create_target_machine()
+        builder = llvm.create_pass_builder(machine, tuning)
+        manager = llvm.create_new_module_pass_manager()
+        manager.add_loop_unroll_pass()
+        manager.run(made, builder)
+        machine.emit_object(made)
+
+
+def attach_and_detach() -> None:
+    import optctx
+
+    optctx.attach()
+    # Other threads may be inside, or start and so block signals.
+    with contextlib.suppress(optctx.ScopeError, optctx.UnsupportedImageError):
+        optctx.detach()
+
+
+def enter_and_leave() -> None:
+    from optctx import OptionContext
+
+    made = OptionContext(unroll_count=random.randrange(1, 9))
+    for _ in range(20):
+        with made, OptionContext(unroll_count=3, base="inherit", unread=random.choice(["warn", "ignore"])):
+            pass
+
+
+def compile_in_scope() -> None:
+    from optctx import OptionContext, emit_object, run_passes
+
+    made = module()
+    machine = llvm.Target.from_triple(X86).create_target_machine()
+    with OptionContext(unroll_count=4):
+        run_passes(made, UNROLL)
+        emit_object(made, machine)
+    assert stores(made) == 4
+
+
+def record_reads() -> None:
+    from optctx import OptionContext, record, run_passes
+
+    made = module()
+    with OptionContext(unroll_count=2), record() as log:
+        run_passes(made, UNROLL)
+    assert log.reads["unroll-count"].values == (2,)
+
+
+def bind_and_run() -> None:
+    from optctx import OptionContext, run_passes, unbind
+
+    with llvm.create_context() as llvm_context:
+        made = llvm.parse_assembly(COUNTED, llvm_context)
+        OptionContext(unroll_count=8).bind(llvm_context)
+        run_passes(made, UNROLL)
+        assert stores(made) == 8
+        unbind(llvm_context)
+        made.close()
+
+
+def change_process_wide() -> None:
+    from optctx import OptionContext
+
+    with OptionContext(rng_seed=7, process_wide="exclusive"):
+        pass
+
+
+def watch_values() -> None:
+    from optctx import watch
+
+    with watch(lambda event: None):
+        llvm.set_option("", "-inline-threshold=225")
+
+
+STOCK: dict[str, Callable[[], None]] = {"compile": compile_stock}
+LOADS: dict[str, Callable[[], None]] = {
+    "attach": attach_and_detach,
+    "enter": enter_and_leave,
+    "compile": compile_in_scope,
+    "record": record_reads,
+    "bind": bind_and_run,
+    "exclusive": change_process_wide,
+    "watch": watch_values,
+}
+
+
+def child_of_stock() -> None:
+    compile_stock()
+
+
+def child_of_optctx() -> None:
+    """Something of everything that optctx has a lock for."""
+    from optctx import info, registry
+
+    assert info()["active_scopes"] == 0
+    assert registry()["rng-seed"].value == 0
+    for work in random.sample([*LOADS.values()], 3):
+        work()
+
+
+# Forking and looking
+
+
+def child(work: Callable[[], None], file: int) -> None:
+    """Never returns."""
+    os.dup2(file, 2)
+    faulthandler.register(signal.SIGUSR1, file=file, chain=False)  # without a thread of its own
+    run_and_end(work)
+
+
+def wait_for(pid: int) -> int | None:
+    """The status of a child, or None if it hangs."""
+    deadline = time.monotonic() + LIMIT
+    pause = 0.001
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.02)
+    return None
+
+
+def native_stack(pid: int) -> str:
+    done = subprocess.run(
+        ["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 30"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout
+
+
+def whose(native: str, python: str) -> str:
+    """Whose lock a child waits for, by what the innermost frames outside the C library and Python are of."""
+    for line in native.splitlines():
+        if re.match(r"#\d", line):
+            if "_native" in line or "optctx::" in line:
+                return "optctx"
+            if "libllvmlite" in line:
+                return "others"
+    innermost = next((line for line in python.splitlines() if line.lstrip().startswith("File")), "")
+    return "optctx" if f"{os.sep}optctx{os.sep}" in innermost else "others"
+
+
+def look_at(pid: int, file: int, summary: Summary) -> None:
+    os.kill(pid, signal.SIGUSR1)
+    time.sleep(0.5)
+    native = native_stack(pid)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    python = os.pread(file, 1 << 16, 0).decode(errors="replace")
+    summary.hangs[whose(native, python)] += 1
+    if len(summary.samples) < 5:
+        frames = [line[:120] for line in native.splitlines() if re.match(r"#\d", line)]
+        summary.samples += ["\n".join(python.splitlines()[:6] + frames[:14])]
+
+
+def fork_once(work: Callable[[], None], summary: Summary) -> None:
+    with tempfile.TemporaryFile() as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
+        pid = os.fork()
+        if not pid:
+            child(work, file.fileno())
+        summary.forks += 1
+        status = wait_for(pid)
+        if status is None:
+            look_at(pid, file.fileno(), summary)
+        elif status != 0:
+            summary.failed += 1
+            if len(summary.samples) < 3:
+                summary.samples.append(f"status {status}: {os.pread(file.fileno(), 3000, 0).decode()}")
+
+
+def renew_lock() -> None:
+    """llvmlite's own lock is free in a child."""
+    from llvmlite.binding import ffi
+
+    ffi.lib._lock._lock = threading.RLock()
+
+
+def load(name: str, work: Callable[[], None], summary: Summary, stop: threading.Event) -> None:
+    summary.rounds[name] = 0
+    while not stop.is_set():
+        work()
+        summary.rounds[name] += 1
+        time.sleep(random.random() * 0.004)  # so that all have their turns, and nobody is inside now and then
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--forks", type=int, default=10000)
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--stock", action="store_true", help="without optctx")
+    parser.add_argument("--keep-lock", action="store_true", help="llvmlite's lock stays as the fork left it")
+    parser.add_argument("--loads", default="", help="comma-separated; all by default")
+    given = parser.parse_args()
+    if not given.keep_lock:
+        os.register_at_fork(after_in_child=renew_lock)
+    warnings.simplefilter("ignore", UserWarning)  # unread overrides
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    loads = STOCK if given.stock else LOADS
+    if given.loads:
+        loads = {name: loads[name] for name in given.loads.split(",")}
+    if not given.stock:
+        import optctx  # noqa: F401  not first in a child, which may find Python's import lock taken
+    summary, stop = Summary(), threading.Event()
+    threads = [
+        threading.Thread(target=load, args=(name, work, summary, stop), daemon=True)
+        for name, work in loads.items()
+    ]
+    begun = time.monotonic()
+    for thread in threads:
+        thread.start()
+    work = child_of_stock if given.stock else child_of_optctx
+    while summary.forks < given.forks and time.monotonic() - begun < given.seconds:
+        fork_once(work, summary)
+        time.sleep(random.random() * 0.005)
+    stop.set()
+    for thread in threads:
+        thread.join(60)
+    summary.seconds = round(time.monotonic() - begun, 1)
+    samples = vars(summary).pop("samples")
+    print(json.dumps(vars(summary)))
+    print(*samples, sep="\n\n", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

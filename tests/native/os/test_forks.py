@@ -1,0 +1,289 @@
+"""Children of a threaded process: they wait for no thread that they do not have, and find nothing half-done.
+
+What could hang runs in a process of its own. Children that hang are killed by an alarm.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import run_python
+
+START = """
+    import os, random, signal, sys, threading, time, warnings
+    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
+    from support import in_child, unrolled
+
+    def child(work):
+        def limited():
+            signal.alarm(60)
+            work()
+        in_child(limited)
+"""
+
+
+@pytest.mark.redirected
+def test_forks_under_load_do_not_hang_in_locks_of_optctx() -> None:
+    """`python tests/native/os/fork_load.py --forks 10000` does more of them."""
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).parent / "fork_load.py"), "--forks", "100", "--seconds", "60"],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["forks"] >= 20, summary
+    assert all(summary["rounds"].values()), summary
+    assert (summary["hangs"]["optctx"], summary["failed"]) == (0, 0), f"{summary}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.05, 0.2, 0.4])
+def test_a_fork_during_the_first_attach(delay: float) -> None:
+    run_python(
+        START
+        + f"""
+    from optctx import OptionContext, attach, info
+
+    def work():
+        with OptionContext(unroll_count=4):
+            assert unrolled() == 4
+        assert unrolled() == 1
+
+    unrolled.__globals__["compile_job"]  # loaded
+    thread = threading.Thread(target=attach)
+    thread.start()
+    time.sleep({delay})
+    child(work)
+    thread.join()
+    work()
+    """
+    )
+
+
+def test_a_fork_by_a_handler_that_interrupts_attaching() -> None:
+    run_python(
+        START
+        + """
+    from optctx import OptionContext, UnsupportedImageError, attach
+
+    forked = []
+
+    def work():
+        try:
+            OptionContext(unroll_count=4)
+        except UnsupportedImageError as error:
+            assert "this very thread is attaching" in str(error)
+
+    def on_alarm(number, frame):
+        forked.append(1)
+        child(work)
+
+    signal.signal(signal.SIGVTALRM, on_alarm)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.01, 0.05)
+    attach()
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    assert forked
+    with OptionContext(unroll_count=4):
+        assert unrolled() == 4
+    """
+    )
+
+
+@pytest.mark.redirected
+def test_forks_while_another_thread_attaches_and_detaches() -> None:
+    run_python(
+        START
+        + """
+    from optctx import OptionContext, ScopeError, attach, detach
+    from support import changed_code
+
+    stop = threading.Event()
+
+    def work():
+        detach()
+        assert changed_code() == []
+        with OptionContext(unroll_count=4):
+            assert unrolled() == 4
+
+    def change():
+        while not stop.is_set():
+            attach()
+            detach()
+
+    attach()
+    thread = threading.Thread(target=change)
+    thread.start()
+    for _ in range(12):
+        child(work)
+    stop.set()
+    thread.join()
+    """
+    )
+
+
+def test_forks_while_another_thread_changes_options_process_wide() -> None:
+    """The child has all of the changes undone, whatever step they were in, and can make its own."""
+    run_python(
+        START
+        + """
+    from optctx import OptionContext, registry
+    from optctx._native import process_wide_epoch
+    from support import LLVMLITE
+
+    stop = threading.Event()
+    exclusive = OptionContext(rng_seed=7, process_wide="exclusive")
+
+    def work():
+        assert process_wide_epoch(LLVMLITE) % 2 == 0
+        assert registry()["rng-seed"].value == 0
+        with OptionContext(rng_seed=5, process_wide="exclusive"):
+            assert process_wide_epoch(LLVMLITE) % 2 == 1
+            assert registry()["rng-seed"].value == 5
+        assert (process_wide_epoch(LLVMLITE) % 2, registry()["rng-seed"].value) == (0, 0)
+
+    def change():
+        while not stop.is_set():
+            with exclusive:
+                pass
+
+    threads = [threading.Thread(target=change) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for _ in range(200):
+        child(work)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert registry()["rng-seed"].value == 0
+    """
+    )
+
+
+def test_forks_while_other_threads_lock_what_they_compile() -> None:
+    run_python(
+        START
+        + """
+    from functools import partial
+    from optctx import _native
+    from optctx._native import held_locks
+    from support import LLVMLITE
+
+    compile_alone = partial(_native.compile_alone, LLVMLITE)
+
+    stop = threading.Event()
+
+    def lock():
+        while not stop.is_set():
+            compile_alone(1, 2, None, int)  # the addresses of an LLVMContext and of a machine
+
+    def work():
+        compile_alone(1, 0, None, compile_alone, 1, 3, None, compile_alone, 2, 0, None, int)
+        assert held_locks() == kept
+
+    threads = [threading.Thread(target=lock) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    kept = 0
+    for _ in range(100):
+        child(work)
+    kept = 1
+    compile_alone(3, 0, None, child, work)  # the child goes on holding what it holds
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert held_locks() == 0
+    """
+    )
+
+
+def test_a_callback_may_fork() -> None:
+    run_python(
+        START
+        + """
+    from llvmlite import binding
+    from optctx import OptionContext, watch
+
+    forked = []
+
+    def work():
+        with OptionContext(unroll_count=4):
+            assert unrolled() == 4
+
+    def callback(event):
+        forked.append(event)
+        child(work)
+
+    with watch(callback):
+        binding.set_option("", "-inline-threshold=10")
+    assert len(forked) == 1
+    """
+    )
+
+
+@pytest.mark.redirected
+def test_what_was_not_read_is_told_in_a_child_although_another_thread_was_inside() -> None:
+    run_python(
+        START
+        + """
+    from optctx import OptionContext, UnreadOptionWarning
+
+    context = OptionContext({"hexagon-initial-cfg-cleanup": False}, unread="warn")
+    inside, leave = threading.Event(), threading.Event()
+
+    def stay():
+        with context:
+            inside.set()
+            leave.wait(60)
+
+    def work():
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            with context:
+                unrolled()
+        assert [each.category for each in told] == [UnreadOptionWarning], told
+
+    warnings.simplefilter("ignore", UnreadOptionWarning)
+    thread = threading.Thread(target=stay)
+    thread.start()
+    inside.wait(60)
+    child(work)
+    leave.set()
+    thread.join()
+    """
+    )
+
+
+def test_a_fresh_process_stays_the_parents() -> None:
+    run_python(
+        START
+        + """
+    import pytest
+    from optctx import OptctxError
+    from optctx.fresh import FreshProcess, Job
+
+    job = Job("define void @f() { ret void }", "default<O1>", emit="ir")
+    with FreshProcess() as fresh:
+        assert fresh.compile(job).error is None
+        go, ready = os.pipe()
+        if not (pid := os.fork()):  # lives on while the parent ends its helper
+            with pytest.raises(OptctxError, match="forked from"):
+                fresh.compile(job)
+            with FreshProcess() as own:
+                assert own.compile(job).error is None
+            os.write(ready, b"x")
+            time.sleep(60)
+            os._exit(0)
+        assert os.read(go, 1) == b"x"
+        assert fresh.compile(job).error is None
+        begun = time.monotonic()
+    assert time.monotonic() - begun < 10
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    """
+    )

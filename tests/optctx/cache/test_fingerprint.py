@@ -1,0 +1,155 @@
+"""Fingerprints: equal ones mean equal output, over options, contexts and processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from llvmlite import binding
+from support import COUNTED, SCALE, X86, run_python
+
+import optctx
+from optctx import OptionContext
+from optctx.fresh import Job, compile_job
+
+pytestmark = pytest.mark.redirected
+
+ROOT = Path(__file__).parents[3]
+PAIRS = 150
+
+
+def fingerprint(source: str = SCALE, **overrides: object) -> str:
+    with OptionContext(base="defaults", **overrides), optctx.record() as log:
+        assert compile_job(Job(source, triple=X86)).error is None
+    return log.fingerprint()
+
+
+def test_equal_fingerprints_mean_equal_output() -> None:
+    """A part of what `python -m tests.long.pairs` does with 10,000 pairs."""
+    command = [sys.executable, "-m", "tests.long.pairs", "--json", "--count", str(PAIRS), "--seed", "20"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    counts, wrong, died = json.loads(done.stdout)
+    assert wrong == []
+    assert sum(counts.values()) + len(died) == PAIRS
+    assert counts["equal fingerprints, equal output"] > PAIRS / 4
+    assert counts["different fingerprints, different output"] > PAIRS / 10
+
+
+def test_only_options_that_were_read_count() -> None:
+    plain = fingerprint()
+    assert len(plain) == 64
+    assert int(plain, 16) > 0
+    assert fingerprint(hexagon_vector_combine=False) == plain
+    assert fingerprint(unroll_count=4) != plain
+    assert fingerprint(unroll_count=4, hexagon_vector_combine=False) == fingerprint(unroll_count=4)
+    assert fingerprint(unroll_count=2) != fingerprint(unroll_count=4)
+    assert fingerprint(unroll_count=0) != plain  # given: LLVM can tell
+    assert fingerprint(COUNTED) != plain
+
+
+def test_where_the_values_come_from_does_not_count() -> None:
+    expected = fingerprint(unroll_count=4, inline_threshold=7)
+    with OptionContext(unroll_count=4), OptionContext(inline_threshold=7), optctx.record() as log:
+        compile_job(Job(SCALE, triple=X86))
+    assert log.fingerprint() == expected
+    with (
+        optctx.record() as log,
+        OptionContext(unroll_count=3),
+        OptionContext({"unroll-count": "4"}) as context,
+    ):
+        context.derive(inline_threshold=7).run(compile_job, Job(SCALE, triple=X86))
+    assert log.fingerprint() == expected
+
+
+SCRIPT = """
+import optctx
+from llvmlite import binding
+from optctx.fresh import Job, compile_job
+from support import SCALE, X86
+{set}
+with {scope}, optctx.record() as log:
+    compile_job(Job(SCALE, triple=X86))
+print(log.fingerprint(), end="")
+"""
+
+
+def in_process(scope: str, setting: str = "") -> str:
+    return run_python(SCRIPT.format(scope=scope, set=setting))
+
+
+def test_it_is_the_same_in_every_process_and_for_what_is_set_process_wide() -> None:
+    scope = "optctx.OptionContext({'unroll-count': 4, 'vectorizer-min-trip-count': 3})"
+    assert in_process(scope) == in_process(scope) == fingerprint(unroll_count=4, vectorizer_min_trip_count=3)
+    setting = (
+        "binding.set_option('', '-unroll-count=4'); binding.set_option('', '-vectorizer-min-trip-count=3')"
+    )
+    assert in_process("optctx.OptionContext()", setting) == in_process(scope)
+
+
+def test_options_that_only_the_whole_process_can_set_count_always() -> None:
+    assert in_process("optctx.OptionContext()", "binding.set_option('', '-rng-seed=7')") != fingerprint()
+    with OptionContext({"rng-seed": 7}, process_wide="exclusive"), optctx.record() as log:
+        compile_job(Job(SCALE, triple=X86))
+    exclusive = log.fingerprint()
+    assert exclusive != fingerprint()
+    with optctx.record() as log, OptionContext({"rng-seed": 8}, process_wide="exclusive"):
+        compile_job(Job(SCALE, triple=X86))
+    assert log.fingerprint() not in (exclusive, fingerprint())
+
+
+def test_values_without_a_readable_form_are_told_apart_and_found_again() -> None:
+    """-pass-remarks keeps a regular expression."""
+
+    def with_remarks(text: str) -> str:
+        with OptionContext({"pass-remarks": text}), optctx.record() as log:
+            compile_job(Job(SCALE, triple=X86))
+        assert "pass-remarks" in log.reads
+        return log.fingerprint()
+
+    first, second = with_remarks("no-such-pass"), with_remarks("nor-this-one")
+    assert len({fingerprint(), first, second}) == 3
+    assert with_remarks("no-such-pass") == first
+
+
+def test_process_wide_values_that_change_inside_the_block_count() -> None:
+    run_python("""
+        import optctx
+        from llvmlite import binding
+        from optctx.fresh import Job, compile_job
+        from support import COUNTED, X86
+
+        def fingerprint(*settings):
+            with optctx.record() as log:
+                for setting in settings:
+                    binding.set_option("", setting)
+                    compile_job(Job(COUNTED, triple=X86))
+            return log.fingerprint(), log.reads["unroll-count"].values
+
+        first = fingerprint("-unroll-count=3", "-unroll-count=5")
+        assert first[1] == (0, 5)  # as it was in the beginning, and in the end
+        again = fingerprint("-unroll-count=5")
+        assert again[1] == (5,) and again[0] != first[0]
+    """)
+
+
+@pytest.mark.usefixtures("attributes")
+def test_a_bound_context_and_an_attribute_count() -> None:
+    attributed = SCALE.replace("i64 %n) {", 'i64 %n) "optctx"="-unroll-count=4" {')
+    assert "optctx" in attributed
+    assert fingerprint(attributed) != fingerprint(attributed.replace("=4", "=2"))
+    seen = []
+    for count in (4, 2, 4):
+        with (
+            binding.create_context() as llvm_context,
+            binding.parse_assembly(COUNTED, llvm_context) as module,
+        ):
+            OptionContext({"unroll-count": count}).bind(llvm_context)
+            with optctx.record() as log:
+                optctx.run_passes(module, "function(loop-unroll)")
+            assert log.reads["unroll-count"].value == count
+            seen.append(log.fingerprint())
+    assert seen[0] == seen[2] != seen[1]

@@ -1,0 +1,187 @@
+"""Tools in one process, written as LLVM's own are: each resets all options, parses its own, works, resets."""
+
+from __future__ import annotations
+
+import ctypes
+import locale
+import pathlib
+import warnings
+from collections.abc import Callable, Iterator
+
+import pytest
+from cpp_build import ROOT, SHARED, compile_cpp
+from llvmlite.binding import ffi
+from support import COUNTED, UNROLLED_ONCE, both, four, in_child, in_threads, process_state, set_option
+
+from optctx import OptionContext, contained, current, drift, tool
+from optctx.engine.attach import attach
+from optctx.image.facts.fact import need
+from optctx.image.facts.names import PARSE_OPTIONS, RESET_OPTIONS
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside")]
+
+Tool = Callable[..., int]
+
+
+@pytest.fixture(autouse=True)
+def _the_locale_stays() -> Iterator[None]:
+    """llvmlite prints a module under the locale "C", and two threads that do so at once leave it at that."""
+    before = locale.setlocale(locale.LC_ALL)
+    yield
+    locale.setlocale(locale.LC_ALL, before)
+
+
+@pytest.fixture(scope="module")
+def run_tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
+    """tests/programs/cpp/nested_tool.cpp, loaded: how often it unrolls the loop, with these arguments."""
+    library = pathlib.Path(ffi.lib._name)
+    out = tmp_path_factory.mktemp("tool") / "nested_tool.so"
+    link = [f"-L{library.parent}", f"-l:{library.name}", f"-Wl,-rpath,{library.parent}"]
+    # The libraries come after the file that needs them.
+    compile_cpp(ROOT / "tests/programs/cpp/nested_tool.cpp", out, *SHARED, "-Wl,--no-as-needed", *link)
+    released = ctypes.CDLL(str(out))
+    image = attach().image
+    parser = (ctypes.c_void_p * 2)(need(image, RESET_OPTIONS).address, need(image, PARSE_OPTIONS).address)
+
+    def run(*arguments: str, loaded: ctypes.CDLL = released) -> int:
+        loaded.run_tool.restype = ctypes.c_size_t
+        given = [b"tool", *(each.encode() for each in arguments)]
+        room = ctypes.create_string_buffer(1 << 16)
+        size = loaded.run_tool(
+            parser,
+            ctypes.c_int(len(given)),
+            (ctypes.c_char_p * len(given))(*given),
+            COUNTED.encode(),
+            room,
+            ctypes.c_size_t(len(room)),
+        )
+        assert size == len(room.value) > 0
+        return room.value.count(b"store volatile")
+
+    run.library = str(out)  # type: ignore[attr-defined]
+    return run
+
+
+def test_without_a_scope_a_tool_undoes_what_its_caller_has_set(run_tool: Tool) -> None:
+    """LLVM's open case (issue 182385): what this package is for."""
+
+    def child() -> None:
+        set_option("inline-threshold", "3")
+        assert run_tool("-unroll-count=4") == 4
+        assert not drift()
+
+    in_child(child)
+
+
+def test_values_occurrences_and_positions_of_the_caller_are_what_they_were(run_tool: Tool) -> None:
+    def child() -> None:
+        set_option("unroll-count", "8")
+        set_option("force-attribute", "f:cold")
+        set_option("x86-asm-syntax", "intel")
+        before = process_state(), _raw_state()
+        assert any(count for _, count in before[0].values())
+        with tool():
+            assert run_tool("-unroll-count=4", "-force-attribute=f:noinline") == 4
+        assert (process_state(), _raw_state()) == before
+        with four() as outer:
+            set_option("inline-threshold", "3")
+            inside = outer.with_sets()
+            with tool(["-unroll-count=3"]) as session:
+                assert run_tool("-unroll-count=2") == 2
+                assert session.with_sets() == tool() == current()
+                with tool():
+                    assert run_tool("-unroll-count=3") == 3
+            assert outer.with_sets() == inside
+            assert both() == (4, 4)
+        assert (process_state(), _raw_state()) == before
+        assert both() == (8, 8)
+
+    in_child(child)
+
+
+def test_tools_on_four_threads_do_not_meet(run_tool: Tool) -> None:
+    """Not even in LLVM's parser, which works for one thread at a time."""
+    before = process_state(), _raw_state()
+
+    def work(count: int) -> None:
+        for _ in range(40):
+            with contained() as context:
+                assert run_tool(f"-unroll-count={count}") == count
+                assert context.with_sets() == OptionContext(base="defaults")
+                set_option("unroll-count", "3")
+                assert both() == (3, 3)
+            assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
+
+    in_threads([lambda count=count: work(count) for count in (1, 2, 4, 8)])
+    assert not drift()
+    assert (process_state(), _raw_state()) == before
+
+
+def test_a_thread_that_waits_for_the_parser_lets_others_have_the_gil(run_tool: Tool) -> None:
+    """LLVM's parser may call back into Python, here to warn; its other callers need not release the GIL."""
+    holding = ctypes.PyDLL(run_tool.library)  # type: ignore[attr-defined]
+
+    def child() -> None:
+        def warned() -> None:
+            for _ in range(200):
+                with tool(), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    run_tool("-time-passes=false", "-unroll-count=2")
+
+        def held() -> None:
+            for _ in range(200):
+                with tool():
+                    run_tool("-unroll-count=4", loaded=holding)
+
+        in_threads([warned, held, held])
+
+    in_child(child)
+
+
+def test_threads_wait_for_the_parser_where_a_subinterpreter_has_been(run_tool: Tool) -> None:
+    """From then on `PyGILState_Check` takes every thread for one that holds the GIL."""
+
+    def child() -> None:
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        interpreters.destroy(interpreters.create())
+
+        def work() -> None:
+            for _ in range(200):
+                with tool():
+                    assert run_tool("-unroll-count=4") == 4
+
+        in_threads([work, work, work])
+
+    in_child(child)
+
+
+def test_a_fork_while_tools_run_on_other_threads_leaves_a_child_that_can_run_them(run_tool: Tool) -> None:
+    done = False
+
+    def load() -> None:
+        while not done:
+            with tool():
+                assert run_tool("-unroll-count=4") == 4
+
+    def child() -> None:
+        with tool():
+            assert run_tool("-unroll-count=2") == 2
+
+    def fork() -> None:
+        nonlocal done
+        try:
+            for _ in range(20):
+                in_child(child)
+        finally:
+            done = True
+
+    in_threads([load, load, fork])
+
+
+def _raw_state() -> list[tuple[int, bytes]]:
+    """Occurrences, flags and position of every option, as they are in LLVM's own objects."""
+    addresses = sorted(attach().plan.options)
+    return [(address, ctypes.string_at(address + 8, 8)) for address in addresses]

@@ -1,0 +1,175 @@
+"""What is true of one LLVM is in one place; a fact that is missing costs its feature and nothing else."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+from support import run_python
+
+from optctx._native import Image
+from optctx.engine.attach import attach
+from optctx.errors import UnsupportedImageError
+from optctx.image.facts import c_api, machines, names, runs, types
+from optctx.image.facts.fact import Fact, Family, find, lacking, named, need
+from optctx.image.facts.features import BINDING, missing_features, why_missing
+from optctx.image.loaded import llvmlite_image
+
+ROOT = pathlib.Path(__file__).parents[3]
+MANGLED = re.compile(r"(?<![A-Za-z0-9])_Z(N[0-9KS]|T[VISA]|L[0-9]|Z[LN]|GV|S[ta-z][0-9])")
+
+
+@dataclass
+class FakeImage:
+    """An image that has nothing but these symbols."""
+
+    symbols: dict[str, int] = field(default_factory=dict)
+    path: str = "/lib/libfake.so"
+
+    @property
+    def base(self) -> int:
+        return id(self)
+
+    def named(self, name: str) -> SimpleNamespace | None:
+        numbers = {own: number for number, own in enumerate(self.symbols, 1)}
+        return self.numbered(numbers.get(name, 0))
+
+    def numbered(self, number: int) -> SimpleNamespace | None:
+        if not 0 < number <= len(self.symbols):
+            return None
+        name = list(self.symbols)[number - 1]
+        return SimpleNamespace(name=name, address=self.symbols[name], number=number)
+
+    def functions_named(self, patterns: list[tuple[str, str]]) -> list[list[SimpleNamespace | None]]:
+        return [
+            [self.named(name) for name in self.symbols if name.startswith(prefix) and infix in name]
+            for prefix, infix in patterns
+        ]
+
+    __hash__ = object.__hash__
+
+
+def facts_of(module: object) -> list[Fact[object]]:
+    found = []
+    for value in vars(module).values():
+        several = (
+            value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else [value]
+        )
+        found += [each for each in several if isinstance(each, Fact)]
+    return found
+
+
+def test_no_mangled_name_stands_outside_the_facts() -> None:
+    sources = [*ROOT.glob("optctx/**/*.py"), *ROOT.glob("native/**/*.[ch]pp"), *ROOT.glob("optctx/**/*.h*")]
+    assert len(sources) > 200
+    facts = ROOT / "optctx" / "image" / "facts"
+    elsewhere = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in sources
+        if facts not in path.parents
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if MANGLED.search(line) and "NumbaEnv" not in line  # a name of Numba's
+    ]
+    assert elsewhere == []
+    assert sum(len(MANGLED.findall(path.read_text())) for path in facts.glob("*.py")) > 50
+
+
+def test_the_newest_name_that_an_image_has_counts() -> None:
+    fact = Fact("llvm::f", (("new", 16), ("old", 8)))
+    both = find(FakeImage({"old": 1, "new": 2}), fact)  # type: ignore[arg-type]
+    assert both is not None
+    assert (both.address, both.symbol, both.form) == (2, "new", 16)
+    assert need(FakeImage({"old": 1}), fact).form == 8  # type: ignore[arg-type]
+    assert find(FakeImage(), fact) is None  # type: ignore[arg-type]
+
+
+def test_a_missing_fact_is_told_with_every_name_that_was_looked_for() -> None:
+    fact, family = named("llvm::f", "new", "old"), Family("llvm::g", "begins", "holds")
+    with pytest.raises(
+        UnsupportedImageError,
+        match=r"/lib/libfake.so: expected llvm::f \(the symbol new or old\), found none",
+    ):
+        need(FakeImage(), fact)  # type: ignore[arg-type]
+    assert lacking(FakeImage(), [fact, family]) == (  # type: ignore[arg-type]
+        "expected llvm::f (the symbol new or old), llvm::g (the symbol begins...holds...), found none"
+    )
+    assert lacking(FakeImage({"old": 1, "begins_and_holds": 2}), [fact, family]) == ""  # type: ignore[arg-type]
+
+
+def test_an_image_without_facts_lacks_every_feature_and_says_why() -> None:
+    missing = missing_features(FakeImage())  # type: ignore[arg-type]
+    assert len(missing) == 8
+    assert all(reason.startswith("expected ") for reason in missing.values())
+    assert why_missing(FakeImage(), BINDING) == missing[BINDING]  # type: ignore[arg-type]
+
+
+def test_this_llvm_has_every_fact() -> None:
+    image: Image = llvmlite_image()
+    everything = [fact for module in (names, c_api, machines) for fact in facts_of(module)]
+    everything += [run.fact for run in runs.RUNS if isinstance(run.fact, Fact)]
+    assert len(everything) > 70
+    assert [fact.what for fact in everything if find(image, fact) is None] == []
+    assert missing_features(image) == {}
+    assert types.VTABLE == "_ZTV"
+
+
+WITHOUT = """
+    import optctx
+    import optctx.image.printing
+    from optctx.image.facts import features
+    from optctx.image.facts.fact import named
+    from support import unrolled_by_llvmlite
+
+    LACKING = named("llvm::f", "none")
+    {patch}
+    [image] = optctx.info()["images"]
+    assert optctx.info()["engine"] == "thread"
+    with optctx.OptionContext(unroll_count=4):
+        assert unrolled_by_llvmlite() == 4
+    [(feature, reason)] = image["unavailable"].items()
+    assert "expected llvm::f (the symbol none), found none" in reason
+    assert image["scopes"]["process"] == {refused}, image["scopes"]
+    print(feature)
+"""
+
+
+@pytest.mark.redirected
+@pytest.mark.parametrize(
+    ("patch", "refused", "feature"),
+    [
+        ("features._FEATURES[features.BINDING] = (LACKING,)", 59, "contexts bound to LLVMContexts"),
+        ("optctx.image.printing.IS_DEBUG_TYPE = LACKING", 60, "debug output for one thread"),
+    ],
+)
+def test_scopes_work_without_it(patch: str, refused: int, feature: str) -> None:
+    assert run_python(WITHOUT.format(patch=patch, refused=refused)) == f"{feature}\n"
+
+
+@pytest.mark.redirected
+def test_what_cannot_be_intercepted_is_told_where_a_context_is_bound() -> None:
+    run_python("""
+    import optctx
+    from optctx.image.facts import features
+    from optctx.image.facts.fact import named
+    from support import binding
+
+    features._FEATURES[features.BINDING] = (named("llvm::f", "none"),)
+    context = optctx.OptionContext(unroll_count=4)
+    for use in (lambda: context.bind(binding.create_context()), lambda: optctx.attach(attributes="error")):
+        try:
+            use()
+        except optctx.UnsupportedImageError as error:
+            assert "expected llvm::f (the symbol none), found none; enter" in str(error), error
+        else:
+            raise AssertionError(use)
+    with context:
+        pass
+    optctx.detach()
+    """)
+
+
+def test_the_image_in_use_lacks_nothing() -> None:
+    assert attach().plan.unavailable == {}

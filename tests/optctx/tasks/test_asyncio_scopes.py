@@ -1,0 +1,229 @@
+"""Scopes and asyncio; where they do not follow tasks, one held across an `await` is an error for others."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import gc
+from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any
+
+import pytest
+from llvmlite import binding
+from support import COUNTED, FOLLOWS_TASKS, UNROLLED_ONCE, both, eight, four
+
+from optctx import OptionContext, ScopeError, current, info, run_passes
+
+pytestmark = pytest.mark.usefixtures("outside")
+
+OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
+untold = pytest.mark.skipif(
+    FOLLOWS_TASKS, reason="scopes follow the task here: tests/optctx/tasks/test_asyncio_tasks.py"
+)
+
+
+def copied_inside(context: OptionContext) -> contextvars.Context:
+    with context:
+        return copy_context()
+
+
+def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(main())
+
+
+def test_to_thread_takes_the_scope_along() -> None:
+    async def main() -> None:
+        with four():
+            assert await asyncio.to_thread(both) == (4, 4)
+            gathered = await asyncio.gather(*(asyncio.to_thread(both) for _ in range(4)))
+            assert gathered == [(4, 4)] * 4
+        assert await asyncio.to_thread(both) == OUTSIDE
+        # Each in a task of its own, and no scope held across the await: `run` in the thread.
+        contexts = [OptionContext({"unroll-count": count}) for count in (2, 3, 4, 5)]
+        different = await asyncio.gather(*(asyncio.to_thread(c.run, both) for c in contexts))
+        assert different == [(count, count) for count in (2, 3, 4, 5)]
+
+    run(main)
+
+
+def test_tasks_and_callbacks_made_inside_a_scope_are_inside() -> None:
+    async def child(seen: list[object]) -> None:
+        seen.append(both())
+        await asyncio.sleep(0)
+        seen.append(both())
+        await release.wait()
+        seen.append(both())
+
+    async def main() -> None:
+        seen: list[object] = []
+        with four():
+            task = asyncio.create_task(child(seen))
+            asyncio.get_running_loop().call_soon(lambda: seen.append(both()))
+            await asyncio.sleep(0.01)
+        assert seen == [(4, 4)] * 3
+        release.set()
+        await task  # its scope was left by the one who entered it, and it is inside all the same
+        assert seen[3:] == [(4, 4)]
+        assert both() == OUTSIDE
+
+    release = asyncio.Event()
+    run(main)
+
+
+@pytest.mark.redirected
+def test_run_in_executor_does_not_carry() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        assert await loop.run_in_executor(None, both) == OUTSIDE  # starts the thread, which may inherit
+        with four():
+            assert await loop.run_in_executor(None, both) == OUTSIDE
+
+    run(main)
+
+
+class Held:
+    """A task that waits inside a scope."""
+
+    def __init__(self, context: OptionContext) -> None:
+        self.inside, self.leave = asyncio.Event(), asyncio.Event()
+        self.seen: list[object] = []
+        self.task = asyncio.create_task(self.hold(context))
+
+    async def hold(self, context: OptionContext) -> None:
+        with context:
+            self.seen.append(both())
+            self.inside.set()
+            await self.leave.wait()
+            self.seen.append((both(), current()))
+        self.seen.append(both())
+
+
+def compile_something() -> None:
+    with binding.create_context() as context, binding.parse_assembly(COUNTED, context) as module:
+        run_passes(module, "default<O1>")
+
+
+SEEN = {
+    "entering": lambda: eight().__enter__(),
+    "compiling": compile_something,
+    "asking": current,
+    "inheriting": lambda: OptionContext({"unroll-count": 2}),
+}
+
+
+@untold
+@pytest.mark.parametrize("act", SEEN.values(), ids=SEEN)
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_scope_held_across_an_await_is_an_error_for_the_next_task(
+    act: Callable[[], object], inside: bool
+) -> None:
+    expected = r"inside OptionContext\(\{'unroll-count': 4\}\), which another task entered.*to_thread"
+    if inside:
+        expected = r"in a task inside OptionContext\(\{'unroll-count': 8\}\).*" + expected
+
+    async def main() -> None:
+        held = Held(context)
+        await held.inside.wait()
+        with pytest.raises(ScopeError, match=expected):
+            act()
+        held.leave.set()
+        await held.task
+        assert held.seen == [(4, 4), ((4, 4), context), (8, 8) if inside else OUTSIDE]
+
+    context, copied = four(), copied_inside(eight())
+    if inside:
+        copied.run(run, main)
+    else:
+        run(main)
+
+
+@untold
+def test_two_tasks_that_hold_scopes_are_told_and_the_first_is_unharmed() -> None:
+    async def main() -> None:
+        first = Held(four())
+        second = Held(eight())
+        await first.inside.wait()
+        first.leave.set()
+        results = await asyncio.gather(first.task, second.task, return_exceptions=True)
+        assert results[0] is None
+        assert isinstance(results[1], ScopeError)
+        assert "cannot enter OptionContext({'unroll-count': 8})" in str(results[1])
+        assert first.seen[0] == (4, 4)
+        assert second.seen == []
+
+    run(main)
+
+
+@untold
+def test_a_child_that_holds_a_scope_is_an_error_for_its_parent() -> None:
+    async def main() -> None:
+        with four() as context:
+            held = Held(eight())
+            await held.inside.wait()
+            with pytest.raises(ScopeError, match=r"in a task inside .*: 4.* still inside .*: 8"):
+                current()
+            with pytest.raises(ScopeError, match=r"cannot leave .*: 4.* still inside .*: 8"):
+                context.__exit__()
+            held.leave.set()
+            await held.task
+            assert (both(), current()) == ((4, 4), context)
+
+    run(main)
+
+
+def test_llvmlites_calls_see_their_own_task_while_another_holds_a_scope() -> None:
+    from support import unrolled_by_llvmlite
+
+    async def main() -> None:
+        held = Held(context)
+        await held.inside.wait()
+        assert unrolled_by_llvmlite() == UNROLLED_ONCE
+        assert copied_before.run(unrolled_by_llvmlite) == 8
+        held.leave.set()
+        await held.task
+        assert held.seen == [(4, 4), ((4, 4), context), OUTSIDE]
+
+    context, copied_before = four(), copied_inside(eight())
+    run(main)
+
+
+def test_a_pending_task_that_is_dropped_leaves_its_scope() -> None:
+    async def main() -> None:
+        held = Held(four())
+        await held.inside.wait()
+
+    run(main)  # cancels it
+    loop = asyncio.new_event_loop()
+
+    async def start() -> asyncio.Task[None]:
+        held = Held(four())
+        await held.inside.wait()
+        return held.task
+
+    task = loop.run_until_complete(start())
+    assert info()["active_scopes"] == 1
+    loop.close()
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+    del task
+    gc.collect()
+    assert info()["active_scopes"] == 0
+
+
+def test_an_asynchronous_generator_that_is_closed_by_the_loop_leaves_its_scope() -> None:
+    async def steps() -> AsyncIterator[tuple[int, int]]:
+        with four():
+            yield both()
+
+    async def main() -> None:
+        running = steps()
+        assert await anext(running) == (4, 4)
+        del running
+        gc.collect()
+        await asyncio.sleep(0.01)
+        assert info()["active_scopes"] == 0
+        assert both() == OUTSIDE
+
+    run(main)

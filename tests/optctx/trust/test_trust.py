@@ -1,0 +1,333 @@
+"""Which options a module may set: by default, and where the program says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from llvmlite import binding
+from runs import UNROLL
+from support import COUNTED, run_python
+from test_function_attributes import counted, stores
+
+import optctx
+from optctx import (
+    OptctxError,
+    OptionContext,
+    UnknownOptionError,
+    UntrustedOptionError,
+    UntrustedOptionWarning,
+    registry,
+)
+from optctx.errors import OptionTypeError, OptionValueError
+from optctx.trust import CLASSES
+
+pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """What a test says of attributes ends with it."""
+    yield
+    optctx.attach(attributes="ignore", trust=("tuning",))
+
+
+def unrolled_with(text: str, llvm_context: Any) -> int:
+    """How often the loop of a function with that attribute is unrolled."""
+    with binding.parse_assembly(counted(("f", text)), llvm_context) as module:
+        optctx.run_passes(module, UNROLL)
+        return stores(module)["f"]
+
+
+def stamped(*nodes: str) -> str:
+    """A module with a stamp of these options."""
+    numbers = ", ".join(f"!{number}" for number in range(1, len(nodes) + 1))
+    lines = [f"!{number} = !{{{node}}}" for number, node in enumerate(nodes, 1)]
+    return "\n".join([COUNTED, "!optctx.options = !{!0}", f'!0 = !{{!"1", !"m", {numbers}}}', *lines])
+
+
+def from_text(text: str, **more: Any) -> OptionContext:
+    with binding.create_context() as own, binding.parse_assembly(text, own) as module:
+        return OptionContext.from_module(module, **more)
+
+
+# What `python -m tests.long.fuzz --target sets` found: with all of these LLVM ended the process, printed, or took
+# minutes, and without any one of them it did not; and the option that lost its class, or that value.
+TOGETHER = {
+    "-unroll-count=1 -unroll-peel-count=1": "unroll-peel-count",
+    "-tsan-instrument-read-before-write -tsan-compound-read-before-write": "tsan-compound-read-before-write",
+    "-memprof-histogram -memprof-mapping-granularity=63": "memprof-mapping-granularity",
+    "-enable-subreg-liveness=false -sgpr-regalloc=fast": "enable-subreg-liveness",
+    "-dag-maps-huge-region=16 -dag-maps-reduction-size=0": "dag-maps-reduction-size",
+    "-sanitizer-coverage-level=1 -sanitizer-coverage-trace-loads": "sanitizer-coverage-trace-loads",
+    "-accel-tables=Dwarf -dwarf-sections-as-references=Enable": "dwarf-sections-as-references",
+    "-ir-outlining-no-cost -aggregate-extracted-args": "aggregate-extracted-args",
+    "-tail-dup-placement-threshold=4 -enable-machine-outliner=always": "enable-machine-outliner",
+    "-misched-fusion=false -post-RA-scheduler": "misched-fusion",
+    "-misched-only-block=1 -join-liveintervals=false": "join-liveintervals",
+    "-mfs-split-ehcode": "mfs-split-ehcode",  # beside enable-split-machine-functions
+    "-unroll-force-peel-count=7 -unroll-threshold=65536": "unroll-force-peel-count",
+    "-force-target-num-vector-regs=0 -force-target-max-vector-interleave=15625": (
+        "force-target-max-vector-interleave"
+    ),
+    "-sampled-instr-period=33 -sampled-instrumentation": "sampled-instrumentation",
+    "-slp-schedule-budget=0 -slp-min-tree-size=1 -slp-threshold=0": "slp-min-tree-size",
+    "-window-sched=force -window-ii-coeff=65535": "window-ii-coeff",
+    "-align-all-functions=1": "align-all-functions",  # beside align-all-blocks
+    "-align-all-blocks=6": "align-all-blocks",  # after other modules of the same machine, for Thumb
+    "-align-all-nofallthru-blocks=6": "align-all-nofallthru-blocks",  # for the same reason
+    "-regalloc-eviction-max-interference-cutoff=1": (
+        "regalloc-eviction-max-interference-cutoff"  # beside combiner-disabled
+    ),
+    "-pipeliner-register-pressure -pipeliner-register-pressure-margin=104": (
+        "pipeliner-register-pressure-margin"
+    ),
+    "-aarch64-stack-hazard-in-non-streaming -aarch64-streaming-hazard-size=250000": (
+        "aarch64-stack-hazard-in-non-streaming"
+    ),
+    "-aarch64-enable-pipeliner -schedmodel=false": "schedmodel",
+    "-insert-all0 -insert-has0": "insert-has0",
+    "-hwasan-instrument-with-calls=false -hwasan-experimental-use-page-aliases": (
+        "hwasan-experimental-use-page-aliases"
+    ),
+    "-force-vector-interleave=3 -vectorizer-min-trip-count=1955": "vectorizer-min-trip-count",
+    "-misched=ilpmax": "misched",  # alone, for VE
+    "-riscv-v-register-bit-width-lmul=32768": (
+        "riscv-v-register-bit-width-lmul"  # beside enable-vplan-native-path
+    ),
+    "-sched-model-force-enable-intervals -misched-resource-cutoff=0": "misched-resource-cutoff",
+    "-early-live-intervals -aarch64-enable-subreg-liveness-tracking": "early-live-intervals",
+    "-aarch64-enable-pipeliner -pipeliner-experimental-cg": "pipeliner-experimental-cg",
+    "-precompute-phys-liveness": "precompute-phys-liveness",  # alone, for VE
+    "-gc-empty-basic-blocks": "gc-empty-basic-blocks",  # alone, for Thumb
+    "-pgo-instrument-entry -pgo-instrument-loop-entries": "pgo-instrument-loop-entries",
+    "-dfsan-track-origins=1 -dfsan-instrument-with-call-threshold=0": "dfsan-track-origins",
+    "-force-vector-width=16 -scalable-vectorization=on": "scalable-vectorization",
+    "-hexagon-initial-cfg-cleanup=false": "hexagon-initial-cfg-cleanup",  # alone, for inline assembly
+    "-scalar-evolution-huge-expr-threshold=31": "scalar-evolution-huge-expr-threshold",  # alone, for Thumb
+    "-aarch64-enable-simd-scalar -aarch64-simd-scalar-force-all": "aarch64-simd-scalar-force-all",
+    "-amdgpu-lower-module-lds-strategy=kernel": "amdgpu-lower-module-lds-strategy",  # alone, as all with one
+    "-amdgpu-promote-alloca-to-vector-limit=514": "amdgpu-promote-alloca-to-vector-limit",
+    "-amdgpu-promote-alloca-to-vector-max-regs=32": "amdgpu-promote-alloca-to-vector-max-regs",
+    "-amdgpu-promote-alloca-to-vector-vgpr-ratio=2": "amdgpu-promote-alloca-to-vector-vgpr-ratio",
+    "-enable-ext-tsp-block-placement -apply-ext-tsp-for-size": "apply-ext-tsp-for-size",
+    "-arm-enable-merge-loopenddec=false": "arm-enable-merge-loopenddec",
+    "-amdgpu-spill-sgpr-to-vgpr=false -combiner-disabled": "combiner-disabled",
+    "-disable-machine-licm -pipeliner-force-ii=1": "pipeliner-force-ii",
+    "-disable-strictnode-mutation": "disable-strictnode-mutation",
+    "-enable-global-merge-func": "enable-global-merge-func",
+    "-enable-vplan-native-path": "enable-vplan-native-path",
+    "-fast-isel": "fast-isel",
+    "-loop-idiom-vectorize-bytecmp-vf=0": "loop-idiom-vectorize-bytecmp-vf",
+    "-mergefunc-preserve-debug-info": "mergefunc-preserve-debug-info",
+    "-chr-bias-threshold=1000": "chr-bias-threshold",
+    "-lower-allow-check-random-rate=1000": "lower-allow-check-random-rate",
+    "-pre-RA-sched=list-burr": "pre-RA-sched",
+    "-force-vector-width=16 -prefer-inloop-reductions": "prefer-inloop-reductions",
+    "-enable-split-machine-functions -profile-guided-section-prefix=false": "enable-split-machine-functions",
+    "-hoist-cheap-insts -ppc-stack-ptr-caller-preserved=false": "ppc-stack-ptr-caller-preserved",
+    "-profile-summary-cutoff-hot=395462": "profile-summary-cutoff-hot",
+    "-profile-summary-cutoff-cold=990000": "profile-summary-cutoff-cold",
+}
+
+
+@pytest.mark.llvm22
+@pytest.mark.parametrize("text", TOGETHER)
+def test_options_that_end_the_process_together_are_not_all_trusted(llvm_context: Any, text: str) -> None:
+    optctx.attach(attributes="error")
+    with pytest.raises(UntrustedOptionError) as caught:
+        unrolled_with(text, llvm_context)
+    assert caught.value.name == TOGETHER[text]
+    words = (word.lstrip("-").partition("=") for word in text.split())
+    nodes = (f'!"{name}", ' + (f'!"{value}"' if equals else "null") for name, equals, value in words)
+    with pytest.raises(UntrustedOptionError) as caught:
+        from_text(stamped(*nodes))
+    assert caught.value.name == TOGETHER[text]
+
+
+def test_attributes_count_only_after_the_program_asked_for_them(llvm_context: Any) -> None:
+    assert unrolled_with("-unroll-count=3", llvm_context) == 1
+    assert unrolled_with("-no such option", llvm_context) == 1
+    optctx.attach()
+    assert unrolled_with("-unroll-count=3", llvm_context) == 1
+    optctx.attach(attributes="error")
+    assert unrolled_with("-unroll-count=3", llvm_context) == 3
+    optctx.attach()  # of somebody else: leaves it as it is
+    assert unrolled_with("-unroll-count=3", llvm_context) == 3
+    optctx.attach(attributes="ignore")
+    assert unrolled_with("-unroll-count=3", llvm_context) == 1
+
+
+def test_detaching_ends_it() -> None:
+    run_python("""
+        import optctx
+        from llvmlite import binding
+        from runs import UNROLL
+        from test_function_attributes import counted, stores
+
+        def unrolled():
+            with binding.create_context() as own:
+                with binding.parse_assembly(counted(("f", "-unroll-count=3")), own) as module:
+                    optctx.run_passes(module, UNROLL)
+                    return stores(module)["f"]
+
+        optctx.attach(attributes="error")
+        assert unrolled() == 3
+        optctx.detach()
+        assert unrolled() == 1
+        with optctx.OptionContext({"unroll-count": 2}):
+            assert unrolled() == 2
+        optctx.attach()
+        assert unrolled() == 1
+    """)
+
+
+REFUSED = {
+    "-print-after-all": ("print-after-all", "output"),
+    "-x86-lvi-load-opt-plugin=/tmp/evil.so": ("x86-lvi-load-opt-plugin", "code"),
+    "-unroll-count=2 -cgscc-inline-replay=/etc/passwd": ("cgscc-inline-replay", "input"),
+    "-verify-dom-info": ("verify-dom-info", "process"),
+    "-debug-only=licm": ("debug-only", "output"),
+    "-unroll-count=4000000000": ("unroll-count", "process"),
+    f"-unroll-count={'0' * 100}4": ("unroll-count", "process"),
+}
+
+
+@pytest.mark.llvm22
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_is_not_trusted_is_refused_by_name_and_class(llvm_context: Any, text: str) -> None:
+    name, trust = REFUSED[text]
+    optctx.attach(attributes="error")
+    with pytest.raises(UntrustedOptionError, match=f"nothing has been run.*{name}") as caught:
+        unrolled_with(text, llvm_context)
+    assert (caught.value.name, caught.value.trust) == (name, trust)
+    optctx.attach(attributes="warn")
+    with pytest.warns(UntrustedOptionWarning, match=f"compiled without.*{name}"):
+        assert unrolled_with(text, llvm_context) == 1
+
+
+def test_with_warnings_only_the_function_itself_compiles_without(llvm_context: Any) -> None:
+    optctx.attach(attributes="warn")
+    text = counted(("good", "-unroll-count=3"), ("bad", "-unroll-count=x"), ("evil", "-debug"), ("plain", ""))
+    with OptionContext({"unroll-count": 2}), binding.parse_assembly(text, llvm_context) as module:
+        with pytest.warns(UntrustedOptionWarning) as caught:
+            optctx.run_passes(module, UNROLL)
+        assert stores(module) == {"good": 3, "bad": 2, "evil": 2, "plain": 2}
+    assert len(caught) == 2
+    assert all(warning.filename == __file__ for warning in caught)
+
+
+@pytest.mark.llvm22
+def test_a_program_can_trust_classes_and_single_options(
+    llvm_context: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    optctx.attach(attributes="error", trust=("tuning", "debug"))
+    assert unrolled_with("-unroll-count=3 -debug", llvm_context) == 3
+    assert "Loop Unroll: F[f]" in capfd.readouterr().err
+    optctx.attach(trust=("output",))
+    unrolled_with("-print-before-all", llvm_context)
+    with pytest.raises(UntrustedOptionError, match="accepted are output"):
+        unrolled_with("-unroll-count=3", llvm_context)
+    optctx.attach(trust=())
+    with pytest.raises(UntrustedOptionError, match="nothing is accepted"):
+        unrolled_with("-unroll-count=3", llvm_context)
+    optctx.attach(trust=["unroll-count"])  # with any value
+    assert unrolled_with(f"-unroll-count={'0' * 100}3", llvm_context) == 3
+
+
+@pytest.mark.parametrize("trust", ["tuning", 3, [3], ("tuning", None)])
+def test_trust_is_a_collection_of_strings(trust: Any) -> None:
+    with pytest.raises(OptionTypeError, match="trust"):
+        optctx.attach(attributes="error", trust=trust)
+    with pytest.raises(OptionTypeError, match="trust"):
+        from_text(stamped('!"unroll-count", !"3"'), trust=trust)
+
+
+def test_a_wrong_name_in_trust_changes_nothing(llvm_context: Any) -> None:
+    with pytest.raises(UnknownOptionError, match=r"no class .* and no option"):
+        optctx.attach(attributes="error", trust=("tunning",))
+    with pytest.raises(OptionTypeError, match="attributes is"):
+        optctx.attach(attributes="yes")  # type: ignore[arg-type]
+    assert unrolled_with("-unroll-count=3", llvm_context) == 1
+
+
+def test_no_option_is_called_like_a_class() -> None:
+    assert not set(CLASSES) & set(registry())
+
+
+@pytest.mark.llvm22
+def test_a_stamp_sets_only_what_is_trusted() -> None:
+    assert from_text(stamped('!"unroll-count", !"3"')).overrides == {"unroll-count": 3}
+    dumps = stamped('!"print-after-all", null', '!"ir-dump-directory", !"/tmp/somewhere"')
+    with pytest.raises(UntrustedOptionError, match=r"module 'm'.*'print-after-all'.*output") as caught:
+        from_text(dumps)
+    assert caught.value.trust == "output"
+    taken = from_text(dumps, trust=("output",))
+    assert taken.overrides == {"print-after-all": True, "ir-dump-directory": "/tmp/somewhere"}
+    with pytest.raises(UntrustedOptionError, match="outside of"):
+        from_text(stamped('!"unroll-count", !"4000000000"'))
+    assert from_text(stamped('!"unroll-count", !"4000000000"'), trust=["unroll-count"])
+
+
+def hostile_attributes() -> dict[str, str]:
+    size = 1 << 20
+    return {
+        "one long word": "-" + "a" * size,
+        "quotes": "'" + "\\22" * (size // 3),
+        "backslashes": "-unroll-count=" + "\\5C" * (size // 3),
+        "many options": "-unroll-count=3 " * (size // 16),
+        "a long number": "-unroll-count=" + "0" * size,
+        "spaces": " " * size,
+    }
+
+
+@pytest.mark.parametrize("kind", hostile_attributes())
+def test_an_attribute_of_a_megabyte_is_refused_with_a_short_message(llvm_context: Any, kind: str) -> None:
+    optctx.attach(attributes="error")
+    text = counted(("f", hostile_attributes()[kind]))
+    with binding.parse_assembly(text, llvm_context) as module:
+        with pytest.raises(UntrustedOptionError, match="bytes long") as caught:
+            optctx.run_passes(module, UNROLL)
+        assert len(str(caught.value)) < 1000
+
+
+STAMPS = {
+    "one long text": lambda: stamped(f'!"unroll-count", !"{"a" * (1 << 20)}"'),
+    "many texts": lambda: stamped('!"unroll-count"' + ', !"3"' * (1 << 17)),
+    "many options": lambda: stamped(*(f'!"x{number:060}", !"3"' for number in range(1 << 14))),
+    "a long name": lambda: stamped(f'!"{"a" * (1 << 20)}", !"3"'),
+}
+
+
+@pytest.mark.parametrize("kind", STAMPS)
+def test_a_stamp_of_a_megabyte_is_refused_with_a_short_message(llvm_context: Any, kind: str) -> None:
+    with binding.parse_assembly(STAMPS[kind](), llvm_context) as module:
+        with pytest.raises(UntrustedOptionError, match="cannot read the stamps") as caught:
+            OptionContext.from_module(module)
+        assert len(str(caught.value)) < 1000
+        with pytest.raises(OptctxError, match="cannot read the stamps"):
+            optctx.check_link([module])
+
+
+@pytest.mark.parametrize("mode", ["error", "warn"])
+def test_functions_with_too_many_different_attributes_are_one_problem(llvm_context: Any, mode: Any) -> None:
+    optctx.attach(attributes=mode)
+    functions = (
+        f'define void @f{number}() "optctx"="-slp-threshold={number}" {{ ret void }}'
+        for number in range(1200)
+    )
+    with binding.parse_assembly("\n".join(functions), llvm_context) as module:
+        if mode == "error":
+            with pytest.raises(UntrustedOptionError, match="more than 1024 different"):
+                optctx.run_passes(module, UNROLL)
+        else:
+            with pytest.warns(UntrustedOptionWarning, match="more than 1024 different") as caught:
+                optctx.run_passes(module, UNROLL)
+            assert len(caught) == 1
+
+
+def test_a_bad_attribute_of_another_kind_stays_an_error_of_values(llvm_context: Any) -> None:
+    optctx.attach(attributes="error")
+    with pytest.raises(OptionValueError, match="unroll-count"):
+        unrolled_with("-unroll-count=x", llvm_context)

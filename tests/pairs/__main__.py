@@ -1,7 +1,0 @@
-"""python -m tests.pairs"""
-
-import sys
-
-from tests.pairs.main import main
-
-sys.exit(main())

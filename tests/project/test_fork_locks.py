@@ -1,0 +1,195 @@
+"""Every lock of the project is one that fork knows: the sources are searched for any other."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cpp_build import compile_cpp
+
+ROOT = Path(__file__).parents[2]
+OTHER_NATIVE = re.compile(
+    r"std::(recursive_|shared_|timed_|recursive_timed_|shared_timed_)?mutex\b|condition_variable|once_flag|call_once"
+    r"|pthread_(mutex|cond|rwlock|spin|once)|atomic_flag|counting_semaphore|binary_semaphore|std::(latch|barrier)"
+)
+OTHER_PYTHON = re.compile(
+    r"threading\.(R?Lock|Condition|(Bounded)?Semaphore|Event|Barrier)\b|allocate_lock|\bcached_property\b"
+    r"|from threading import|from _thread import|import queue|\bQueue\("
+)
+
+
+def lines(folder: Path, *endings: str) -> Iterator[tuple[Path, str]]:
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in endings:
+            for line in path.read_text().splitlines():
+                yield path.relative_to(ROOT), line
+
+
+def without_comment(line: str, mark: str) -> str:
+    return line.partition(mark)[0]
+
+
+def test_no_native_lock_is_of_another_kind() -> None:
+    kind = Path("native/os/fork_locks")
+    found = [
+        f"{path}: {line.strip()}"
+        for path, line in lines(ROOT / "native", ".cpp", ".hpp")
+        if OTHER_NATIVE.search(without_comment(line, "//")) and path.with_suffix("") != kind
+    ]
+    assert not found, f"use os::ForkSafeMutex and os::ForkSafeCondition: {found}"
+
+
+def test_no_lock_of_python_code_is_of_another_kind() -> None:
+    found = [
+        f"{path}: {line.strip()}"
+        for path, line in lines(ROOT / "optctx", ".py")
+        if OTHER_PYTHON.search(without_comment(line, "#"))
+        and path not in (Path("optctx/locks.py"), Path("optctx/lazy.py"))
+        and not line.lstrip().startswith('"""')
+    ]
+    assert not found, f"use lock_held_by_fork or lock_left_behind: {found}"
+
+
+def test_no_function_of_the_project_waits_for_the_first_call_of_another_thread() -> None:
+    """A static object of a function that is made at the first call has a lock of the compiler's."""
+    made = re.compile(r"^\s+static (?!assert|constexpr|constinit|inline|_assert)(const )?auto\b.*[=({]")
+    found = [
+        f"{path}: {line.strip()}"
+        for path, line in lines(ROOT / "native", ".cpp", ".hpp")
+        if made.search(line) and path != Path("native/os/fork_locks.cpp")
+    ]
+    assert not found
+
+
+def native_ranks() -> list[str]:
+    header = (ROOT / "native/os/fork_locks.hpp").read_text()
+    listed = re.search(r"enum class Rank[^{]*\{(.*?)\};", header, re.DOTALL)
+    assert listed is not None
+    return re.findall(r"^\s+(\w+),", listed[1], re.MULTILINE)
+
+
+def test_each_native_lock_has_a_rank_of_its_own() -> None:
+    """Threads take several locks in the order of their ranks, which says nothing of two of the same rank."""
+    used = [
+        rank
+        for path, line in lines(ROOT / "native", ".cpp", ".hpp")
+        for rank in re.findall(r"Rank::(\w+)", without_comment(line, "//"))
+    ]
+    assert sorted(used) == sorted(native_ranks())
+
+
+def test_a_build_that_checks_ranks_aborts_and_names_both_locks(tmp_path: Path) -> None:
+    ranks = native_ranks()
+    program = compile_cpp(
+        ROOT / "tests/programs/cpp/lock_order.cpp",
+        tmp_path / "lock_order",
+        "-DOPTCTX_CHECK_RANKS",
+        f"-I{ROOT / 'native'}",
+        *(str(ROOT / "native/os" / name) for name in ("fork_locks.cpp", "os_linux.cpp")),
+        standard="c++20",
+    )
+
+    def run(*names: str) -> subprocess.CompletedProcess[str]:
+        numbers = [str(ranks.index(name)) for name in names]
+        return subprocess.run([str(program), *numbers], capture_output=True, text=True, timeout=60)
+
+    done = run(*ranks)
+    assert (done.returncode, done.stderr) == (0, "")
+    for held, taken in [("gate", "gate"), ("readers", "compiling"), *zip(ranks[1:], ranks, strict=False)]:
+        done = run(held, taken)
+        assert done.returncode == -signal.SIGABRT
+        assert f"holds the lock '{held}' takes the lock '{taken}'" in done.stderr
+
+
+def test_each_lock_of_python_code_has_a_rank_of_its_own() -> None:
+    from optctx.locks import Rank
+
+    used = [
+        rank
+        for _, line in lines(ROOT / "optctx", ".py")
+        for rank in re.findall(r"lock_held_by_fork\(Rank\.(\w+)\)", line)
+    ]
+    assert sorted(used) == sorted(Rank.__members__)
+
+
+PROGRAM = """
+import os, signal, sys, threading, time
+from optctx.locks import Rank, lock_held_by_fork, lock_left_behind
+
+held, left = lock_held_by_fork(Rank.ENGINE), lock_left_behind()
+{body}
+"""
+
+
+def run(body: str) -> None:
+    import textwrap
+
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(body=textwrap.dedent(body))],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_fork_waits_for_a_short_step_and_not_for_a_long_one() -> None:
+    run("""
+    steps = []
+    inside, leave = threading.Event(), threading.Event()
+
+    def work():
+        with left, held:
+            inside.set()
+            time.sleep(0.3)
+            steps.append("done")
+        with left:
+            leave.wait(30)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    inside.wait(30)
+    if not (pid := os.fork()):
+        free = held.acquire(timeout=1) and left.acquire(timeout=1)
+        os._exit(0 if free and steps == ["done"] else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert held.acquire(timeout=1) and not left.acquire(blocking=False)
+    leave.set()
+    thread.join()
+    """)
+
+
+@pytest.mark.parametrize("lock", ["held", "left"])
+def test_a_thread_that_holds_a_lock_may_fork(lock: str) -> None:
+    run(f"""
+    with {lock}:
+        if not (pid := os.fork()):
+            signal.alarm(20)
+            with {lock}:
+                pass
+            got = []
+            thread = threading.Thread(target=lambda: got.append({lock}.acquire(blocking=False)))
+            thread.start()
+            thread.join()
+            os._exit(0 if got == [False] else 1)
+        assert os.waitpid(pid, 0)[1] == 0
+    """)
+
+
+def test_locks_that_are_gone_are_not_kept() -> None:
+    run("""
+    import gc
+    from optctx import locks
+    before = len(locks._locks)
+    many = [lock_left_behind() for _ in range(1000)]
+    assert len(locks._locks) == before + 1000
+    del many
+    gc.collect()
+    assert len(locks._locks) == before
+    """)

@@ -1,0 +1,31 @@
+"""Other releases of llvmlite, from PyPI. `python tests/support/wheels.py` tries those that are left out here, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from wheels import REFUSED, TAKEN, UnreachableError, check_refused, check_taken, has_wheel
+
+LEFT_OUT = {"0.45.1", "0.46.0", "0.48.0"}  # the LLVM of 0.47.0, its library, and the LLVM of 0.49.0
+VERSIONS = [
+    *((version, check_refused, ()) for version in REFUSED),
+    *((version, check_taken, pytest.mark.redirected) for version in TAKEN),
+]
+
+
+@pytest.mark.parametrize(
+    ("version", "check"),
+    [
+        pytest.param(version, check, marks=marks)
+        for version, check, marks in VERSIONS
+        if version not in LEFT_OUT and has_wheel(version)
+    ],
+)
+def test_it_is_taken_or_refused_before_anything_is_changed(
+    version: str, check: Callable[[str], None]
+) -> None:
+    try:
+        check(version)
+    except UnreachableError as error:
+        pytest.skip(f"PyPI cannot be reached: {error}")

@@ -1,0 +1,189 @@
+"""Where optctx cannot run, building it and importing it say so in one sentence."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+import textwrap
+
+import cmake
+import pytest
+from support import run_python
+
+from optctx import _native
+
+NEEDED = "optctx needs CPython 3.10 or later on 64-bit Linux on x86-64 (AMD64)"
+PROJECT = pathlib.Path(__file__).parents[2]
+NATIVE = pathlib.Path(_native.__file__ or "")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ('platform.machine = lambda: "aarch64"', "this is Linux on aarch64, with a 64-bit CPython"),
+        ('platform.machine = lambda: "i686"; sys.maxsize = 2**31 - 1', "on i686, with a 32-bit CPython"),
+        ("sys.maxsize = 2**31 - 1", "on x86_64, with a 32-bit CPython"),
+        ('sys.platform = "darwin"; platform.system = lambda: "Darwin"', "this is Darwin on x86_64"),
+        ('sys.platform = "win32"; platform.machine = lambda: "AMD64"', " on AMD64, with a 64-bit CPython"),
+        ("sys.version_info = (3, 9, 18, 'final', 0)", "; this is CPython 3."),
+        ('sys.implementation.name = "pypy"; platform.python_implementation = lambda: "PyPy"', "is PyPy 3."),
+    ],
+)
+def test_importing_says_what_is_needed_and_what_there_is(change: str, says: str) -> None:
+    said = run_python(f"""
+        import platform, sys
+        {change}
+        try:
+            import optctx
+        except ImportError as error:
+            print(error)
+        assert "optctx._native" not in sys.modules
+    """)
+    assert said.startswith(f"{NEEDED}; this is ")
+    assert says in said
+    assert said.count("\n") == 1
+
+
+FAKE_PYTHON = """
+    import platform, struct, sys
+    {change}
+    exec(sys.argv[sys.argv.index("-c") + 1])
+"""
+
+
+def configured(folder: pathlib.Path, *arguments: str) -> str:
+    """What CMake says, in one line, when it refuses to go on."""
+    command = [os.path.join(cmake.CMAKE_BIN_DIR, "cmake"), "-S", str(PROJECT), "-B", str(folder / "build")]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1, done
+    assert "compiler" not in done.stdout + done.stderr  # it was not looked for
+    return " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("system", "processor"),
+    [
+        ("Linux", "aarch64"),
+        ("Linux", "i686"),
+        ("Darwin", "arm64"),
+        ("Darwin", "x86_64"),
+        ("Windows", "AMD64"),
+    ],
+)
+def test_building_for_another_platform_is_refused_before_a_compiler_is_looked_for(
+    tmp_path: pathlib.Path, system: str, processor: str
+) -> None:
+    said = configured(tmp_path, f"-DCMAKE_SYSTEM_NAME={system}", f"-DCMAKE_SYSTEM_PROCESSOR={processor}")
+    assert f"{NEEDED}; this is {system} on {processor}." in said
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            'sys.version_info = (3, 9, 18, "final", 0); platform.python_version = lambda: "3.9.18"',
+            "64-bit CPython 3.9.18",
+        ),
+        ("struct.calcsize = lambda format: 4", f"32-bit CPython {platform.python_version()}"),
+        (
+            'platform.python_implementation = lambda: "PyPy"',
+            f"64-bit PyPy {platform.python_version()}",
+        ),
+    ],
+)
+def test_building_for_another_python_is_refused_before_a_compiler_is_looked_for(
+    tmp_path: pathlib.Path, change: str, says: str
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(f"#!{sys.executable}\n" + textwrap.dedent(FAKE_PYTHON.format(change=change)))
+    python.chmod(0o755)
+    assert f"{NEEDED}; this is {says}." in configured(tmp_path, f"-DPython_EXECUTABLE={python}")
+
+
+def test_pip_refuses_an_older_python() -> None:
+    assert importlib.metadata.metadata("optctx")["Requires-Python"] == "<3.15,>=3.10"
+
+
+def clone(folder: pathlib.Path) -> pathlib.Path:
+    """The source folder without what is built."""
+    folder.mkdir(exist_ok=True)
+    for name in ("optctx", "native"):
+        shutil.copytree(PROJECT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    for name in ("pyproject.toml", "CMakeLists.txt"):
+        shutil.copy(PROJECT / name, folder)
+    return folder
+
+
+def import_in(folder: pathlib.Path, *path: pathlib.Path) -> subprocess.CompletedProcess[str]:
+    """What Python says, started in the folder with these on its path and without editable installs."""
+    return subprocess.run(
+        [sys.executable, "-S", "-c", "import optctx; print(optctx.__file__)"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def last_line(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 1, done
+    return done.stderr.splitlines()[-1]
+
+
+def test_a_source_folder_says_what_to_do(tmp_path: pathlib.Path) -> None:
+    source = clone(tmp_path)
+    assert last_line(import_in(source)) == (
+        f"ImportError: optctx is imported from its source folder {source}, where its native module is not "
+        "built; run `pip install .` there and start Python in another folder, or run `pip install -e .`"
+    )
+
+
+def installed(source: pathlib.Path, site: pathlib.Path) -> pathlib.Path:
+    """A folder in which the package is, with its native module."""
+    shutil.copytree(source / "optctx", site / "optctx")
+    shutil.copy(NATIVE, site / "optctx")
+    return site
+
+
+def test_a_source_folder_takes_the_native_module_of_a_copy_with_the_same_code(tmp_path: pathlib.Path) -> None:
+    source = clone(tmp_path / "clone")
+    site = installed(source, tmp_path / "site")
+    done = import_in(source, site)
+    assert (done.returncode, done.stdout.strip()) == (0, str(source / "optctx" / "__init__.py")), done.stderr
+
+
+def test_a_source_folder_with_other_code_than_the_installed_copy_says_so(tmp_path: pathlib.Path) -> None:
+    source = clone(tmp_path / "clone")
+    site = installed(source, tmp_path / "site")
+    with open(source / "optctx" / "locks.py", "a") as file:
+        file.write("# changed\n")
+    said = last_line(import_in(source, site))
+    assert f"source folder {source}, where its native module is not built" in said
+    assert f"the copy that is installed in {site} has other code; run `pip install .` again, or" in said
+    done = import_in(tmp_path, site)  # in another folder, as it says
+    assert (done.returncode, done.stdout.strip()) == (0, str(site / "optctx" / "__init__.py")), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("", "has no native module; install optctx again"),
+        ("_native.cpython-36m-x86_64-linux-gnu.so", "is built for another Python (_native.cpython-36m"),
+        ("_native.abi3.so", "native module cannot be loaded: "),
+    ],
+)
+def test_an_installed_copy_without_its_native_module_says_so(
+    tmp_path: pathlib.Path, name: str, says: str
+) -> None:
+    shutil.copytree(clone(tmp_path / "clone") / "optctx", tmp_path / "site" / "optctx")
+    if name:
+        (tmp_path / "site" / "optctx" / name).write_bytes(b"no library")
+    said = last_line(import_in(tmp_path / "site"))
+    assert says in said
+    assert said.endswith("install optctx again, with this Python")

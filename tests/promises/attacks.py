@@ -1,0 +1,71 @@
+"""Processes that compile what an attacker wrote, and what they leave behind.
+
+python -W error tests/promises/attacks.py stock|ignore|error|stamp CLASS... < IR
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+__all__ = ["attack"]
+
+SECONDS = 120.0
+SAFE = "HOME", "LANG", "LD_PRELOAD", "PATH", "PYTHONPATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"
+
+
+def attack(
+    how: str, ir: str, folder: Path, trust: Sequence[str] = (), environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Compile in a process whose working folder is `folder`, which is made; temporary files go there, too.
+
+    `how`: "stock" for llvmlite alone; "ignore" and "error" for what attributes of functions mean; "stamp" to
+    enter a context of the module's stamp. `trust`: classes that the program trusts; none for the default.
+    """
+    folder.mkdir()
+    kept = {name: os.environ[name] for name in SAFE if name in os.environ}
+    return subprocess.run(
+        [sys.executable, "-W", "error", __file__, how, *trust],
+        input=ir,
+        cwd=folder,
+        env={**kept, "TMPDIR": str(folder), **(environment or {})},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+
+
+def _main(how: str, *trust: str) -> None:
+    """Prints the digest of the object, or what is refused."""
+    from llvmlite import binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    module = binding.parse_assembly(sys.stdin.read())
+    machine = binding.Target.from_triple("x86_64-unknown-linux-gnu").create_target_machine()
+    if how == "stock":
+        assert "optctx" not in sys.modules
+        print(hashlib.sha256(machine.emit_object(module)).hexdigest())
+        return
+    import optctx
+
+    more = {"trust": trust} if trust else {}
+    try:
+        if how == "stamp":
+            with optctx.OptionContext.from_module(module, **more):
+                optctx.run_passes(module, "default<O1>", target_machine=machine)
+        else:
+            optctx.attach(attributes=how, **more)  # type: ignore[arg-type]
+        code = optctx.emit_object(module, machine)
+    except optctx.UntrustedOptionError as error:
+        print("refused", error.name, error.trust)
+    else:
+        print(hashlib.sha256(code).hexdigest())
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

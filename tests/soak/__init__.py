@@ -1,4 +1,0 @@
-"""Random operations on threads, in forks and under signals; every result is compared with a known answer.
-
-python -m tests.soak --help
-"""

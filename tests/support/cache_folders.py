@@ -1,0 +1,79 @@
+"""Compile caches in folders, and what is found and put there behind their back."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from support import COUNTED, X86
+
+from optctx import CacheWarning, CompileCache, OptionContext
+from optctx.folders.seal import TAG_SIZE, Seal
+
+UNROLL = "function(loop-unroll)"
+USE = """
+import sys
+from optctx import CompileCache, OptionContext
+from support import COUNTED, X86
+with CompileCache(sys.argv[1]) as cache, OptionContext({"unroll-count": int(sys.argv[2])}):
+    text = cache.compile(COUNTED, "function(loop-unroll)", triple=X86, emit="ir").ir
+    print(text.count("store volatile"), cache.hits)
+"""
+SOON = 20.0  # seconds: far more than a compilation takes, and less than what another process can make it wait
+KEY = b"0123456789abcdef"
+
+
+def unrolled(cache: CompileCache, source: Any = COUNTED) -> int:
+    return (cache.compile(source, UNROLL, triple=X86, emit="ir").ir or "").count("store volatile")
+
+
+def unrolled_by_four(cache: CompileCache) -> int:
+    with OptionContext({"unroll-count": 4}):
+        return unrolled(cache)
+
+
+def counts(cache: CompileCache) -> tuple[int, int]:
+    return cache.hits, cache.misses
+
+
+@contextmanager
+def warned() -> Iterator[list[str]]:
+    """Collects the texts of all warnings, which must be those of a cache; the block must end soon."""
+    texts: list[str] = []
+    began = time.monotonic()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield texts
+    assert time.monotonic() - began < SOON
+    assert all(each.category is CacheWarning for each in caught)
+    assert all(Path(__file__).parents[1] in Path(each.filename).parents for each in caught), (
+        "a warning points at the caller's line"
+    )
+    texts += [str(each.message) for each in caught]
+
+
+def filled(folder: Path, key: bytes | None = None) -> tuple[Path, Path]:
+    """The files of what was read and of the result, in a folder that has these two entries."""
+    with CompileCache(folder, key=key) as cache:
+        assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
+    reads, result = sorted(folder.iterdir(), key=lambda path: path.read_bytes()[TAG_SIZE] < 2)
+    return reads, result
+
+
+def plant(file: Path, value: bytes, key: bytes | None = None) -> None:
+    """Puts a value under the tag that it must have to be taken for one that the cache has stored."""
+    file.write_bytes(Seal(key).tag(file.name, value) + value)
+
+
+def drop_capabilities() -> None:
+    """From here on permissions count for this process, though it be root's."""
+    version_3, this_process = 0x20080522, 0
+    header = (ctypes.c_uint32 * 2)(version_3, this_process)
+    none = (ctypes.c_uint32 * 6)()
+    assert ctypes.CDLL(None, use_errno=True).capset(header, none) == 0, os.strerror(ctypes.get_errno())

@@ -1,0 +1,102 @@
+"""Compiles C++ against the headers that come with the package, and calls it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import shutil
+import subprocess
+from ctypes import c_bool, c_char_p, c_uint, c_uint64, c_void_p
+
+import optctx
+
+ROOT = pathlib.Path(__file__).parents[2]
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+SHARED = ("-shared", "-fPIC")
+_SEPARATOR = "\x1e"  # after each element of a list
+
+
+def compile_cpp(
+    source: pathlib.Path, out: pathlib.Path, *flags: str, standard: str = "c++17"
+) -> pathlib.Path:
+    """Compiles one file without a warning; `out` is what it becomes."""
+    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+    assert compiler, "a C++ compiler is needed, as it is to build the package"
+    command = [*compiler.split(), f"-std={standard}", "-O1", *WARNINGS, f"-I{optctx.get_include()}"]
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    done = subprocess.run(
+        [*command, *flags, str(source), "-o", str(out), "-pthread", "-ldl"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return out
+
+
+class Lookups:
+    """tests/programs/cpp/lookups.cpp, loaded."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        library = ctypes.CDLL(str(path))
+        self._look_up = library.look_up
+        self._look_up.argtypes, self._look_up.restype = (c_char_p, c_char_p), c_char_p
+        self._look_up_kept = library.look_up_kept
+        self._look_up_kept.argtypes, self._look_up_kept.restype = (c_char_p, c_char_p), c_char_p
+        self._look_up_of = library.look_up_of
+        self._look_up_of.argtypes, self._look_up_of.restype = (c_void_p, c_char_p), c_char_p
+        self.is_bound = library.is_bound
+        self.is_bound.argtypes, self.is_bound.restype = (c_void_p,), c_bool
+        self._contains = library.contains
+        self._contains.argtypes, self._contains.restype = (c_char_p,), c_bool
+        self._occurrences = library.occurrences
+        self._occurrences.argtypes, self._occurrences.restype = (c_char_p,), c_uint
+        self.is_process_wide = library.is_process_wide
+        self.is_process_wide.restype = c_bool
+        self.keep, self.drop = library.keep, library.drop
+        self.keep.restype = self.drop.restype = None
+        self.wrong = library.wrong
+        self.wrong.argtypes, self.wrong.restype = (c_uint, c_uint64), c_uint64
+        self.torn = library.torn
+        self.torn.argtypes, self.torn.restype = (c_uint64,), c_uint64
+
+    def get(self, name: str, cpp_type: str) -> object:
+        """optctx::current().get<cpp_type>(name) as a Python value; LookupError with what was thrown."""
+        return _value(self._look_up(name.encode(), cpp_type.encode()), cpp_type)
+
+    def get_kept(self, name: str, cpp_type: str) -> object:
+        """The same of the context that `keep` took."""
+        return _value(self._look_up_kept(name.encode(), cpp_type.encode()), cpp_type)
+
+    def get_of(self, llvm_context: int, name: str) -> object:
+        """optctx::of(llvm_context).get<unsigned>(name)"""
+        return _value(self._look_up_of(llvm_context, name.encode()), "unsigned")
+
+    def contains(self, name: str) -> bool:
+        return bool(self._contains(name.encode()))
+
+    def occurrences(self, name: str) -> int:
+        return int(self._occurrences(name.encode()))
+
+
+def _value(answer: bytes, cpp_type: str) -> object:
+    text = answer.decode()
+    if not text.startswith("="):
+        raise LookupError(text)
+    return _parse(text[1:], cpp_type)
+
+
+def _parse(text: str, cpp_type: str) -> object:
+    if cpp_type.startswith("std::vector<"):
+        element = cpp_type.removeprefix("std::vector<").removesuffix(">")
+        return [_parse(item, element) for item in text.split(_SEPARATOR)[:-1]]
+    if cpp_type.startswith("std::optional<"):
+        element = cpp_type.removeprefix("std::optional<").removesuffix(">")
+        return None if text == "None" else _parse(text, element)
+    if cpp_type == "bool":
+        return {"True": True, "False": False}[text]
+    if cpp_type in ("float", "double"):
+        return float.fromhex(text)
+    return text if cpp_type in ("std::string", "char") else int(text)

@@ -1,0 +1,321 @@
+"""Work that exceptions interrupt: at each instruction of optctx's own Python code, and where a signal comes.
+
+python -m interrupts 100000            what 100,000 signals leave behind
+python -m interrupts 5000 decimal      the same of decimal.localcontext
+"""
+
+from __future__ import annotations
+
+import contextlib
+import decimal
+import itertools
+import os
+import random
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import FrameType
+from typing import Any
+
+from each_instruction import Interrupt, instructions, interrupt_at, stop
+from llvmlite import binding
+from llvmlite.binding import ffi
+from support import LLVMLITE
+
+import optctx
+from optctx import CompileCache, OptionContext, _native, emit_object, propagating, record, run_passes, watch
+from optctx.context.scope import _innermost
+from optctx.engine import attach as attaching
+from optctx.engine.audit import audit
+from optctx.fresh.job import initialise_targets
+
+Work = Callable[[], object]
+
+PACKAGE = os.path.dirname(optctx.__file__) + os.sep
+SMALL = "define i32 @f(i32 %x) { %y = add i32 %x, 1 ret i32 %y }"
+
+
+def four(**more: Any) -> OptionContext:
+    return OptionContext({"unroll-count": 4}, base="defaults", **more)
+
+
+# State
+
+
+def is_free(lock: Any) -> bool:
+    """Whether another thread could take it."""
+    got: list[bool] = []
+
+    def take() -> None:
+        got.append(lock.acquire(blocking=False))
+        if got[0]:
+            lock.release()
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    thread.join()
+    return got[0]
+
+
+def state() -> dict[str, object]:
+    """What must be the same before and after."""
+    held = dict(_native.held())
+    held["mark"] = _innermost.get(None)
+    held["watchers"] = len(_native.watchers(LLVMLITE))
+    held["llvmlite's lock"] = is_free(ffi.lib._lock._lock)
+    held["attaching"] = is_free(attaching._lock)
+    held["changed options"] = sorted(set(optctx.drift()) - {"unroll-count"})
+    return held
+
+
+# At each instruction
+
+
+def leftovers(work: Work, most: int = sys.maxsize, places: tuple[str, ...] = (PACKAGE,)) -> list[str]:
+    """What differs after an interrupt at each instruction, or at `most` of them, spread over all."""
+    work()
+    before = state()
+    found = []
+    total = instructions(work, places)
+    numbers = range(1, total + 1)
+    chosen = (
+        numbers
+        if total <= most
+        else sorted({*random.Random(3).sample(numbers, most), *numbers[-most // 4 :]})
+    )
+    for number in chosen:
+        interrupt_at(work, number, places)
+        after = state()
+        if after != before:
+            differs = {name: after[name] for name in after if after[name] != before[name]}
+            found.append(f"{number}: {differs}")
+            before = after
+    work()
+    return found
+
+
+# Signals
+
+# llvmlite's own: after an exception behind its call of LLVM the finaliser frees the string again, and the
+# process dies, with optctx or without.
+_FREES_TWICE = ffi.OutputString.close.__code__
+
+
+def frees_twice(frame: FrameType | None) -> bool:
+    """Whether an exception here has llvmlite free a string twice."""
+    while frame is not None and frame.f_code is not _FREES_TWICE:
+        frame = frame.f_back
+    return frame is not None
+
+
+def repeat(work: Work, seconds: float) -> None:
+    """A function of its own because of what tests/native/blocks/back_edges.py says."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        work()
+
+
+def signals(work: Work, count: int, longest: float) -> int:
+    """Interrupts the work `count` times, each after a random time; returns how many arrived inside it."""
+    arrived = 0
+
+    def handler(_: int, frame: FrameType | None) -> None:
+        if frees_twice(frame):
+            signal.setitimer(signal.ITIMER_REAL, 1e-5)
+            return
+        raise Interrupt
+
+    before = signal.signal(signal.SIGALRM, handler)
+    chance = random.Random(1)
+    try:
+        while arrived < count:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-6, longest))
+                repeat(work, longest + 0.05)  # a finaliser may swallow the exception
+            except Interrupt:
+                arrived += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    return arrived
+
+
+# Work
+
+
+def works() -> dict[str, Work]:
+    """Work by name."""
+    initialise_targets()
+    context, other = four(), OptionContext({"unroll-count": 8}, base="defaults")
+    warns, fails = four(unread="warn"), four(unread="error")
+    exclusive = OptionContext({"stats": True}, base="defaults", process_wide="exclusive")
+    llvm_context = binding.create_context()
+    module = binding.parse_assembly(SMALL, llvm_context)
+    shared = binding.parse_assembly(SMALL)
+    machine = binding.Target.from_default_triple().create_target_machine()
+    decorated = context(int)
+    wrapped = context.run(lambda: optctx.wrap(int))
+    cache = CompileCache()
+    warnings.simplefilter("ignore")
+
+    def empty() -> None:
+        with context:
+            pass
+
+    def nested() -> None:
+        with context, other, context:
+            pass
+
+    def generators() -> None:
+        def step(own: OptionContext) -> Any:
+            with own:
+                yield
+
+        first, second = step(context), step(other)
+        next(first)
+        next(second)
+        with contextlib.suppress(optctx.ScopeError):
+            next(first, None)
+        next(second, None)
+
+    def audited() -> None:
+        with audit() as seen:
+            pass
+        assert not seen.accesses
+
+    def recorded() -> None:
+        with record() as log, record():
+            pass
+        assert log.names == frozenset()
+
+    def unread_warns() -> None:
+        with warns:
+            pass
+
+    def unread_fails() -> None:
+        try:
+            with fails:
+                pass
+        except optctx.UnreadOptionError:
+            pass
+
+    def compiled() -> None:
+        with context:
+            run_passes(module, "function(instcombine)", target_machine=machine)
+
+    def compiled_in_the_global_context() -> None:
+        run_passes(shared, "function(instcombine)")
+
+    def emitted() -> None:
+        emit_object(module.clone(), machine)
+
+    def refused() -> None:
+        with contextlib.suppress(optctx.PassPipelineError):
+            run_passes(module, "no-such-pass")
+
+    def cached() -> None:
+        cache.clear()
+        cache.compile(SMALL, "function(instcombine)")
+
+    def bound() -> None:
+        if optctx.bound(llvm_context) is not None:
+            optctx.unbind(llvm_context)
+        context.bind(llvm_context)
+        run_passes(module, "function(instcombine)")
+        optctx.unbind(llvm_context)
+
+    def bound_and_released() -> None:
+        try:
+            bound()
+        finally:
+            if _native.held()["bindings"]:
+                stop()
+                optctx.unbind(llvm_context)
+
+    def detached() -> None:
+        optctx.detach()
+        with context:
+            pass
+
+    def everything_exclusive() -> None:
+        with exclusive:
+            pass
+
+    numbers = itertools.count(1)
+
+    def watched() -> None:
+        with watch(lambda event: None):
+            binding.set_option("", f"-unroll-count={next(numbers)}")
+
+    def propagated() -> None:
+        with context, ThreadPoolExecutor(1) as pool:
+            propagating(pool).submit(int).result()
+
+    return {
+        "empty": empty,
+        "nested": nested,
+        "generators": generators,
+        "run": lambda: context.run(int),
+        "decorated": decorated,
+        "wrapped": wrapped,
+        "propagated": propagated,
+        "recorded": recorded,
+        "audited": audited,
+        "unread warns": unread_warns,
+        "unread fails": unread_fails,
+        "compiled": compiled,
+        "compiled in the global context": compiled_in_the_global_context,
+        "emitted": emitted,
+        "refused": refused,
+        "cached": cached,
+        "bound": bound_and_released,
+        "detached": detached,
+        "exclusive": everything_exclusive,
+        "watched": watched,
+    }
+
+
+def main(arguments: list[str]) -> int:
+    count = int(arguments[0])
+    if arguments[1:] == ["decimal"]:
+        left = 0
+
+        def empty() -> None:
+            with decimal.localcontext(prec=9):
+                pass
+
+        for _ in range(count):
+            decimal.setcontext(decimal.Context(prec=28))
+            signals(empty, 1, 2e-5)
+            left += decimal.getcontext().prec != 28
+        print(f"decimal.localcontext: {count} interrupts, {left} left")
+        return 0
+    # Code of the interpreter's own library that such an exception breaks: the locks of threading.Condition.
+    unsafe = ("propagated",)
+    own = {name: work for name, work in works().items() if name not in (*unsafe, "detached", "watched")}
+    chosen = arguments[1:] or list(own)
+    chance = random.Random(2)
+    left: dict[str, int] = {}
+    done = 0
+    started = time.monotonic()
+    before = state()
+    while done < count:
+        name = chosen[done % len(chosen)]
+        batch = min(100, count - done)
+        signals(own[name], batch, chance.choice((2e-5, 2e-4, 2e-3)))
+        done += batch
+        after = state()
+        if after != before:
+            left[name] = left.get(name, 0) + 1
+            print(name, {key: after[key] for key in after if after[key] != before[key]})
+            before = after
+    print(f"{done} interrupts in {time.monotonic() - started:.0f} s, left behind: {left or 'nothing'}")
+    return bool(left)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

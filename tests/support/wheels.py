@@ -1,0 +1,194 @@
+"""Other releases of llvmlite, from PyPI: what optctx does with each. `python tests/support/wheels.py` tries them all.
+
+Each is installed once, into a folder of its own under build/, and tried in a process of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+
+from support import run_python
+
+__all__ = ["REFUSED", "TAKEN", "UnreachableError", "check_refused", "check_taken", "has_wheel", "library_of"]
+
+# Release -> the CPython 3.x that PyPI has a wheel for (Linux, x86-64, with the GIL), first and last.
+REFUSED = {"0.43.0": (10, 12)}
+TAKEN = {
+    "0.44.0": (10, 13),
+    "0.45.1": (10, 13),
+    "0.46.0": (10, 14),
+    "0.47.0": (10, 14),
+    "0.48.0": (10, 14),
+    "0.49.0": (10, 14),
+}
+
+_ROOT = pathlib.Path(__file__).parents[2]
+_SECONDS = 300.0
+_UNREACHABLE = re.compile(r"^.*(?:connection broken|Read timed out).*$", re.MULTILINE)
+
+_REFUSED = """
+    import sys
+    sys.path.insert(0, {folder!r})
+    import llvmlite
+    import optctx
+    from optctx.image import loaded
+    from optctx.image.survey import survey
+    from support import binding, changed_code
+
+    IR = "define i32 @f(i32 %x) {{ ret i32 %x }}"  # which every LLVM reads
+    assert llvmlite.__version__ == {version!r}
+    uses = [
+        optctx.registry,
+        optctx.attach,
+        optctx.current,
+        optctx.drift,
+        lambda: optctx.OptionContext(unroll_count=4),
+        lambda: optctx.OptionContext.from_args("-unroll-count=4"),
+        lambda: optctx.run_passes(binding.parse_assembly(IR), "default<O2>"),
+        lambda: optctx.record().__enter__(),
+        lambda: optctx.watch(print).__enter__(),
+    ]
+    messages = set()
+    for use in uses:
+        try:
+            use()
+        except optctx.UnsupportedImageError as error:
+            messages.add(str(error))
+        else:
+            raise AssertionError(use)
+    [message] = messages
+    assert optctx.info()["error"] == message
+    assert changed_code() == []
+    binding.parse_assembly(IR).verify()
+    print(message)
+
+    # What its memory looks like is refused or read as well where its version is not asked.
+    loaded.check_release = lambda: None
+    try:
+        found = survey(loaded.llvmlite_image())
+    except optctx.UnsupportedImageError as error:
+        assert str(loaded.llvmlite_image().path) in str(error)
+    else:
+        assert len(found.records) > 1500
+"""
+
+# Enough to pass through plain options, external storage, lists, enums and what is copied at first use.
+_TAKEN = """
+    import os, pathlib, random, sys
+    from concurrent.futures import ThreadPoolExecutor
+    os.environ["LLVMLITE_ENABLE_OPAQUE_POINTERS"] = "1"  # llvmlite 0.44 reads `ptr` only then
+    sys.path.insert(0, {folder!r})
+    import llvmlite
+    import optctx
+    from optctx.fresh import FreshProcess, Job
+    from support import X86, changed_code, scoped, unrolled_by_llvmlite
+
+    assert llvmlite.__version__ == {version!r}
+    kernel = pathlib.Path({kernel!r}).read_text()
+    values = [
+        (),
+        ("-unroll-count=2",),
+        ("-unroll-count=8", "-slp-threshold=5"),
+        ("-vectorize-loops=0",),
+        ("-force-vector-width=8", "-force-vector-interleave=1"),
+        ("-force-vector-width=2", "-prefer-predicate-over-epilogue=predicate-dont-vectorize"),
+        ("-regalloc=basic",),
+        ("-pre-RA-sched=list-ilp", "-unroll-runtime=0"),
+        ("-unroll-threshold=1000", "-unroll-max-upperbound=16"),
+        ("-align-all-functions=6",),
+        ("-disable-lsr",),
+        ("-x86-asm-syntax=intel",),
+        ("-enable-unroll-and-jam",),
+    ]
+    jobs = [Job(kernel, triple=X86, options=options) for options in values]
+    with FreshProcess() as fresh:
+        expected = [fresh.compile(job) for job in jobs]
+    assert all(each.error is None for each in expected), expected
+    assert len({{each.code for each in expected}}) >= 10
+    assert optctx.info()["engine"] == "thread", optctx.info()
+    order = list(range(len(jobs))) * 6
+    random.Random(1).shuffle(order)
+    with ThreadPoolExecutor(4) as pool:
+        for index, result in zip(order, pool.map(lambda i: scoped(jobs[i]), order)):
+            assert result == expected[index], (jobs[index].options, result, expected[index])
+    with optctx.OptionContext(unroll_count=4):
+        assert unrolled_by_llvmlite() == 4
+    assert unrolled_by_llvmlite() == 1
+    optctx.detach()
+    assert changed_code() == []
+"""
+
+
+class UnreachableError(Exception):
+    """The package index cannot be reached; the message is pip's."""
+
+
+def has_wheel(version: str) -> bool:
+    """Whether PyPI has a wheel of that llvmlite for this interpreter."""
+    first, last = {**REFUSED, **TAKEN}[version]
+    return first <= sys.version_info[1] <= last and not sysconfig.get_config_var("Py_GIL_DISABLED")
+
+
+def check_refused(version: str) -> None:
+    """Import works, every first use is one error that says what to do, and nothing is changed."""
+    message = run_python(_REFUSED.format(folder=str(_installed(version)), version=version))
+    assert message.startswith(f"llvmlite {version} (LLVM ")
+    for needed in ("is not supported", "llvmlite 0.44 to 0.50", "Numba 0.61 to 0.68", "pip install"):
+        assert needed in message, message
+
+
+def check_taken(version: str) -> None:
+    """Scopes on four threads give what fresh processes give, with other output for other values."""
+    kernel = str(_ROOT / "examples" / "kernel.ll")
+    run_python(_TAKEN.format(folder=str(_installed(version)), version=version, kernel=kernel))
+
+
+def library_of(version: str) -> pathlib.Path:
+    """The library of that llvmlite, not loaded. Raises UnreachableError."""
+    return _installed(version) / "llvmlite" / "binding" / "libllvmlite.so"
+
+
+def _installed(version: str) -> pathlib.Path:
+    """The folder of that llvmlite. Raises UnreachableError."""
+    folder = _ROOT / "build" / "wheels" / f"llvmlite-{version}-{sysconfig.get_config_var('SOABI')}"
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as made:
+            _install(version, pathlib.Path(made, "whole"))
+            os.rename(pathlib.Path(made, "whole"), folder)
+    return folder
+
+
+def _install(version: str, folder: pathlib.Path) -> None:
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command += ["--retries", "1", "--timeout", "20", "--no-deps", "--only-binary", ":all:"]
+    done = subprocess.run(
+        [*command, "--target", str(folder), f"llvmlite=={version}"],
+        env={name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "PYTHONPATH")},
+        capture_output=True,
+        text=True,
+        timeout=_SECONDS,
+    )
+    unreachable = _UNREACHABLE.search(done.stderr) if done.returncode else None
+    if unreachable is not None:
+        raise UnreachableError(unreachable[0])
+    assert done.returncode == 0, done.stderr
+
+
+def main() -> None:
+    for version in filter(has_wheel, REFUSED):
+        check_refused(version)
+        print(f"llvmlite {version}: refused")
+    for version in filter(has_wheel, TAKEN):
+        check_taken(version)
+        print(f"llvmlite {version}: taken")
+
+
+if __name__ == "__main__":
+    main()
