@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from browser import OFFLINE, loaded
 from PIL import Image
-from tests.support.tuning_studies import SIZE, SPEED, TIME, all_lost, hostile, study
 
 from optctx.tuning.report import Source, write_report
 from optctx.tuning.results import Study
+from tests.support.tuning_studies import SIZE, SPEED, TIME, all_lost, hostile, study
 
 FIGURES = ["history", "importance", "front", "slices", "parallel"]
 FEW = [name for name in FIGURES if name not in ("importance", "front")]

@@ -2,8 +2,8 @@
 
 `make images` builds one wheel. For each release it makes an environment with that wheel, the llvmlite and the
 Numba that needs it. There it runs the tests that state no figures of one release, and a sample of LLVM's own
-tests (`python -m tests.long.conformance`), each job judged against a fresh process of the same library. The exit
-status is 1 if anything differs or fails.
+tests (`python -m tests.long.conformance`), each job judged against a fresh process of the same library. The
+exit status is 1 if anything differs or fails.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NUMBAS = {  # release of llvmlite -> the Numba that needs it
 }
 TOOLS = ["pytest>=8", "pytest-xdist>=3.6", "hypothesis>=6.100"]
 TESTS = [
-    f"tests/test_{name}.py"
+    str(next((ROOT / "tests").rglob(f"test_{name}.py")))
     for name in (
         *("at_once", "binding", "binding_lifetimes", "binding_lljit", "containment", "fresh"),
         *("function_attributes", "links", "numba", "numba_options", "parallel", "scopes", "trust"),

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from census_files import HEAD as CENSUS
+from census_files import OPTION
 from support import in_child
-from test_census import HEAD as CENSUS
-from test_census import OPTION
 from tuning_cases import JOB, loops
 
 from optctx import OptionContext

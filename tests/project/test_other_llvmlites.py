@@ -1,4 +1,4 @@
-"""Other releases of llvmlite, from PyPI. `python tests/support/wheels.py` tries those that are left out here, too."""
+"""Other releases of llvmlite, from PyPI. `python tests/support/wheels.py` tries those left out here, too."""
 
 from __future__ import annotations
 

@@ -6,16 +6,11 @@ import pickle
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from option_values import one
 
 from optctx import Option, OptionContext, registry
-from optctx.testing import options, values
 from optctx.testing.option import own_name
 from optctx.testing.value import is_literal
-
-
-def one() -> st.SearchStrategy[tuple[Option, object]]:
-    """An option with a value: every type as often as any other."""
-    return options(aliases=True).flatmap(lambda option: st.tuples(st.just(option), values(option)))
 
 
 @settings(max_examples=500)

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from processes import of_session, wait_for
 from support import SECONDS
-from test_sensitivity_output import of_session, wait_for
 
 __all__ = ["Ended", "interrupted", "running"]
 
@@ -85,3 +85,11 @@ def interrupted(
         wait_for(lambda: not of_session(process.pid))
     assert list((folder / "temporary").iterdir()) == []
     return Ended(process.returncode, out, err)
+
+
+STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+ENDLESS = ["--set", "misched-limit=default,0", "--set", "unroll-count=1,2", "--timeout", "100"]
+
+
+def moments(count: int, most: float) -> list[float]:
+    return [0.02 + most * place / count for place in range(count)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import binding
-from support import X86
+from support import COUNTED, X86
 
 import optctx
 
@@ -16,10 +16,12 @@ __all__ = [
     "RUNS",
     "RUN_NAMES",
     "UNROLL",
+    "counted",
     "emit_object_by_llvmlite",
     "machine",
     "run_module_passes",
     "stores",
+    "stores_of_each",
 ]
 
 UNROLL = "function(loop-unroll)"
@@ -61,3 +63,21 @@ RUNS: tuple[Callable[[Any], None], ...] = (
     run_function_passes,
 )
 RUN_NAMES = ("run_passes", "module passes", "function passes")
+
+
+def counted(*functions: tuple[str, str]) -> str:
+    """COUNTED for each (name, attribute text)."""
+    return "\n".join(
+        COUNTED.replace(
+            "@count(ptr %out)", f'@{name}(ptr %out) "optctx"="{text}"' if text else f"@{name}(ptr %out)"
+        )
+        for name, text in functions
+    )
+
+
+def stores_of_each(module: Any) -> dict[str, int]:
+    return {
+        function.name: str(function).count("store volatile")
+        for function in module.functions
+        if not function.is_declaration
+    }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pathlib
+import sqlite3
 from typing import Any
 
 from ir_texts import SCALE
@@ -10,6 +13,7 @@ from ir_texts import SCALE
 from optctx.fresh import Job
 from optctx.sweep.emissions import Emitted
 from optctx.sweep.plan import Answer
+from optctx.timing import Array, Harness, Tolerance, Value
 from optctx.tuning import Space, Study, parse_space, tune
 from optctx.tuning.evaluate import Candidate, Setup, evaluate
 
@@ -56,3 +60,37 @@ def deadly(setup: Setup, candidate: Candidate, known: tuple[Emitted, ...] = ()) 
     if candidate.options.get("unroll-count") == "3":
         os._exit(1)
     return evaluate(setup, candidate, known)
+
+
+# Sums of floats come out otherwise where vectors add them in another order.
+SUM = """
+define float @sum(ptr %array, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %sum = phi float [0.0, %entry], [%more, %loop]
+  %element = getelementptr float, ptr %array, i64 %i
+  %value = load float, ptr %element
+  %more = fadd fast float %sum, %value
+  %next = add i64 %i, 1
+  %again = icmp ult i64 %next, %n
+  br i1 %again, label %loop, label %done
+done:
+  ret float %more
+}
+"""
+KERNEL = Job(SUM, "default<O2>")
+HARNESS = Harness("sum", (Array("f32", (1000,), seed=3), Value(1000)), returns="f32")
+LOOSE = Tolerance(relative=1e-3)
+
+
+def kept(file: pathlib.Path) -> int:
+    """Trials in a study, as any reader of the database sees them."""
+    if not file.exists():
+        return 0
+    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+        try:
+            return int(database.execute("SELECT count(*) FROM trials").fetchone()[0])
+        except sqlite3.OperationalError:  # not made yet
+            return 0

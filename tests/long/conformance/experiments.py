@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Final
 
 from llvmlite import binding
-from tests.support.seccomp import FORBIDDEN, confine
 
 from optctx.fresh.options import reset_process_options, set_process_options
 from tests.long.conformance.cache import ReferenceCache
@@ -36,6 +35,7 @@ from tests.long.conformance.forked import reference, run_forked
 from tests.long.conformance.job import Job, Outcome, compile_job, initialise, make_machine, source
 from tests.long.conformance.judging import compute_references
 from tests.long.conformance.verdict import option_names
+from tests.support.seccomp import FORBIDDEN, confine
 
 __all__ = ["EXPERIMENTS", "main", "make_parser"]
 

@@ -1,6 +1,7 @@
 """From where LLVM reads options in its own tests: `optctx census --reads` over their RUN lines.
 
-    python -m tests.long.conformance.reads [FOLDER...] [--limit N] [--per-option N] [--json FILE] [--without FILE]
+    python -m tests.long.conformance.reads [FOLDER...] [--limit N] [--per-option N] [--json FILE]
+        [--without FILE]
 
 Each job runs in a child of its own, with its options, which are set for the whole process where contexts
 cannot set them.

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
-from tests.support.seccomp import confine
-
 from tests.long.probe.watching import only_forced
+from tests.support.seccomp import confine
 
 __all__ = ["FINE", "Limits", "Outcome", "address_space", "outcomes"]
 

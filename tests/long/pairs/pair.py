@@ -72,7 +72,7 @@ def _compile(job: Job, options: tuple[str, ...]) -> tuple[object, str]:
 
 @cache
 def _sample() -> tuple[dict[Job, list[str]], list[str]]:
-    """(inputs of tests/programs/sample, each with arguments that matter to it; all arguments), as far as scoped."""
+    """(inputs of tests/programs/sample, each with arguments that matter to it; all arguments), if scoped."""
     initialise()
     jobs, _ = read_jobs(_TESTS, ["sample"], lambda name: name in optctx.registry())
     own: dict[Job, list[str]] = {}

@@ -1,4 +1,4 @@
-"""What is compiled: the jobs of tests/programs/sample without their options, and every file for every target."""
+"""What is compiled: the jobs of tests/programs/sample without their options, every file for every target."""
 
 from __future__ import annotations
 

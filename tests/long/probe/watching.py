@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import NoReturn
 from unittest.mock import patch
 
-from tests.support.seccomp import confine
-
 import optctx
 from optctx import OptctxError, OptionContext
 from tests.long.conformance import job as compiling
 from tests.long.conformance.job import Job, compile_job
+from tests.support.seccomp import confine
 
 __all__ = ["Case", "Finding", "findings", "only_forced"]
 

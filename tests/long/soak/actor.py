@@ -11,12 +11,12 @@ from itertools import islice
 from typing import Any
 
 from llvmlite import binding
-from tests.support.ir_texts import X86
 
 from optctx import CompileCache, OptionContext
 from optctx.fresh import Result, compile_job
 from tests.long.soak.answers import Answers, job
 from tests.long.soak.inputs import MODULES, SETS, by_llvmlite, key_of
+from tests.support.ir_texts import X86
 
 __all__ = ["Actor", "Operation", "Shared", "WrongError", "context_of", "expect"]
 

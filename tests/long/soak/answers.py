@@ -8,10 +8,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from tests.support.ir_texts import X86
-
 from optctx.fresh import FreshProcess, Job, Result
 from tests.long.soak.inputs import MODULES, PASSES, Key, cases
+from tests.support.ir_texts import X86
 
 __all__ = ["Answers", "job", "known_answers"]
 

@@ -18,12 +18,11 @@ import threading
 import warnings
 from contextlib import ExitStack
 
-from tests.support.kernel_refusals import refuse
-
 import optctx
 from optctx import OptctxError
 from optctx.fresh.job import initialise_targets
 from tests.long.soak.actor import Actor, Shared, context_of
+from tests.support.kernel_refusals import refuse
 
 _SYNC_CORE = 1 << 5  # MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE: not the query, and not the registration
 _EXECUTE = 4  # PROT_EXEC

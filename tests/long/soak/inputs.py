@@ -7,6 +7,7 @@ from itertools import product
 
 from llvmlite import binding
 from llvmlite.binding.newpassmanagers import NewPassManager
+
 from tests.support.ir_texts import CALLS, SCALE, X86
 
 __all__ = [

@@ -6,13 +6,13 @@ import gc
 from typing import Any
 
 from llvmlite import binding
-from tests.support.ir_texts import COUNTED, UNROLL, X86, counted
 
 import optctx
 from optctx import ContextMismatchError, OptctxError, OptionContext, check_link, emit_assembly, stamp
 from optctx.trust import CLASSES
 from tests.long.soak.actor import Actor, WrongError, context_of, expect, new_machine
 from tests.long.soak.inputs import MODULES, PASSES
+from tests.support.ir_texts import COUNTED, UNROLL, X86, counted
 
 __all__ = ["attributes", "bindings", "cached", "errors", "garbage", "jit", "links", "machines", "mismatches"]
 

@@ -16,7 +16,6 @@ from types import FrameType
 
 from llvmlite import binding
 from llvmlite.binding import ffi
-from tests.support.forking import run_and_end
 
 import optctx
 from optctx import OptionContext, ScopeError, current, drift, propagating
@@ -25,6 +24,7 @@ from tests.long.soak.actor import Actor, Operation, WrongError, context_of, expe
 from tests.long.soak.answers import job
 from tests.long.soak.scoping import exceptions, generators, lookups, recording, scopes
 from tests.long.soak.travelling import cached
+from tests.support.forking import run_and_end
 
 __all__ = [
     "attach_cycles",

@@ -5,61 +5,11 @@ Everything runs in processes of its own: pages are protected and signals handled
 
 from __future__ import annotations
 
-import textwrap
-
 import pytest
+from auditing import START, script
 from support import run_python
 
 pytestmark = pytest.mark.redirected
-
-START = """
-import ctypes, pathlib, signal
-from optctx import OptionContext, registry
-from optctx._native import Role
-from optctx.engine.attach import attach
-from optctx.engine.audit import audit
-from optctx.fresh import Job, compile_job
-from support import CALLS, SCALE, X86, in_threads, unrolled
-
-def page_table():
-    "(begin, end, protection) of the library's pages and of what follows them."
-    from optctx.engine.attach import attach
-    regions = [region.live for region in attach().plan.regions if region.scoped and not region.shared]
-    found = []
-    for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
-        begin, end = (int(word, 16) for word in line.split()[0].split("-"))
-        if begin <= max(regions) and end > min(regions):
-            found.append((begin, end, line.split()[1]))
-    return found
-
-def attach_without(choose):
-    "Attaches, but leaves the instructions alone that `choose` takes from the plan: (engine, those)."
-    from optctx._native import Transaction
-    from optctx.engine.redirecting import _trampolines
-    engine = attach()
-    missed = choose(engine)
-    left_alone = {site.address for site in missed}
-    code = [part for part in _trampolines(engine.plan, engine.index) if part[0] not in left_alone]
-    engine.mechanism.transaction.undo()
-    engine.mechanism.transaction = Transaction(code, engine.image.text_begin, engine.image.text_end)
-    engine.mechanism.transaction.commit()
-    return engine, missed
-
-def handlers():
-    "What sigaction(2) says of the two signals: handler, mask, flags."
-    found = []
-    for number in (signal.SIGSEGV, signal.SIGTRAP):
-        action = ctypes.create_string_buffer(152)
-        assert ctypes.CDLL(None).sigaction(number, None, action) == 0
-        flags = int.from_bytes(action.raw[136:140], "little") & ~0x04000000  # without the C library's own
-        found.append((action.raw[:16], flags))  # 64 signals; the rest of the mask is not filled in
-    return found
-
-"""
-
-
-def script(text: str) -> str:
-    return START + textwrap.dedent(text)
 
 
 def test_a_compilation_in_a_context_touches_nothing_and_gives_the_same() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 
 import pytest
+from auditing import script
 from support import python_process, run_python
-from test_audit import script
 
 pytestmark = pytest.mark.redirected
 

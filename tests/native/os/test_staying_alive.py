@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import resource
 from pathlib import Path
 
 import pytest
+from processes import GROWTH, peak_kilobytes
 from support import run_python
 
 from optctx import OptionContext
-
-GROWTH = 4096  # KB that a process may grow by over a long loop; measured: under 600
-
-
-def peak_kilobytes() -> int:
-    """Most memory that this process has had resident."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 @pytest.mark.redirected

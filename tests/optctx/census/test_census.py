@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from census_files import HEAD, OPTION
 
 from optctx import OptctxError, registry
 from optctx._native import demangle
@@ -254,26 +255,6 @@ def test_the_plot_is_drawn(
     assert main(["census", "--totals", "--plot", str(path)]) == 0
     assert "CodeGen" in path.read_text()
     assert capfd.readouterr().err == ""
-
-
-OPTION = {
-    "name": "a",
-    "names": ["a"],
-    "type": "bool",
-    "form": "scalar",
-    "storage": "internal",
-    "categories": [],
-    "file": "",
-    "library": "ipo",
-    "default": "false",
-    "scope": "thread",
-    "reason": "",
-    "alias_of": "",
-    "callback": False,
-    "copied_once": False,
-    "readers": [],
-}
-HEAD = {"census": 1, "library": "l", "build_id": "b", "llvm": "", "llvmlite": ""}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from llvmlite import binding
-from runs import UNROLL, machine, run_module_passes
+from runs import UNROLL, counted, machine, run_module_passes, stores_of_each
 from support import CALLS, COUNTED, SCALE, in_threads
 
 import optctx
@@ -15,24 +15,6 @@ from optctx import OptionContext, UnknownOptionError, current
 from optctx.errors import OptionValueError
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "attributes")]
-
-
-def counted(*functions: tuple[str, str]) -> str:
-    """COUNTED for each (name, attribute text)."""
-    return "\n".join(
-        COUNTED.replace(
-            "@count(ptr %out)", f'@{name}(ptr %out) "optctx"="{text}"' if text else f"@{name}(ptr %out)"
-        )
-        for name, text in functions
-    )
-
-
-def stores(module: Any) -> dict[str, int]:
-    return {
-        function.name: str(function).count("store volatile")
-        for function in module.functions
-        if not function.is_declaration
-    }
 
 
 RUNS = (
@@ -57,10 +39,10 @@ def test_every_function_sees_its_own_options_on_top_of_the_others(
     )
     with binding.parse_assembly(text, llvm_context) as module:
         run(module)
-        assert stores(module) == {"two": 2, "outside": 1, "none": 3, "seven": 7}
+        assert stores_of_each(module) == {"two": 2, "outside": 1, "none": 3, "seven": 7}
     with OptionContext({"unroll-count": 4}) as scope, binding.parse_assembly(text, llvm_context) as module:
         run(module)
-        assert stores(module) == {"two": 2, "outside": 4, "none": 3, "seven": 7}
+        assert stores_of_each(module) == {"two": 2, "outside": 4, "none": 3, "seven": 7}
         assert current() is scope
 
 
@@ -69,7 +51,7 @@ def test_the_attribute_comes_on_top_of_what_is_bound_to_the_llvm_context(llvm_co
     text = counted(("two", "-unroll-count=2"), ("bound", ""), ("same", "-slp-threshold=3"))
     with OptionContext({"unroll-count": 4}), binding.parse_assembly(text, llvm_context) as module:
         run_module_passes(module)
-        assert stores(module) == {"two": 2, "bound": 6, "same": 6}
+        assert stores_of_each(module) == {"two": 2, "bound": 6, "same": 6}
 
 
 def test_a_function_pass_manager_sees_the_attribute(llvm_context: Any) -> None:
@@ -80,7 +62,7 @@ def test_a_function_pass_manager_sees_the_attribute(llvm_context: Any) -> None:
             builder = binding.create_pass_builder(target, tuning)
             for function in module.functions:
                 manager.run(function, builder)
-        assert stores(module) == {"two": 2, "none": 1}
+        assert stores_of_each(module) == {"two": 2, "none": 1}
 
 
 def assembly_of(text: str, options: dict[str, object], llvm_context: Any) -> dict[str, str]:
@@ -157,7 +139,7 @@ def test_threads_with_different_attributes_do_not_meet() -> None:
                 text = counted(("here", f"-unroll-count={count}"), ("there", ""))
                 with binding.parse_assembly(text, own) as module:
                     optctx.run_passes(module, UNROLL)
-                    right.append(stores(module) == {"here": count, "there": 1})
+                    right.append(stores_of_each(module) == {"here": count, "there": 1})
 
     in_threads([lambda count=count: work(count) for count in (2, 3, 5, 7)])
     assert right == [True] * 160
@@ -187,7 +169,7 @@ def test_a_bad_attribute_is_one_clear_error_before_anything_runs(
     assert capfd.readouterr() == ("", "")
     with binding.parse_assembly(counted(("good", "-unroll-count=2")), llvm_context) as module:
         run(module)
-        assert stores(module) == {"good": 2}
+        assert stores_of_each(module) == {"good": 2}
 
 
 def test_a_misspelt_name_in_an_attribute_keeps_its_suggestions(llvm_context: Any) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from option_values import VALUES
 from support import SCALE, X86, outside, run_python
 
 from optctx import (
@@ -98,15 +99,6 @@ def test_what_llvm_prints_stops_with_the_scope(
     assert capfd.readouterr().err == ""
 
 
-VALUES = {
-    "bool": True,
-    "boolOrDefault": True,
-    "string": "text",
-    "int": 3,
-    "uint64": 5,
-    "other": "text",
-    "list": ["x"],
-}
 # Made when first used, and empty: LLVM's list of ManagedStatics and the list of debug types.
 MADE_ONCE = {"_ZL10StaticList", "_ZN4llvmL16CurrentDebugTypeE"}
 

@@ -22,6 +22,7 @@ from support import (
     unrolled_by_llvmlite,
     write,
 )
+from watching import ignore, told
 
 from optctx import (
     DriftEvent,
@@ -37,14 +38,6 @@ from optctx.drifting import interception
 from optctx.drifting.allowance import Allowance
 
 pytestmark = pytest.mark.usefixtures("attached")
-
-
-def ignore(_event: DriftEvent) -> None:
-    """A callback."""
-
-
-def told(event: DriftEvent) -> tuple[object, ...]:
-    return event.name, event.before, event.after, event.exact
 
 
 def unraisable(work: Callable[[], object]) -> list[Any]:

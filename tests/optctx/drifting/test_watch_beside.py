@@ -18,7 +18,7 @@ from support import (
     set_option,
     unrolled_by_llvmlite,
 )
-from test_watch import ignore, told
+from watching import ignore, told
 
 import optctx
 from optctx import DriftEvent, OptionContext, drift, watch

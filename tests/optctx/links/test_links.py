@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from links_modules import context_of, linked, module_of, stamped, through_bitcode, through_text
 from llvmlite import binding
+from option_values import VALUES, one
 from support import CALLS, SCALE, X86, in_threads, run_python
-from test_process_wide import VALUES
-from test_properties import one
 
 from optctx import Option, OptionContext, ProcessWideOptionError, current, registry, run_passes, stamp
 from optctx.engine.attach import attach

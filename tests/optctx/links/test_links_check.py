@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from links_modules import context_of, linked, module_of, noted, stamped
 from llvmlite import binding
-from test_properties import one
+from option_values import one
 
 from optctx import LinkMismatchError, Option, OptionContext, check_link, stamp
 from optctx.links import Said

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 
 import pytest
+from processes import GROWTH, peak_kilobytes
 from support import SCALE, X86, eight, four, in_threads, run_python, unrolled
-from test_staying_alive import GROWTH, peak_kilobytes
 
 from optctx import OptionContext, ScopeError, propagating, record, wrap
 from optctx.fresh import FreshProcess, Job, compile_job

@@ -15,8 +15,8 @@ from functools import partial
 
 import pytest
 from llvmlite import binding
+from processes import GROWTH, peak_kilobytes
 from support import in_child, in_threads, process_state, reset_all, run_python, set_option
-from test_staying_alive import GROWTH, peak_kilobytes
 
 from optctx import OptionContext, OptionTypeError, OptionValueError, drift, record, registry
 from optctx._native import Kind

@@ -9,10 +9,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from interrupted_commands import interrupted
+from interrupted_commands import ENDLESS, STATUS, interrupted, moments
+from processes import of_session, wait_for
 from support import SCALE, X86
-from test_interrupted_searches import ENDLESS, STATUS, moments
-from test_sensitivity_output import of_session, wait_for
 
 from optctx import Interrupted
 from optctx.fresh import Job

@@ -7,13 +7,11 @@ import io
 import json
 import pathlib
 import sys
-import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable
 
 import pytest
 from rich.console import Console
-from support import SCALE, SECONDS, X86
+from support import SCALE, X86
 
 from optctx.cli.main import main
 from optctx.errors import OptctxError
@@ -221,34 +219,3 @@ def test_bad_input_is_one_line_and_exit_status_2(
 def test_limits_are_above_nothing(argument: list[str], capfd: pytest.CaptureFixture[str], scale: str) -> None:
     assert main(["sensitivity", scale, *argument]) == 2
     assert "expected" in capfd.readouterr().err
-
-
-# The command, where whoever started the tests ignores the signal, as shells do for what runs beside them.
-LISTENING = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from optctx.cli.main import main
-sys.exit(main())
-"""
-
-
-def of_session(session: int) -> list[str]:
-    """Processes of a session that are alive, as the system describes them."""
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            text = path.read_text()
-        except OSError:  # it ended meanwhile
-            continue
-        state, _, _, own = text.rsplit(")", 1)[1].split()[:4]
-        if int(own) == session and state != "Z":
-            found.append(text)
-    return found
-
-
-def wait_for(holds: Callable[[], bool]) -> None:
-    """Until a condition holds."""
-    deadline = time.monotonic() + SECONDS
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

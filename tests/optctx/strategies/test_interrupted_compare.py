@@ -9,10 +9,9 @@ import threading
 import time
 
 import pytest
-from interrupted_commands import interrupted
+from interrupted_commands import STATUS, interrupted
+from processes import of_session, wait_for
 from support import SCALE
-from test_interrupted_searches import STATUS
-from test_sensitivity_output import of_session, wait_for
 
 from optctx import Interrupted
 from optctx.cli.main import main

@@ -15,8 +15,8 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from processes import LISTENING, of_session, wait_for
 from support import SCALE, SECONDS
-from test_sensitivity_output import LISTENING, of_session, wait_for
 
 from optctx import OptionContext
 from optctx.cli.main import main

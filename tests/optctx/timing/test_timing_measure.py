@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import pytest
+import timing_kernels
 from timing_kernels import HASH, SUM, compiled, hash_harness, loop, sum_harness
 
 from optctx.errors import OptctxError

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 from llvmlite import binding
-from runs import UNROLL
+from runs import UNROLL, counted, stores_of_each
 from support import COUNTED, run_python
-from test_function_attributes import counted, stores
 
 import optctx
 from optctx import (
@@ -37,7 +36,7 @@ def unrolled_with(text: str, llvm_context: Any) -> int:
     """How often the loop of a function with that attribute is unrolled."""
     with binding.parse_assembly(counted(("f", text)), llvm_context) as module:
         optctx.run_passes(module, UNROLL)
-        return stores(module)["f"]
+        return stores_of_each(module)["f"]
 
 
 def stamped(*nodes: str) -> str:
@@ -52,8 +51,8 @@ def from_text(text: str, **more: Any) -> OptionContext:
         return OptionContext.from_module(module, **more)
 
 
-# What `python -m tests.long.fuzz --target sets` found: with all of these LLVM ended the process, printed, or took
-# minutes, and without any one of them it did not; and the option that lost its class, or that value.
+# What `python -m tests.long.fuzz --target sets` found: with all of these LLVM ended the process, printed, or
+# took minutes, and without any one of them it did not; and the option that lost its class, or that value.
 TOGETHER = {
     "-unroll-count=1 -unroll-peel-count=1": "unroll-peel-count",
     "-tsan-instrument-read-before-write -tsan-compound-read-before-write": "tsan-compound-read-before-write",
@@ -164,13 +163,13 @@ def test_detaching_ends_it() -> None:
         import optctx
         from llvmlite import binding
         from runs import UNROLL
-        from test_function_attributes import counted, stores
+        from runs import counted, stores_of_each
 
         def unrolled():
             with binding.create_context() as own:
                 with binding.parse_assembly(counted(("f", "-unroll-count=3")), own) as module:
                     optctx.run_passes(module, UNROLL)
-                    return stores(module)["f"]
+                    return stores_of_each(module)["f"]
 
         optctx.attach(attributes="error")
         assert unrolled() == 3
@@ -213,7 +212,7 @@ def test_with_warnings_only_the_function_itself_compiles_without(llvm_context: A
     with OptionContext({"unroll-count": 2}), binding.parse_assembly(text, llvm_context) as module:
         with pytest.warns(UntrustedOptionWarning) as caught:
             optctx.run_passes(module, UNROLL)
-        assert stores(module) == {"good": 3, "bad": 2, "evil": 2, "plain": 2}
+        assert stores_of_each(module) == {"good": 3, "bad": 2, "evil": 2, "plain": 2}
     assert len(caught) == 2
     assert all(warning.filename == __file__ for warning in caught)
 

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterator, Mapping
 
 import llvmlite
+from processes import wait_for
 from support import SECONDS
-from test_sensitivity_output import wait_for
 
 from optctx.engine.attach import attach
 
@@ -59,7 +59,7 @@ class Cluster:
         file = self._folder / "scheduler.json"
         words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
         words += ["--protocol", self._protocol]
-        given = {"PYTHONPATH": TESTS, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+        given = {"PYTHONPATH": SUPPORT, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
         self.scheduler = self._run("distributed.cli.dask_scheduler", *words, **given)
         wait_for(lambda: file.exists() and file.read_text().endswith("}"))
         return int(json.loads(file.read_text())["address"].rpartition(":")[2])

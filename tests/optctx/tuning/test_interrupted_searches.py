@@ -16,13 +16,11 @@ from functools import partial
 from typing import Any
 
 import pytest
-from interrupted_commands import interrupted
+from interrupted_commands import ENDLESS, STATUS, interrupted, moments
 from ir_texts import SCALE
+from processes import wait_for
 from support import SECONDS
-from test_sensitivity_output import wait_for
-from test_tuning_measured import SUM
-from test_tuning_resume import kept
-from tuning_cases import JOB, TINY, loops, told
+from tuning_cases import JOB, SUM, TINY, kept, loops, told
 
 from optctx import Interrupted, OptionContext
 from optctx.cli import tune_command
@@ -31,7 +29,6 @@ from optctx.errors import OptctxError
 from optctx.tuning import Budget, Study, Trial, Tuning, tune
 from optctx.tuning.winner import Winner
 
-STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 HARNESS = """
 entry = "sum"
 returns = "f32"
@@ -266,8 +263,6 @@ def test_rows_whose_file_vanishes_midway_are_an_error(
 
 # Signals
 
-ENDLESS = ["--set", "misched-limit=default,0", "--set", "unroll-count=1,2", "--timeout", "100"]
-
 
 @pytest.mark.parametrize("number", STATUS)
 def test_every_signal_that_ends_a_process_says_how_to_go_on(number: int, tmp_path: pathlib.Path) -> None:
@@ -282,10 +277,6 @@ def test_every_signal_that_ends_a_process_says_how_to_go_on(number: int, tmp_pat
     assert ended.err == f"optctx: interrupted after 2 of 4 trials; they are in {study}: go on with --resume\n"
     assert (len(ended.data["trials"]), ended.data["finished"]) == (2, False)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a study.db", "temporary", "tiny.ll"]
-
-
-def moments(count: int, most: float) -> list[float]:
-    return [0.02 + most * place / count for place in range(count)]
 
 
 def test_a_signal_at_any_moment_is_one_line_that_says_how_to_go_on(tmp_path: pathlib.Path) -> None:

@@ -19,11 +19,9 @@ import dask
 import pytest
 import trustme
 from dask_cluster import Cluster, another_library
+from processes import LISTENING, wait_for
 from support import SECONDS
-from test_sensitivity_output import LISTENING, wait_for
-from test_tuning_measured import HARNESS, KERNEL, LOOSE
-from test_tuning_resume import kept
-from tuning_cases import JOB, TINY, deadly, loops, told
+from tuning_cases import HARNESS, JOB, KERNEL, LOOSE, TINY, deadly, kept, loops, told
 
 from optctx import OptionContext
 from optctx.engine.attach import attach

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from tuning_cases import JOB, TINY, loops
+from tuning_cases import HARNESS, JOB, KERNEL, LOOSE, SUM, TINY, loops
 
 from optctx import OptionContext
 from optctx.cli.main import main
@@ -16,32 +16,9 @@ from optctx.errors import OptctxError
 from optctx.fresh import Job, compile_job
 from optctx.sensitivity import Limits
 from optctx.sweep.plan import Answer
-from optctx.timing import Array, Harness, Tolerance, Value
 from optctx.tuning import Command, RunTime, Size, Space, parse_space, propose, tune
 from optctx.tuning.measured import Callgrind
 from optctx.tuning.minimise import minimised
-
-# Sums of floats come out otherwise where vectors add them in another order.
-SUM = """
-define float @sum(ptr %array, i64 %n) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [0, %entry], [%next, %loop]
-  %sum = phi float [0.0, %entry], [%more, %loop]
-  %element = getelementptr float, ptr %array, i64 %i
-  %value = load float, ptr %element
-  %more = fadd fast float %sum, %value
-  %next = add i64 %i, 1
-  %again = icmp ult i64 %next, %n
-  br i1 %again, label %loop, label %done
-done:
-  ret float %more
-}
-"""
-KERNEL = Job(SUM, "default<O2>")
-HARNESS = Harness("sum", (Array("f32", (1000,), seed=3), Value(1000)), returns="f32")
-LOOSE = Tolerance(relative=1e-3)
 
 
 def test_run_time_is_searched_and_confirmed(tmp_path: pathlib.Path) -> None:

@@ -7,8 +7,7 @@ import pathlib
 from collections.abc import Sequence
 
 import pytest
-from test_tuning_measured import HARNESS, KERNEL, LOOSE
-from tuning_cases import JOB, cut_short, loops, told
+from tuning_cases import HARNESS, JOB, KERNEL, LOOSE, cut_short, loops, told
 
 from optctx.cli.main import main
 from optctx.errors import OptctxError

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from processes import of_session, wait_for
 from support import SECONDS
-from test_sensitivity_output import of_session, wait_for
-from tuning_cases import JOB, TINY, cut_short, loops, told
+from tuning_cases import JOB, TINY, cut_short, kept, loops, told
 
 from optctx.errors import OptctxError
 from optctx.fresh import Job
@@ -30,17 +30,6 @@ from optctx.tuning.study_file import Steps
 
 OPTCTX = [sys.executable, "-m", "optctx"]
 ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "seed": 5, "budget": Budget(trials=16)}
-
-
-def kept(file: pathlib.Path) -> int:
-    """Trials in a study, as any reader of the database sees them."""
-    if not file.exists():
-        return 0
-    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
-        try:
-            return int(database.execute("SELECT count(*) FROM trials").fetchone()[0])
-        except sqlite3.OperationalError:  # not made yet
-            return 0
 
 
 def test_a_study_of_500_that_is_killed_five_times_has_500_distinct_trials(tmp_path: pathlib.Path) -> None:

@@ -101,7 +101,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--handed-on",
         type=Path,
         metavar="READS.json",
-        help="readers have the contexts of their callers, too, by this file of `tests.long.conformance.reads`",
+        help="readers have the contexts of their callers, too, by this file of tests.long.conformance.reads",
     )
     parser.add_argument("--no-run", action="store_true", help="judge by the options alone")
     parser.add_argument("--threads", type=int, default=2, help="at once")

@@ -1,0 +1,46 @@
+"""Processes that tests start: which are alive, and waiting for what they do."""
+
+from __future__ import annotations
+
+import pathlib
+import resource
+import time
+from collections.abc import Callable
+
+from support import SECONDS
+
+GROWTH = 4096  # KB that a process may grow by over a long loop; measured: under 600
+# The command, where whoever started the tests ignores the signal, as shells do for what runs beside them.
+LISTENING = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from optctx.cli.main import main
+sys.exit(main())
+"""
+
+
+def of_session(session: int) -> list[str]:
+    """Processes of a session that are alive, as the system describes them."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            text = path.read_text()
+        except OSError:  # it ended meanwhile
+            continue
+        state, _, _, own = text.rsplit(")", 1)[1].split()[:4]
+        if int(own) == session and state != "Z":
+            found.append(text)
+    return found
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    """Until a condition holds."""
+    deadline = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def peak_kilobytes() -> int:
+    """Most memory that this process has had resident."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
