@@ -1,0 +1,168 @@
+"""`@alone`: a test in a process of its own fails for what goes wrong there, and says what that was."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import sys
+import threading
+import time
+
+import pytest
+from alone import alone
+from processes import of_session
+
+HERE = os.getpid()
+
+
+def told(capsys: pytest.CaptureFixture[str], failing: object, **given: object) -> str:
+    """What the failure of a test that ran alone says; nothing is printed beside it."""
+    with pytest.raises(pytest.fail.Exception) as failure:
+        failing(**given)  # type: ignore[operator]
+    assert capsys.readouterr() == ("", "")
+    return str(failure.value)
+
+
+@alone
+def test_a_test_has_a_process_of_its_own_in_which_nothing_is_attached_or_runs() -> None:
+    from optctx.engine.attach import attached
+
+    assert os.getpid() == HERE  # this module was imported here
+    assert {"support", "llvmlite.binding", "optctx"} <= sys.modules.keys()
+    assert attached() is None
+    assert threading.active_count() == len(os.listdir("/proc/self/task")) == 1
+    assert not os.read(0, 1)
+
+
+@alone
+def remember() -> None:
+    assert not hasattr(os, "remembered")
+    os.remembered = True  # type: ignore[attr-defined]
+
+
+def test_a_process_has_nothing_of_the_one_before() -> None:
+    remember()
+    remember()
+    assert not hasattr(os, "remembered")
+
+
+@pytest.mark.parametrize(("number", "word"), [(1, "one"), (2, "two")])
+@alone
+def test_parameters_and_fixtures_that_are_values_arrive(
+    number: int, word: str, tmp_path: pathlib.Path
+) -> None:
+    assert ["", "one", "two"].index(word) == number
+    (tmp_path / "file").write_text("text")  # the fixture's folder, not another one
+    assert os.getpid() == HERE
+
+
+@alone
+def compares(values: list[int]) -> None:
+    assert sum(values) == len(values)
+
+
+def test_an_assertion_shows_its_values(capsys: pytest.CaptureFixture[str]) -> None:
+    compares(values=[1, 1])
+    failure = told(capsys, compares, values=[1, 2])
+    assert "E       assert 3 == 2" in failure
+    assert "where 3 = sum([1, 2])" in failure
+    assert "test_alone.py:" in failure
+    assert "alone.py" not in failure.replace("test_alone.py", "")  # how it was run is not shown
+
+
+@alone
+def ends(how: str) -> None:
+    match how:
+        case "crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "hang":
+            time.sleep(1000)
+        case "exit":
+            os._exit(3)
+        case "a request to exit":
+            sys.exit(0)
+        case "output":
+            os.system("echo of a child")
+            print("of its own", file=sys.stderr)
+        case "a thread's error":
+            thread = threading.Thread(target=lambda: 1 // 0)
+            thread.start()
+            thread.join()
+        case "the interpreter's end":
+            import atexit
+
+            atexit.register(lambda: print("late"))
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ("crash", "ends was ended by SIGSEGV"),
+        ("exit", "ends ended with status 3"),
+        ("a request to exit", "SystemExit: 0"),
+        ("output", "ends printed:\nof a child\nof its own\n"),
+        ("a thread's error", "ZeroDivisionError"),
+        ("the interpreter's end", "ends printed:\nlate\n"),
+    ],
+)
+def test_any_other_end_than_a_silent_one_is_a_failure(
+    how: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ends(how="well")
+    assert says in told(capsys, ends, how=how)
+
+
+@alone(seconds=0.5)
+def hangs(file: pathlib.Path) -> None:
+    if not os.fork():
+        time.sleep(1000)
+    file.write_text(str(os.getsid(0)))
+    print("before", flush=True)
+    time.sleep(1000)
+
+
+def test_one_that_hangs_is_ended_with_its_children(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failure = told(capsys, hangs, file=tmp_path / "session")
+    assert failure == "hangs still runs after 0.5 seconds\nhangs printed:\nbefore\n"
+    assert of_session(int((tmp_path / "session").read_text())) == []
+
+
+@alone
+def skips() -> None:
+    pytest.skip("for a reason")
+
+
+def test_one_may_be_skipped() -> None:
+    with pytest.raises(pytest.skip.Exception, match="for a reason"):
+        skips()
+
+
+@alone(PYTHONHASHSEED="7")
+def test_the_environment_is_there_before_the_interpreter_starts(request_hash: int) -> None:
+    assert (sys.flags.hash_randomization, hash("text")) == (1, request_hash)
+
+
+@pytest.fixture
+def request_hash() -> int:
+    """The hash of a text in an interpreter that was started with that seed."""
+    import subprocess
+
+    command = [sys.executable, "-c", "print(hash('text'))"]
+    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+
+
+@alone
+def sees(value: str | None) -> None:
+    assert os.environ.get("OPTCTX_SEEN") == value
+
+
+def test_what_a_fixture_puts_into_the_environment_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+    sees(value=None)
+    monkeypatch.setenv("OPTCTX_SEEN", "it")
+    sees(value="it")
+    monkeypatch.undo()
+    sees(value=None)

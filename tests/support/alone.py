@@ -1,0 +1,233 @@
+"""`@alone`: run a test in a process of its own, a child of a process that has loaded everything.
+
+A test that attaches for the first time, chooses an engine, forks or may crash needs a process of its own. A fresh
+interpreter takes 100 ms to import `support`. A child of fork takes a few: it has what its parent, the server,
+imported. The server has attached nothing and has one thread. There is one server for each set of environment
+variables, because an interpreter, its loader and its libraries read some of them before a test could set them.
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import functools
+import gc
+import importlib.util
+import inspect
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from types import CodeType
+from typing import Any, ParamSpec, overload
+
+import pytest
+from _pytest.assertion.rewrite import rewrite_asserts
+
+__all__ = ["alone", "serve"]
+
+P = ParamSpec("P")
+Test = Callable[P, None]
+
+SECONDS = 60.0  # far more than most tests take; others say how many they need
+
+MOST = 8  # servers that are kept: each has 60 MB, most of them shared
+
+
+@dataclass(frozen=True)
+class Call:
+    """A test to run in a child: where it is defined, what it is given, where the child imports from."""
+
+    module: str
+    file: str
+    name: str
+    given: dict[str, Any]
+    path: list[str]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class End:
+    """How the child of a call ended: its status, None if it hung; why it was skipped or failed; its output."""
+
+    status: int | None
+    skipped: str
+    failed: str
+    printed: str
+
+
+@overload
+def alone(test: Test[P], /) -> Test[P]: ...
+
+
+@overload
+def alone(*, seconds: float = SECONDS, **environment: str) -> Callable[[Test[P]], Test[P]]: ...
+
+
+def alone(test: Any = None, /, *, seconds: float = SECONDS, **environment: str) -> Any:
+    """Run a test in a process of its own, which has to end well, in time, and print nothing.
+
+    The process has the environment of this one and what is named here. The test is a function of a module, and the
+    values of its parameters are pickled. Its failure is shown as pytest shows it.
+    """
+    if test is None:
+        return functools.partial(alone, seconds=seconds, **environment)
+
+    @functools.wraps(test)
+    def run(**given: Any) -> None:
+        call = Call(test.__module__, inspect.getfile(test), test.__name__, given, sys.path, seconds)
+        _judge(call, _server({**os.environ, **environment}).run(call))
+
+    return run
+
+
+def _judge(call: Call, end: End) -> None:
+    """Raise what the test raised, or say how it ended otherwise."""
+    told = [end.failed] if end.failed else []
+    if end.status is None:
+        told.append(f"{call.name} still runs after {call.seconds:g} seconds")
+    elif end.status < 0:
+        told.append(f"{call.name} was ended by {signal.Signals(-end.status).name}")
+    elif end.status:
+        told.append(f"{call.name} ended with status {end.status}")
+    if end.printed:
+        told.append(f"{call.name} printed:\n{end.printed}")
+    if told:
+        pytest.fail("\n".join(told), pytrace=False)
+    if end.skipped:
+        pytest.skip(end.skipped)
+
+
+# In the process of pytest
+
+
+class _Server:
+    """A process that forks a child for each call."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._connection, theirs = Pipe()
+        self._process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", f"from alone import serve; serve({theirs.fileno()})"],
+            cwd=pathlib.Path(__file__).parents[2],
+            env={**environment, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
+            stdin=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+        )
+        theirs.close()
+
+    def run(self, call: Call) -> End:
+        """Run a call to its end."""
+        self._connection.send(call)
+        end: End = self._connection.recv()
+        return end
+
+    def close(self) -> None:
+        """End the process."""
+        self._connection.close()
+        self._process.kill()
+        self._process.wait()
+
+
+_servers: dict[frozenset[tuple[str, str]], _Server] = {}
+
+
+def _server(environment: dict[str, str]) -> _Server:
+    """Return the server with this environment; it is started when it is first asked for."""
+    environment.pop("PYTEST_CURRENT_TEST", None)  # another one in each test
+    key = frozenset(environment.items())
+    if key not in _servers:
+        if len(_servers) == MOST:
+            _servers.pop(next(iter(_servers))).close()
+        _servers[key] = _Server(environment)
+    return _servers[key]
+
+
+@atexit.register
+def _close() -> None:
+    """End all servers with this process."""
+    while _servers:
+        _servers.popitem()[1].close()
+
+
+# In the server, and in its children
+
+
+def serve(descriptor: int) -> None:
+    """Fork a child for each call that comes. Returns in each child, which ends as every interpreter does."""
+    import support  # noqa: F401  # what nearly every test uses, loaded once
+
+    connection: Connection[End, Call] = Connection(descriptor)
+    gc.collect()
+    gc.freeze()  # pages that no child's collector writes to stay shared
+    while True:
+        try:
+            call = connection.recv()
+        except EOFError:
+            return
+        code = _code(call.file)
+        skipped, failed, printed = (os.memfd_create(each) for each in ("skipped", "failed", "printed"))
+        if not (child := os.fork()):
+            connection.close()
+            return _run(call, code, skipped, failed, printed)
+        status = _status(child, call.seconds, connection)
+        connection.send(End(status, _text(skipped), _text(failed), _text(printed)))
+
+
+@functools.cache
+def _code(file: str) -> CodeType:
+    """Compile a module of tests; its assertions tell the values they compared, as in the process of pytest."""
+    source = pathlib.Path(file).read_bytes()
+    tree = ast.parse(source, file)
+    rewrite_asserts(tree, source, file)
+    return compile(tree, file, "exec", dont_inherit=True)
+
+
+def _status(child: int, seconds: float, connection: Connection[End, Call]) -> int | None:
+    """Wait for a child to end and return its status; None for one that hung or that nobody waits for."""
+    descriptor = os.pidfd_open(child)
+    ended = descriptor in wait([descriptor, connection], seconds)
+    os.close(descriptor)
+    if not ended:
+        os.killpg(child, signal.SIGKILL)  # with its own children
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return status if ended else None
+
+
+def _text(descriptor: int) -> str:
+    """Return what a child wrote to a file, and close it."""
+    with open(descriptor, encoding="utf-8", errors="backslashreplace") as file:
+        file.seek(0)
+        return file.read()
+
+
+def _run(call: Call, code: CodeType, skipped: int, failed: int, printed: int) -> None:
+    """Run a call in this child of the server; the descriptors are of files for what comes of it."""
+    __tracebackhide__ = True
+    os.setsid()  # a group, to be ended with its children
+    os.dup2(printed, 1)
+    os.dup2(printed, 2)
+    os.close(printed)
+    sys.path[:] = call.path
+    try:
+        test = getattr(_imported(call, code), call.name)
+        getattr(test, "__wrapped__", test)(**call.given)
+    except pytest.skip.Exception as error:
+        os.write(skipped, str(error).encode())
+    except BaseException as error:
+        os.write(failed, str(pytest.ExceptionInfo.from_exception(error).getrepr()).encode())
+
+
+def _imported(call: Call, code: CodeType) -> Any:
+    """Import the test's module."""
+    __tracebackhide__ = True
+    spec = importlib.util.spec_from_file_location(call.module, call.file)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[call.module] = module
+    exec(code, module.__dict__)
+    return module
