@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import replace
 
 import pytest
-from support import X86, in_threads, process_state, run_python, scoped
+from alone import alone
+from support import X86, in_threads, process_state, scoped
 
-from optctx import OptionContext, registry
+from optctx import OptionContext, current, registry
 from optctx.fresh import FreshProcess, Job, compile_job
 
 # Five cases: a jump table, unless `min-jump-table-entries` (4) says that is too few.
@@ -43,77 +43,76 @@ WRITER = replace(JOB, triple="avr")
 TABLE = ".LJTI"
 
 
-def script(text: str) -> str:
-    return (
-        "from test_containment import *\n"
-        'entries = lambda: registry()["min-jump-table-entries"].value\n'
-        "plain = compile_job(JOB)\n"
-        "assert TABLE in plain.code.decode() and entries() == 4\n"
-    ) + textwrap.dedent(text)
+def entries() -> object:
+    return registry()["min-jump-table-entries"].value
 
 
+def has_table() -> bool:
+    return TABLE in compile_job(JOB).code.decode()
+
+
+@alone
 def test_outside_any_scope_llvm_leaks_and_defaults_are_what_was_registered_all_the_same() -> None:
-    # Stock behaviour: without it the tests below would show nothing.
-    run_python(
-        script("""
-        compile_job(WRITER)
-        assert entries() == 2**32 - 1
-        assert registry()["min-jump-table-entries"].default == 4
-        leaked = compile_job(JOB)
-        assert leaked != plain and TABLE not in leaked.code.decode()
-        with OptionContext(base="defaults"):
-            assert compile_job(JOB) == plain
-        with OptionContext():
-            assert compile_job(JOB) == leaked
+    """Stock behaviour: without it the tests below would show nothing."""
+    plain = compile_job(JOB)
+    assert TABLE in plain.code.decode()
+    assert entries() == 4
+    compile_job(WRITER)
+    assert entries() == 2**32 - 1
+    assert registry()["min-jump-table-entries"].default == 4
+    leaked = compile_job(JOB)
+    assert leaked != plain
+    assert TABLE not in leaked.code.decode()
+    with OptionContext(base="defaults"):
+        assert compile_job(JOB) == plain
+    with OptionContext():
         assert compile_job(JOB) == leaked
-        """)
-    )
+    assert compile_job(JOB) == leaked
 
 
 @pytest.mark.redirected
+@alone
 def test_inside_a_scope_it_reaches_neither_the_process_nor_another_thread_nor_the_next_scope() -> None:
-    run_python(
-        script("""
-        before = process_state()
-        context = OptionContext({"unroll-count": 2})
-        with context:
-            assert compile_job(WRITER).error is None
-            assert TABLE not in compile_job(JOB).code.decode()  # in here it is as in a process of its own
-            assert process_state() == before
+    plain = compile_job(JOB)
+    assert TABLE in plain.code.decode()
+    assert entries() == 4
+    before = process_state()
+    context = OptionContext({"unroll-count": 2})
+    with context:
+        assert compile_job(WRITER).error is None
+        assert TABLE not in compile_job(JOB).code.decode()  # in here it is as in a process of its own
+        assert process_state() == before
 
-            def elsewhere():
-                assert compile_job(JOB) == plain
-                with context:
-                    assert compile_job(JOB) == plain
-
-            in_threads([elsewhere])
+        def elsewhere() -> None:
+            assert compile_job(JOB) == plain
             with context:
                 assert compile_job(JOB) == plain
-            assert TABLE not in compile_job(JOB).code.decode()
-        assert process_state() == before
-        assert compile_job(JOB) == plain
+
+        in_threads([elsewhere])
         with context:
             assert compile_job(JOB) == plain
-        assert context["min-jump-table-entries"] == 4
-        """)
-    )
+        assert TABLE not in compile_job(JOB).code.decode()
+    assert process_state() == before
+    assert compile_job(JOB) == plain
+    with context:
+        assert compile_job(JOB) == plain
+    assert context["min-jump-table-entries"] == 4
 
 
+@alone
 def test_written_storage_of_cl_location_is_contained_too() -> None:
-    run_python(
-        script("""
-        calls = lambda: registry()["amdgpu-function-calls"].value
-        job = Job("define i32 @f(i32 %x) {\\n ret i32 %x\\n}", "default<O0>", triple="r600-amd-amdhsa")
-        with OptionContext(base="defaults"):
-            compile_job(job)
-            assert calls() is True
-        assert calls() is True
+    def calls() -> object:
+        return registry()["amdgpu-function-calls"].value
+
+    job = Job("define i32 @f(i32 %x) {\n ret i32 %x\n}", "default<O0>", triple="r600-amd-amdhsa")
+    with OptionContext(base="defaults"):
         compile_job(job)
-        assert calls() is False  # outside
-        assert OptionContext(base="defaults")["amdgpu-function-calls"] is True
-        assert OptionContext()["amdgpu-function-calls"] is False
-        """)
-    )
+        assert calls() is True
+    assert calls() is True
+    compile_job(job)
+    assert calls() is False  # outside
+    assert OptionContext(base="defaults")["amdgpu-function-calls"] is True
+    assert OptionContext()["amdgpu-function-calls"] is False
 
 
 @pytest.mark.redirected
@@ -138,3 +137,26 @@ def test_threads_whose_targets_write_the_same_option_do_not_meet(fresh: FreshPro
     assert compile_job(JOB) == expected[0]
     assert registry()["min-jump-table-entries"].value == 4
     assert OptionContext()["min-jump-table-entries"] == 4
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_scopes_nest_and_what_llvm_writes_inside_stays_inside_where_threads_take_turns() -> None:
+    before, plain = process_state(), compile_job(JOB)
+
+    with OptionContext(unroll_count=2) as outer:
+        assert has_table()
+        assert compile_job(WRITER).error is None
+        assert not has_table()  # as in a process of its own
+        with OptionContext(unroll_count=3) as inner:
+            assert has_table()
+            assert current() is inner
+            assert compile_job(WRITER).error is None
+            assert not has_table()
+        assert current() is outer
+        assert not has_table()
+        assert entries() == 4
+        assert process_state() == before
+    assert process_state() == before
+    assert compile_job(JOB) == plain
+    with outer:
+        assert has_table()

@@ -2,466 +2,417 @@
 
 from __future__ import annotations
 
-import textwrap
+import os
+import sys
+import tempfile
+import threading
+import time
+from contextvars import copy_context
 
 import pytest
-from support import run_python
+from alone import alone
+from llvmlite import binding
+from support import (
+    LLVMLITE,
+    SECONDS,
+    both,
+    in_child,
+    in_threads,
+    outside,
+    process_state,
+    scopes_become,
+    unrolled,
+    unrolled_by_llvmlite,
+)
+
+from optctx import OptionContext, OptionValueError, ScopeError, current, registry
+from optctx._native import begin_compilation, end_compilation
 
 
-@pytest.fixture(autouse=True)
-def _chosen_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPTCTX_ENGINE", "exclusive")
-
-
-TURNS = """
-    import threading, time
-    from optctx import OptionContext, ScopeError, current, registry
-    from optctx.fresh import compile_job
-    from support import COUNTED, SECONDS, in_child, in_threads, outside, process_state
-    from support import scopes_become, unrolled
-    before = process_state()
-"""
-
-
-def turns(text: str) -> str:
-    return textwrap.dedent(TURNS) + textwrap.dedent(text)
-
-
+@alone(OPTCTX_ENGINE="exclusive")
 def test_threads_with_different_values_take_turns_and_all_get_theirs() -> None:
-    run_python(
-        turns("""
-        inside = []
+    before = process_state()
+    inside = []
 
-        def work(count):
-            context = OptionContext(unroll_count=count, base="defaults")
-            for round in range(30):
-                with context:
-                    inside.append(count)
-                    assert set(inside) == {count}, inside
-                    assert unrolled() == count
-                    inside.remove(count)
-
-        in_threads([lambda count=count: work(count) for count in (2, 3, 4, 5)])
-        assert process_state() == before
-        """)
-    )
-
-
-def test_threads_with_the_same_values_are_inside_at_once() -> None:
-    run_python(
-        turns("""
-        both = threading.Barrier(3, timeout=SECONDS)
-
-        def work():
-            with OptionContext(unroll_count=4, base="defaults"):  # each its own, with the same values
-                both.wait()
-                assert unrolled() == 4
-                both.wait()
-
-        in_threads([work] * 3)
-        assert process_state() == before
-        """)
-    )
-
-
-def test_nested_scopes_in_a_shared_one_never_block_each_other() -> None:
-    run_python(
-        turns("""
-        outer = OptionContext(inline_threshold=1, base="defaults")
-        both = threading.Barrier(3, timeout=SECONDS)
-
-        def work(count):
-            with outer:
-                both.wait()  # all of them are inside, and all of them want another scope now
-                for round in range(20):
-                    with OptionContext(unroll_count=count) as inner:
-                        assert (inner["inline-threshold"], unrolled()) == (1, count)
-                        with outer:
-                            assert unrolled() == 1
-                        assert current() is inner and unrolled() == count
-                    assert current() is outer and unrolled() == 1
-
-        in_threads([lambda count=count: work(count) for count in (2, 3, 4)])
-        assert process_state() == before
-        """)
-    )
-
-
-def test_first_come_first_served_and_compilations_outside_wait_too() -> None:
-    run_python(
-        turns("""
-        from optctx._native import begin_compilation, end_compilation
-        from support import LLVMLITE
-        order = []
-
-        def enter(count):
-            with OptionContext(unroll_count=count, base="defaults"):
-                order.append(count)
-
-        def compile():
-            begin_compilation(LLVMLITE)  # as `run_passes` does
-            order.append(1)
-            end_compilation(LLVMLITE)
-
-        works = [lambda: enter(3), compile, lambda: enter(4), lambda: enter(3)]
-        threads = [threading.Thread(target=work) for work in works]
-        with OptionContext(unroll_count=2):
-            for thread in threads:
-                thread.start()
-                time.sleep(0.3)
-            assert order == []
-        for thread in threads:
-            thread.join(SECONDS)
-        assert order == [3, 1, 4, 3]
-        """)
-    )
-
-
-def test_what_is_process_wide_is_not_what_another_thread_is_inside_of() -> None:
-    run_python(
-        turns("""
-        inside, leave = threading.Event(), threading.Event()
-
-        def stay():
-            with OptionContext(unroll_count=4, internalize_public_api_list="f", base="defaults"):
-                inside.set()
-                leave.wait(SECONDS)
-
-        thread = threading.Thread(target=stay)
-        thread.start()
-        inside.wait(SECONDS)
-        assert process_state() == before
-        assert current()["unroll-count"] == 0 and current() == OptionContext(base="defaults")
-        context = OptionContext(inline_threshold=3)  # values are judged while others are inside
-        assert (context["unroll-count"], context["internalize-public-api-list"]) == (0, [])
-        leave.set()
-        with context:
-            assert unrolled() == 1
-        thread.join()
-        """)
-    )
-
-
-def test_what_is_set_process_wide_inside_is_undone_with_the_scope() -> None:
-    run_python(
-        turns("""
-        from llvmlite import binding
-        context = OptionContext(internalize_public_api_list=["f"], unroll_count=2, base="defaults")
-        for round in range(100):
+    def work(count: int) -> None:
+        context = OptionContext(unroll_count=count, base="defaults")
+        for _ in range(30):
             with context:
-                for text in (
-                    "-unroll-count=5",
-                    "-internalize-public-api-list=g,h,i",
-                    "-force-attribute=f:cold",
-                    "-asan-memory-access-callback-prefix=" + "x" * 99,
-                    "-pass-remarks=x",
-                ):
-                    binding.set_option("", text)
-                assert unrolled() == 5
-            assert unrolled() == 1
-        assert process_state() == before
-        with context:
-            assert unrolled() == 2
-        assert context["internalize-public-api-list"] == ["f"]
-        """)
-    )
+                inside.append(count)
+                assert set(inside) == {count}, inside
+                assert unrolled() == count
+                inside.remove(count)
+
+    in_threads([lambda count=count: work(count) for count in (2, 3, 4, 5)])
+    assert process_state() == before
 
 
-def test_bad_values_print_nothing_and_what_others_print_is_printed() -> None:
-    # `run_python` fails where anything is on standard error, so the second half looks at its own.
-    run_python(
-        turns("""
-        import os, tempfile
-        from optctx import OptionValueError
-        bad = {"unroll-count": "x", "x86-asm-syntax": "z", "pass-remarks": "[", "x86-align-branch": "jcc+no"}
+@alone(OPTCTX_ENGINE="exclusive")
+def test_threads_with_the_same_values_are_inside_at_once() -> None:
+    before = process_state()
+    both = threading.Barrier(3, timeout=SECONDS)
 
-        def refuse():
-            for name, text in bad.items():
-                try:
-                    OptionContext({name: text})
-                except OptionValueError as error:
-                    assert "LLVM says" in str(error)
-                else:
-                    raise AssertionError(name)
-
-        refuse()
-        with OptionContext(unroll_count=3):
-            refuse()
-            assert unrolled() == 3
-        with tempfile.TemporaryFile() as file:
-            kept = os.dup(2)
-            os.dup2(file.fileno(), 2)
-            done = threading.Event()
-
-            def talk():
-                with OptionContext.from_args("-opt-bisect-limit=5", process_wide="exclusive"):
-                    for round in range(50):
-                        unrolled()
-                done.set()
-
-            def parse():
-                while not done.is_set():
-                    refuse()
-
-            try:
-                in_threads([talk, parse])
-            finally:
-                os.dup2(kept, 2)
-            file.seek(0)
-            lines = file.read().decode().splitlines()
-        assert len(lines) >= 50 and all(line.startswith("BISECT: ") for line in lines), lines
-        """)
-    )
-
-
-def test_options_that_cannot_be_scoped_go_with_the_turn() -> None:
-    run_python(
-        turns("""
-        from optctx import OptionValueError
-
-        def exclusive(**named):
-            return OptionContext(process_wide="exclusive", base="defaults", **named)
-
-        def work(number):
-            for round in range(20):
-                with exclusive(rng_seed=number, unroll_count=number):
-                    assert (registry()["rng-seed"].value, unrolled()) == (number, number)
-                    with OptionContext(unroll_count=9):
-                        assert (registry()["rng-seed"].value, unrolled()) == (number, 9)
-                    try:
-                        with exclusive(rng_seed=number + 1):
-                            raise AssertionError("entered")
-                    except ScopeError as error:
-                        assert f"-rng-seed={number}" in str(error)
-                    assert (registry()["rng-seed"].value, unrolled()) == (number, number)
-                try:
-                    with exclusive(rng_seed="abc"):
-                        raise AssertionError("entered")
-                except OptionValueError as error:
-                    assert "value invalid" in str(error)
-
-        in_threads([lambda: work(2), lambda: work(3)])
-        assert process_state() == before
-        """)
-    )
-
-
-def test_a_thread_that_ends_inside_gives_its_turn_back() -> None:
-    run_python(
-        turns("""
-        def forget():
-            OptionContext(unroll_count=2).__enter__()
-            OptionContext(unroll_count=3).__enter__()
-            assert unrolled() == 3
-
-        in_threads([forget])
-        assert scopes_become(0)
-        with OptionContext(unroll_count=4):
+    def work() -> None:
+        with OptionContext(unroll_count=4, base="defaults"):  # each its own, with the same values
+            both.wait()
             assert unrolled() == 4
-        assert process_state() == before and unrolled() == 1
-        """)
-    )
+            both.wait()
+
+    in_threads([work] * 3)
+    assert process_state() == before
 
 
-def test_a_child_of_fork_is_where_its_parent_was_and_waits_for_nobody() -> None:
-    run_python(
-        turns("""
-        def child():
-            assert (current()["unroll-count"], unrolled()) == (3, 3)
-            inner.__exit__()
-            assert unrolled() == 2
-            outer.__exit__()
-            assert unrolled() == 1 and process_state() == before
+@alone(OPTCTX_ENGINE="exclusive")
+def test_nested_scopes_in_a_shared_one_never_block_each_other() -> None:
+    before = process_state()
+    outer = OptionContext(inline_threshold=1, base="defaults")
+    both = threading.Barrier(3, timeout=SECONDS)
 
-        unrolled()
-        with OptionContext(unroll_count=2) as outer, OptionContext(unroll_count=3) as inner:
-            waiting = threading.Thread(target=unrolled)
-            waiting.start()
+    def work(count: int) -> None:
+        with outer:
+            both.wait()  # all of them are inside, and all of them want another scope now
+            for _ in range(20):
+                with OptionContext(unroll_count=count) as inner:
+                    assert (inner["inline-threshold"], unrolled()) == (1, count)
+                    with outer:
+                        assert unrolled() == 1
+                    assert current() is inner
+                    assert unrolled() == count
+                assert current() is outer
+                assert unrolled() == 1
+
+    in_threads([lambda count=count: work(count) for count in (2, 3, 4)])
+    assert process_state() == before
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_first_come_first_served_and_compilations_outside_wait_too() -> None:
+    order = []
+
+    def enter(count: int) -> None:
+        with OptionContext(unroll_count=count, base="defaults"):
+            order.append(count)
+
+    def compile() -> None:
+        begin_compilation(LLVMLITE)  # as `run_passes` does
+        order.append(1)
+        end_compilation(LLVMLITE)
+
+    works = [lambda: enter(3), compile, lambda: enter(4), lambda: enter(3)]
+    threads = [threading.Thread(target=work) for work in works]
+    with OptionContext(unroll_count=2):
+        for thread in threads:
+            thread.start()
             time.sleep(0.3)
-            in_child(child)
-            assert unrolled() == 3
-        waiting.join()
+        assert order == []
+    for thread in threads:
+        thread.join(SECONDS)
+    assert order == [3, 1, 4, 3]
 
-        inside, leave = threading.Event(), threading.Event()
 
-        def stay():
-            with OptionContext(unroll_count=5, rng_seed=3, process_wide="exclusive"):
-                inside.set()
-                leave.wait(SECONDS)
+@alone(OPTCTX_ENGINE="exclusive")
+def test_what_is_process_wide_is_not_what_another_thread_is_inside_of() -> None:
+    before = process_state()
+    inside, leave = threading.Event(), threading.Event()
 
-        def elsewhere():
-            assert process_state() == before and unrolled() == 1
-            with OptionContext(unroll_count=6):
-                assert unrolled() == 6
+    def stay() -> None:
+        with OptionContext(unroll_count=4, internalize_public_api_list="f", base="defaults"):
+            inside.set()
+            leave.wait(SECONDS)
 
-        thread = threading.Thread(target=stay)
-        thread.start()
-        inside.wait(SECONDS)
-        in_child(elsewhere)
-        leave.set()
-        thread.join()
+    thread = threading.Thread(target=stay)
+    thread.start()
+    inside.wait(SECONDS)
+    assert process_state() == before
+    assert current()["unroll-count"] == 0
+    assert current() == OptionContext(base="defaults")
+    context = OptionContext(inline_threshold=3)  # values are judged while others are inside
+    assert (context["unroll-count"], context["internalize-public-api-list"]) == (0, [])
+    leave.set()
+    with context:
+        assert unrolled() == 1
+    thread.join()
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_what_is_set_process_wide_inside_is_undone_with_the_scope() -> None:
+    before = process_state()
+    context = OptionContext(internalize_public_api_list=["f"], unroll_count=2, base="defaults")
+    for _ in range(100):
+        with context:
+            for text in (
+                "-unroll-count=5",
+                "-internalize-public-api-list=g,h,i",
+                "-force-attribute=f:cold",
+                "-asan-memory-access-callback-prefix=" + "x" * 99,
+                "-pass-remarks=x",
+            ):
+                binding.set_option("", text)
+            assert unrolled() == 5
+        assert unrolled() == 1
+    assert process_state() == before
+    with context:
+        assert unrolled() == 2
+    assert context["internalize-public-api-list"] == ["f"]
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_bad_values_print_nothing_and_what_others_print_is_printed() -> None:
+    # `alone` lets nothing be printed, so the second half looks at its own.
+    bad = {"unroll-count": "x", "x86-asm-syntax": "z", "pass-remarks": "[", "x86-align-branch": "jcc+no"}
+
+    def refuse() -> None:
+        for name, text in bad.items():
+            with pytest.raises(OptionValueError) as caught:
+                OptionContext({name: text})
+            assert "LLVM says" in str(caught.value)
+
+    refuse()
+    with OptionContext(unroll_count=3):
+        refuse()
+        assert unrolled() == 3
+    with tempfile.TemporaryFile() as file:
+        kept = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        done = threading.Event()
+
+        def talk() -> None:
+            with OptionContext.from_args("-opt-bisect-limit=5", process_wide="exclusive"):
+                for _ in range(50):
+                    unrolled()
+            done.set()
+
+        def parse() -> None:
+            while not done.is_set():
+                refuse()
+
+        try:
+            in_threads([talk, parse])
+        finally:
+            os.dup2(kept, 2)
+        file.seek(0)
+        lines = file.read().decode().splitlines()
+    assert len(lines) >= 50
+    assert all(line.startswith("BISECT: ") for line in lines), lines
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_options_that_cannot_be_scoped_go_with_the_turn() -> None:
+    before = process_state()
+
+    def exclusive(**named: object) -> OptionContext:
+        return OptionContext(process_wide="exclusive", base="defaults", **named)
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            with exclusive(rng_seed=number, unroll_count=number):
+                assert (registry()["rng-seed"].value, unrolled()) == (number, number)
+                with OptionContext(unroll_count=9):
+                    assert (registry()["rng-seed"].value, unrolled()) == (number, 9)
+                with pytest.raises(ScopeError) as caught, exclusive(rng_seed=number + 1):
+                    pass
+                assert f"-rng-seed={number}" in str(caught.value)
+                assert (registry()["rng-seed"].value, unrolled()) == (number, number)
+            with pytest.raises(OptionValueError) as caught, exclusive(rng_seed="abc"):
+                pass
+            assert "value invalid" in str(caught.value)
+
+    in_threads([lambda: work(2), lambda: work(3)])
+    assert process_state() == before
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_a_thread_that_ends_inside_gives_its_turn_back() -> None:
+    before = process_state()
+
+    def forget() -> None:
+        OptionContext(unroll_count=2).__enter__()
+        OptionContext(unroll_count=3).__enter__()
+        assert unrolled() == 3
+
+    in_threads([forget])
+    assert scopes_become(0)
+    with OptionContext(unroll_count=4):
+        assert unrolled() == 4
+    assert process_state() == before
+    assert unrolled() == 1
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_a_child_of_fork_is_where_its_parent_was_and_waits_for_nobody() -> None:
+    before = process_state()
+
+    def child() -> None:
+        assert (current()["unroll-count"], unrolled()) == (3, 3)
+        inner.__exit__()
+        assert unrolled() == 2
+        outer.__exit__()
+        assert unrolled() == 1
         assert process_state() == before
-        """)
-    )
 
-
-def test_the_interpreter_ends_with_threads_inside_and_waiting() -> None:
-    run_python(
-        turns("""
-        OptionContext(unroll_count=3, internalize_public_api_list="f").__enter__()
-        OptionContext(unroll_count=4, rng_seed=3, process_wide="exclusive").__enter__()
-
-        def wait():
-            with OptionContext(unroll_count=5):
-                raise AssertionError("it is not its turn")
-
-        threading.Thread(target=wait, daemon=True).start()
-        threading.Thread(target=outside(unrolled), daemon=True).start()
+    unrolled()
+    with OptionContext(unroll_count=2) as outer, OptionContext(unroll_count=3) as inner:
+        waiting = threading.Thread(target=unrolled)
+        waiting.start()
         time.sleep(0.3)
-        """)
-    )
+        in_child(child)
+        assert unrolled() == 3
+    waiting.join()
+
+    inside, leave = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        with OptionContext(unroll_count=5, rng_seed=3, process_wide="exclusive"):
+            inside.set()
+            leave.wait(SECONDS)
+
+    def elsewhere() -> None:
+        assert process_state() == before
+        assert unrolled() == 1
+        with OptionContext(unroll_count=6):
+            assert unrolled() == 6
+
+    thread = threading.Thread(target=stay)
+    thread.start()
+    inside.wait(SECONDS)
+    in_child(elsewhere)
+    leave.set()
+    thread.join()
+    assert process_state() == before
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_the_interpreter_ends_with_threads_inside_and_waiting() -> None:
+    OptionContext(unroll_count=3, internalize_public_api_list="f").__enter__()
+    OptionContext(unroll_count=4, rng_seed=3, process_wide="exclusive").__enter__()
+
+    def wait() -> None:
+        with OptionContext(unroll_count=5):
+            raise AssertionError("it is not its turn")
+
+    threading.Thread(target=wait, daemon=True).start()
+    threading.Thread(target=outside(unrolled), daemon=True).start()
+    time.sleep(0.3)
 
 
 # Scopes that were carried along (tasks.md)
 
 
+@alone(OPTCTX_ENGINE="exclusive")
 def test_code_carried_to_another_thread_has_its_turn_for_the_length_of_a_call() -> None:
-    run_python(
-        turns("""
-        from contextvars import copy_context
-        from support import both
+    before = process_state()
 
-        def check():
-            assert both() == (1, 1)
-            assert inside.run(lambda: (both(), current())) == ((4, 4), four)
-            assert inside.run(OptionContext(unroll_count=2).run, both) == (2, 2)
-            assert both() == (1, 1)
-
-        outside, four, eight = copy_context(), OptionContext(unroll_count=4), OptionContext(unroll_count=8)
-        with four:
-            inside = copy_context()
-        in_threads([check])
-        check()
-        with eight:
-            assert (inside.run(both), outside.run(both), both()) == ((4, 4), (1, 1), (8, 8))
-        assert process_state() == before
-        assert scopes_become(0)
-        """)
-    )
-
-
-def test_a_scope_that_is_left_open_in_a_call_comes_on_top_of_what_was_beneath() -> None:
-    run_python(
-        turns("""
-        from contextvars import copy_context
-        from llvmlite import binding
-        from support import both
-
-        def call():
-            with binding.ffi.lib._lock:
-                context.__enter__()
-
-        two, context, eight = (OptionContext(unroll_count=count) for count in (2, 4, 8))
-        with two:
-            copy = copy_context()
-        for outer in (eight, two, context):
-            with outer:
-                copy.run(call)
-                assert copy.run(both) == (4, 4)
-                copy.run(context.__exit__)
-                assert copy.run(both) == (2, 2)
-                assert both()[0] == outer["unroll-count"]
-            assert unrolled() == 1
-        copy.run(call)
-        assert copy.run(both) == (4, 4)
-        copy.run(context.__exit__)
-        in_threads([lambda: eight.run(both)])
+    def check() -> None:
         assert both() == (1, 1)
-        assert process_state() == before
-        assert scopes_become(0)
-        """)
-    )
+        assert inside.run(lambda: (both(), current())) == ((4, 4), four)
+        assert inside.run(OptionContext(unroll_count=2).run, both) == (2, 2)
+        assert both() == (1, 1)
+
+    outside, four, eight = copy_context(), OptionContext(unroll_count=4), OptionContext(unroll_count=8)
+    with four:
+        inside = copy_context()
+    in_threads([check])
+    check()
+    with eight:
+        assert (inside.run(both), outside.run(both), both()) == ((4, 4), (1, 1), (8, 8))
+    assert process_state() == before
+    assert scopes_become(0)
 
 
+@alone(OPTCTX_ENGINE="exclusive")
+def test_a_scope_that_is_left_open_in_a_call_comes_on_top_of_what_was_beneath() -> None:
+    before = process_state()
+
+    def call() -> None:
+        with binding.ffi.lib._lock:
+            context.__enter__()
+
+    two, context, eight = (OptionContext(unroll_count=count) for count in (2, 4, 8))
+    with two:
+        copy = copy_context()
+    for outer in (eight, two, context):
+        with outer:
+            copy.run(call)
+            assert copy.run(both) == (4, 4)
+            copy.run(context.__exit__)
+            assert copy.run(both) == (2, 2)
+            assert both()[0] == outer["unroll-count"]
+        assert unrolled() == 1
+    copy.run(call)
+    assert copy.run(both) == (4, 4)
+    copy.run(context.__exit__)
+    in_threads([lambda: eight.run(both)])
+    assert both() == (1, 1)
+    assert process_state() == before
+    assert scopes_become(0)
+
+
+@alone(OPTCTX_ENGINE="exclusive")
 def test_a_carried_call_that_would_have_to_wait_is_made_without_its_scope_and_reported_once() -> None:
-    printed = run_python(
-        turns("""
-        import sys
-        from contextvars import copy_context
-        from support import unrolled_by_llvmlite
+    before, told = process_state(), []
 
-        def others_turn():
-            with OptionContext(unroll_count=8, base="defaults"):
-                entered.set()
-                assert done.wait(SECONDS)
+    def others_turn() -> None:
+        with OptionContext(unroll_count=8, base="defaults"):
+            entered.set()
+            assert done.wait(SECONDS)
 
-        def carried():
-            assert entered.wait(SECONDS)
-            try:
-                assert [copy.run(unrolled_by_llvmlite) for _ in range(2)] == [8, 8]
-            finally:
-                done.set()
-            assert copy.run(unrolled) == 4  # waits
+    def carried() -> None:
+        assert entered.wait(SECONDS)
+        try:
+            assert [copy.run(unrolled_by_llvmlite) for _ in range(2)] == [8, 8]
+        finally:
+            done.set()
+        assert copy.run(unrolled) == 4  # waits
 
-        sys.unraisablehook = lambda problem: print(problem.exc_value)
-        entered, done = threading.Event(), threading.Event()
-        with OptionContext(unroll_count=4):
-            copy = copy_context()
-        in_threads([others_turn, carried])
-        assert copy.run(unrolled_by_llvmlite) == 4
-        assert process_state() == before
-        assert scopes_become(0)
-        """)
-    )
-    assert printed.count("optctx: ") == 1
-    assert "this call cannot wait for the turn" in printed
+    sys.unraisablehook = lambda problem: told.append(str(problem.exc_value))
+    entered, done = threading.Event(), threading.Event()
+    with OptionContext(unroll_count=4):
+        copy = copy_context()
+    in_threads([others_turn, carried])
+    assert copy.run(unrolled_by_llvmlite) == 4
+    assert process_state() == before
+    assert scopes_become(0)
+    assert len(told) == 1, told
+    assert "this call cannot wait for the turn" in told[0]
 
 
+@alone(OPTCTX_ENGINE="exclusive")
 def test_carried_calls_and_scopes_of_many_threads() -> None:
-    run_python(
-        turns("""
-        import sys
-        from contextvars import copy_context
-        from support import unrolled_by_llvmlite
+    before = process_state()
 
-        def work(count):
-            context = OptionContext(unroll_count=count, base="defaults")
-            with context:
-                copy = copy_context()
-            for round in range(15):
-                assert copy.run(unrolled) == count
-                assert copy.run(unrolled_by_llvmlite) in range(1, 6)
-                with context:
-                    assert (unrolled_by_llvmlite(), copy.run(unrolled)) == (count, count)
-
-        sys.unraisablehook = lambda problem: None
-        in_threads([lambda count=count: work(count) for count in (2, 3, 4, 4)])
-        assert process_state() == before
-        assert scopes_become(0)
-        """)
-    )
-
-
-def test_a_copy_of_a_scope_with_process_wide_changes_has_them_with_its_turn() -> None:
-    run_python(
-        turns("""
-        from contextvars import copy_context
-        from llvmlite import binding
-
-        def value():
-            with binding.ffi.lib._lock:
-                return registry()["rng-seed"].value
-
-        with OptionContext(rng_seed=7, process_wide="exclusive"):
+    def work(count: int) -> None:
+        context = OptionContext(unroll_count=count, base="defaults")
+        with context:
             copy = copy_context()
-            assert value() == 7
-        assert (copy.run(value), value()) == (7, 0)
-        with OptionContext(rng_seed=9, process_wide="exclusive"):
-            import sys
-            problems = []
-            sys.unraisablehook = lambda problem: problems.append(str(problem.exc_value))
-            assert (copy.run(value), value()) == (9, 9)
-            assert len(problems) == 1
-        assert process_state() == before
-        """)
-    )
+        for _ in range(15):
+            assert copy.run(unrolled) == count
+            assert copy.run(unrolled_by_llvmlite) in range(1, 6)
+            with context:
+                assert (unrolled_by_llvmlite(), copy.run(unrolled)) == (count, count)
+
+    sys.unraisablehook = lambda problem: None
+    in_threads([lambda count=count: work(count) for count in (2, 3, 4, 4)])
+    assert process_state() == before
+    assert scopes_become(0)
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_a_copy_of_a_scope_with_process_wide_changes_has_them_with_its_turn() -> None:
+    before = process_state()
+
+    def value():
+        with binding.ffi.lib._lock:
+            return registry()["rng-seed"].value
+
+    with OptionContext(rng_seed=7, process_wide="exclusive"):
+        copy = copy_context()
+        assert value() == 7
+    assert (copy.run(value), value()) == (7, 0)
+    with OptionContext(rng_seed=9, process_wide="exclusive"):
+        import sys
+
+        problems = []
+        sys.unraisablehook = lambda problem: problems.append(str(problem.exc_value))
+        assert (copy.run(value), value()) == (9, 9)
+        assert len(problems) == 1
+    assert process_state() == before

@@ -9,8 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from alone import alone
+from llvmlite import binding
+from llvmlite.binding import ffi
 from option_values import VALUES
-from support import SCALE, X86, outside, run_python
+from support import SCALE, X86, outside, unrolled
 
 from optctx import (
     OptionContext,
@@ -232,41 +235,31 @@ def test_it_waits_for_threads_inside_and_they_wait_for_it() -> None:
     assert state("rng-seed") == (0, 0)
 
 
+@alone
 def test_entering_inside_a_call_of_llvmlites_waits_for_no_thread_that_may_need_its_lock() -> None:
     # As a signal handler or a finaliser does. It waited for ever.
-    run_python("""
-        import threading
-        from llvmlite import binding
-        from llvmlite.binding import ffi
-        from optctx import OptionContext, ScopeError
-        from support import unrolled
+    closed, leave = threading.Event(), threading.Event()
+    context = OptionContext(unroll_count=3)
 
-        closed, leave = threading.Event(), threading.Event()
-        context = OptionContext(unroll_count=3)
+    def closer() -> None:
+        with OptionContext(rng_seed=5, process_wide="exclusive"):
+            closed.set()
+            leave.wait(60)
+            binding.create_context().close()
 
-        def closer():
-            with OptionContext(rng_seed=5, process_wide="exclusive"):
-                closed.set()
-                leave.wait(60)
-                binding.create_context().close()
-
-        thread = threading.Thread(target=closer)
-        thread.start()
-        closed.wait(60)
-        with ffi.lib._lock:
-            leave.set()
-            try:
-                context.__enter__()
-            except ScopeError as error:
-                assert "llvmlite's lock" in str(error)
-            else:
-                raise AssertionError("entered")
-        thread.join(60)
-        with ffi.lib._lock, context:
-            assert unrolled() == 3
-        with context:
-            assert unrolled() == 3
-    """)
+    thread = threading.Thread(target=closer)
+    thread.start()
+    closed.wait(60)
+    with ffi.lib._lock:
+        leave.set()
+        with pytest.raises(ScopeError) as caught:
+            context.__enter__()
+        assert "llvmlite's lock" in str(caught.value)
+    thread.join(60)
+    with ffi.lib._lock, context:
+        assert unrolled() == 3
+    with context:
+        assert unrolled() == 3
 
 
 def test_compilations_outside_any_scope_wait_too() -> None:
@@ -351,3 +344,28 @@ def test_many_threads_with_many_sets_all_get_through_and_see_their_own() -> None
         assert not thread.is_alive()
     assert wrong == []
     assert state("rng-seed") == (0, 0)
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_all_of_llvms_data_is_as_it_was_to_the_byte_where_threads_take_turns() -> None:
+    values = {"bool": "true", "boolOrDefault": "true", "float": "0.5", "double": "0.5", "string": "text"}
+    overrides = {}
+    for name, option in registry().items():
+        if option.scope == "process" or option.alias_of or option.type == "other":
+            continue
+        choices = list(option.choices)
+        value = choices[-1] if choices else values.get(option.type, "1")
+        value = choices if option.type == "set" else value
+        try:
+            OptionContext({name: value}, base="defaults")
+        except Exception:
+            continue
+        overrides[name] = value
+    assert len(overrides) > 2400, len(overrides)
+    context = OptionContext(overrides, base="defaults")
+    before = llvm_data()
+    with context:
+        assert len(changed(before, llvm_data())) > 2000
+        with OptionContext(unroll_count=7, base="defaults"), context:
+            pass
+    assert changed(before, llvm_data()) <= MADE_ONCE

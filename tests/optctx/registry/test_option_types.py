@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import pytest
-from support import CALLS, SCALE, X86, scoped
+from alone import alone
+from support import CALLS, SCALE, X86, process_state, scoped
 
 from optctx import OptionContext, registry
 from optctx.fresh import FreshProcess, Job, compile_job
@@ -205,3 +206,28 @@ def test_a_python_value_does_what_the_command_line_does(
     assert wanted.error is None
     with OptionContext({name: value}, base="defaults"):
         assert compile_job(case.job) == wanted
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_every_type_does_what_it_does_in_a_fresh_process_where_threads_take_turns() -> None:
+    before = process_state()
+    with FreshProcess() as fresh:
+        for case in CASES:
+            job = replace(case.job, options=tuple(case.options.split()))
+            plain, wanted = fresh.compile(case.job), fresh.compile(job)
+            assert wanted != plain
+            assert wanted.error is None
+            assert compile_job(case.job) == plain, case
+            assert scoped(job) == wanted, case
+            assert compile_job(case.job) == plain, case
+            assert process_state() == before
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_what_llvm_copies_at_first_use_is_copied_again_in_every_scope_where_threads_take_turns() -> None:
+    jobs = [assembly(CALLS, options=(f"-regalloc={name}",)) for name in ("fast", "basic", "greedy")]
+    with FreshProcess() as fresh:
+        wanted = [fresh.compile(job) for job in jobs]
+    assert wanted[0] != wanted[2]
+    for number in (0, 2, 1, 0, 0, 2):
+        assert scoped(jobs[number]) == wanted[number], number
