@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import multiprocessing
+import signal
+import threading
+import time
+import warnings
 
 import pytest
+from alone import alone
 from processes import GROWTH, peak_kilobytes
-from support import run_python
+from support import in_child, outside, unrolled
 
-from optctx import OptionContext
+from optctx import OptionContext, current, info, registry
 
 
 @pytest.mark.redirected
@@ -38,19 +43,9 @@ def test_a_hundred_thousand_contexts_made_and_dropped_do_not_grow() -> None:
     assert peak_kilobytes() - before < GROWTH
 
 
-FORK = """
-    import os, threading
-    from optctx import OptionContext, current, info, registry
-    from optctx.fresh import Job, compile_job
-    from support import COUNTED, X86, in_child, unrolled
-"""
-
-
+@alone
 def test_a_child_of_fork_is_in_the_scope_that_its_parent_was_in() -> None:
-    run_python(
-        FORK
-        + """
-    def child():
+    def child() -> None:
         assert (current()["unroll-count"], unrolled()) == (3, 3)
         context.__exit__()
         assert (current()["unroll-count"], unrolled()) == (0, 1)
@@ -60,22 +55,18 @@ def test_a_child_of_fork_is_in_the_scope_that_its_parent_was_in() -> None:
     with OptionContext(unroll_count=3) as context:
         in_child(child)
         assert unrolled() == 3
-    """
-    )
 
 
+@alone
 def test_a_child_of_fork_does_not_wait_for_threads_that_it_does_not_have() -> None:
-    run_python(
-        FORK
-        + """
     inside, leave = threading.Event(), threading.Event()
 
-    def other():
+    def other() -> None:
         with OptionContext(unroll_count=2):
             inside.set()
             leave.wait(60)
 
-    def child():
+    def child() -> None:
         assert info()["active_scopes"] == 0
         with OptionContext(rng_seed=7, process_wide="exclusive"):
             assert registry()["rng-seed"].value == 7
@@ -87,22 +78,18 @@ def test_a_child_of_fork_does_not_wait_for_threads_that_it_does_not_have() -> No
     in_child(child)
     leave.set()
     thread.join()
-    """
-    )
 
 
+@alone
 def test_what_another_thread_changed_process_wide_is_undone_in_a_child_of_fork() -> None:
-    run_python(
-        FORK
-        + """
     inside, leave = threading.Event(), threading.Event()
 
-    def other():
+    def other() -> None:
         with OptionContext(rng_seed=7, process_wide="exclusive"):
             inside.set()
             leave.wait(60)
 
-    def child():
+    def child() -> None:
         assert registry()["rng-seed"].value == 0
         with OptionContext(unroll_count=4):
             assert unrolled() == 4
@@ -115,88 +102,68 @@ def test_what_another_thread_changed_process_wide_is_undone_in_a_child_of_fork()
     leave.set()
     thread.join()
     assert registry()["rng-seed"].value == 0
-    """
-    )
 
 
-def test_processes_of_every_start_method_take_contexts(tmp_path: Path) -> None:
-    run_python(
-        """
-        import multiprocessing, warnings
-        from optctx import OptionContext
-        from support import unrolled
+def unrolled_in(context: OptionContext) -> int:
+    with context:
+        return unrolled()
 
-        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
 
-        def work(context):
-            with context:
-                return unrolled()
-
-        if __name__ == "__main__":
-            contexts = [OptionContext(unroll_count=count) for count in (2, 3, 4)]
-            for method in ("fork", "forkserver", "spawn"):
-                with multiprocessing.get_context(method).Pool(2) as pool:
-                    assert pool.map(work, contexts) == [2, 3, 4], method
-        """,
-        file=tmp_path / "script.py",
-    )
+@alone
+def test_processes_of_every_start_method_take_contexts() -> None:
+    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
+    contexts = [OptionContext(unroll_count=count) for count in (2, 3, 4)]
+    for method in ("fork", "forkserver", "spawn"):
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            assert pool.map(unrolled_in, contexts) == [2, 3, 4], method
 
 
 @pytest.mark.redirected
+@alone
 def test_the_interpreter_ends_with_contexts_active_on_several_threads() -> None:
-    run_python("""
-        import threading, time
-        from optctx import OptionContext
-        OptionContext(unroll_count=3).__enter__()
-        OptionContext(unroll_count=4, rng_seed=3, process_wide="exclusive").__enter__()
-        entered = threading.Barrier(2)
+    OptionContext(unroll_count=3).__enter__()
+    OptionContext(unroll_count=4, rng_seed=3, process_wide="exclusive").__enter__()
+    entered = threading.Barrier(2)
 
-        def stay():
-            with OptionContext(rng_seed=3, process_wide="exclusive"):
-                entered.wait(60)
-                time.sleep(1000)
+    def stay() -> None:
+        with OptionContext(rng_seed=3, process_wide="exclusive"):
+            entered.wait(60)
+            time.sleep(1000)
 
-        threading.Thread(target=stay, daemon=True).start()
-        entered.wait(60)
-    """)
+    threading.Thread(target=stay, daemon=True).start()
+    entered.wait(60)
 
 
+@alone
 def test_the_interpreter_ends_while_threads_wait_to_enter() -> None:
-    run_python("""
-        import threading, time
-        from optctx import OptionContext
-        from support import outside, unrolled
-        OptionContext(unroll_count=3).__enter__()
-        OptionContext(rng_seed=3, process_wide="exclusive").__enter__()
+    OptionContext(unroll_count=3).__enter__()
+    OptionContext(rng_seed=3, process_wide="exclusive").__enter__()
 
-        def wait():
-            with OptionContext(unroll_count=4):
-                raise AssertionError("it is not its turn")
+    def wait() -> None:
+        with OptionContext(unroll_count=4):
+            raise AssertionError("it is not its turn")
 
-        threading.Thread(target=outside(wait), daemon=True).start()
-        threading.Thread(target=outside(unrolled), daemon=True).start()
-        time.sleep(0.3)  # leaving the scopes, when the main thread ends, lets them in
-    """)
+    threading.Thread(target=outside(wait), daemon=True).start()
+    threading.Thread(target=outside(unrolled), daemon=True).start()
+    time.sleep(0.3)  # leaving the scopes, when the main thread ends, lets them in
 
 
+@alone
 def test_a_signal_handler_that_enters_a_scope_leaves_the_interrupted_one_alone() -> None:
-    run_python("""
-        import signal
-        from optctx import OptionContext, current
-        from support import unrolled
-        seen = []
+    seen = []
 
-        def on_alarm(number, frame):
-            with OptionContext(unroll_count=4):
-                seen.append(unrolled())
-            signal.setitimer(signal.ITIMER_REAL, 0.005)  # again, but never inside itself
+    def on_alarm(*_: object) -> None:
+        with OptionContext(unroll_count=4):
+            seen.append(unrolled())
+        signal.setitimer(signal.ITIMER_REAL, 0.005)  # again, but never inside itself
 
-        unrolled(), OptionContext()
-        signal.signal(signal.SIGALRM, on_alarm)
-        signal.setitimer(signal.ITIMER_REAL, 0.005)
-        with OptionContext(unroll_count=3) as context:
-            results = {unrolled() for _ in range(300)}
-            assert current() is context
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        assert results == {3} and len(seen) > 10 and set(seen) == {4}, (results, seen)
-    """)
+    unrolled()
+    OptionContext()
+    signal.signal(signal.SIGALRM, on_alarm)
+    signal.setitimer(signal.ITIMER_REAL, 0.005)
+    with OptionContext(unroll_count=3) as context:
+        results = {unrolled() for _ in range(300)}
+        assert current() is context
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert (results, set(seen)) == ({3}, {4})
+    assert len(seen) > 10
