@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import multiprocessing
 import multiprocessing.pool
 import pickle
 import time
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support import UNROLLED_ONCE, both, in_threads, run_python, scopes_become, unrolled
+from alone import alone
+from llvmlite import binding
+from support import UNROLLED_ONCE, both, in_threads, scopes_become, unrolled
 
 from optctx import OptionContext, OptionTypeError, current, propagating, wrap
 
@@ -51,21 +54,16 @@ def test_a_wrapped_function_runs_where_it_was_wrapped_whoever_calls_it() -> None
     in_threads([call] * 4)
 
 
+@alone
 def test_outside_any_scope_it_is_the_process_wide_values_of_that_moment() -> None:
-    run_python("""
-        from llvmlite import binding
-        from optctx import OptionContext, propagating, wrap
-        from concurrent.futures import ThreadPoolExecutor
-        from support import unrolled
-        binding.set_option("", "-unroll-count=3")
-        wrapped = wrap(unrolled)
-        binding.set_option("", "-unroll-count=5")
-        assert (wrapped(), unrolled()) == (3, 5)
-        with OptionContext(unroll_count=2):
-            assert wrapped() == 3
-        with propagating(ThreadPoolExecutor(1)) as pool:
-            assert pool.submit(unrolled).result() == 5
-    """)
+    binding.set_option("", "-unroll-count=3")
+    wrapped = wrap(unrolled)
+    binding.set_option("", "-unroll-count=5")
+    assert (wrapped(), unrolled()) == (3, 5)
+    with OptionContext(unroll_count=2):
+        assert wrapped() == 3
+    with propagating(ThreadPoolExecutor(1)) as pool:
+        assert pool.submit(unrolled).result() == 5
 
 
 def test_of_two_wrappings_the_inner_one_holds() -> None:
@@ -278,47 +276,39 @@ def test_what_is_no_executor_is_refused(wrong: Any, message: str) -> None:
         propagating(wrong)
 
 
-def test_processes_of_every_start_method(tmp_path: Path) -> None:
-    run_python(
-        """
-        import multiprocessing, warnings
-        from concurrent.futures import ProcessPoolExecutor
-        from optctx import OptionContext, current, propagating, wrap
-        from support import both
+def overridden(argument: int) -> tuple[object, ...]:
+    return argument, both(), dict(current().overrides)
 
-        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
 
-        def work(argument):
-            return argument, both(), dict(current().overrides)
+def nested() -> tuple[int, int]:
+    with OptionContext(unroll_count=8):
+        return both()
 
-        def nested():
-            with OptionContext(unroll_count=8):
-                return both()
 
-        if __name__ == "__main__":
-            for method in ("fork", "forkserver", "spawn"):
-                context = multiprocessing.get_context(method)
-                with propagating(ProcessPoolExecutor(2, mp_context=context)) as pool:
-                    futures = []
-                    for count in (2, 3, 4):
-                        with OptionContext(unroll_count=count):
-                            futures.append(pool.submit(work, count))
-                    futures.append(pool.submit(both))
-                    with OptionContext(unroll_count=5):
-                        mapped = pool.map(work, range(4), chunksize=2)
-                        inner = pool.submit(nested)
-                    assert [f.result() for f in futures] == [
-                        *((count, (count, count), {"unroll-count": count}) for count in (2, 3, 4)), (1, 1)
-                    ], method
-                    assert list(mapped) == [(n, (5, 5), {"unroll-count": 5}) for n in range(4)], method
-                    assert inner.result() == (8, 8)
-                with OptionContext(unroll_count=6):
-                    wrapped = wrap(both)
-                with context.Pool(1) as pool:
-                    assert pool.apply(wrapped) == (6, 6)
-        """,
-        file=tmp_path / "script.py",
-    )
+@alone
+def test_processes_of_every_start_method() -> None:
+    warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
+    for method in ("fork", "forkserver", "spawn"):
+        context = multiprocessing.get_context(method)
+        with propagating(ProcessPoolExecutor(2, mp_context=context)) as pool:
+            futures = []
+            for count in (2, 3, 4):
+                with OptionContext(unroll_count=count):
+                    futures.append(pool.submit(overridden, count))
+            futures.append(pool.submit(both))
+            with OptionContext(unroll_count=5):
+                mapped = pool.map(overridden, range(4), chunksize=2)
+                inner = pool.submit(nested)
+            assert [f.result() for f in futures] == [
+                *((count, (count, count), {"unroll-count": count}) for count in (2, 3, 4)),
+                (1, 1),
+            ], method
+            assert list(mapped) == [(n, (5, 5), {"unroll-count": 5}) for n in range(4)], method
+            assert inner.result() == (8, 8)
+        with OptionContext(unroll_count=6):
+            wrapped = wrap(both)
+        with context.Pool(1) as pool:
+            assert pool.apply(wrapped) == (6, 6)
 
 
 @pytest.mark.redirected
