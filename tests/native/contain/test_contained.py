@@ -9,7 +9,6 @@ import sys
 import threading
 import warnings
 from contextlib import suppress
-from contextvars import copy_context
 from dataclasses import replace
 from pathlib import Path
 
@@ -211,22 +210,6 @@ def test_threads_inside_one_context_do_not_see_what_each_other_sets() -> None:
     in_threads([lambda count=count: work(count) for count in COUNTS])
     with shared:
         assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
-
-
-def test_code_that_carries_the_scope_sees_what_was_set_there_and_cannot_change_it() -> None:
-    def work() -> None:
-        assert both() == (8, 8)
-        assert current()["unroll-count"] == 8
-        with pytest.warns(ContainmentWarning, match="'unroll-count' ended with the call"):
-            set_option("unroll-count", "2")
-        assert unrolled() == 8
-
-    with contained():
-        set_option("unroll-count", "8")
-        carried = copy_context()
-        in_threads([lambda: carried.run(work)])
-        assert both() == (8, 8)
-    in_threads([lambda: carried.run(lambda: both() == (1, 1) or 1 / 0)])
 
 
 def test_a_forked_child_goes_on_with_what_was_set() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import gc
 import threading
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ import pytest
 from processes import GROWTH, peak_kilobytes
 from support import SCALE, X86, eight, four, in_threads, run_python, unrolled
 
-from optctx import OptionContext, ScopeError, propagating, record, wrap
+from optctx import OptionContext, ScopeError, record
 from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.records import Log
 
@@ -181,31 +180,6 @@ def test_a_thread_may_end_inside() -> None:
 
 
 # Tasks
-
-
-def test_work_that_takes_its_scope_along_is_recorded_where_it_runs() -> None:
-    def work() -> tuple[object, ...]:
-        with record() as log:
-            unrolled()
-        return counts(log)
-
-    async def in_a_thread() -> tuple[object, ...]:
-        return await asyncio.to_thread(work)
-
-    with four(), record() as here:
-        assert asyncio.run(in_a_thread()) == (4,)
-        assert contextvars.copy_context().run(work) == (4,)
-        with propagating(ThreadPoolExecutor(1)) as pool:
-            assert pool.submit(work).result() == (4,)
-        wrapped = wrap(work)
-        copied = contextvars.copy_context()
-    assert counts(here) == (4,)
-    with record() as here:
-        assert wrapped() == (4,)
-        assert copied.run(work) == (4,)
-        with ThreadPoolExecutor(1) as pool:
-            assert pool.submit(copied.run, work).result() == (4,)
-    assert counts(here) == (4,)
 
 
 def test_a_block_around_an_event_loop_records_what_its_thread_runs() -> None:

@@ -6,7 +6,6 @@ import asyncio
 import contextvars
 import gc
 from collections.abc import AsyncIterator, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any
 
@@ -31,57 +30,6 @@ def copied_inside(context: OptionContext) -> contextvars.Context:
 
 def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(main())
-
-
-def test_to_thread_takes_the_scope_along() -> None:
-    async def main() -> None:
-        with four():
-            assert await asyncio.to_thread(both) == (4, 4)
-            gathered = await asyncio.gather(*(asyncio.to_thread(both) for _ in range(4)))
-            assert gathered == [(4, 4)] * 4
-        assert await asyncio.to_thread(both) == OUTSIDE
-        # Each in a task of its own, and no scope held across the await: `run` in the thread.
-        contexts = [OptionContext({"unroll-count": count}) for count in (2, 3, 4, 5)]
-        different = await asyncio.gather(*(asyncio.to_thread(c.run, both) for c in contexts))
-        assert different == [(count, count) for count in (2, 3, 4, 5)]
-
-    run(main)
-
-
-def test_tasks_and_callbacks_made_inside_a_scope_are_inside() -> None:
-    async def child(seen: list[object]) -> None:
-        seen.append(both())
-        await asyncio.sleep(0)
-        seen.append(both())
-        await release.wait()
-        seen.append(both())
-
-    async def main() -> None:
-        seen: list[object] = []
-        with four():
-            task = asyncio.create_task(child(seen))
-            asyncio.get_running_loop().call_soon(lambda: seen.append(both()))
-            await asyncio.sleep(0.01)
-        assert seen == [(4, 4)] * 3
-        release.set()
-        await task  # its scope was left by the one who entered it, and it is inside all the same
-        assert seen[3:] == [(4, 4)]
-        assert both() == OUTSIDE
-
-    release = asyncio.Event()
-    run(main)
-
-
-@pytest.mark.redirected
-def test_run_in_executor_does_not_carry() -> None:
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        loop.set_default_executor(ThreadPoolExecutor(1))
-        assert await loop.run_in_executor(None, both) == OUTSIDE  # starts the thread, which may inherit
-        with four():
-            assert await loop.run_in_executor(None, both) == OUTSIDE
-
-    run(main)
 
 
 class Held:

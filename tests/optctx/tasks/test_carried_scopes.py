@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextvars
 import gc
-import threading
 from contextvars import copy_context
 
 import pytest
 from llvmlite import binding
-from support import COUNTED, FOLLOWS_TASKS, UNROLLED_ONCE, both, eight, four, in_threads, run_python, unrolled
+from support import COUNTED, FOLLOWS_TASKS, UNROLLED_ONCE, both, eight, four, run_python
 
 from optctx import OptionContext, ScopeError, current, info
 
@@ -21,86 +20,6 @@ OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
 def copied_inside(context: OptionContext) -> contextvars.Context:
     with context:
         return copy_context()
-
-
-def test_code_carried_to_another_thread_is_inside_for_its_own_length() -> None:
-    def check() -> None:
-        assert both() == OUTSIDE
-        assert inside.run(lambda: (both(), current(), OptionContext()["unroll-count"])) == (
-            (4, 4),
-            context,
-            4,
-        )
-        assert both() == OUTSIDE
-
-    context = four()
-    inside = copied_inside(context)
-    in_threads([check])
-
-
-def test_a_thread_that_starts_with_a_copy_of_the_context_is_inside() -> None:
-    """What Python 3.14 does by itself with `thread_inherit_context`."""
-    seen: list[object] = []
-    with four() as context:
-        work = copy_context()
-        thread = threading.Thread(target=work.run, args=(lambda: seen.extend((*both(), current())),))
-        thread.start()
-        thread.join()
-    assert seen == [4, 4, context]
-
-
-def test_scopes_nest_in_carried_code() -> None:
-    def check() -> None:
-        assert unrolled() == 4
-        with eight() as inner:
-            assert (both(), current()) == ((8, 8), inner)
-            with outer:
-                assert both() == (4, 4)
-            assert both() == (8, 8)
-        assert (both(), current()) == ((4, 4), outer)
-
-    outer = four()
-    inside = copied_inside(outer)
-    in_threads([lambda: inside.run(check)])
-    inside.run(check)
-
-
-def test_a_copy_run_inside_another_scope_of_the_thread_sees_its_own() -> None:
-    inside, outside = copied_inside(four()), copy_context()
-
-    def nested() -> tuple[tuple[int, int], int]:
-        with OptionContext({"unroll-count": 2}):
-            return both(), outside.run(unrolled)
-
-    with eight() as context:
-        assert inside.run(both) == (4, 4)
-        assert outside.run(both) == OUTSIDE
-        assert outside.run(current) == OptionContext(base="defaults")
-        assert inside.run(nested) == ((2, 2), UNROLLED_ONCE)
-        assert (both(), current()) == ((8, 8), context)
-
-
-def test_one_copy_run_on_many_threads_one_after_the_other_and_copies_at_once() -> None:
-    context = four()
-    with context:
-        copies = [copy_context() for _ in range(8)]
-
-    def work(copy: contextvars.Context) -> None:
-        assert [copy.run(unrolled) for _ in range(20)] == [4] * 20
-
-    in_threads([lambda copy=copy: work(copy) for copy in copies])  # type: ignore[misc]
-
-
-def test_an_exception_in_carried_code_leaves_nothing_behind() -> None:
-    def fail() -> None:
-        assert unrolled() == 4
-        with pytest.raises(RuntimeError):
-            binding.parse_assembly("nonsense")
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        copied_inside(four()).run(fail)
-    assert info()["active_scopes"] == 0
 
 
 def test_a_scope_entered_and_not_left_in_a_copy_is_named_until_somebody_leaves_it() -> None:
