@@ -6,6 +6,8 @@ import json
 import pathlib
 import re
 import shutil
+from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
@@ -30,31 +32,34 @@ from upstream.unit import passed_tests
 SERIES = patches.series()
 
 
-@pytest.mark.parametrize("patch", SERIES, ids=lambda patch: patch.path.name)
-def test_a_patch_says_what_it_does_and_stays_inside_llvm(patch: patches.Patch) -> None:
-    number, name = patch.path.stem.split("-", 1)
-    assert int(number) == SERIES.index(patch) + 1
-    assert name
-    assert len(patch.subject) <= 70
+def faults(patch: patches.Patch, number: int, changed: Counter[str]) -> Iterator[str]:
+    """What is wrong with a patch; `changed`: how many patches of the series change a file."""
+    text = patch.path.read_text()
+    if not patch.path.stem.startswith(f"{number:04}-"):
+        yield "is not called after its place in the series"
+    if len(patch.subject) > 70:
+        yield "has a long subject"
+    if not any(text.split("\n---\n")[0].splitlines()[2:]):
+        yield "does not say why"
     for file in patch.files:
-        assert file.startswith("llvm/")
-        assert ".." not in file
-    body = patch.path.read_text().split("\n---\n")[0].splitlines()[2:]
-    assert any(body)
+        if not file.startswith("llvm/") or ".." in file:
+            yield f"leaves LLVM: {file}"
+        if changed[file] > 1:
+            yield f"changes what another one changes: {file}"
+    hunks = len(re.findall(r"^@@ ", text, re.MULTILINE))
+    # Three lines around each change, and what lies between changes that are close.
+    if len(re.findall(r"^ ", text, re.MULTILINE)) > 12 * hunks + patch.added:
+        yield "has more of LLVM than context"
 
 
-def test_each_file_is_changed_by_one_patch() -> None:
-    files = [file for patch in SERIES for file in patch.files]
-    assert len(files) == len(set(files))
-
-
-def test_nothing_of_llvm_is_committed_but_context() -> None:
-    for patch in SERIES:
-        text = patch.path.read_text()
-        kept = len(re.findall(r"^ ", text, re.MULTILINE))
-        hunks = len(re.findall(r"^@@ ", text, re.MULTILINE))
-        # Three lines around each change, and what lies between changes that are close.
-        assert kept <= 12 * hunks + patch.added
+def test_patches_say_what_they_do_and_stay_inside_llvm() -> None:
+    changed = Counter(file for patch in SERIES for file in patch.files)
+    found = [
+        f"{patch.path.name} {fault}"
+        for number, patch in enumerate(SERIES, 1)
+        for fault in faults(patch, number, changed)
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize(

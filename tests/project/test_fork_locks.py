@@ -1,4 +1,4 @@
-"""Every lock of the project is one that fork knows: the sources are searched for any other."""
+"""The locks that fork knows, in the order of their ranks. tests/project/test_house.py finds any other."""
 
 from __future__ import annotations
 
@@ -13,14 +13,6 @@ import pytest
 from cpp_build import compile_cpp
 
 ROOT = Path(__file__).parents[2]
-OTHER_NATIVE = re.compile(
-    r"std::(recursive_|shared_|timed_|recursive_timed_|shared_timed_)?mutex\b|condition_variable|once_flag|call_once"
-    r"|pthread_(mutex|cond|rwlock|spin|once)|atomic_flag|counting_semaphore|binary_semaphore|std::(latch|barrier)"
-)
-OTHER_PYTHON = re.compile(
-    r"threading\.(R?Lock|Condition|(Bounded)?Semaphore|Event|Barrier)\b|allocate_lock|\bcached_property\b"
-    r"|from threading import|from _thread import|import queue|\bQueue\("
-)
 
 
 def lines(folder: Path, *endings: str) -> Iterator[tuple[Path, str]]:
@@ -32,38 +24,6 @@ def lines(folder: Path, *endings: str) -> Iterator[tuple[Path, str]]:
 
 def without_comment(line: str, mark: str) -> str:
     return line.partition(mark)[0]
-
-
-def test_no_native_lock_is_of_another_kind() -> None:
-    kind = Path("native/os/fork_locks")
-    found = [
-        f"{path}: {line.strip()}"
-        for path, line in lines(ROOT / "native", ".cpp", ".hpp")
-        if OTHER_NATIVE.search(without_comment(line, "//")) and path.with_suffix("") != kind
-    ]
-    assert not found, f"use os::ForkSafeMutex and os::ForkSafeCondition: {found}"
-
-
-def test_no_lock_of_python_code_is_of_another_kind() -> None:
-    found = [
-        f"{path}: {line.strip()}"
-        for path, line in lines(ROOT / "optctx", ".py")
-        if OTHER_PYTHON.search(without_comment(line, "#"))
-        and path not in (Path("optctx/locks.py"), Path("optctx/lazy.py"))
-        and not line.lstrip().startswith('"""')
-    ]
-    assert not found, f"use lock_held_by_fork or lock_left_behind: {found}"
-
-
-def test_no_function_of_the_project_waits_for_the_first_call_of_another_thread() -> None:
-    """A static object of a function that is made at the first call has a lock of the compiler's."""
-    made = re.compile(r"^\s+static (?!assert|constexpr|constinit|inline|_assert)(const )?auto\b.*[=({]")
-    found = [
-        f"{path}: {line.strip()}"
-        for path, line in lines(ROOT / "native", ".cpp", ".hpp")
-        if made.search(line) and path != Path("native/os/fork_locks.cpp")
-    ]
-    assert not found
 
 
 def native_ranks() -> list[str]:

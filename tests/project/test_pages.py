@@ -83,7 +83,11 @@ PROSE = sorted(
 )
 
 
-@pytest.mark.parametrize("page", PROSE, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
-    links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)", page.read_text("utf-8"))
-    assert [link for link in links if not (page.parent / link).exists()] == []
+def test_every_link_to_a_file_leads_to_one() -> None:
+    links = [
+        (page, link)
+        for page in PROSE
+        for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)", page.read_text("utf-8"))
+    ]
+    assert len(links) > len(PROSE)
+    assert [(str(page), link) for page, link in links if not (page.parent / link).exists()] == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import pathlib
@@ -189,18 +188,3 @@ def test_a_text_for_a_person_is_one_line_of_printable_characters() -> None:
     kept = "".join(filter(str.isprintable, every))
     assert printable(kept) == kept
     assert printable("\udcff\x1b\n") == "\\udcff\\x1b\\n"
-
-
-ROOT = pathlib.Path(__file__).parents[3] / "optctx"
-
-
-@pytest.mark.parametrize("file", sorted(ROOT.glob("cli/*.py")), ids=lambda path: path.name)
-def test_commands_print_through_the_doors(file: pathlib.Path) -> None:
-    """`rich` would give a command a way around them."""
-    if file.name == "console.py":
-        return
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Call):
-            assert not (isinstance(node.func, ast.Name) and node.func.id == "print"), "use say or put"
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rich"):
-            assert all(name.name.endswith("Column") for name in node.names), "use show"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import textwrap
@@ -19,7 +18,6 @@ from llvmlite import binding
 from support import SECONDS
 from timing_kernels import SUM, compiled, sum_harness
 
-import optctx
 from optctx.fresh.python import python_command
 from optctx.timing import run_command
 
@@ -232,10 +230,3 @@ def test_arguments_reach_the_child_as_they_are() -> None:
         python_command("print(sys.argv[1:])", "a b", "{c}", "-d"), capture_output=True, text=True
     )
     assert done.stdout == "['a b', '{c}', '-d']\n"
-
-
-def test_python_is_started_in_one_place() -> None:
-    package = pathlib.Path(optctx.__file__).parent
-    starting = re.compile(r"\[sys\.executable|\bmultiprocessing\.[A-Z]|\bos\.(exec|posix_spawn|spawn)")
-    starts = [path.name for path in sorted(package.rglob("*.py")) if starting.search(path.read_text())]
-    assert starts == ["python.py"]

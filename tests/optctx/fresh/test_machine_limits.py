@@ -22,7 +22,6 @@ from ir_texts import SCALE
 from llvmlite import binding
 from support import SECONDS, X86, run_python
 
-import optctx
 from optctx.cli.main import main
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, Result, compile_job
@@ -331,12 +330,6 @@ def test_a_trial_that_fails_accepts_no_target(
     result = compile_job(Job(SCALE, triple=triple, cpu="haswel"))
     assert result.error is not None
     assert result.code == b""
-
-
-def test_limits_are_lowered_in_one_place() -> None:
-    package = pathlib.Path(optctx.__file__).parent
-    setters = [path.name for path in package.rglob("*.py") if "setrlimit(" in path.read_text()]
-    assert setters == ["limits.py"]
 
 
 def test_a_limit_is_never_raised() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pathlib
-import re
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -17,9 +15,6 @@ from optctx.image.facts import c_api, machines, names, runs, types
 from optctx.image.facts.fact import Fact, Family, find, lacking, named, need
 from optctx.image.facts.features import BINDING, missing_features, why_missing
 from optctx.image.loaded import llvmlite_image
-
-ROOT = pathlib.Path(__file__).parents[3]
-MANGLED = re.compile(r"(?<![A-Za-z0-9])_Z(N[0-9KS]|T[VISA]|L[0-9]|Z[LN]|GV|S[ta-z][0-9])")
 
 
 @dataclass
@@ -60,21 +55,6 @@ def facts_of(module: object) -> list[Fact[object]]:
         )
         found += [each for each in several if isinstance(each, Fact)]
     return found
-
-
-def test_no_mangled_name_stands_outside_the_facts() -> None:
-    sources = [*ROOT.glob("optctx/**/*.py"), *ROOT.glob("native/**/*.[ch]pp"), *ROOT.glob("optctx/**/*.h*")]
-    assert len(sources) > 200
-    facts = ROOT / "optctx" / "image" / "facts"
-    elsewhere = [
-        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
-        for path in sources
-        if facts not in path.parents
-        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
-        if MANGLED.search(line) and "NumbaEnv" not in line  # a name of Numba's
-    ]
-    assert elsewhere == []
-    assert sum(len(MANGLED.findall(path.read_text())) for path in facts.glob("*.py")) > 50
 
 
 def test_the_newest_name_that_an_image_has_counts() -> None:
