@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml $(wildcard metadata/*.py)
 
-.PHONY: demo test cluster lint docs docs-test wheels images registries numba bench conformance answers fuzz probe soak sanitize stub upstream clean
+.PHONY: demo test cluster lint docs docs-test wheels images registries numba bench conformance answers fuzz probe soak mutants sanitize stub upstream clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -59,6 +59,11 @@ probe: $(VENV)/.built
 # OPTIONS='--without forks' leaves kinds of operations out; .venv/bin/python -m tests.long.soak --help lists them.
 soak: $(VENV)/.built
 	$(BIN)/python -m tests.long.soak --minutes $(MINUTES) --seed $(SEED) $(OPTIONS)
+
+# Mistakes on purpose, each built into a copy under build/mutants: the core part of the tests must see every one.
+# make mutants MUTANTS='--keep gate-open-inside' tries one, MUTANTS=--list tells what they break, --help the rest.
+mutants: $(VENV)/.built
+	$(BIN)/python -m tests.long.mutants $(MUTANTS)
 
 # The tests with the native code built under a sanitizer: make sanitize SANITIZER=address (or undefined, thread).
 # Freed memory waits in a quarantine of 16 MB, which is full before the tests that measure growth begin to.

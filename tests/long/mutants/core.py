@@ -1,0 +1,51 @@
+"""The core part of the tests, in the order in which it runs: the one place that says what belongs to it.
+
+First what is quick and fails for most mistakes, then what takes seconds.
+"""
+
+from __future__ import annotations
+
+__all__ = ["CORE"]
+
+CORE = (
+    "tests/optctx/context/test_scopes.py",
+    "tests/optctx/context/test_process_wide.py",
+    "tests/optctx/context/test_context.py",
+    "tests/native/contain/test_containment.py",
+    "tests/optctx/cache/test_fingerprint.py",
+    "tests/native/view/test_turns.py",
+    "tests/optctx/context/test_binding.py",
+    "tests/optctx/context/test_binding_checks.py",
+    "tests/optctx/context/test_deferred.py",
+    "tests/optctx/context/test_pass_managers.py",
+    "tests/optctx/context/test_inherited_contexts.py",
+    "tests/optctx/context/test_gate_waits.py",
+    "tests/optctx/context/test_crossed.py",
+    "tests/optctx/context/test_function_attributes.py",
+    "tests/optctx/context/test_binding_lifetimes.py",
+    "tests/optctx/context/test_binding_lljit.py",
+    "tests/optctx/records/test_record.py",
+    "tests/optctx/records/test_unread.py",
+    "tests/optctx/records/test_record_threads.py",
+    "tests/optctx/drifting/test_drift.py",
+    "tests/optctx/drifting/test_watch.py",
+    "tests/optctx/registry/test_set_options.py",
+    "tests/optctx/trust/test_trust.py",
+    "tests/optctx/tasks/test_ways.py",
+    "tests/optctx/tasks/test_tasks.py",
+    "tests/native/audit/test_audit.py",
+    "tests/promises/test_properties.py",
+    "tests/promises/test_at_once.py",
+    "tests/promises/test_parallel.py",
+    "tests/optctx/passes/test_shared_machines.py",
+    "tests/optctx/passes/test_freeing.py",
+    "tests/optctx/registry/test_option_types.py",
+    "tests/promises/test_state_machine.py",
+    "tests/native/contain/test_contained.py",
+    "tests/native/os/test_staying_alive.py",
+    "tests/optctx/engine/test_exclusive_engine.py",
+    "tests/optctx/image/test_several_images.py",
+    "tests/optctx/records/test_unread_properties.py",
+    "tests/promises/test_conformance_sample.py",
+    "tests/native/os/test_forks.py",
+)

@@ -1,0 +1,262 @@
+"""Mutations of native/, which are compiled."""
+
+from __future__ import annotations
+
+from tests.long.mutants.mutation import Mutation
+
+__all__ = ["NATIVE"]
+
+_VIEW = (
+    Mutation(
+        "outer-scope-lost",
+        "leaving a nested scope shows the process's values, not those of the outer scope",
+        "native/view/per_thread.cpp",
+        "set_current_view(frame.image, frame.previous);\n        if (!frame.activation",
+        "set_current_view(frame.image, identity_view(frame.image));\n        if (!frame.activation",
+    ),
+    Mutation(
+        "one-view",
+        "the first thread sees the values of every scope that another thread enters",
+        "native/view/slots.cpp",
+        "    current[image] = view;\n}\n\nSubstitute* substitute",
+        "    static PerImage<View>& first = current;\n    first[image] = view;\n"
+        "    current[image] = view;\n}\n\nSubstitute* substitute",
+    ),
+    Mutation(
+        "written-stays",
+        "what LLVM wrote inside a scope is still there at its next entry",
+        "native/view/context.cpp",
+        "            node.front().activation->reset();",
+        "            (void)node;",
+    ),
+    Mutation(
+        "gate-open-inside",
+        "whoever changes options for the whole process does not wait for threads inside",
+        "native/view/gate.cpp",
+        "return s.phase == Phase::open && s.inside.load() == own;",
+        "return (void)own, s.phase == Phase::open;",
+    ),
+    Mutation(
+        "gate-open-outside",
+        "threads enter while another one has changed options for the whole process",
+        "native/view/gate.cpp",
+        "if (!s.closed.load() || closes > 0) {",
+        "if (!s.closed.load() || closes > 0 || s.phase == Phase::in_force) {",
+    ),
+    Mutation(
+        "gate-deadlock-allowed",
+        "two threads inside that both change options for the whole process wait for each other",
+        "native/view/gate.cpp",
+        "    if (depth > 0 && s.waiting_closers > 0)\n",
+        "    if (depth > 0 && s.waiting_closers > 1)\n",
+    ),
+    Mutation(
+        "gate-calls-nothing",
+        "a thread that waits at the gate handles no signal and warns of no deadlock",
+        "native/view/gate.cpp",
+        "        call_out(lock, ticket);\n",
+        "        if (ticket == 0 && s.waiting == 0) call_out(lock, ticket);\n",
+    ),
+    Mutation(
+        "occurrences-stay",
+        "an option that was changed for the whole process counts as given afterwards",
+        "native/view/process_wide.cpp",
+        "    restore(change.option + head_at, saved.head);\n",
+        "",
+    ),
+    Mutation(
+        "fork-not-repaired",
+        "nothing is repaired in a child of fork",
+        "native/view/scope.cpp",
+        "const bool watches_forks = os::repair_after_fork(count_again);",
+        "const auto watches_forks = &count_again;",
+    ),
+    Mutation(
+        "fork-counts-parents",
+        "a child of fork counts its parent's threads inside",
+        "native/view/gate.cpp",
+        "    s.inside = depth > 0 ? 1 : 0;\n",
+        "",
+    ),
+    Mutation(
+        "thread-stays-inside",
+        "a thread that ends inside scopes stays inside",
+        "native/view/stack.hpp",
+        "        while (!levels.empty()) abandon(take(std::prev(levels.end())));\n        abandon(",
+        "        abandon(",
+    ),
+    Mutation(
+        "reader-unmarked",
+        "one reader in 64 is never marked as having read",
+        "native/view/reads.hpp",
+        "        marks_[reader].store(1, std::memory_order_relaxed);\n",
+        "        if (reader % 64 != 0) marks_[reader].store(1, std::memory_order_relaxed);\n",
+    ),
+    Mutation(
+        "reads-of-hidden",
+        "what LLVM reads of a nested scope's own override counts for the outer scope's as well",
+        "native/view/context.cpp",
+        "hides.push_back(slots[reader.slot]);",
+        "hides.push_back(slots[reader.slot] && false);",
+    ),
+    Mutation(
+        "reads-not-cleared",
+        "what LLVM read inside a scope still counts when it is judged the next time",
+        "native/view/context.cpp",
+        "    reads_->clear();\n",
+        "",
+    ),
+    Mutation(
+        "reads-marked-once",
+        "what LLVM reads inside a scope is marked at its first entry only",
+        "native/view/activation.cpp",
+        "    renew_sets();\n"
+        "    if (reads_ != nullptr) space_.layout()->poison(view_.data(), reads_, nullptr);\n",
+        "    renew_sets();\n",
+    ),
+    Mutation(
+        "inner-record-lost",
+        "what a record() block inside another one has seen is missing from the outer one",
+        "native/view/recorder.cpp",
+        "    if (outer != nullptr) outer->add(*self);\n",
+        "",
+    ),
+    Mutation(
+        "string-not-shared",
+        "a scope entered again has no share of its strings, and LLVM frees them under it",
+        "native/view/activation.cpp",
+        "        share_value(space_.regions()[owner.slot], copies + owner.object_at);\n",
+        "",
+    ),
+    Mutation(
+        "set-not-renewed",
+        "what was put into a set of enumerators inside a scope is still there at its next entry",
+        "native/view/activation.cpp",
+        "        if (same_state(region, object, pristine_sets_[i])) continue;\n        release_value",
+        "        if (i < pristine_sets_.size()) continue;\n        release_value",
+    ),
+    Mutation(
+        "set-adds",
+        "an override of a set adds to what was registered instead of taking its place",
+        "native/view/shadow.cpp",
+        "            build_set(value, {});\n            return;\n        case Kind::string:",
+        "            build_set(value, set_of(value));\n            return;\n        case Kind::string:",
+    ),
+    Mutation(
+        "turns-not-taken",
+        "where threads take turns, they do not wait for their turn",
+        "native/view/turns.cpp",
+        "        state.moved.wait(lock, [&] { return state.serving == ticket && ready(); });",
+        "        (void)ready;\n        state.moved.wait(lock, [&] { return state.serving == ticket; });",
+    ),
+    Mutation(
+        "entry-leaks",
+        "48 bytes are lost at each entry of a scope",
+        "native/view/scope.cpp",
+        "void enter(Frame&& frame, ScopeEntry entry) noexcept { stack.push",
+        "static void* volatile lost = nullptr;\n"
+        "void enter(Frame&& frame, ScopeEntry entry) noexcept { lost = ::operator new(48); stack.push",
+    ),
+)
+
+_CONTAIN = (
+    Mutation(
+        "contained-leaks",
+        "what LLVM's setters are given inside a scope is set for the whole process as well",
+        "native/contain/setters.cpp",
+        "    return Outcome::contained;\n}\n\n// Returns the context",
+        "    return Outcome::process;\n}\n\n// Returns the context",
+    ),
+    Mutation(
+        "sets-error-sets",
+        'sets="error" reports what LLVM\'s setters were given, and sets it all the same',
+        "native/contain/setters.cpp",
+        "        reporter.not_set(image, option);\n        return Outcome::nothing;",
+        "        reporter.not_set(image, option);\n        return Outcome::process;",
+    ),
+    Mutation(
+        "not-contained-untold",
+        "an option that no scope can contain is set for the whole process without a warning",
+        "native/contain/setters.cpp",
+        "if (changes == nullptr || !changes->changes(option)) reporter.not_contained(image, option);",
+        "(void)changes;",
+    ),
+    Mutation(
+        "given-forgotten",
+        "what a setter was given inside a scope does not count for the next setter of the same option",
+        "native/contain/setters.cpp",
+        "    Given given = activation.given();\n",
+        "    Given given;\n",
+    ),
+)
+
+_BIND = (
+    Mutation(
+        "on-mismatch-ignored",
+        'on_mismatch="error" and "warn" switch as "switch" does',
+        "native/bind/runs.cpp",
+        "        if (binding->on_mismatch == OnMismatch::switch_over) {",
+        "        if (binding->on_mismatch >= OnMismatch{}) {",
+    ),
+    Mutation(
+        "binding-outlives",
+        "an LLVMContext has the binding of an earlier one that was at its address",
+        "native/bind/runs.cpp",
+        "        unbind(image, subject);\n        return 0;",
+        "        return 0;",
+    ),
+    Mutation(
+        "first-attribute-only",
+        "of the functions of a module only the first one's attribute counts",
+        "native/bind/runs.cpp",
+        "function != nullptr; function = llvm.next_function(function))",
+        "function != nullptr; function = nullptr)",
+    ),
+    Mutation(
+        "refused-attribute-runs",
+        "a module with a refused attribute is compiled all the same",
+        "native/bind/runs.cpp",
+        "    if (resolved.answer == Resolved::Answer::refused) return false;\n",
+        "",
+    ),
+    Mutation(
+        "attribute-outside-scope",
+        "an attribute lies on top of the process's values, not on those of the thread's scope",
+        "native/bind/runs.cpp",
+        "text, view::current_owner(run.image), run",
+        "text, nullptr, run",
+    ),
+    Mutation(
+        "unbound-mismatch",
+        "a run that on_mismatch refuses is not stopped",
+        "native/bind/runs.cpp",
+        "case Skip::return_zero:\n            arguments[result_index] = 0;\n            return skip_call;",
+        "case Skip::return_zero:\n            return 0;",
+    ),
+)
+
+_MACHINE = (
+    Mutation(
+        "machine-of-another-context",
+        "LLVM works with a target machine that was made for another scope of the same run",
+        "native/machine/machines.cpp",
+        "        if (each.original == original && each.context.get() == context) return each.machine;",
+        "        if (each.original == original) return each.machine;",
+    ),
+    Mutation(
+        "machine-never-made",
+        "a target machine keeps the values of the scope that it was made in, wherever it is used",
+        "native/machine/pool.cpp",
+        "    return found == known_.end() ? key == outside : found->second.key == key;",
+        "    return found == known_.end() || found->second.key == key || !key.empty();",
+    ),
+    Mutation(
+        "written-machine-kept",
+        "a target machine that was made under values that LLVM was given inside is used by later runs",
+        "native/machine/machines.cpp",
+        "        if (each.context.get() == context) each.kept = false;",
+        "        if (each.context.get() == context) each.kept = each.kept;",
+    ),
+)
+
+NATIVE = _VIEW + _CONTAIN + _BIND + _MACHINE

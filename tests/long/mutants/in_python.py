@@ -1,0 +1,248 @@
+"""Mutations of optctx/, which need no build."""
+
+from __future__ import annotations
+
+from tests.long.mutants.mutation import Mutation
+
+__all__ = ["PYTHON"]
+
+_CONTEXT = (
+    Mutation(
+        "pickle-loses-process",
+        "a pickled context loses what it inherits from the process",
+        "optctx/context/contents.py",
+        "        inherited = self._drifted_texts(engine)\n",
+        "        inherited: dict[str, Texts] = {}\n",
+    ),
+    Mutation(
+        "inherited-wins",
+        "an inherited value hides the override of the same option on top of it",
+        "optctx/context/contents.py",
+        "        effective = {**self.inherited, **self.own}.values()\n        settings",
+        "        effective = {**self.own, **self.inherited}.values()\n        settings",
+    ),
+    Mutation(
+        "defaults-drift",
+        'base="defaults" has what was set for the whole process',
+        "optctx/context/contents.py",
+        "        return Contents(engine.space.no_drift(), {}, {})\n    contents",
+        "        return Contents(drift_of(engine), {}, {})\n    contents",
+    ),
+    Mutation(
+        "alias-twice",
+        "an override by an alias does not take the place of one by the option's own name",
+        "optctx/context/context.py",
+        "        own = {override.option.record.name: override for override in made}\n",
+        "        own = {override.name: override for override in made}\n",
+    ),
+    Mutation(
+        "equal-though-given",
+        "contexts are equal of which only one gives an option, with its registered value",
+        "optctx/context/context.py",
+        "        return value, _native.option_at(self._native.address(option.slot)).occurrences != 0",
+        "        return value, False",
+    ),
+    Mutation(
+        "derive-forgets-unread",
+        "a derived context judges no unread overrides",
+        "optctx/context/context.py",
+        "        mode = self._unread if unread is None else unread\n",
+        '        mode = "ignore" if unread is None else unread\n',
+    ),
+    Mutation(
+        "recipe-of-other-values",
+        "a pass manager that was made elsewhere runs as it is, whatever values it was made under",
+        "optctx/context/recipes.py",
+        "        if recipe.values == self._values and not self._anew:",
+        "        if not self._anew:",
+    ),
+    Mutation(
+        "recipe-not-mixed",
+        "a pass manager that was changed under other values counts as made under the first ones",
+        "optctx/context/recipes.py",
+        "    if recipe.values != values:\n        recipe.values = MIXED\n",
+        "",
+    ),
+    Mutation(
+        "deferred-accepted",
+        "a generator function is put inside a context, though its body runs outside",
+        "optctx/context/deferred.py",
+        "_LATER = 0x20 | 0x80 | 0x200",
+        "_LATER = 0x80 | 0x200",
+    ),
+    Mutation(
+        "deferred-returned",
+        "a function inside a context returns a body that then runs outside",
+        "optctx/context/deferred.py",
+        "    if isinstance(result, _DEFERRED) and _has_not_begun(result):",
+        "    if isinstance(result, _MANAGERS) and _has_not_begun(result):",
+    ),
+    Mutation(
+        "deadlock-untold",
+        "nobody is told of a deadlock with a thread inside a process-wide context",
+        "optctx/context/waiting.py",
+        "        if now - since > _PATIENCE and place not in _wait.told:",
+        "        if now - since > 100 * _PATIENCE and place not in _wait.told:",
+    ),
+    Mutation(
+        "problem-swallowed",
+        "an error that is found inside LLVM is not raised by the call that ran it",
+        "optctx/context/enclosing.py",
+        "            raise problem\n",
+        "            del problem\n",
+    ),
+    Mutation(
+        "attribute-untrusted",
+        "attributes of functions set options that the program does not trust modules with",
+        "optctx/context/attributes.py",
+        "parse_args(engine, text, check=trust.check)",
+        "parse_args(engine, text)",
+    ),
+    Mutation(
+        "attribute-value-untrusted",
+        "attributes of functions set values over which LLVM may end the process",
+        "optctx/context/attributes.py",
+        "        trust.check_value(option, name, override.value(engine))\n",
+        "",
+    ),
+    Mutation(
+        "unread-hides-error",
+        "an unread override hides the error that a block has failed with",
+        "optctx/context/unread.py",
+        '    if mode == "error" and not failed:',
+        '    if mode == "error":',
+    ),
+    Mutation(
+        "reset-keeps-own",
+        "after a reset of all options inside a scope, with_sets() still has the scope's overrides",
+        "optctx/context/setters.py",
+        "        contents = Contents(engine.space.no_drift(), kept, {})\n",
+        "        contents = Contents(engine.space.no_drift(), kept, contents.own)\n",
+    ),
+)
+
+_RECORDS = (
+    Mutation(
+        "fingerprint-of-unread",
+        "a fingerprint changes with an option that was not read",
+        "optctx/records/fingerprint.py",
+        "sorted(changed.keys() & {option.record.name for option in read})",
+        "sorted(changed.keys())",
+    ),
+    Mutation(
+        "fingerprint-not-process-wide",
+        "a fingerprint does not change with what a context changes for the whole process",
+        "optctx/records/fingerprint.py",
+        '    return [*states, ("", process_wide)] if process_wide else states',
+        "    return states",
+    ),
+    Mutation(
+        "record-misses-drift",
+        "a record does not tell that an option was set for the whole process inside its block",
+        "optctx/records/log.py",
+        "        drifts = [self._drift] if now.is_same(self._drift) else [self._drift, now]",
+        "        drifts = [self._drift]",
+    ),
+    Mutation(
+        "record-read-elsewhere",
+        "another thread sees the log of a block that has not ended",
+        "optctx/records/log.py",
+        "        if threading.get_ident() != self._thread:",
+        "        if self._thread == 0:",
+    ),
+    Mutation(
+        "process-state-once",
+        "an option that cannot be scoped counts with its value only, not with whether it was given",
+        "optctx/records/option_state.py",
+        "    given = _native.option_at(context.address(option.slot)).occurrences != 0\n",
+        "    given = False\n",
+    ),
+)
+
+_DRIFTING = (
+    Mutation(
+        "drift-overlooked",
+        "drift() overlooks options that contexts have no storage for",
+        "optctx/drifting/drift.py",
+        "    states.update(_outside_contexts(engine))\n",
+        "",
+    ),
+    Mutation(
+        "watch-not-ended",
+        "a watcher that was closed goes on reporting",
+        "optctx/drifting/watch.py",
+        "        if remove_watcher(self):\n",
+        "        if not self.closed:\n",
+    ),
+    Mutation(
+        "watch-of-contained",
+        "a watcher reports what is set inside a scope that contains it",
+        "optctx/drifting/watch.py",
+        "isinstance(each, Watcher) and each._contained)",
+        "isinstance(each, Watcher))",
+    ),
+)
+
+_IMAGE = (
+    Mutation(
+        "tuning-settings-lost",
+        "tuning options that are made again lose what the program has set in them",
+        "optctx/image/tuning.py",
+        "(field, get(pointer)) for field, (get, default)",
+        "(field, default) for field, (get, default)",
+    ),
+    Mutation(
+        "freed-twice",
+        "an LLVMContext that is closed before its modules is disposed of at once",
+        "optctx/image/freeing.py",
+        "            lifetime.close()\n",
+        "            original(self)\n",
+    ),
+    Mutation(
+        "set-without-sign",
+        "an override of a set is written for LLVM without its signs",
+        "optctx/image/sets.py",
+        'f"+{item}" if item in known else item',
+        'f"-{item}" if item in known else item',
+    ),
+    Mutation(
+        "choice-by-place",
+        "a choice is told by its place in the list instead of the number that it stores",
+        "optctx/registry/values.py",
+        "zip(names, stored, strict=True) if value == found), None)\n\n\n_SIZES",
+        "zip(names, range(len(stored)), strict=True) if value == found), None)\n\n\n_SIZES",
+    ),
+)
+
+_ENGINE = (
+    Mutation(
+        "instructions-overlooked",
+        "one in a thousand instructions that read options is overlooked",
+        "optctx/engine/references.py",
+        "    sites = found.sites\n",
+        "    sites = found.sites.where(lambda site: (site.address - image.base) % 1000 != 0)\n",
+    ),
+    Mutation(
+        "instructions-not-redirected",
+        "eight instructions that read options are known, and not redirected",
+        "optctx/engine/redirecting.py",
+        "sites.packed, words.tobytes(), loads, thread",
+        "sites.packed[:-256], words[:-8].tobytes(), loads[:-8], thread",
+    ),
+    Mutation(
+        "detached-while-bound",
+        "detaching says nothing where contexts are bound",
+        "optctx/engine/attach.py",
+        "    if users.bindings:\n",
+        "    if users.bindings > 1:\n",
+    ),
+    Mutation(
+        "unread-by-target",
+        "what no code of a target has read is said to be read by a pass that did not run",
+        "optctx/engine/why_unread.py",
+        "    if own is not None and all(target == own for target in targets) and not _ran(own, ran):",
+        "    if own is not None and all(target != own for target in targets) and not _ran(own, ran):",
+    ),
+)
+
+PYTHON = _CONTEXT + _RECORDS + _DRIFTING + _IMAGE + _ENGINE

@@ -1,0 +1,109 @@
+"""A copy of the repository, with an interpreter and a build folder of its own, to build mutations in."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+
+from tests.long.mutants.mutation import Mutation, mutated
+
+__all__ = ["CannotBuildError", "Replica"]
+
+_LINES = 30  # of a compiler's complaint
+
+
+class CannotBuildError(Exception):
+    """What the compiler says."""
+
+
+class Replica:
+    """Everything is below `folder`. What an earlier run has left there is built on.
+
+    The copy's interpreter finds the copy first, and then what the repository's environment has installed: a
+    folder on its path, whose `.pth` files do not count, and with them the editable install.
+    """
+
+    def __init__(self, root: pathlib.Path, folder: pathlib.Path, jobs: int) -> None:
+        self.tree = folder / "tree"
+        self.python = folder / "venv" / "bin" / "python"
+        self._root = root
+        self._folder = folder
+        self._jobs = jobs
+
+    def make(self) -> float:
+        """Copy, and build what has changed since an earlier copy. Returns the seconds of the build."""
+        self._copy()
+        if not self.python.exists():
+            self._make_interpreter()
+        if not (self._folder / "native" / "CMakeCache.txt").exists():
+            self._configure()
+        return self.build()
+
+    def put_in(self, mutation: Mutation) -> float:
+        """Put a mutation in, and build it. Returns the seconds of the build."""
+        text = mutated(mutation, self.tree)
+        (self.tree / mutation.file).write_text(text)
+        return self.build() if mutation.is_native else 0.0
+
+    def take_out(self, mutation: Mutation) -> None:
+        """Restore the file, with a new time. The next `build`, or the next native mutation, builds it."""
+        shutil.copyfile(self._root / mutation.file, self.tree / mutation.file)
+
+    def build(self) -> float:
+        """Compile what has changed. Returns the seconds."""
+        began = time.monotonic()
+        native = self._folder / "native"
+        _run(self._cmake(), "--build", native, "--target", "_native", "--parallel", self._jobs)
+        return time.monotonic() - began
+
+    def _copy(self) -> None:
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=self._root,
+            capture_output=True,
+            check=True,
+        ).stdout.decode()
+        names = {name for name in listed.split("\0") if name and (self._root / name).is_file()}
+        for path in [path for path in self.tree.rglob("*") if path.is_file()]:
+            if path.suffix != ".so" and str(path.relative_to(self.tree)) not in names:
+                path.unlink()
+        for name in names:
+            source, target = self._root / name, self.tree / name
+            if not target.exists() or target.read_bytes() != source.read_bytes():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, target)
+                shutil.copymode(source, target)
+
+    def _make_interpreter(self) -> None:
+        venv = self._folder / "venv"
+        _run(sys.executable, "-m", "venv", "--without-pip", venv)
+        packages = next(venv.glob("lib/python*/site-packages"))
+        (packages / "mutants.pth").write_text(f"{self.tree}\n{sysconfig.get_path('purelib')}\n")
+        nanobind = re.search(r'"(nanobind[^"]*)"', (self._root / "pyproject.toml").read_text())
+        assert nanobind is not None, "pyproject.toml says what builds the native code"
+        pip = (sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check", "--quiet")
+        _run(*pip, "install", nanobind[1])
+
+    def _configure(self) -> None:
+        _run(
+            self._cmake(),
+            *("-S", self.tree, "-B", self._folder / "native"),
+            f"-DPython_EXECUTABLE={self.python}",
+            f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={self.tree / 'optctx'}",
+            "-DSKBUILD=ON",
+        )
+
+    def _cmake(self) -> pathlib.Path:
+        return pathlib.Path(sysconfig.get_path("scripts"), "cmake")
+
+
+def _run(*command: object) -> None:
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True)
+    if done.returncode:
+        words = (done.stdout + done.stderr).strip().splitlines()
+        raise CannotBuildError("\n".join(words[-_LINES:]))

@@ -1,0 +1,32 @@
+"""The mutations of `make mutants` fit the code as it is, and their runner sees what a run comes to."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+
+from tests.long.mutants.core import CORE
+from tests.long.mutants.main import MUTATIONS, ROOT
+from tests.long.mutants.mutation import CannotMutateError, Mutation, mutated
+
+
+def test_every_mutation_has_its_place_in_the_code() -> None:
+    wrong = []
+    for each in MUTATIONS.values():
+        try:
+            mutated(each, ROOT)
+        except CannotMutateError as error:
+            wrong.append(str(error))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_core_part_is_there() -> None:
+    assert not [name for name in CORE if not (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize(("text", "found"), [("a b", 0), ("a = 1\na = 1\n", 2)])
+def test_a_mutation_without_its_one_place_says_so(tmp_path: pathlib.Path, text: str, found: int) -> None:
+    (tmp_path / "file.py").write_text(text)
+    with pytest.raises(CannotMutateError, match=f"change {found} times instead of once; adapt the mutation"):
+        mutated(Mutation("name", "what", "file.py", "a = 1\n", "a = 2\n"), tmp_path)
