@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import platform
@@ -13,21 +12,11 @@ from collections.abc import Callable
 
 import pytest
 from alone import alone
-from kernel_refusals import refuse
+from kernel_refusals import forbid_code, refuse
 from support import changed_code, unrolled
 
 import optctx
 from optctx.engine import redirecting
-
-PR_SET_MDWE, REFUSE_EXEC_GAIN = 65, 1
-
-
-def forbid() -> None:
-    """Forbid this process to make memory executable."""
-    import llvmlite.binding  # noqa: F401  # its library is loaded before
-
-    if ctypes.CDLL(None).prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0):
-        pytest.skip("the kernel cannot be asked to forbid it")
 
 
 def use_it(because: str) -> None:
@@ -49,7 +38,7 @@ def use_it(because: str) -> None:
 
 @alone(OPTCTX_ENGINE="")
 def test_a_kernel_that_forbids_changing_code_is_a_reason_to_take_turns() -> None:
-    forbid()
+    forbid_code()
     use_it("mprotect")
 
 
@@ -71,7 +60,7 @@ def test_a_kernel_without_membarrier_is_none() -> None:
 @alone
 def test_a_kernel_that_forbids_changing_code_is_an_error_for_who_wants_threads() -> None:
     os.environ["OPTCTX_ENGINE"] = "thread"
-    forbid()
+    forbid_code()
     for _ in range(2):
         with pytest.raises(optctx.UnsupportedImageError) as caught:
             optctx.registry()
