@@ -32,7 +32,7 @@ def marks(text: str, redirected: bool) -> list[pytest.MarkDecorator]:
     numba = "import numba" in text
     found = [pytest.mark.redirected] if redirected or numba else []
     if numba and sys.version_info >= (3, 14):
-        found.append(pytest.mark.skip(reason="Numba is installed before Python 3.14"))
+        found.append(pytest.mark.skip(reason="needs Numba, which is installed before Python 3.14"))
     return found
 
 

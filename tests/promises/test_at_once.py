@@ -61,7 +61,9 @@ def expected(fresh: FreshProcess) -> dict[Job, Result]:
     return found
 
 
-@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this interpreter has a GIL")
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="needs a free-threaded Python: `make test-long`"
+)
 def test_optctx_runs_without_the_gil() -> None:
     run_python("""
         import sys

@@ -10,7 +10,9 @@ from back_edges import unguarded
 
 ROOT = pathlib.Path(__file__).parents[3]
 
-pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="no exception tables before Python 3.11")
+pytestmark = pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="needs the exception tables of Python 3.11"
+)
 
 FORGOTTEN = {
     "a condition": "with lock:\n  while busy(): wait()\n",

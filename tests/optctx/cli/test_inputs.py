@@ -130,7 +130,7 @@ def test_what_clang_says_and_bitcode_that_is_too_new_are_one_line(
         read_input(path, TARGET, Clang(str(stand_in), "'"))
 
 
-@pytest.mark.skipif(shutil.which("clang") is None, reason="clang is not installed")
+@pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang (Debian: clang)")
 def test_c_compiles_through_clang_for_the_processor_that_is_asked_for(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

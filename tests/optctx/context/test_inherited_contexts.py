@@ -7,7 +7,9 @@ import textwrap
 import pytest
 from support import REPORTS_SWITCHES, python_process
 
-pytestmark = pytest.mark.skipif(not REPORTS_SWITCHES, reason="no thread inherits before Python 3.14")
+pytestmark = pytest.mark.skipif(
+    not REPORTS_SWITCHES, reason="needs Python 3.14, where threads inherit: `make test-long`"
+)
 
 FLAGS = [(), ("-X", "thread_inherit_context=0"), ("-X", "thread_inherit_context=1")]
 START = """

@@ -363,7 +363,7 @@ def test_nothing_is_kept_of_objects_that_end() -> None:
 
 def test_pass_timings_are_those_of_the_manager_that_ran() -> None:
     if not hasattr(binding.PassBuilder, "start_pass_timing"):
-        pytest.skip("this llvmlite has no timings of new pass managers")
+        pytest.skip("needs an llvmlite with timings of new pass managers")
     builder, manager = default_pipeline()
     builder.start_pass_timing()
     with OptionContext(INLINE):

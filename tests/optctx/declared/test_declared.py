@@ -214,7 +214,7 @@ def test_text_that_would_end_a_string_does_not() -> None:
     assert r'"\"a\\\"\\\\\\n\""' in as_tablegen("L", [nasty], "t\nu")
 
 
-@pytest.mark.skipif(shutil.which("llvm-tblgen") is None, reason="llvm-tblgen is not installed (Debian: llvm)")
+@pytest.mark.skipif(shutil.which("llvm-tblgen") is None, reason="needs llvm-tblgen (Debian: llvm)")
 def test_llvm_tblgen_reads_the_records_of_every_library(
     options: list[DeclaredOption], tmp_path: pathlib.Path
 ) -> None:

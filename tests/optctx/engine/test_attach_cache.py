@@ -271,7 +271,7 @@ def others_entry(home: Home) -> None:
     os.chown(entries(home)[0], 12345, 12345)
 
 
-AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, which can give files away")
 # What is done -> how the process begins to say what it found.
 DAMAGE: dict[Callable[[Home], None], str] = {
     other_key: "kept",

@@ -12,7 +12,9 @@ from support import python_process, run_python
 pytestmark = [
     pytest.mark.redirected,
     # Not all of them have wheels for later interpreters.
-    pytest.mark.skipif(sys.version_info >= (3, 14), reason="the libraries are installed before Python 3.14"),
+    pytest.mark.skipif(
+        sys.version_info >= (3, 14), reason="needs the libraries, which are installed before Python 3.14"
+    ),
 ]
 
 # The state before: a thread that blocks SIGTRAP made attaching fail.

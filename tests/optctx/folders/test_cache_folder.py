@@ -87,7 +87,7 @@ def test_the_folder_of_another_user_is_refused_without_a_key(
 
 def test_the_entry_of_another_user_is_a_miss_without_a_key(tmp_path: Path) -> None:
     if os.geteuid() != 0:
-        pytest.skip("only root can give a file away")
+        pytest.skip("needs root, which can give a file away")
     for file in filled(tmp_path):
         os.chown(file, 12345, -1)
     with warned() as texts, CompileCache(tmp_path) as cache:

@@ -79,7 +79,7 @@ def limited(kind: int, most: int, folder: pathlib.Path, *commands: str) -> list[
 
 reserved = pytest.mark.skipif(
     re.search("lib[at]san", os.environ.get("LD_PRELOAD", "")) is not None,
-    reason="the sanitizer reserves more than the limit",
+    reason="needs a build without sanitizer, which reserves more than the limit",
 )
 
 

@@ -18,7 +18,9 @@ from optctx import OptionContext
 pytestmark = [
     pytest.mark.redirected,
     # As the other libraries of tests/optctx/engine/test_beside_other_libraries.py.
-    pytest.mark.skipif(sys.version_info >= (3, 14), reason="Numba is installed before Python 3.14"),
+    pytest.mark.skipif(
+        sys.version_info >= (3, 14), reason="needs Numba, which is installed before Python 3.14"
+    ),
 ]
 
 Options = Mapping[str, object]

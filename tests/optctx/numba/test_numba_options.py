@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 if sys.version_info >= (3, 14):
-    pytest.skip("Numba is installed before Python 3.14", allow_module_level=True)
+    pytest.skip("needs Numba, which is installed before Python 3.14", allow_module_level=True)
 
 import numba
 import numba_kernels

@@ -25,7 +25,7 @@ from optctx.tuning.evaluate import Candidate, Setup, make_setup, plan_of
 from optctx.tuning.evaluators import LocalEvaluator
 
 pytestmark = pytest.mark.skipif(
-    "preserve-bc-uselistorder" not in registry(), reason="this LLVM cannot tell equal modules"
+    "preserve-bc-uselistorder" not in registry(), reason="needs an LLVM that tells equal modules"
 )
 
 # Code for `min-bit-test-cmps`, which is read when a subtarget is made, and the passes make one; and for

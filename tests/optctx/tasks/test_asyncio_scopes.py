@@ -19,7 +19,8 @@ pytestmark = pytest.mark.usefixtures("outside")
 
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
 untold = pytest.mark.skipif(
-    FOLLOWS_TASKS, reason="scopes follow the task here: tests/optctx/tasks/test_asyncio_tasks.py"
+    FOLLOWS_TASKS,
+    reason="needs a Python before 3.14: here, tests/optctx/tasks/test_asyncio_tasks.py has its place",
 )
 
 

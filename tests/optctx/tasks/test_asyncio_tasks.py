@@ -27,7 +27,10 @@ from optctx import OptionContext, ScopeError, current, info, record
 from optctx.fresh import FreshProcess, Job, Result, compile_job
 
 pytestmark = [
-    pytest.mark.skipif(not FOLLOWS_TASKS, reason="scopes follow tasks from Python 3.14 on, without turns"),
+    pytest.mark.skipif(
+        not FOLLOWS_TASKS,
+        reason="needs Python 3.14 without turns, where scopes follow tasks: `make test-long`",
+    ),
     pytest.mark.usefixtures("outside"),
 ]
 

@@ -139,7 +139,7 @@ def test_a_shell_gives_each_program_the_words_that_are_meant(shell: str, tmp_pat
 
 
 @pytest.mark.skipif(
-    not (shutil.which("opt") and shutil.which("llc")), reason="LLVM's tools are not installed"
+    not (shutil.which("opt") and shutil.which("llc")), reason="needs opt and llc (Debian: llvm)"
 )
 def test_opt_and_llc_take_the_lines(tmp_path: pathlib.Path) -> None:
     """Of any release: the module has no pointers, whose notation has changed."""
@@ -158,7 +158,7 @@ def test_opt_and_llc_take_the_lines(tmp_path: pathlib.Path) -> None:
 CLANG = next((name for name in ("clang", "clang-19") if shutil.which(name)), "")
 
 
-@pytest.mark.skipif(not CLANG, reason="clang is not installed")
+@pytest.mark.skipif(not CLANG, reason="needs clang (Debian: clang)")
 def test_clang_takes_its_lines(tmp_path: pathlib.Path) -> None:
     (tmp_path / "sum.c").write_text(
         "int sum(int *a, int n) { int s = N; while (n--) s += *a++; return s; }\n"
