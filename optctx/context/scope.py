@@ -81,7 +81,8 @@ def cannot_enter(context: OptionContext, kind: type[Exception], text: str) -> Op
         return ScopeError(f"cannot enter {shown(context)}: {clipped(text)}")
     if issubclass(kind, _native.UnwatchedError):
         return UnsupportedImageError(f"cannot tell what LLVM reads inside {shown(context)}: {text}")
-    return OptionValueError(f"cannot enter {shown(context)}: LLVM says: {clipped(text.strip(': '))}")
+    said = clipped(text.strip(": \n"))  # LLVM's line, which ends
+    return OptionValueError(f"cannot enter {shown(context)}: LLVM says: {said}")
 
 
 def cannot_leave(context: OptionContext, text: str) -> ScopeError:
