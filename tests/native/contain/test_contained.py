@@ -37,8 +37,6 @@ from optctx import (
     ContainmentWarning,
     Option,
     OptionContext,
-    OptionTypeError,
-    ScopeError,
     contained,
     current,
     drift,
@@ -277,20 +275,6 @@ def test_a_context_keeps_its_policy() -> None:
     with context.derive(sets="contain"):
         set_option("unroll-count", "8")
         assert both() == (8, 8)
-
-
-@pytest.mark.parametrize("wrong", ["keep", None, True])
-def test_another_word_for_sets_is_refused(wrong: object) -> None:
-    with pytest.raises(OptionTypeError, match='sets is "contain", "process" or "error", found'):
-        OptionContext(sets=wrong)  # type: ignore[arg-type]
-
-
-def test_with_sets_needs_the_scope() -> None:
-    context = contained()
-    with pytest.raises(ScopeError, match="ask inside its block"):
-        context.with_sets()
-    with context, contained(), pytest.raises(ScopeError, match="not the innermost context"):
-        context.with_sets()
 
 
 def test_a_bound_llvmcontext_keeps_its_own_values() -> None:

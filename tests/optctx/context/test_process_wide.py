@@ -17,7 +17,6 @@ from support import SCALE, X86, outside, unrolled
 
 from optctx import (
     OptionContext,
-    OptionValueError,
     ProcessWideOptionError,
     ScopeError,
     current,
@@ -44,11 +43,6 @@ def in_thread(work: Callable[[], None]) -> threading.Thread:
     thread = threading.Thread(target=outside(work))
     thread.start()
     return thread
-
-
-def test_it_is_refused_unless_asked_for_and_the_error_says_how() -> None:
-    with pytest.raises(ProcessWideOptionError, match='process_wide="exclusive"'):
-        OptionContext(stats=True)
 
 
 def test_llvm_does_what_a_fresh_process_does_and_then_what_it_did_before(fresh: FreshProcess) -> None:
@@ -155,49 +149,6 @@ def test_options_of_both_kinds_go_into_one_context() -> None:
             assert (inner["unroll-count"], registry()["stats"].value) == (4, True)
     assert registry()["stats"].value is False
     assert pickle.loads(pickle.dumps(context)) == context != OptionContext(unroll_count=3)
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("help", "print and end the process"),
-        ("debug-counter", "cannot be put back"),
-        ("x86prelegalizercombiner-disable-rule", "callback"),
-        ("filter-passes", "for good"),
-    ],
-)
-def test_what_could_not_be_undone_is_refused_all_the_same(name: str, reason: str) -> None:
-    with pytest.raises(ProcessWideOptionError, match=reason):
-        OptionContext({name: ["x"] if registry()[name].type == "list" else "x"}, process_wide="exclusive")
-
-
-def test_a_bad_value_is_an_error_on_entry_that_leaves_all_as_it_was(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    before = state("rng-seed"), state("stats")
-    with pytest.raises(OptionValueError, match="value invalid"), exclusive(stats=True, rng_seed="abc"):
-        raise AssertionError("must not be entered")
-    assert (state("rng-seed"), state("stats")) == before
-    assert capfd.readouterr().err == ""
-    with exclusive(rng_seed=3):
-        assert registry()["rng-seed"].value == 3
-
-
-def test_another_set_on_the_same_thread_is_an_error_that_names_the_holder() -> None:
-    with exclusive(stats=True), exclusive(stats=True):
-        with pytest.raises(ScopeError, match="-stats=true"), exclusive(rng_seed=3):
-            raise AssertionError("must not be entered")
-        assert state("rng-seed") == (0, 0)
-    assert state("stats") == (False, 0)
-
-
-def test_sets_that_only_look_alike_are_not_shared() -> None:
-    one = exclusive(crash_diagnostics_dir="x -rng-seed=3")
-    two = exclusive(crash_diagnostics_dir="x", rng_seed=3)
-    with one:
-        with pytest.raises(ScopeError), two:
-            raise AssertionError("must not be entered")
-        assert state("rng-seed") == (0, 0)
 
 
 def test_it_waits_for_threads_inside_and_they_wait_for_it() -> None:

@@ -27,7 +27,6 @@ from watching import ignore, told
 from optctx import (
     DriftEvent,
     DriftWarning,
-    OptionTypeError,
     UnsupportedImageError,
     drift,
     registry,
@@ -316,11 +315,6 @@ def test_closing_looks_for_the_last_time_and_raises() -> None:
             assert [type(each) for each in unraisable(fail_inside)] == [DriftWarning]
 
     in_child(child)
-
-
-def test_a_callback_that_cannot_be_called_is_an_error() -> None:
-    with pytest.raises(OptionTypeError, match="found 'here'"):
-        watch("here")  # type: ignore[arg-type]
 
 
 def test_what_llvm_refuses_counts_as_given_and_says_so(capfd: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,6 @@ from support import CALLS, COUNTED, SCALE, X86, in_threads, run_python, unrolled
 import optctx
 from optctx import (
     OptionContext,
-    OptionTypeError,
     UnreadOptionError,
     UnreadOptionWarning,
     propagating,
@@ -247,19 +246,6 @@ def test_a_warning_points_at_the_callers_line() -> None:
             pass
     with open(__file__) as file:
         assert "# this line" in file.read().splitlines()[seen[0].lineno - 1]
-
-
-@pytest.mark.parametrize("mode", ["Warn", "", None, True, 3, []])
-def test_another_mode_is_refused(mode: Any) -> None:
-    for make in (
-        lambda: OptionContext({"unroll-count": 4}, unread=mode),
-        lambda: OptionContext.from_args("-unroll-count=4", unread=mode),
-    ):
-        with pytest.raises(OptionTypeError, match='unread is "ignore", "warn" or "error", found '):
-            make()
-    if mode is not None:  # as it is
-        with pytest.raises(OptionTypeError):
-            four().derive(unread=mode)
 
 
 # The mode goes along

@@ -167,22 +167,6 @@ def test_readers_are_functions_of_llvm() -> None:
     assert any("LoopVectorizeHints" in name for name in registry()["force-vector-width"].read_by)
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("debug-only", "heap"),
-        ("opt-bisect-limit", "callback"),
-        ("time-passes", "timers"),
-        ("stats", "constructs it"),
-        ("filter-passes", "copies it for good"),
-    ],
-)
-def test_an_option_that_cannot_be_scoped_says_why(name: str, reason: str) -> None:
-    option = registry()[name]
-    assert option.scope == "process"
-    assert reason in option.reason
-
-
 @pytest.mark.redirected
 def test_nearly_every_option_can_be_set_per_thread() -> None:
     scopes = Counter(option.scope for option in registry().values())
@@ -192,16 +176,13 @@ def test_nearly_every_option_can_be_set_per_thread() -> None:
 
 
 def test_an_unknown_name_is_a_key_error_with_the_nearest_names() -> None:
-    with pytest.raises(UnknownOptionError, match="did you mean unroll-count") as raised:
+    with pytest.raises(UnknownOptionError) as raised:
         registry()["unrol-count"]
     assert raised.value.name == "unrol-count"
     assert raised.value.suggestions[0] == "unroll-count"
     assert "unroll-count" in registry()
     assert "unrol-count" not in registry()
     assert registry().get("unrol-count") is None
-    for name in (None, 4, ["unroll-count"]):
-        with pytest.raises(UnknownOptionError, match="an option name is a string"):
-            registry()[name]  # type: ignore[index]
 
 
 def test_value_follows_the_process_and_default_does_not() -> None:

@@ -9,7 +9,7 @@ import multiprocessing.pool
 import pickle
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from typing import Any
@@ -19,7 +19,7 @@ from alone import alone
 from llvmlite import binding
 from support import both, unrolled
 
-from optctx import OptionContext, OptionTypeError, current, propagating, wrap
+from optctx import OptionContext, current, propagating, wrap
 
 pytestmark = pytest.mark.usefixtures("outside")
 
@@ -92,29 +92,6 @@ def test_a_wrapped_function_looks_like_the_function() -> None:
     assert "'unroll-count': 4" in repr(wrapped)
 
 
-def test_what_runs_after_the_call_and_what_cannot_be_called_is_refused() -> None:
-    def generator() -> Iterator[None]:
-        yield
-
-    async def coroutine(extra: int = 0) -> None: ...
-
-    async def generating() -> AsyncIterator[None]:
-        yield
-
-    class Calls:
-        async def __call__(self) -> None: ...
-
-    late = [generator, coroutine, generating, functools.partial(coroutine, 1), Calls()]
-    for function in late:
-        with pytest.raises(OptionTypeError, match="its body runs after the call has returned"):
-            wrap(function)
-    for nothing in (None, 5, "text"):
-        with pytest.raises(OptionTypeError, match=f"expected a function .* type {type(nothing).__name__}"):
-            wrap(nothing)  # type: ignore[arg-type]
-        with pytest.raises(OptionTypeError, match="expected a function"):
-            unroll(4)(nothing)  # type: ignore[arg-type]
-
-
 def test_it_can_be_pickled() -> None:
     with unroll(4):
         copy = pickle.loads(pickle.dumps(wrap(both)))
@@ -145,16 +122,6 @@ def test_work_that_submits_work_hands_its_own_context_on() -> None:
 
     with propagating(ThreadPoolExecutor(4)) as pool, unroll(4):
         assert pool.submit(outer).result() == ((4, 4), (8, 8))
-
-
-def test_a_pool_refuses_what_wrap_refuses() -> None:
-    async def coroutine() -> None: ...
-
-    with propagating(ThreadPoolExecutor(1)) as pool:
-        with pytest.raises(OptionTypeError):
-            pool.submit(coroutine)
-        with pytest.raises(OptionTypeError):
-            pool.map(None, [1])  # type: ignore[arg-type]
 
 
 class Recorder:
@@ -201,21 +168,6 @@ def test_a_pool_is_propagated_once_and_shut_down_with_its_executor() -> None:
         threads.submit(both)
     with pytest.raises(RuntimeError, match="after shutdown"):
         pool.submit(both)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (None, "found None without submit, map, shutdown"),
-        (ThreadPoolExecutor, "found the class ThreadPoolExecutor; make one of it"),
-        (multiprocessing.pool.Pool, "the class Pool"),
-        (map, "the class map"),
-        ([], "without submit, map, shutdown; for other kinds of pools, give them optctx.wrap"),
-    ],
-)
-def test_what_is_no_executor_is_refused(wrong: Any, message: str) -> None:
-    with pytest.raises(OptionTypeError, match=message):
-        propagating(wrong)
 
 
 def overridden(argument: int) -> tuple[object, ...]:

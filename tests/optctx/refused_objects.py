@@ -1,0 +1,97 @@
+"""What the tables of refusals name besides optctx: objects that are closed, of another kind, or bound."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing.pool import Pool
+from typing import Any
+
+from ir_texts import COUNTED, SCALE, X86
+from links_modules import module_of, noted, stamped
+from llvmlite import binding
+from runs import UNROLL, counted, machine, run_module_passes
+
+from optctx import OptionContext, propagating
+from optctx.fresh import Job, Result, compile_job
+from optctx.passes import instruction_count
+from optctx.sensitivity import sensitivity
+from optctx.sweep import sweep
+from optctx.trust import CLASSES
+
+__all__ = [
+    "CLASSES", "COUNTED", "HUGE", "OF_AARCH64", "SCALE", "UNROLL", "X86", "CoroutineCalls", "Executor", "Job",
+    "Pool", "attributed", "binding", "bound_to_five", "closed", "compile_job", "coroutine", "error_of",
+    "exclusive", "generating", "generator", "instruction_count", "llvm_context", "machine", "module",
+    "module_of", "noted", "of_another_library", "partial", "pool", "run_module_passes", "sensitivity",
+    "stamped", "sweep", "unshown", "written",
+]  # fmt: skip
+
+HUGE = 10**5000  # which repr() refuses to write out
+OF_AARCH64 = f'target triple = "aarch64-unknown-linux-gnu"\n{SCALE}'
+Executor = ThreadPoolExecutor
+pool = propagating(ThreadPoolExecutor(1))
+module = binding.parse_assembly("define void @f() { ret void }")
+llvm_context = binding.create_context()
+of_another_library = type("ContextRef", (), {"__module__": "other.binding", "closed": False})()
+
+
+class Unshown:
+    """As a caller's class may be."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+unshown = Unshown()
+
+
+def closed(thing: Any) -> Any:
+    thing.close()
+    return thing
+
+
+@contextmanager
+def bound_to_five() -> Iterator[Any]:
+    with binding.create_context() as own:
+        OptionContext({"unroll-count": 5}, base="defaults").bind(own)
+        yield own
+
+
+def exclusive(**named: object) -> OptionContext:
+    return OptionContext(process_wide="exclusive", **named)
+
+
+def attributed(text: str) -> Any:
+    """A module of two functions, of which one has this attribute."""
+    return binding.parse_assembly(counted(("good", "-unroll-count=2"), ("bad", text)))
+
+
+def error_of(result: Result) -> str | None:
+    assert result.code == b""
+    return result.error
+
+
+def written(text: str) -> pathlib.Path:
+    """A file of options."""
+    path = pathlib.Path("best.toml")
+    path.write_text(text)
+    return path
+
+
+def generator() -> Iterator[None]:
+    yield
+
+
+async def coroutine(extra: int = 0) -> None: ...
+
+
+async def generating() -> AsyncIterator[None]:
+    yield
+
+
+class CoroutineCalls:
+    async def __call__(self) -> None: ...

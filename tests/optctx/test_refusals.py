@@ -1,0 +1,159 @@
+"""What is refused: tables of what is attempted, and below it the whole line that answers.
+
+The tables are `refusals/`. Every other front door has rows that show that it gives the same line.
+`<NUMBER>`, `<TRIPLE>`, `<ADDRESS>` and `<WORDS>` stand for what differs between machines and interpreters.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import refused_objects
+from support import UNROLLED_ONCE, process_state, unrolled
+
+import optctx
+from optctx import OptionContext, current, registry, run_passes
+from optctx.cli.main import main
+from optctx.fresh import FreshProcess
+
+TABLES = pathlib.Path(__file__).parent / "refusals"
+KERNEL = pathlib.Path(__file__).parents[2] / "examples" / "kernel.ll"
+TURNS = os.environ.get("OPTCTX_ENGINE") == "exclusive"
+PLACEHOLDERS = {"<NUMBER>": r"\d+", "<TRIPLE>": r"\S+", "<ADDRESS>": "0x[0-9a-f]+", "<WORDS>": ".+"}
+NAMES = {
+    name: getattr(place, name) for place in (optctx, refused_objects) for name in place.__all__
+}  # what the rows of programs may use
+SENTENCES = 2  # that a message may have
+
+
+def rows(name: str, prompt: str) -> Iterator[tuple[str, str]]:
+    """(what is typed, the line that answers)."""
+    for block in (TABLES / f"{name}.txt").read_text().split("\n\n"):
+        lines = [line for line in block.splitlines() if line and not line.startswith("# ")]
+        if lines:
+            typed, answer = lines
+            assert typed.startswith(prompt)
+            yield typed.removeprefix(prompt).strip(), answer
+
+
+def differs(typed: str, answer: str, expected: str) -> str:
+    """What is wrong with the answer; nothing if it is as the table says."""
+    pattern = re.escape(expected)
+    for placeholder, form in PLACEHOLDERS.items():
+        pattern = pattern.replace(re.escape(placeholder), form)
+    if not re.fullmatch(pattern, answer):
+        return f"{typed}\nfound:    {answer}\nexpected: {expected}"
+    if len(re.findall(r"[.!?] [A-Z]", answer)) >= SENTENCES or "Errno" in answer:
+        return f"{typed}\nis answered at too great length: {answer}"
+    return ""
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where what the tables say is typed."""
+    (tmp_path / "kernel.ll").write_bytes(KERNEL.read_bytes())
+    (tmp_path / "empty.ll").touch()
+    (tmp_path / "broken.ll").write_text("define i32 @f( {\n")
+    (tmp_path / "garbage.ll").write_bytes(b"\x7fELF\xff\xfe\x00")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("folder")
+def test_each_command_gets_its_line_and_exit_status_2(capfd: pytest.CaptureFixture[str]) -> None:
+    wrong = []
+    for typed, expected in rows("commands", "$ optctx"):
+        if TURNS and typed.startswith("record "):
+            continue  # no read is recorded there
+        status = main(shlex.split(typed))
+        out, err = capfd.readouterr()
+        wrong.append(differs(typed, err.removesuffix("\n"), expected))
+        if (status, out) != (2, ""):
+            wrong.append(f"{typed}\nexit status {status}, and on standard output: {out}")
+    assert "\n\n".join(filter(None, wrong)) == ""
+
+
+def answer_of(typed: str, names: dict[str, Any]) -> str:
+    """The error that Python shows in its last line, or else what the expression gives."""
+    try:
+        code = compile(typed, "<row>", "eval")
+    except SyntaxError:
+        code = compile(typed, "<row>", "exec")
+    try:
+        return str(eval(code, names))
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.usefixtures("attached", "folder")
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param(name, marks=[pytest.mark.redirected] * (name in ("attributes", "binding")))
+        for name in sorted({path.stem for path in TABLES.iterdir()} - {"commands"})
+    ],
+)
+def test_each_attempt_gets_its_line_and_nothing_changes(
+    table: str, fresh: FreshProcess, capfd: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    if table == "attributes":
+        request.getfixturevalue("attributes")  # elsewhere none counts
+    before, wrong = process_state(), []
+    with OptionContext({"unroll-count": 4}, base="defaults") as context:
+        for typed, expected in rows(table, ">>> "):
+            answer = answer_of(typed, {**NAMES, "context": context, "fresh": fresh})
+            wrong.append(differs(typed, answer, expected))
+            if (current() is context, unrolled(), capfd.readouterr()) != (True, 4, ("", "")):
+                wrong.append(f"{typed}\nchanges the scope, or something is printed")
+    assert "\n\n".join(filter(None, wrong)) == ""
+    assert process_state() == before
+    assert unrolled() == UNROLLED_ONCE
+
+
+@pytest.mark.redirected
+def test_the_advice_of_the_tables_works(capfd: pytest.CaptureFixture[str]) -> None:
+    """What the messages tell the reader to write is accepted."""
+    assert OptionContext.from_args("-unroll-count=4") == OptionContext({"unroll-count": 4})
+    assert OptionContext({"arm-restrict-it": True}) == OptionContext({"arm-restrict-it": "true"})
+    assert OptionContext({"pre-RA-sched": "source"})["pre-RA-sched"] == "source"
+    assert OptionContext({"unroll-count": "4"}).get("unroll-count", int) == 4
+    run_passes(refused_objects.module, "default<O3>")
+    for typed in (
+        "show unroll-count",
+        "list unroll-count",
+        f"record {KERNEL} --cpu native --set unroll-count=4",
+        f"record {KERNEL} --set arm-restrict-it=true --features=-avx2",
+        f"record {KERNEL} --passes loop-unroll",
+    ):
+        assert main(shlex.split(typed)) == 0
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.redirected
+def test_no_refusal_recommends_what_is_refused_as_well() -> None:
+    recommended = set()
+    for option in registry().values():
+        if option.scope != "process":
+            continue
+        value = ["x"] if option.type == "list" else "true"
+        with pytest.raises(optctx.ProcessWideOptionError) as refused:
+            OptionContext({option.name: value})
+        if "exclusive" in str(refused.value):
+            recommended.add(option.name)
+            try:
+                OptionContext({option.name: value}, process_wide="exclusive")
+            except optctx.ProcessWideOptionError as error:
+                pytest.fail(f"the advice was to use what is refused: {error}")
+            except optctx.OptionValueError:
+                pass  # LLVM takes other values
+        else:
+            with pytest.raises(optctx.ProcessWideOptionError):
+                OptionContext({option.name: value}, process_wide="exclusive")
+    assert "time-passes" in recommended
