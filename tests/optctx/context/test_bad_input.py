@@ -16,6 +16,7 @@ from optctx import (
     OptionContext,
     OptionTypeError,
     OptionValueError,
+    PassPipelineError,
     ProcessWideOptionError,
     ScopeError,
     UnknownOptionError,
@@ -81,6 +82,7 @@ def test_no_message_is_long_because_the_input_is(what: str) -> None:
         (UnknownOptionError, KeyError),
         (OptionValueError, ValueError),
         (OptionTypeError, TypeError),
+        (PassPipelineError, ValueError),
         (ScopeError, RuntimeError),
     ],
 )

@@ -162,69 +162,13 @@ def test_objects_and_assembly_are_those_of_llvmlite(parse: Callable[[], Any], ma
     assert emit_assembly(modules[2], machine) == machine.emit_assembly(modules[3])
 
 
-@pytest.mark.parametrize(
-    ("pipeline", "words"),
-    [
-        ("no-such-pass", "unknown pass name 'no-such-pass'"),
-        ("default<O9>", "invalid optimization level 'O9'"),
-        ("function(sroa", "invalid pipeline 'function(sroa'"),
-        ("function(loop(nothing))", "unknown loop pass 'nothing'"),
-        ("sroa,,instcombine", "unknown function pass ''"),
-        ("", "unknown pass name ''"),
-        ("é", "unknown pass name 'é'"),
-        ("(" * 5000, "invalid pipeline"),
-    ],
-)
-def test_a_bad_pipeline_raises_llvms_words_and_changes_nothing(
-    module: Any, machine: Any, pipeline: str, words: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bad_pipeline_changes_nothing(module: Any, machine: Any) -> None:
     before = str(module)
-    with pytest.raises(PassPipelineError) as raised:
-        run_passes(module, pipeline, target_machine=machine)
-    assert words in str(raised.value)
-    assert repr(pipeline)[:200] in str(raised.value)
-    assert isinstance(raised.value, ValueError)
-    assert str(module) == before
-    assert capfd.readouterr() == ("", "")
+    for pipeline in ("no-such-pass", "sroa,,instcombine", "sroa\0,instcombine"):
+        with pytest.raises(PassPipelineError):
+            run_passes(module, pipeline, target_machine=machine)
+        assert str(module) == before
     run_passes(module, "default<O1>", target_machine=machine)  # and the next one works
-
-
-def test_a_pipeline_with_a_nul_is_refused_rather_than_cut_short(module: Any) -> None:
-    with pytest.raises(PassPipelineError, match="NUL"):
-        run_passes(module, "sroa\0,instcombine")
-    assert "alloca" in str(module)
-
-
-def test_arguments_that_are_not_llvmlites_objects_are_type_errors(module: Any, machine: Any) -> None:
-    with pytest.raises(TypeError, match="parse it first"):
-        run_passes(SUM, "sroa")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="found NoneType"):
-        run_passes(None, "sroa")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="found TargetMachine"):
-        run_passes(machine, "sroa")
-    with pytest.raises(TypeError, match="target machine"):
-        run_passes(module, "sroa", target_machine=module)
-    with pytest.raises(TypeError, match="tuning"):
-        run_passes(module, "sroa", tuning=machine)
-    with pytest.raises(TypeError, match="found bytes"):
-        run_passes(module, b"sroa")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="found NoneType"):
-        emit_object(module, None)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="found int"):
-        instruction_count(3)  # type: ignore[arg-type]
-
-
-def test_closed_objects_are_refused_by_name(parse: Callable[[], Any], module: Any) -> None:
-    closed_machine = new_machine()
-    closed_machine.close()
-    with pytest.raises(OptctxError, match="the target machine is closed"):
-        run_passes(module, "sroa", target_machine=closed_machine)
-    with pytest.raises(OptctxError, match="the target machine is closed"):
-        emit_assembly(module, closed_machine)
-    closed_module = parse()
-    closed_module.close()
-    with pytest.raises(OptctxError, match="the module is closed"):
-        run_passes(closed_module, "sroa")
 
 
 def test_a_target_that_cannot_emit_objects_says_so(module: Any) -> None:
