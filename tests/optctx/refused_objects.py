@@ -21,12 +21,14 @@ from optctx.passes import instruction_count
 from optctx.sensitivity import sensitivity
 from optctx.sweep import sweep
 from optctx.trust import CLASSES
+from optctx.tvm import LLVMInstance, LLVMTarget, LLVMTargetInfo, from_target, parse_option_string
 
 __all__ = [
     "CLASSES", "COUNTED", "HUGE", "OF_AARCH64", "SCALE", "UNROLL", "X86", "CoroutineCalls", "Executor", "Job",
-    "Pool", "attributed", "binding", "bound_to_five", "closed", "compile_job", "coroutine", "error_of",
-    "exclusive", "generating", "generator", "instruction_count", "llvm_context", "machine", "module",
-    "module_of", "noted", "of_another_library", "partial", "pool", "run_module_passes", "sensitivity",
+    "LLVMInstance", "LLVMTarget", "LLVMTargetInfo", "Pool", "attributed", "binding", "bound_to_five",
+    "closed", "compile_job", "coroutine", "error_of", "exclusive", "flagged", "from_target", "generating",
+    "generator", "instruction_count", "llvm_context", "machine", "module", "module_of", "noted",
+    "of_another_library", "parse_option_string", "partial", "pool", "run_module_passes", "sensitivity",
     "stamped", "sweep", "unshown", "written",
 ]  # fmt: skip
 
@@ -73,6 +75,14 @@ def attributed(text: str, triple: str = X86) -> Any:
     """A module of two functions, of which one has this attribute."""
     made = binding.parse_assembly(counted(("good", ""), ("bad", text)))
     made.triple = triple
+    return made
+
+
+def flagged(flag: str) -> Any:
+    """A module that says what TVM compiled it for."""
+    text = f'target triple = "{X86}"\n!llvm.module.flags = !{{!0}}\n!0 = !{{i32 2, !"tvm_target", {flag}}}'
+    made = LLVMInstance().parse_ir(text)
+    made.name = "kernel.ll"
     return made
 
 

@@ -11,12 +11,10 @@ from ir_texts import SCALE, X86
 from tvm_targets import EIGHT, FOUR, TARGETS, reference
 
 from optctx import (
-    OptionTypeError,
     UnknownOptionError,
-    UntrustedOptionError,
     lookup,
 )
-from optctx.errors import TargetError, TargetWarning
+from optctx.errors import TargetWarning
 from optctx.fresh import FreshProcess
 from optctx.tvm import (
     LLVMInstance,
@@ -87,49 +85,11 @@ def test_what_a_module_says_is_read_as_tvm_reads_it(instance: LLVMInstance) -> N
         LLVMTarget(instance, unknown, unknown="warn")
 
 
-@pytest.mark.parametrize(
-    ("flag", "error", "said"),
-    [
-        ("i32 1", TargetError, "expected text as the module flag 'tvm_target'"),
-        (r'!"{\FF"', TargetError, "expected UTF-8 in the module flag 'tvm_target'"),
-        ('!"{"', TargetError, "expected JSON, found something else at column"),
-        ('!"llvm -mcpuu=x"', TargetError, "has no key 'mcpuu'"),
-        (f'!"llvm {"x" * 70_000}"', TargetError, "at most 10,000 flags are read"),
-        ('!"llvm -cl-opt=-unroll-count"', OptionTypeError, "LLVM registered 'unroll-count' as uint"),
-        ('!"llvm -cl-opt=-print-after-all"', UntrustedOptionError, "its class is output"),
-        ('!"llvm -cl-opt=-inline-threshold:int=-1"', UntrustedOptionError, "is not accepted from a module"),
-    ],
-)
-def test_a_bad_target_in_a_module_is_one_error(
-    instance: LLVMInstance, flag: str, error: type[Exception], said: str
-) -> None:
-    module = flagged(instance, flag)
-    module.name = "kernel.ll"
-    with pytest.raises(error, match=re.escape(said)) as caught:
-        LLVMTarget.get_target_metadata(module)
-    assert "the target of module 'kernel.ll': " in str(caught.value)
-
-
 def test_a_module_may_set_what_its_reader_trusts(instance: LLVMInstance) -> None:
     module = flagged(instance, '!"llvm -cl-opt=-print-after-all"')
     text = LLVMTarget.get_target_metadata(module, trust=("output",))
     with LLVMTarget(instance, text):
         assert lookup("print-after-all") is True
-
-
-def test_what_is_no_module_is_a_type_error(instance: LLVMInstance) -> None:
-    target = LLVMTarget(instance, "llvm")
-    of_a_module = (
-        LLVMTarget.get_target_metadata,
-        target.set_target_metadata,
-        target.optimize,
-        target.emit_object,
-        target.emit_assembly,
-        target.load,
-    )
-    for work in of_a_module:
-        with pytest.raises(TypeError, match="expected a module"):
-            work("module")  # type: ignore[operator]
 
 
 # What TVM 0.27 writes into the metadata of a module for a target.
