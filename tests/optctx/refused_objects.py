@@ -19,8 +19,9 @@ from optctx import OptionContext, bound, propagating
 from optctx.fresh import Job, Result, compile_job
 from optctx.passes import instruction_count
 from optctx.sensitivity import sensitivity
-from optctx.sweep import sweep
+from optctx.sweep import parse_axes, sweep
 from optctx.trust import CLASSES
+from optctx.tuning import parse_space, tune
 from optctx.tvm import LLVMInstance, LLVMTarget, LLVMTargetInfo, from_target, parse_option_string
 
 __all__ = [
@@ -28,8 +29,8 @@ __all__ = [
     "LLVMInstance", "LLVMTarget", "LLVMTargetInfo", "Pool", "attributed", "binding", "bound_to_five",
     "closed", "compile_job", "coroutine", "error_of", "exclusive", "flagged", "from_target", "generating",
     "generator", "instruction_count", "llvm_context", "machine", "module", "module_of", "noted",
-    "of_another_library", "parse_option_string", "partial", "pool", "run_module_passes", "sensitivity",
-    "stamped", "sweep", "unshown", "written",
+    "of_another_library", "parse_axes", "parse_option_string", "parse_space", "partial", "pool",
+    "run_module_passes", "sensitivity", "stamped", "sweep", "tune", "unshown", "written",
 ]  # fmt: skip
 
 HUGE = 10**5000  # which repr() refuses to write out

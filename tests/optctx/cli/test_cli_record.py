@@ -76,14 +76,6 @@ def test_unread_only_leaves_the_reads_out(
     assert "computeUnrollCount" not in out
 
 
-def test_what_llvm_refuses_is_one_line(command: list[str], capfd: pytest.CaptureFixture[str]) -> None:
-    assert main([*command, "--passes", "no-such-pass"]) == 2
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert err.startswith("optctx: cannot parse the pass pipeline 'no-such-pass'")
-    assert err.count("\n") == 1
-
-
 def test_llvm_that_ends_the_process_is_one_line(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

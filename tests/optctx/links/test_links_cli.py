@@ -6,7 +6,7 @@ import json
 import pathlib
 
 import pytest
-from links_modules import linked, module_of, noted, stamped
+from links_modules import linked, module_of, stamped
 from llvmlite import binding
 from support import python_process
 
@@ -89,51 +89,6 @@ def test_json_says_the_same(four: str, eight: str, plain: str, capfd: pytest.Cap
     assert (mismatch["option"], mismatch["known"]) == ("unroll-count", True)
     assert [(said["value"], said["given"]) for said in mismatch["said"]] == [(4, True), (8, True)]
     assert [said["modules"] for said in mismatch["said"]] == [[f"{four} (four.c)"], [f"{eight} (eight.c)"]]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("none.bc", None, "there is no such file"),
-        ("bad.ll", b"not IR\n", "expected top-level entity"),
-        ("bad.bc", b"BC\xc0\xde\xff", "Invalid bitcode signature"),
-        ("cut.bc", b"", "parsing error"),
-        ("object.o", b"\x7fELF\xff\xff", "expected LLVM bitcode or IR as text"),
-        ("odd.ll", str(noted('!0 = !{!"7", i32 1}')).encode(), "expected !optctx.options to hold format 1"),
-    ],
-)
-def test_what_cannot_be_read_is_one_line_and_exit_status_2(
-    four: str,
-    name: str,
-    content: bytes | None,
-    words: str,
-    tmp_path: pathlib.Path,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    path = tmp_path / name
-    if content is not None:
-        path.write_bytes(content)
-    if name == "cut.bc":
-        path.write_bytes(pathlib.Path(four).read_bytes()[:200])
-    assert main(["check-link", four, str(path)]) == 2
-    out, err = capfd.readouterr()
-    assert out == ""
-    [line] = err.splitlines()
-    assert line.startswith("optctx: ")
-    assert name in line
-    assert words in line
-
-
-@pytest.mark.parametrize(
-    ("options", "words"), [("-unroll-cuont=4", "did you mean"), ("-unroll-count=x", "invalid")]
-)
-def test_bad_options_of_the_link_step_are_one_line(
-    options: str, words: str, four: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["check-link", four, f"--link-options={options}"]) == 2
-    out, err = capfd.readouterr()
-    assert (out, len(err.splitlines())) == ("", 1)
-    assert words in err
 
 
 def test_bitcode_that_llvm_does_not_survive_is_one_line_that_names_the_file(
