@@ -224,10 +224,13 @@ def _run(call: Call, code: CodeType, skipped: int, failed: int, printed: int) ->
 
 def _imported(call: Call, code: CodeType) -> Any:
     """Import the test's module."""
+    from optctx.engine.attach import attached
+
     __tracebackhide__ = True
     spec = importlib.util.spec_from_file_location(call.module, call.file)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[call.module] = module
     exec(code, module.__dict__)
+    assert attached() is None, f"importing {call.module} attaches to LLVM, before the test itself"
     return module
