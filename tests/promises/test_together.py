@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from alone import alone
 from llvmlite import binding
-from support import COUNTED, X86, run_python, unrolled
+from support import COUNTED, X86, unrolled
 
+import optctx
 from optctx import CompileCache, OptionContext, record, run_passes, stamp
 
 pytestmark = pytest.mark.redirected
@@ -51,22 +53,18 @@ def test_the_cache_is_not_misled_by_a_scope_that_watches_its_own_reads() -> None
                 assert unrolled() == 4  # what is found in the cache was not read
 
 
+@alone
 def test_what_others_set_while_somebody_records_and_watches_is_told_and_counts() -> None:
-    run_python("""
-        import optctx
-        from llvmlite import binding
-        from support import unrolled
-        events = []
-        with optctx.watch(events.append), optctx.record() as log:
-            assert unrolled() == 1
-            binding.set_option("", "-unroll-count=3")
-            assert unrolled() == 3
-            with optctx.OptionContext({"unroll-count": 4}):
-                assert unrolled() == 4
-        assert [(event.name, event.before, event.after) for event in events] == [("unroll-count", 0, 3)]
-        assert set(log.reads["unroll-count"].values) == {0, 3, 4}
-        assert optctx.drift()["unroll-count"].value == 3
-    """)
+    events = []
+    with optctx.watch(events.append), optctx.record() as log:
+        assert unrolled() == 1
+        binding.set_option("", "-unroll-count=3")
+        assert unrolled() == 3
+        with optctx.OptionContext({"unroll-count": 4}):
+            assert unrolled() == 4
+    assert [(event.name, event.before, event.after) for event in events] == [("unroll-count", 0, 3)]
+    assert set(log.reads["unroll-count"].values) == {0, 3, 4}
+    assert optctx.drift()["unroll-count"].value == 3
 
 
 def test_an_exclusive_context_and_one_that_watches_its_reads_do_not_disturb_each_other() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import runs
+from alone import alone
 from llvmlite import binding
 from runs import (
     COUNT,
@@ -18,14 +19,20 @@ from runs import (
     run_module_passes,
     stores,
 )
-from support import COUNTED, SCALE, run_python
+from support import COUNTED, SCALE, changed_code
 
 import optctx
 from optctx import OptionContext, lookup
+from optctx._native import MachineUse, read_words
+from optctx.arch.x86_64.sites import find_accesses
+from optctx.engine.attach import attach
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
 )
+from optctx.image.entries import callers, find_entrances, find_runs
+from optctx.image.loaded import llvmlite_image
+from optctx.image.machines import find_machine_functions
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
@@ -100,54 +107,40 @@ def test_lookup_reads_the_binding_or_else_the_thread(llvm_context: Any) -> None:
         assert lookup("unroll-count", int, llvm_context=llvm_context) == COUNT
 
 
+@alone
 def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back() -> None:
-    run_python("""
-    import optctx
-    from llvmlite import binding
-    from optctx._native import read_words
-    from optctx.engine.attach import attach
-    from optctx.image.entries import callers, find_entrances, find_runs
-    from optctx.image.machines import find_machine_functions
-    from support import changed_code
-
     engine = attach()
     machines, _ = find_machine_functions(engine.image)
     targets = callers(find_runs(engine.image)) | dict.fromkeys(machines, "")
     tables = [way for way in find_entrances(engine.image, targets) if not way.code]
-    assert len(tables) > 300 and len(tables) == len(engine.mechanism.hooks.tables)
+    assert len(tables) > 300
+    assert len(tables) == len(engine.mechanism.hooks.tables)
     assert all(read_words(way.address, 1) != [way.target] for way in tables)
     own = binding.create_context()
     optctx.OptionContext({"unroll-count": 5}).bind(own)
-    try:
+    with pytest.raises(optctx.ScopeError) as caught:
         optctx.detach()
-    except optctx.ScopeError as error:
-        assert "bound to 1 LLVMContext" in str(error)
-    else:
-        raise AssertionError("detached")
+    assert "bound to 1 LLVMContext" in str(caught.value)
     assert engine.mechanism.transaction.committed
     optctx.unbind(own)
     optctx.detach()
     assert all(read_words(way.address, 1) == [way.target] for way in tables)
     assert not changed_code()
     optctx.OptionContext({"unroll-count": 5}).bind(own)
-    assert engine.mechanism.transaction.committed and engine.mechanism.hooks.tables.committed
-    """)
+    assert engine.mechanism.transaction.committed
+    assert engine.mechanism.hooks.tables.committed
 
 
+@alone
 def test_no_way_into_an_intercepted_function_is_left_open() -> None:
     """Besides direct calls and tables, nothing in the code takes the address of one."""
-    run_python("""
-    from optctx._native import MachineUse
-    from optctx.image.entries import callers, find_entrances, find_runs
-    from optctx.image.loaded import llvmlite_image
-    from optctx.image.machines import find_machine_functions
-    from optctx.arch.x86_64.sites import find_accesses
-
     image = llvmlite_image()
     runs = find_runs(image)
     machines, missing = find_machine_functions(image)
     targets = callers(runs) | dict.fromkeys(machines, "")
-    assert runs and not missing and len(find_entrances(image, targets)) > 400
+    assert runs
+    assert not missing
+    assert len(find_entrances(image, targets)) > 400
     found = find_accesses(image, sorted((address, 1) for address in targets))
     # The destructor of the global LLVMContext is handed to the C++ runtime, to be called at exit.
     # Virtual functions of machines are compared with what a table holds, and called through the table if that
@@ -156,4 +149,3 @@ def test_no_way_into_an_intercepted_function_is_left_open() -> None:
     virtual = {address for address, function in machines.items() if function.use in through_tables}
     names = {image.function_at(address).name for address, _ in found if address not in virtual}
     assert names <= {"_ZN4llvm11LLVMContextD1Ev", "_ZN4llvm11LLVMContextD2Ev"}, names
-    """)

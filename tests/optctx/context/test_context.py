@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from support import run_python
+from alone import alone
+from llvmlite import binding
 
 from optctx import OptionContext, OptionTypeError, current, registry
 
@@ -340,28 +341,23 @@ def test_a_context_can_be_sent_to_another_process() -> None:
     assert done.stderr == b""
 
 
+@alone
 def test_process_wide_values_are_inherited_and_travel() -> None:
-    run_python("""
-        import pickle
-        from llvmlite import binding
-        from optctx import OptionContext, current
-        before = OptionContext()
-        binding.set_option("", "-unroll-count=3")
-        binding.set_option("", "-asan-memory-access-callback-prefix=_a")
-        binding.set_option("", "-print-after=x")
-        binding.set_option("", "-regbankselect-greedy")
-        inherited, defaults = OptionContext(inline_threshold=9), OptionContext(base="defaults")
-        names = (
-            "unroll-count", "asan-memory-access-callback-prefix", "print-after", "regbankselect-fast"
-        )
-        now, registered = [3, "_a", ["x"], "regbankselect-greedy"], [0, "__asan_", [], "regbankselect-fast"]
-        assert [inherited[name] for name in names] == now == [current()[name] for name in names]
-        assert [defaults[name] for name in names] == registered == [before[name] for name in names]
-        assert defaults == before != inherited
-        assert set(defaults.diff(current())) == set(names)
-        again = pickle.loads(pickle.dumps(inherited))
-        assert again == inherited and dict(again.overrides) == {"inline-threshold": 9}
-    """)
+    before = OptionContext()
+    binding.set_option("", "-unroll-count=3")
+    binding.set_option("", "-asan-memory-access-callback-prefix=_a")
+    binding.set_option("", "-print-after=x")
+    binding.set_option("", "-regbankselect-greedy")
+    inherited, defaults = OptionContext(inline_threshold=9), OptionContext(base="defaults")
+    names = ("unroll-count", "asan-memory-access-callback-prefix", "print-after", "regbankselect-fast")
+    now, registered = [3, "_a", ["x"], "regbankselect-greedy"], [0, "__asan_", [], "regbankselect-fast"]
+    assert [inherited[name] for name in names] == now == [current()[name] for name in names]
+    assert [defaults[name] for name in names] == registered == [before[name] for name in names]
+    assert defaults == before != inherited
+    assert set(defaults.diff(current())) == set(names)
+    again = pickle.loads(pickle.dumps(inherited))
+    assert again == inherited
+    assert dict(again.overrides) == {"inline-threshold": 9}
 
 
 def test_an_empty_list_over_an_empty_list_is_no_difference() -> None:

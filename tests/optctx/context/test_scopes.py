@@ -7,10 +7,13 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from support import UNROLLED_ONCE, eight, four, in_threads, run_python, scopes_become, unrolled
+from alone import alone
+from llvmlite import binding
+from support import UNROLLED_ONCE, changed_code, eight, four, in_threads, scopes_become, unrolled
 
 import optctx
 from optctx import OptionContext, OptionTypeError, ScopeError, current, registry
+from optctx.engine.attach import attached
 
 pytestmark = pytest.mark.usefixtures("outside")
 
@@ -281,58 +284,47 @@ def test_a_context_outlives_its_name_while_it_is_entered() -> None:
 
 
 @pytest.mark.redirected
+@alone
 def test_what_anybody_sets_process_wide_does_not_reach_a_scope() -> None:
-    run_python("""
-        from llvmlite import binding
-        from support import in_threads, unrolled
-        from optctx import OptionContext, current, registry
-        with OptionContext({"inline-threshold": 1}, sets="process") as context:
-            in_threads([lambda: binding.set_option("", "-unroll-count=3")])
-            assert registry()["unroll-count"].value == 3
-            assert current() is context and context["unroll-count"] == 0
-            assert unrolled() == 1
-            binding.set_option("", "-unroll-count=5")  # inside, and process-wide all the same
-            assert registry()["unroll-count"].value == 5
-            assert context["unroll-count"] == 0
-            assert unrolled() == 1
-            in_threads([lambda: unrolled() == 5 or 1 / 0])
-        assert unrolled() == 5 == current()["unroll-count"]
-        with OptionContext(base="defaults"):
-            assert unrolled() == 1
-        with OptionContext({"inline-threshold": 1}):
-            assert unrolled() == 5
-        with context:
-            assert unrolled() == 1
-    """)
+    with OptionContext({"inline-threshold": 1}, sets="process") as context:
+        in_threads([lambda: binding.set_option("", "-unroll-count=3")])
+        assert registry()["unroll-count"].value == 3
+        assert current() is context
+        assert context["unroll-count"] == 0
+        assert unrolled() == 1
+        binding.set_option("", "-unroll-count=5")  # inside, and process-wide all the same
+        assert registry()["unroll-count"].value == 5
+        assert context["unroll-count"] == 0
+        assert unrolled() == 1
+        in_threads([lambda: unrolled() == 5 or 1 / 0])
+    assert unrolled() == 5 == current()["unroll-count"]
+    with OptionContext(base="defaults"):
+        assert unrolled() == 1
+    with OptionContext({"inline-threshold": 1}):
+        assert unrolled() == 5
+    with context:
+        assert unrolled() == 1
 
 
 @pytest.mark.redirected
+@alone
 def test_detaching_is_refused_inside_a_scope_and_puts_every_byte_back_outside() -> None:
-    run_python("""
-        import threading
-        import optctx
-        from optctx.engine.attach import attached
-        from support import changed_code, in_threads, unrolled
-        optctx.detach()  # nothing to do yet
-        context = optctx.OptionContext({"unroll-count": 4})
-        redirected = changed_code()
-        assert redirected
-        for round in range(2):
-            with context:
-                for leave in (optctx.detach, lambda: in_threads([optctx.detach])):
-                    try:
-                        leave()
-                    except optctx.ScopeError as error:
-                        assert "1 scope is still entered" in str(error)
-                    else:
-                        raise AssertionError("detached under a scope")
-                assert unrolled() == 4
-            optctx.detach()
-            assert attached() is None
-            assert changed_code() == []
-            assert unrolled() == 1
-            with context:  # attaches again
-                assert changed_code() == redirected
-                assert unrolled() == 4
-            assert optctx.registry()["unroll-count"].value == 0
-    """)
+    optctx.detach()  # nothing to do yet
+    context = optctx.OptionContext({"unroll-count": 4})
+    redirected = changed_code()
+    assert redirected
+    for _ in range(2):
+        with context:
+            for leave in (optctx.detach, lambda: in_threads([optctx.detach])):
+                with pytest.raises(optctx.ScopeError) as caught:
+                    leave()
+                assert "1 scope is still entered" in str(caught.value)
+            assert unrolled() == 4
+        optctx.detach()
+        assert attached() is None
+        assert changed_code() == []
+        assert unrolled() == 1
+        with context:  # attaches again
+            assert changed_code() == redirected
+            assert unrolled() == 4
+        assert optctx.registry()["unroll-count"].value == 0

@@ -11,13 +11,17 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
+from alone import alone
 from llvmlite import binding
 from shared_machines import CASES, EMITS, SOURCE, Options, compiled, expected, make_machine
-from support import LLVMLITE, X86, in_child, in_threads, run_python
+from support import LLVMLITE, X86, in_child, in_threads, unrolled
 
+import optctx
 from optctx import OptionContext, OptionValueError, emit_assembly, record
 from optctx._native import forget_machines, idle_machines
 from optctx.fresh import FreshProcess
+from optctx.image import machines
+from optctx.image.facts.fact import named
 from optctx.image.handles import target_machine_address
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
@@ -90,13 +94,8 @@ def test_several_threads_share_one_machine(fresh: FreshProcess) -> None:
         in_threads([functools.partial(work, seed) for seed in range(4)])
 
 
+@alone
 def test_values_of_the_whole_process_reach_machines_outside_scopes_as_ever() -> None:
-    run_python("""
-    from llvmlite import binding
-    from shared_machines import compiled, make_machine
-    import optctx
-    from optctx import OptionContext
-
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     early = make_machine()
@@ -114,27 +113,26 @@ def test_values_of_the_whole_process_reach_machines_outside_scopes_as_ever() -> 
         with OptionContext({}, base="defaults"):
             assert compiled(machine) == plain
     assert compiled(early) == compiled(late) == plain
-    """)
 
 
-def test_a_machine_that_was_made_and_used_before_attaching_is_as_good(fresh: FreshProcess) -> None:
-    said = run_python("""
-    from llvmlite import binding
-    from shared_machines import compiled, make_machine
-    from optctx import OptionContext
-
+@alone
+def make_before_attaching(wanted: list[bytes]) -> None:
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     machine = make_machine()
-    with binding.create_context() as own:
-        with binding.parse_assembly("define void @f() { ret void }", own) as module:
-            machine.emit_assembly(module)
+    with (
+        binding.create_context() as own,
+        binding.parse_assembly("define void @f() { ret void }", own) as module,
+    ):
+        machine.emit_assembly(module)
     with OptionContext({"trap-unreachable": True, "min-bit-test-cmps": 100}):
-        print(compiled(machine).hex())
-    print(compiled(machine).hex())
-    """)
+        scoped = compiled(machine)
+    assert [scoped, compiled(machine)] == wanted
+
+
+def test_a_machine_that_was_made_and_used_before_attaching_is_as_good(fresh: FreshProcess) -> None:
     both: Options = {"trap-unreachable": True, "min-bit-test-cmps": 100}
-    assert said.split() == [expected(fresh, X86, options).hex() for options in (both, {})]
+    make_before_attaching(wanted=[expected(fresh, X86, options) for options in (both, {})])
 
 
 def test_a_bound_context_has_its_own_machine(fresh: FreshProcess, llvm_context: Any, machine: Any) -> None:
@@ -283,14 +281,8 @@ def test_what_a_machine_was_built_from_is_recorded_at_each_use(machine: Any) -> 
             compiled(machine)
 
 
+@alone
 def test_detaching_disposes_of_what_is_kept() -> None:
-    run_python("""
-    from llvmlite import binding
-    from shared_machines import compiled, make_machine
-    import optctx
-    from optctx import OptionContext
-    from optctx._native import idle_machines
-
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     machine = make_machine()
@@ -301,19 +293,12 @@ def test_detaching_disposes_of_what_is_kept() -> None:
         optctx.detach()
         assert idle_machines(0) == 0
         assert compiled(machine) != traps
-    """)
 
 
+@alone
 def test_a_library_without_a_function_that_this_needs_says_so() -> None:
-    run_python("""
-    import optctx
-    from optctx.image import machines
-    from optctx.image.facts.fact import named
-    from support import unrolled
-
     machines.CALLS["missing"] = named("LLVMMissing", "LLVMMissing")
     [image] = optctx.info()["images"]
     assert image["shared_machines"] == "expected LLVMMissing (the symbol LLVMMissing), found none"
     with optctx.OptionContext({"unroll-count": 3}):
         assert unrolled() == 3
-    """)

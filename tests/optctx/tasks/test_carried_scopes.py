@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import contextvars
 import gc
+import os
+import sys
 from contextvars import copy_context
 
 import pytest
+from alone import alone
 from llvmlite import binding
-from support import COUNTED, FOLLOWS_TASKS, UNROLLED_ONCE, both, eight, four, run_python
+from support import (
+    COUNTED,
+    FOLLOWS_TASKS,
+    UNROLLED_ONCE,
+    X86,
+    Job,
+    both,
+    eight,
+    four,
+    in_threads,
+    unrolled_by_llvmlite,
+)
 
-from optctx import OptionContext, ScopeError, current, info
+from optctx import OptionContext, ScopeError, current, info, registry
+from optctx.fresh import compile_job
 
 pytestmark = pytest.mark.usefixtures("outside")
 
@@ -108,60 +123,46 @@ def test_a_scope_that_is_not_left_in_a_callback_outlives_the_call() -> None:
 # Options that are changed process-wide
 
 
+@alone
 def test_a_carried_exclusive_scope_compiles_as_if_entered_there() -> None:
-    run_python("""
-        import os, sys
-        from contextvars import copy_context
-        from llvmlite import binding
-        from optctx import OptionContext, registry
-        from optctx.fresh import compile_job
-        from support import COUNTED, Job, X86, in_threads
+    seen = []
+    lock = binding.ffi.lib._lock
 
-        seen = []
-        lock = binding.ffi.lib._lock
+    def value() -> object:
+        with lock:
+            return registry()["rng-seed"].value
 
-        def value():
-            with lock:
-                return registry()["rng-seed"].value
-
-        with OptionContext(rng_seed=7, process_wide="exclusive"):
-            shared, after = copy_context(), copy_context()
-            in_threads([lambda: shared.run(lambda: seen.append(value()))])
-        assert seen == [7]
-        assert registry()["rng-seed"].value == 0
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # bisection talks
-        options = ("-opt-bisect-limit=0", "-unroll-count=4")
-        job = Job(COUNTED, "function(loop-unroll)", options, triple=X86, emit="ir")
-        with OptionContext.from_args(job.options, process_wide="exclusive"):
-            inside = compile_job(job).ir
-            copy = copy_context()
-        with OptionContext(unroll_count=4):
-            assert compile_job(job).ir != inside
-        sys.unraisablehook = lambda problem: None  # parsing the text, which llvmlite does
-        in_threads([lambda: seen.append(copy.run(compile_job, job).ir)])
-        assert seen[1] == inside
-        assert registry()["opt-bisect-limit"].occurrences == 0
-    """)
+    with OptionContext(rng_seed=7, process_wide="exclusive"):
+        shared, _after = copy_context(), copy_context()
+        in_threads([lambda: shared.run(lambda: seen.append(value()))])
+    assert seen == [7]
+    assert registry()["rng-seed"].value == 0
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # bisection talks
+    options = ("-opt-bisect-limit=0", "-unroll-count=4")
+    job = Job(COUNTED, "function(loop-unroll)", options, triple=X86, emit="ir")
+    with OptionContext.from_args(job.options, process_wide="exclusive"):
+        inside = compile_job(job).ir
+        copy = copy_context()
+    with OptionContext(unroll_count=4):
+        assert compile_job(job).ir != inside
+    sys.unraisablehook = lambda problem: None  # parsing the text, which llvmlite does
+    in_threads([lambda: seen.append(copy.run(compile_job, job).ir)])
+    assert seen[1] == inside
+    assert registry()["opt-bisect-limit"].occurrences == 0
 
 
 @pytest.mark.redirected
+@alone
 def test_a_library_call_in_a_copy_of_an_exclusive_scope_that_is_over_is_reported_once() -> None:
-    printed = run_python("""
-        import sys
-        from contextvars import copy_context
-        from llvmlite import binding
-        from optctx import OptionContext, registry
-        from support import unrolled_by_llvmlite
-
-        sys.unraisablehook = lambda problem: print(problem.exc_value)
-        with OptionContext(rng_seed=7, unroll_count=4, process_wide="exclusive"):
-            copy = copy_context()
-        for _ in range(2):
-            copy.run(binding.ffi.lib.LLVMPY_GetGlobalContext)
-        copy.run(OptionContext(unroll_count=4).run, unrolled_by_llvmlite)
-        assert registry()["rng-seed"].value == 0
-    """)
-    assert printed == (
+    told = []
+    sys.unraisablehook = lambda problem: told.append(str(problem.exc_value))
+    with OptionContext(rng_seed=7, unroll_count=4, process_wide="exclusive"):
+        copy = copy_context()
+    for _ in range(2):
+        copy.run(binding.ffi.lib.LLVMPY_GetGlobalContext)
+    copy.run(OptionContext(unroll_count=4).run, unrolled_by_llvmlite)
+    assert registry()["rng-seed"].value == 0
+    assert told == [
         'optctx: LLVM is called in a copy of a scope with process_wide="exclusive" whose options are not in '
-        "force any more; use optctx.wrap, or enter the context where it is needed\n"
-    )
+        "force any more; use optctx.wrap, or enter the context where it is needed"
+    ]
