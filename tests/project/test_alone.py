@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from alone import alone
+from alone import alone, end_of
 from processes import of_session
 
 HERE = os.getpid()
@@ -128,6 +128,13 @@ def test_one_that_hangs_is_ended_with_its_children(
     failure = told(capsys, hangs, file=tmp_path / "session")
     assert failure == "hangs still runs after 0.5 seconds\nhangs printed:\nbefore\n"
     assert of_session(int((tmp_path / "session").read_text())) == []
+
+
+def test_how_a_function_ends_can_be_looked_at() -> None:
+    end = end_of(ends, how="crash")
+    assert (end.status, end.failed, end.printed) == (-signal.SIGSEGV, "", "")
+    assert end_of(ends, how="output").printed == "of a child\nof its own\n"
+    assert "AssertionError" in end_of(compares, values=[3]).failed
 
 
 @alone

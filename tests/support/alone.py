@@ -1,9 +1,9 @@
 """`@alone`: run a test in a process of its own, a child of a process that has loaded everything.
 
-A test that attaches for the first time, chooses an engine, forks or may crash needs a process of its own. A fresh
-interpreter takes 100 ms to import `support`. A child of fork takes a few: it has what its parent, the server,
-imported. The server has attached nothing and has one thread. There is one server for each set of environment
-variables, because an interpreter, its loader and its libraries read some of them before a test could set them.
+A test that attaches for the first time, chooses an engine, forks or may crash needs a process of its own. A
+fresh interpreter takes 100 ms to import `support`. A child of fork takes a few: it has what its parent, the
+server, imported. The server has attached nothing and has one thread. There is one server for each set of
+environment variables, because an interpreter, its loader and its libraries read some of them early.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any, ParamSpec, overload
 import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
 
-__all__ = ["alone", "serve"]
+__all__ = ["alone", "end_of", "serve"]
 
 P = ParamSpec("P")
 Test = Callable[P, None]
@@ -53,7 +53,7 @@ class Call:
 
 @dataclass(frozen=True)
 class End:
-    """How the child of a call ended: its status, None if it hung; why it was skipped or failed; its output."""
+    """How a child ended: its status, None if it hung; why it was skipped or failed; its output."""
 
     status: int | None
     skipped: str
@@ -72,31 +72,43 @@ def alone(*, seconds: float = SECONDS, **environment: str) -> Callable[[Test[P]]
 def alone(test: Any = None, /, *, seconds: float = SECONDS, **environment: str) -> Any:
     """Run a test in a process of its own, which has to end well, in time, and print nothing.
 
-    The process has the environment of this one and what is named here. The test is a function of a module, and the
-    values of its parameters are pickled. Its failure is shown as pytest shows it.
+    The process has the environment of this one and what is named here. The test is a function of a module.
+    The values of its parameters are pickled. Its failure is shown as pytest shows it.
     """
     if test is None:
         return functools.partial(alone, seconds=seconds, **environment)
 
     @functools.wraps(test)
     def run(**given: Any) -> None:
-        call = Call(test.__module__, inspect.getfile(test), test.__name__, given, sys.path, seconds)
-        _judge(call, _server({**os.environ, **environment}).run(call))
+        _judge(test.__name__, seconds, _run_to_end(test, given, seconds, environment))
 
     return run
 
 
-def _judge(call: Call, end: End) -> None:
+def end_of(function: Callable[..., object], /, **given: Any) -> End:
+    """Run a function of a module as `alone` does, and return how its process ended, whatever that was."""
+    return _run_to_end(function, given, SECONDS, {})
+
+
+def _run_to_end(
+    function: Callable[..., object], given: dict[str, Any], seconds: float, environment: dict[str, str]
+) -> End:
+    file = inspect.getfile(inspect.unwrap(function))
+    call = Call(function.__module__, file, function.__name__, given, sys.path, seconds)
+    return _server({**os.environ, **environment}).run(call)
+
+
+def _judge(name: str, seconds: float, end: End) -> None:
     """Raise what the test raised, or say how it ended otherwise."""
     told = [end.failed] if end.failed else []
     if end.status is None:
-        told.append(f"{call.name} still runs after {call.seconds:g} seconds")
+        told.append(f"{name} still runs after {seconds:g} seconds")
     elif end.status < 0:
-        told.append(f"{call.name} was ended by {signal.Signals(-end.status).name}")
+        told.append(f"{name} was ended by {signal.Signals(-end.status).name}")
     elif end.status:
-        told.append(f"{call.name} ended with status {end.status}")
+        told.append(f"{name} ended with status {end.status}")
     if end.printed:
-        told.append(f"{call.name} printed:\n{end.printed}")
+        told.append(f"{name} printed:\n{end.printed}")
     if told:
         pytest.fail("\n".join(told), pytrace=False)
     if end.skipped:
@@ -180,7 +192,7 @@ def serve(descriptor: int) -> None:
 
 @functools.cache
 def _code(file: str) -> CodeType:
-    """Compile a module of tests; its assertions tell the values they compared, as in the process of pytest."""
+    """Compile a module of tests; its assertions tell the values they compared, as pytest's own do."""
     source = pathlib.Path(file).read_bytes()
     tree = ast.parse(source, file)
     rewrite_asserts(tree, source, file)

@@ -1,41 +1,42 @@
-"""The start of scripts that change code of the real library by hand."""
+"""What changes code of the real library by hand, in a process of its own."""
 
 from __future__ import annotations
 
-import textwrap
+import pytest
+from support import changed_code
 
-__all__ = ["script"]
-
-# `sites`: what attaching would redirect, as (address, bytes, new code); nothing is attached yet.
-PREPARE = """
-from optctx._native import Transaction, identity_view, read_bytes, read_words, thread_offset
-from optctx.engine.redirecting import Redirecting, _trampolines
+from optctx._native import Transaction, read_bytes
 from optctx.engine.mechanism import Clock
+from optctx.engine.redirecting import Redirecting, _trampolines
 from optctx.image.loaded import image_index, llvmlite_image
 from optctx.image.survey import survey
-from support import changed_code, unrolled
 
-image = llvmlite_image()
-index = image_index(image)
-plan = Redirecting(image, survey(image), Clock()).plan
-begin, end = image.text_begin, image.text_end
-sites = list(_trampolines(plan, index))
-assert len(sites) > 5000 and changed_code() == []
+__all__ = ["Sites", "as_before", "make_plan", "prepare", "refused"]
 
-def as_before():
+Sites = list[tuple[int, bytes, bytes]]  # address, the bytes there, the new code
+
+
+def make_plan() -> Redirecting:
+    """What attaching to llvmlite's library would redirect, as a plan."""
+    image = llvmlite_image()
+    return Redirecting(image, survey(image), Clock()).plan
+
+
+def prepare() -> tuple[Sites, int, int]:
+    """What attaching would redirect, and where the library's code begins and ends; nothing is attached."""
+    image = llvmlite_image()
+    sites = list(_trampolines(make_plan(), image_index(image)))
+    assert len(sites) > 5000
+    assert changed_code() == []
+    return sites, image.text_begin, image.text_end
+
+
+def as_before(sites: Sites) -> bool:
     return all(read_bytes(address, len(code)) == code for address, code, _ in sites) and not changed_code()
 
-def refused(words, *arguments):
-    try:
-        Transaction(*arguments)
-    except RuntimeError as error:
-        assert words in str(error), error
-    else:
-        raise AssertionError(f"expected a refusal: {words}")
-    assert as_before()
 
-"""
-
-
-def script(text: str) -> str:
-    return PREPARE + textwrap.dedent(text)
+def refused(words: str, sites: Sites, begin: int, end: int) -> None:
+    """Such a transaction is refused with these words."""
+    with pytest.raises(RuntimeError) as caught:
+        Transaction(sites, begin, end)
+    assert words in str(caught.value)

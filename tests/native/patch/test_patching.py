@@ -5,357 +5,373 @@ Everything runs in processes of its own: a mistake here would be the end of the 
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import mmap
+import os
+import resource
+import threading
+from collections.abc import Callable
+from typing import Any
+
 import pytest
-from patching import script
-from support import run_python
+from alone import alone
+from kernel_refusals import refuse
+from patching import as_before, make_plan, prepare, refused
+from support import changed_code, in_threads, unrolled
+
+import optctx
+import optctx.engine.attach as attaching
+from optctx._native import Transaction, identity_view, read_bytes, read_words, thread_offset
+from optctx.image.loaded import image_index, llvmlite_image
 
 pytestmark = pytest.mark.redirected
 
 
+@alone
 def test_every_byte_is_back_after_undo_and_nothing_else_ever_changed() -> None:
-    run_python(
-        script("""
-        transaction = Transaction(sites, begin, end)
-        assert len(transaction) == len(sites) and not transaction.committed
-        assert as_before() and unrolled() == 1
-        lines = {line for address, code, _ in sites for line in (address, address + len(code) - 1)}
-        for round in range(3):
-            transaction.commit()
-            assert transaction.committed
-            for address, code, _ in sites:
-                now = read_bytes(address, len(code))
-                target = address + 5 + int.from_bytes(now[1:5], "little", signed=True)
-                assert now[0] == 0xE9 and target == transaction.trampoline_of(address)
-                assert now[5:] == b"\\xcc" * (len(code) - 5)  # never reached
-            places = {line - line % 64 for line in lines}
-            assert {line - line % 64 for line in changed_code()} <= places
-            assert unrolled() == 1
-            transaction.commit()  # a second time: nothing to do
-            transaction.undo()
-            assert not transaction.committed
-            assert as_before() and unrolled() == 1
-            transaction.undo()
-        """)
-    )
+    sites, begin, end = prepare()
+    transaction = Transaction(sites, begin, end)
+    assert len(transaction) == len(sites)
+    assert not transaction.committed
+    assert as_before(sites)
+    assert unrolled() == 1
+    lines = {line for address, code, _ in sites for line in (address, address + len(code) - 1)}
+    for _ in range(3):
+        transaction.commit()
+        assert transaction.committed
+        for address, code, _ in sites:
+            now = read_bytes(address, len(code))
+            target = address + 5 + int.from_bytes(now[1:5], "little", signed=True)
+            assert now[0] == 0xE9
+            assert target == transaction.trampoline_of(address)
+            assert now[5:] == b"\xcc" * (len(code) - 5)  # never reached
+        places = {line - line % 64 for line in lines}
+        assert {line - line % 64 for line in changed_code()} <= places
+        assert unrolled() == 1
+        transaction.commit()  # a second time: nothing to do
+        transaction.undo()
+        assert not transaction.committed
+        assert as_before(sites)
+        assert unrolled() == 1
+        transaction.undo()
 
 
-STEPS = "(1, 2)"  # of os::Replacement
+STEPS = (1, 2)  # of os::Replacement
 
 
+@alone
 def test_a_failure_at_any_step_leaves_every_byte_as_it_was() -> None:
-    run_python(
-        script(f"""
-        def failing(change, step):
-            try:
-                change(step)
-            except RuntimeError as error:
-                assert "asked to fail" in str(error)
-            else:
-                raise AssertionError("did not fail")
+    sites, begin, end = prepare()
 
-        transaction = Transaction(sites, begin, end)
-        for step in {STEPS}:
-            failing(transaction.commit, step)
-            assert not transaction.committed
-            assert as_before()
-            assert unrolled() == 1
-        transaction.commit(max{STEPS} + 1)  # there is no such step
-        assert transaction.committed and unrolled() == 1
-        redirected = changed_code()
-        for step in {STEPS}:
-            failing(transaction.undo, step)
-            assert transaction.committed and changed_code() == redirected and unrolled() == 1
-        transaction.undo(max{STEPS} + 1)
-        assert as_before()
-        """)
-    )
+    def failing(change: Callable[[int], None], step: int) -> None:
+        with pytest.raises(RuntimeError, match="asked to fail"):
+            change(step)
+
+    transaction = Transaction(sites, begin, end)
+    for step in STEPS:
+        failing(transaction.commit, step)
+        assert not transaction.committed
+        assert as_before(sites)
+        assert unrolled() == 1
+    transaction.commit(max(STEPS) + 1)  # there is no such step
+    assert transaction.committed
+    assert unrolled() == 1
+    redirected = changed_code()
+    for step in STEPS:
+        failing(transaction.undo, step)
+        assert transaction.committed
+        assert changed_code() == redirected
+        assert unrolled() == 1
+    transaction.undo(max(STEPS) + 1)
+    assert as_before(sites)
 
 
 @pytest.mark.parametrize("call", ["mprotect", "mremap"])
+@alone
 def test_a_refusal_by_the_kernel_leaves_every_byte_as_it_was(call: str) -> None:
-    run_python(
-        script(f"""
-        import errno
-        from kernel_refusals import refuse
-        transaction, redirected = Transaction(sites, begin, end), Transaction(sites[:10], begin, end)
-        redirected.commit()
-        changed = changed_code()
-        refuse({call!r}, errno.ENOMEM)
-        redirected.undo if redirected.committed else None
-        for change in (redirected.undo, redirected.undo):
-            try:
-                change()
-            except RuntimeError as error:
-                assert {call!r} in str(error) and "Cannot allocate memory" in str(error), error
-            else:
-                raise AssertionError("did not fail")
-            assert redirected.committed and changed_code() == changed and unrolled() == 1
-        """)
-    )
+    sites, begin, end = prepare()
+    _transaction, redirected = Transaction(sites, begin, end), Transaction(sites[:10], begin, end)
+    redirected.commit()
+    changed = changed_code()
+    refuse(call, errno.ENOMEM)
+    for change in (redirected.undo, redirected.undo):
+        with pytest.raises(RuntimeError) as caught:
+            change()
+        assert call in str(caught.value)
+        assert "Cannot allocate memory" in str(caught.value)
+        assert redirected.committed
+        assert changed_code() == changed
+        assert unrolled() == 1
 
 
+@alone
 def test_no_memory_for_a_second_copy_of_the_code_leaves_every_byte_as_it_was() -> None:
-    run_python(
-        script("""
-        import resource
-        transaction = Transaction(sites, begin, end)
-        with open("/proc/self/statm") as statm:
-            used = int(statm.read().split()[0]) * 4096
-        limit = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (used + (32 << 20), limit[1]))
-        try:
-            transaction.commit()
-        except RuntimeError as error:
-            assert "second copy" in str(error) and "Cannot allocate memory" in str(error), error
-        else:
-            raise AssertionError("did not fail")
-        resource.setrlimit(resource.RLIMIT_AS, limit)
-        assert as_before() and unrolled() == 1
+    sites, begin, end = prepare()
+    transaction = Transaction(sites, begin, end)
+    with open("/proc/self/statm") as statm:
+        used = int(statm.read().split()[0]) * 4096
+    limit = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + (32 << 20), limit[1]))
+    with pytest.raises(RuntimeError) as caught:
         transaction.commit()
-        transaction.undo()
-        assert as_before()
-        """)
-    )
+    assert "second copy" in str(caught.value)
+    assert "Cannot allocate memory" in str(caught.value)
+    resource.setrlimit(resource.RLIMIT_AS, limit)
+    assert as_before(sites)
+    assert unrolled() == 1
+    transaction.commit()
+    transaction.undo()
+    assert as_before(sites)
 
 
+@alone
 def test_a_failure_while_other_threads_compile_harms_none() -> None:
-    run_python(
-        script("""
-        import threading
-        from support import in_threads
-        transaction = Transaction(sites, begin, end)
-        done = threading.Event()
+    sites, begin, end = prepare()
+    transaction = Transaction(sites, begin, end)
+    done = threading.Event()
 
-        def compile():
-            while not done.is_set():
-                assert unrolled() == 1
+    def compile() -> None:
+        while not done.is_set():
+            assert unrolled() == 1
 
-        def fail():
-            try:
-                for step in (1, 2) * 20:
-                    try:
-                        transaction.commit(step)
-                    except RuntimeError:
-                        assert not transaction.committed
-                    else:
-                        raise AssertionError("did not fail")
-            finally:
-                done.set()
+    def fail() -> None:
+        try:
+            for step in (1, 2) * 20:
+                try:
+                    transaction.commit(step)
+                except RuntimeError:
+                    assert not transaction.committed
+                else:
+                    raise AssertionError("did not fail")
+        finally:
+            done.set()
 
-        in_threads([compile, compile, fail])
-        assert as_before()
-        """)
-    )
+    in_threads([compile, compile, fail])
+    assert as_before(sites)
 
 
+@alone
 def test_sites_that_do_not_check_out_are_refused_before_anything_changes() -> None:
-    run_python(
-        script("""
-        address, code, new = sites[0]
-        longest = max(sites, key=lambda site: len(site[1]))
-        wrong = bytes([code[0] ^ 1]) + code[1:]
-        refused("other code has changed these bytes", [*sites[1:], (address, wrong, new)], begin, end)
-        refused("too short for a jump", [*sites[1:], (address, code[:4], new)], begin, end)
-        refused("overlap", [*sites, sites[0]], begin, end)
-        inner = (longest[0] + 1, longest[1][1:], longest[2])
-        refused("overlap", [longest, inner], begin, end)
-        refused("outside the code", sites, address + 1, end)
-        refused("outside the code", sites, begin, sites[-1][0])
-        """)
-    )
+    sites, begin, end = prepare()
+    address, code, new = sites[0]
+    longest = max(sites, key=lambda site: len(site[1]))
+    wrong = bytes([code[0] ^ 1]) + code[1:]
+    refused("other code has changed these bytes", [*sites[1:], (address, wrong, new)], begin, end)
+    refused("too short for a jump", [*sites[1:], (address, code[:4], new)], begin, end)
+    refused("overlap", [*sites, sites[0]], begin, end)
+    inner = (longest[0] + 1, longest[1][1:], longest[2])
+    refused("overlap", [longest, inner], begin, end)
+    refused("outside the code", sites, address + 1, end)
+    refused("outside the code", sites, begin, sites[-1][0])
 
 
+@alone
 def test_code_that_somebody_else_changed_is_a_reason_not_to_attach() -> None:
-    run_python(
-        script("""
-        import optctx, optctx.engine.attach as attaching
-        first = Transaction(sites[:10], begin, end)
-        first.commit()
-        changed = changed_code()
-        for use in (optctx.registry, lambda: Transaction(sites, begin, end)):
-            try:
-                use()
-            except (optctx.UnsupportedImageError, RuntimeError) as error:
-                assert "other code has changed these bytes" in str(error)
-            else:
-                raise AssertionError("redirected what somebody else had redirected")
-        assert attaching.attached() is None and changed_code() == changed
-        first.undo()
-        assert as_before()
+    sites, begin, end = prepare()
+    first = Transaction(sites[:10], begin, end)
+    first.commit()
+    changed = changed_code()
+    for use in (optctx.registry, lambda: Transaction(sites, begin, end)):
+        with pytest.raises((optctx.UnsupportedImageError, RuntimeError)) as caught:
+            use()
+        assert "other code has changed these bytes" in str(caught.value)
+    assert attaching.attached() is None
+    assert changed_code() == changed
+    first.undo()
+    assert as_before(sites)
+    with optctx.OptionContext({"unroll-count": 4}):
+        assert unrolled() == 4
+
+
+@alone
+def test_what_another_library_has_changed_in_the_code_stays_so() -> None:
+    """A debugger's breakpoint, for example: in a page with sites, and in one without."""
+    sites, begin, end = prepare()
+    pages = {address // 4096 for address, _, _ in sites}
+    with_sites = sites[len(sites) // 2][0]
+    free = next(page for page in range(begin // 4096 + 1, end // 4096) if page not in pages)
+    without = free * 4096 + 100
+    # A byte that belongs to no site, in the same page as one.
+    taken = {at + i for at, code, _ in sites for i in range(len(code))}
+    beside = next(at for at in range(with_sites, with_sites + 200) if at not in taken)
+    memory = os.open("/proc/self/mem", os.O_RDWR)
+    original = {at: read_bytes(at, 1) for at in (beside, without)}
+    for at, byte in original.items():
+        assert os.pwrite(memory, bytes([byte[0] ^ 0xFF]), at) == 1
+    transaction = Transaction(sites, begin, end)
+    for change in (transaction.commit, transaction.undo):
+        change()
+        assert all(read_bytes(at, 1)[0] == byte[0] ^ 0xFF for at, byte in original.items())
+    for at, byte in original.items():
+        assert os.pwrite(memory, byte, at) == 1
+    assert as_before(sites)
+    assert unrolled() == 1
+
+
+@alone
+def test_the_code_stays_a_private_mapping_of_the_librarys_file() -> None:
+    """Profilers and debuggers go on naming its functions. Other processes share pages without sites."""
+    sites, begin, end = prepare()
+
+    def mapped() -> set[str]:
+        found = []
+        with open("/proc/self/maps") as maps:
+            for line in maps:
+                span, access, offset, device, inode, *path = line.split()
+                first, last = (int(each, 16) for each in span.split("-"))
+                if first < end and last > begin:
+                    found.append((access, first - int(offset, 16), device, inode, path))
+        return set(map(str, found))
+
+    before = mapped()
+    transaction = Transaction(sites, begin, end)
+    transaction.commit()
+    assert mapped() == before
+    transaction.undo()
+    assert mapped() == before
+    assert as_before(sites)
+
+
+@alone
+def test_code_that_is_no_mapping_of_a_file_is_redirected_as_well() -> None:
+    """Some launchers move the code of libraries into huge pages of no file."""
+    image = llvmlite_image()
+    first, last = image.text_begin // 4096 * 4096, -(-image.text_end // 4096) * 4096
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = libc.mremap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    libc.mremap.argtypes = [ctypes.c_void_p, *[ctypes.c_size_t] * 2, ctypes.c_int, ctypes.c_void_p]
+    libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    size = last - first
+    of_no_file = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    copy = libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, of_no_file, -1, 0)
+    ctypes.memmove(copy, first, size)
+    assert libc.mprotect(copy, size, mmap.PROT_READ | mmap.PROT_EXEC) == 0
+    assert libc.mremap(copy, size, size, 3, first) == first  # MREMAP_MAYMOVE | MREMAP_FIXED
+    assert unrolled() == 1
+    for _ in range(2):
         with optctx.OptionContext({"unroll-count": 4}):
             assert unrolled() == 4
-        """)
-    )
-
-
-def test_what_another_library_has_changed_in_the_code_stays_so() -> None:
-    # A debugger's breakpoint, for example: in a page with sites, and in one without.
-    run_python(
-        script("""
-        import os
-        pages = {address // 4096 for address, _, _ in sites}
-        with_sites = sites[len(sites) // 2][0]
-        free = next(page for page in range(begin // 4096 + 1, end // 4096) if page not in pages)
-        without = free * 4096 + 100
-        # A byte that belongs to no site, in the same page as one.
-        taken = {at + i for at, code, _ in sites for i in range(len(code))}
-        beside = next(at for at in range(with_sites, with_sites + 200) if at not in taken)
-        memory = os.open("/proc/self/mem", os.O_RDWR)
-        original = {at: read_bytes(at, 1) for at in (beside, without)}
-        for at, byte in original.items():
-            assert os.pwrite(memory, bytes([byte[0] ^ 0xFF]), at) == 1
-        transaction = Transaction(sites, begin, end)
-        for change in (transaction.commit, transaction.undo):
-            change()
-            assert all(read_bytes(at, 1)[0] == byte[0] ^ 0xFF for at, byte in original.items())
-        for at, byte in original.items():
-            assert os.pwrite(memory, byte, at) == 1
-        assert as_before() and unrolled() == 1
-        """)
-    )
-
-
-def test_the_code_stays_a_private_mapping_of_the_librarys_file() -> None:
-    # Profilers and debuggers go on naming its functions. Other processes share pages without sites.
-    run_python(
-        script("""
-        def mapped():
-            found = []
-            with open("/proc/self/maps") as maps:
-                for line in maps:
-                    span, access, offset, device, inode, *path = line.split()
-                    first, last = (int(each, 16) for each in span.split("-"))
-                    if first < end and last > begin:
-                        found.append((access, first - int(offset, 16), device, inode, path))
-            return set(map(str, found))
-
-        before = mapped()
-        transaction = Transaction(sites, begin, end)
-        transaction.commit()
-        assert mapped() == before
-        transaction.undo()
-        assert mapped() == before and as_before()
-        """)
-    )
-
-
-def test_code_that_is_no_mapping_of_a_file_is_redirected_as_well() -> None:
-    # Some launchers move the code of libraries into huge pages of no file.
-    run_python("""
-        import ctypes, mmap
-        import optctx
-        from optctx.image.loaded import llvmlite_image
-        from support import changed_code, unrolled
-        image = llvmlite_image()
-        first, last = image.text_begin // 4096 * 4096, -(-image.text_end // 4096) * 4096
-        libc = ctypes.CDLL(None)
-        libc.mmap.restype = libc.mremap.restype = ctypes.c_void_p
-        libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
-        libc.mremap.argtypes = [ctypes.c_void_p, *[ctypes.c_size_t] * 2, ctypes.c_int, ctypes.c_void_p]
-        libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-        size = last - first
-        of_no_file = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-        copy = libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, of_no_file, -1, 0)
-        ctypes.memmove(copy, first, size)
-        assert libc.mprotect(copy, size, mmap.PROT_READ | mmap.PROT_EXEC) == 0
-        assert libc.mremap(copy, size, size, 3, first) == first  # MREMAP_MAYMOVE | MREMAP_FIXED
+        optctx.detach()
+        assert changed_code() == []
         assert unrolled() == 1
-        for round in range(2):
-            with optctx.OptionContext({"unroll-count": 4}):
-                assert unrolled() == 4
-            optctx.detach()
-            assert changed_code() == [] and unrolled() == 1
-    """)
 
 
 @pytest.mark.iced
+@alone
 def test_every_trampoline_runs_the_original_instruction_on_another_base() -> None:
-    run_python(
-        script("""
-        from iced_x86 import Code, Decoder, FlowControl, InstructionInfoFactory, Mnemonic, OpKind
-        from iced_x86 import Register, RegisterExt, RflagsBits
-
-        immediate = {kind for name, kind in vars(OpKind).items() if name.startswith("IMMEDIATE")}
-        transaction = Transaction(sites, begin, end)
-        factory = InstructionInfoFactory()
-
-        def decode(address):
-            decoder = Decoder(64, read_bytes(address, 80), ip=address)
-            found = []
-            while not found or found[-1].code != Code.JMP_REL32_64:
-                found.append(decoder.decode())
-                assert not found[-1].is_invalid and len(found) < 12
-            return found
-
-        def registers(instruction):
-            used = factory.info(instruction).used_registers()
-            return {RegisterExt.full_register(use.register) for use in used}
-
-        def is_lea_rsp(instruction, displacement):
-            return (
-                instruction.code == Code.LEA_R64_M
-                and instruction.op0_register == instruction.memory_base == Register.RSP
-                and instruction.memory_displacement == displacement
-            )
-
-        saved = addresses = 0
-        identity = identity_view(index)
-        for site, word, loads_address in zip(plan.references.sites, *plan.words(), strict=True):
-            old = Decoder(64, site.code, ip=site.address).decode()
-            *code, back = decode(transaction.trampoline_of(site.address))
-            assert back.near_branch_target == site.address + len(site.code)
-            for added in code:
-                if added.code != old.code:
-                    assert added.rflags_modified == RflagsBits.NONE
-            kept = len(code) != 3
-            if kept:  # a register is kept on the stack, below the red zone
-                saved += 1
-                skip, push, *code, pop, restore = code
-                assert is_lea_rsp(skip, 2**64 - 128) and is_lea_rsp(restore, 128)
-                assert push.code == Code.PUSH_R64 and pop.code == Code.POP_R64
-                assert push.op0_register == pop.op0_register
-            view, slot, new = code
-            scratch = view.op0_register
-            assert view.code == slot.code == Code.MOV_R64_RM64
-            assert view.segment_prefix == Register.FS and view.memory_base == Register.NONE
-            assert view.memory_displacement == thread_offset(index) % 2**64
-            assert slot.op0_register == slot.memory_base == scratch
-            assert slot.memory_displacement == 8 * word
-            # The same instruction, on the storage of this thread.
-            through = old.flow_control != FlowControl.NEXT  # a call or jump through memory
-            assert new.memory_base == scratch and new.memory_index == Register.NONE
-            if loads_address:  # from where the word points
-                addresses += 1
-                assert old.code == Code.LEA_R64_M and new.code == Code.MOV_R64_RM64
-                assert new.op0_register == old.op0_register and new.memory_displacement == 0
-                (cell,) = read_words(identity + 8 * word, 1)
-                assert read_words(cell, 1) == [old.ip_rel_memory_address]
-            else:
-                (storage,) = read_words(identity + 8 * word, 1)
-                if site.region == plan.printing.types.address:  # a copy, for threads in no context
-                    assert storage != site.region and read_words(storage, 1) == read_words(site.region, 1)
-                else:
-                    assert storage == site.region
-                assert new.code == old.code and new.op_count == old.op_count
-                assert new.len == old.len + through  # the prefix that r11 needs
-                assert new.has_lock_prefix == old.has_lock_prefix
-                assert new.has_rep_prefix == old.has_rep_prefix
-                assert new.memory_displacement == old.ip_rel_memory_address - site.region
-                for i in range(old.op_count):
-                    assert new.op_kind(i) == old.op_kind(i) and new.op_register(i) == old.op_register(i)
-                    if old.op_kind(i) in immediate:
-                        assert new.immediate(i) == old.immediate(i)
-            # Nobody loses a register: it was saved, or a call may change it, or it is overwritten whole.
-            if through:
-                assert not kept and scratch == Register.R11 and scratch not in registers(old)
-            elif kept:
-                assert push.op0_register == scratch and scratch not in registers(old)
-            else:
-                assert RegisterExt.full_register(old.op0_register) == scratch
-                assert RegisterExt.size(old.op0_register) >= 4
-                assert old.mnemonic in (
-                    Mnemonic.MOV, Mnemonic.MOVZX, Mnemonic.MOVSX, Mnemonic.MOVSXD, Mnemonic.LEA
-                )
-        assert 1000 < saved < len(sites) - 1000 and addresses > 500
-        """)
+    sites, begin, end = prepare()
+    from iced_x86 import (
+        Code,
+        Decoder,
+        FlowControl,
+        InstructionInfoFactory,
+        Mnemonic,
+        OpKind,
+        Register,
+        RegisterExt,
+        RflagsBits,
     )
+
+    immediate = {kind for name, kind in vars(OpKind).items() if name.startswith("IMMEDIATE")}
+    transaction = Transaction(sites, begin, end)
+    factory = InstructionInfoFactory()
+
+    def decode(address: int) -> list[Any]:
+        decoder = Decoder(64, read_bytes(address, 80), ip=address)
+        found = []
+        while not found or found[-1].code != Code.JMP_REL32_64:
+            found.append(decoder.decode())
+            assert not found[-1].is_invalid
+            assert len(found) < 12
+        return found
+
+    def registers(instruction: Any) -> set[int]:
+        used = factory.info(instruction).used_registers()
+        return {RegisterExt.full_register(use.register) for use in used}
+
+    def is_lea_rsp(instruction: Any, displacement: int) -> bool:
+        return (
+            instruction.code == Code.LEA_R64_M
+            and instruction.op0_register == instruction.memory_base == Register.RSP
+            and instruction.memory_displacement == displacement
+        )
+
+    saved = addresses = 0
+    plan, index = make_plan(), image_index(llvmlite_image())
+    identity = identity_view(index)
+    for site, word, loads_address in zip(plan.references.sites, *plan.words(), strict=True):
+        old = Decoder(64, site.code, ip=site.address).decode()
+        *code, back = decode(transaction.trampoline_of(site.address))
+        assert back.near_branch_target == site.address + len(site.code)
+        for added in code:
+            if added.code != old.code:
+                assert added.rflags_modified == RflagsBits.NONE
+        kept = len(code) != 3
+        if kept:  # a register is kept on the stack, below the red zone
+            saved += 1
+            skip, push, *code, pop, restore = code
+            assert is_lea_rsp(skip, 2**64 - 128)
+            assert is_lea_rsp(restore, 128)
+            assert push.code == Code.PUSH_R64
+            assert pop.code == Code.POP_R64
+            assert push.op0_register == pop.op0_register
+        view, slot, new = code
+        scratch = view.op0_register
+        assert view.code == slot.code == Code.MOV_R64_RM64
+        assert view.segment_prefix == Register.FS
+        assert view.memory_base == Register.NONE
+        assert view.memory_displacement == thread_offset(index) % 2**64
+        assert slot.op0_register == slot.memory_base == scratch
+        assert slot.memory_displacement == 8 * word
+        # The same instruction, on the storage of this thread.
+        through = old.flow_control != FlowControl.NEXT  # a call or jump through memory
+        assert new.memory_base == scratch
+        assert new.memory_index == Register.NONE
+        if loads_address:  # from where the word points
+            addresses += 1
+            assert old.code == Code.LEA_R64_M
+            assert new.code == Code.MOV_R64_RM64
+            assert new.op0_register == old.op0_register
+            assert new.memory_displacement == 0
+            (cell,) = read_words(identity + 8 * word, 1)
+            assert read_words(cell, 1) == [old.ip_rel_memory_address]
+        else:
+            (storage,) = read_words(identity + 8 * word, 1)
+            if site.region == plan.printing.types.address:  # a copy, for threads in no context
+                assert storage != site.region
+                assert read_words(storage, 1) == read_words(site.region, 1)
+            else:
+                assert storage == site.region
+            assert new.code == old.code
+            assert new.op_count == old.op_count
+            assert new.len == old.len + through  # the prefix that r11 needs
+            assert new.has_lock_prefix == old.has_lock_prefix
+            assert new.has_rep_prefix == old.has_rep_prefix
+            assert new.memory_displacement == old.ip_rel_memory_address - site.region
+            for i in range(old.op_count):
+                assert new.op_kind(i) == old.op_kind(i)
+                assert new.op_register(i) == old.op_register(i)
+                if old.op_kind(i) in immediate:
+                    assert new.immediate(i) == old.immediate(i)
+        # Nobody loses a register: it was saved, or a call may change it, or it is overwritten whole.
+        if through:
+            assert not kept
+            assert scratch == Register.R11
+            assert scratch not in registers(old)
+        elif kept:
+            assert push.op0_register == scratch
+            assert scratch not in registers(old)
+        else:
+            assert RegisterExt.full_register(old.op0_register) == scratch
+            assert RegisterExt.size(old.op0_register) >= 4
+            assert old.mnemonic in (
+                Mnemonic.MOV,
+                Mnemonic.MOVZX,
+                Mnemonic.MOVSX,
+                Mnemonic.MOVSXD,
+                Mnemonic.LEA,
+            )
+    assert 1000 < saved < len(sites) - 1000
+    assert addresses > 500

@@ -2,48 +2,60 @@
 
 from __future__ import annotations
 
-from support import run_python
+import signal
+import threading
+import time
+import warnings
 
-WAITING = """
-    import signal, threading, time, warnings
-    from interrupts import state
-    from optctx import DeadlockWarning, OptionContext, ScopeError
-    from optctx.context import waiting
-    from support import four, scopes_become
+from alone import alone
+from interrupts import state
+from support import four, scopes_become
 
+from optctx import DeadlockWarning, OptionContext
+from optctx.context import waiting
+
+ready, leave = threading.Event(), threading.Event()
+
+
+def make_contexts() -> tuple[OptionContext, OptionContext, OptionContext]:
+    """Two that change the process, each another option, and a plain one."""
     exclusive = OptionContext({"stats": True}, base="defaults", process_wide="exclusive")
     other = OptionContext({"opt-bisect-limit": 5}, base="defaults", process_wide="exclusive")
-    plain, before = four(), state()
-    ready, leave = threading.Event(), threading.Event()
-
-    def hold(context=exclusive):
-        ready.clear()
-        leave.clear()
-        thread = threading.Thread(target=holding, args=(context,), name="the holder")
-        thread.start()
-        assert ready.wait(60)
-        return thread
-
-    def holding(context):
-        with context:
-            ready.set()
-            while not leave.is_set():
-                time.sleep(0.001)
-
-    def end(*threads):
-        leave.set()
-        for thread in threads:
-            thread.join(60)
-            assert not thread.is_alive()
-"""
+    return exclusive, other, four()
 
 
+def hold(context: OptionContext) -> threading.Thread:
+    """A thread that is inside a context until `leave` is set."""
+    ready.clear()
+    leave.clear()
+    thread = threading.Thread(target=holding, args=(context,), name="the holder")
+    thread.start()
+    assert ready.wait(60)
+    return thread
+
+
+def holding(context: OptionContext) -> None:
+    with context:
+        ready.set()
+        while not leave.is_set():
+            time.sleep(0.001)
+
+
+def end(*threads: threading.Thread) -> None:
+    leave.set()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+@alone
 def test_a_thread_that_an_exclusive_one_waits_for_says_so() -> None:
-    run_python(f"""{WAITING}
+    (exclusive, _other, plain), before = make_contexts(), state()
     waiting._PATIENCE = 0.2
     told = []
+    here = "test_a_thread_that_an_exclusive_one_waits_for_says_so"
 
-    def enter():
+    def enter() -> None:
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             for _ in range(2):
@@ -61,17 +73,17 @@ def test_a_thread_that_an_exclusive_one_waits_for_says_so() -> None:
     assert warning.category is DeadlockWarning
     text = str(warning.message)
     assert text.startswith("the late one waits to enter a context until MainThread has left one"), text
-    assert "which waits itself in <module> (" in text
-    assert warning.filename == "<string>"
+    assert f"which waits itself in {here} (" in text
+    assert warning.filename == __file__
     assert state() == before
-    """)
 
 
+@alone
 def test_none_is_told_of_that_works_or_waits_for_a_moment() -> None:
-    run_python(f"""{WAITING}
+    (exclusive, _other, plain), before = make_contexts(), state()
     waiting._PATIENCE = 1.0
 
-    def enter():
+    def enter() -> None:
         with plain:  # warnings are errors
             entered.append(True)
 
@@ -89,22 +101,25 @@ def test_none_is_told_of_that_works_or_waits_for_a_moment() -> None:
             thread.start()
             thread.join(0.1)
         end(thread)
-    assert len(entered) == 9 and state() == before
-    """)
+    assert len(entered) == 9
+    assert state() == before
 
 
+@alone
 def test_a_signal_handler_can_end_the_wait_and_the_line_goes_on() -> None:
-    run_python(f"""{WAITING}
-    class Interrupt(Exception):
+    (exclusive, other, plain), before = make_contexts(), state()
+
+    class InterruptError(Exception):
         pass
 
-    def raise_it(*_):
-        raise Interrupt
+    def raise_it(*_: object) -> None:
+        raise InterruptError
 
     signal.signal(signal.SIGALRM, raise_it)
+    behind: list[int] = []
     for held, wanted in ((exclusive, plain), (exclusive, other), (plain, exclusive)):
         holder = hold(held)
-        behind = []
+        behind.clear()
         signal.setitimer(signal.ITIMER_REAL, 0.2)
         contexts = (plain, other, plain)
         late = [threading.Thread(target=lambda each=each: behind.append(each.run(int))) for each in contexts]
@@ -112,30 +127,33 @@ def test_a_signal_handler_can_end_the_wait_and_the_line_goes_on() -> None:
             for thread in late:
                 thread.start()
             wanted.run(int)
-        except Interrupt:
+        except InterruptError:
             pass
         else:
-            raise SystemError("entered, or not interrupted")
-        assert holder.is_alive() and scopes_become(1)
+            raise AssertionError("entered, or not interrupted")
+        assert holder.is_alive()
+        assert scopes_become(1)
         end(holder, *late)
         assert behind == [0, 0, 0]
         wanted.run(int)
         assert state() == before
-    """)
 
 
+@alone
 def test_a_signal_handler_that_runs_while_its_thread_waits_enters_in_its_place() -> None:
     """Behind the wait that it has interrupted it would wait for itself."""
-    run_python(f"""{WAITING}
+    (exclusive, other, plain), before = make_contexts(), state()
+    entered: list[int] = []
+    behind: list[int] = []
+
+    def handler(*_: object) -> None:
+        entered.extend(context.run(int) for context in (plain, other, exclusive, plain))
+
+    signal.signal(signal.SIGALRM, handler)
     for held, wanted in ((exclusive, plain), (exclusive, other), (plain, exclusive)):
-        entered = []
-
-        def handler(*_):
-            entered.extend(context.run(int) for context in (plain, other, exclusive, plain))
-
-        signal.signal(signal.SIGALRM, handler)
+        entered.clear()
+        behind.clear()
         holder = hold(held)
-        behind = []
         contexts = (plain, other)
         late = [threading.Thread(target=lambda each=each: behind.append(each.run(int))) for each in contexts]
         signal.setitimer(signal.ITIMER_REAL, 0.2)
@@ -145,6 +163,6 @@ def test_a_signal_handler_that_runs_while_its_thread_waits_enters_in_its_place()
             for thread in late:
                 thread.start()
         end(holder, ending, *late)
-        assert entered == [0] * 4 and behind == [0] * 2
+        assert entered == [0] * 4
+        assert behind == [0] * 2
         assert state() == before
-    """)
