@@ -1,21 +1,20 @@
-"""Programs that audit, in processes of their own."""
+"""What audits of the real library need, in processes of their own."""
 
 from __future__ import annotations
 
-import textwrap
+import ctypes
+import pathlib
+import signal
+from collections.abc import Callable, Sequence
 
-START = """
-import ctypes, pathlib, signal
-from optctx import OptionContext, registry
-from optctx._native import Role
-from optctx.engine.attach import attach
-from optctx.engine.audit import audit
-from optctx.fresh import Job, compile_job
-from support import CALLS, SCALE, X86, in_threads, unrolled
+from optctx._native import Transaction
+from optctx.arch.site import Site
+from optctx.engine.attach import Engine, attach
+from optctx.engine.redirecting import _trampolines
 
-def page_table():
-    "(begin, end, protection) of the library's pages and of what follows them."
-    from optctx.engine.attach import attach
+
+def page_table() -> list[tuple[int, int, str]]:
+    """(begin, end, protection) of the library's pages and of what follows them."""
     regions = [region.live for region in attach().plan.regions if region.scoped and not region.shared]
     found = []
     for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
@@ -24,10 +23,9 @@ def page_table():
             found.append((begin, end, line.split()[1]))
     return found
 
-def attach_without(choose):
-    "Attaches, but leaves the instructions alone that `choose` takes from the plan: (engine, those)."
-    from optctx._native import Transaction
-    from optctx.engine.redirecting import _trampolines
+
+def attach_without(choose: Callable[[Engine], Sequence[Site]]) -> tuple[Engine, Sequence[Site]]:
+    """Attach, but leave the instructions alone that `choose` takes from the plan; those as well."""
     engine = attach()
     missed = choose(engine)
     left_alone = {site.address for site in missed}
@@ -37,8 +35,9 @@ def attach_without(choose):
     engine.mechanism.transaction.commit()
     return engine, missed
 
-def handlers():
-    "What sigaction(2) says of the two signals: handler, mask, flags."
+
+def handlers() -> list[tuple[bytes, int]]:
+    """What sigaction(2) says of the two signals: handler, mask, flags."""
     found = []
     for number in (signal.SIGSEGV, signal.SIGTRAP):
         action = ctypes.create_string_buffer(152)
@@ -46,9 +45,3 @@ def handlers():
         flags = int.from_bytes(action.raw[136:140], "little") & ~0x04000000  # without the C library's own
         found.append((action.raw[:16], flags))  # 64 signals; the rest of the mask is not filled in
     return found
-
-"""
-
-
-def script(text: str) -> str:
-    return START + textwrap.dedent(text)
