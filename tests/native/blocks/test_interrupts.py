@@ -5,12 +5,16 @@ Everything runs in processes of its own: an interrupt that leaves something woul
 
 from __future__ import annotations
 
+import gc
 import os
 import re
+import resource
 import textwrap
 
 import pytest
-from support import four, python_process, run_python, scopes_become
+from alone import alone
+from interrupts import four, state
+from support import python_process, scopes_become, unrolled
 
 from optctx import OptionContext, ScopeError, _native
 
@@ -142,66 +146,58 @@ def test_attaching_that_is_interrupted_is_done_by_the_next_use() -> None:
     """)
 
 
+@alone
 def test_memory_that_runs_out_while_entering_is_an_error_and_changes_nothing() -> None:
-    pytest.importorskip("_testcapi")
-    run_python("""
-        import _testcapi, gc
-        from interrupts import four, state
-        from support import unrolled
-
-        context = four()
-        context.run(int)
-        gc.disable()
-        before = state()
-        enter, leave = type(context).__enter__, type(context).__exit__
-        failed = 0
-        for number in range(20):
-            _testcapi.set_nomemory(number, number + 1)
-            try:
-                enter(context)
-            except MemoryError:
-                failed += 1
-                _testcapi.remove_mem_hooks()
-                assert state() == before
-            else:
-                _testcapi.remove_mem_hooks()
-                leave(context, None, None, None)
-        assert failed >= 2 and state() == before
-        with context:
-            assert unrolled() == 4
-    """)
+    _testcapi = pytest.importorskip("_testcapi")
+    context = four()
+    context.run(int)
+    gc.disable()
+    before = state()
+    enter, leave = type(context).__enter__, type(context).__exit__
+    failed = 0
+    for number in range(20):
+        _testcapi.set_nomemory(number, number + 1)
+        try:
+            enter(context)
+        except MemoryError:
+            failed += 1
+            _testcapi.remove_mem_hooks()
+            assert state() == before
+        else:
+            _testcapi.remove_mem_hooks()
+            leave(context, None, None, None)
+    assert failed >= 2
+    assert state() == before
+    with context:
+        assert unrolled() == 4
 
 
 @pytest.mark.skipif(
     re.search("lib[at]san", os.environ.get("LD_PRELOAD", "")) is not None,
     reason="the sanitizer has reserved all of its memory before the limit is set",
 )
+@alone
 def test_so_is_memory_that_the_system_does_not_give() -> None:
-    run_python("""
-        import resource
-        from interrupts import four, state
-
-        contexts = [four(inline_threshold=number) for number in range(4000)]
-        before = state()
-        entered = []
-        with open("/proc/self/statm") as file:
-            size = int(file.read().split()[0]) * 4096
-        resource.setrlimit(resource.RLIMIT_AS, (size + (40 << 20), resource.RLIM_INFINITY))
-        try:
-            for context in contexts:
-                context.__enter__()
-                entered.append(context)
-        except MemoryError:
-            pass
-        else:
-            raise SystemError("there was memory for all")
-        finally:
-            resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        assert len(entered) > 10
-        for context in reversed(entered):
-            context.__exit__(None, None, None)
-        assert state() == before
-    """)
+    contexts = [four(inline_threshold=number) for number in range(4000)]
+    before = state()
+    entered = []
+    with open("/proc/self/statm") as file:
+        size = int(file.read().split()[0]) * 4096
+    resource.setrlimit(resource.RLIMIT_AS, (size + (40 << 20), resource.RLIM_INFINITY))
+    try:
+        for context in contexts:
+            context.__enter__()
+            entered.append(context)
+    except MemoryError:
+        pass
+    else:
+        raise AssertionError("there was memory for all")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert len(entered) > 10
+    for context in reversed(entered):
+        context.__exit__(None, None, None)
+    assert state() == before
 
 
 # Blocks that nobody holds

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alone import alone
 from cache_folders import UNROLL, USE, counts, unrolled
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -209,25 +210,23 @@ def test_processes_share_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.redirected
+@alone
 def test_what_others_set_process_wide_counts() -> None:
-    run_python("""
-        from llvmlite import binding
-        from optctx import CompileCache, OptionContext
-        from support import COUNTED, X86
-        cache = CompileCache()
-        def unrolled():
-            text = cache.compile(COUNTED, "function(loop-unroll)", triple=X86, emit="ir").ir
-            return text.count("store volatile")
-        assert unrolled() == 1
-        binding.set_option("", "-unroll-count=3")
-        assert unrolled() == 3 and cache.hits == 0
-        with OptionContext(base="defaults"):
-            assert unrolled() == 1 and cache.hits == 1
-        binding.set_option("", "-hexagon-vector-combine=false")
-        assert unrolled() == 3 and cache.hits == 2
-        binding.set_option("", "-stats=false")  # nobody sees whether that is read
-        assert unrolled() == 3 and cache.hits == 2
-    """)
+    cache = CompileCache()
+
+    def unrolled() -> int:
+        text = cache.compile(COUNTED, "function(loop-unroll)", triple=X86, emit="ir").ir
+        return text.count("store volatile")
+
+    assert unrolled() == 1
+    binding.set_option("", "-unroll-count=3")
+    assert (unrolled(), cache.hits) == (3, 0)
+    with OptionContext(base="defaults"):
+        assert (unrolled(), cache.hits) == (1, 1)
+    binding.set_option("", "-hexagon-vector-combine=false")
+    assert (unrolled(), cache.hits) == (3, 2)
+    binding.set_option("", "-stats=false")  # nobody sees whether that is read
+    assert (unrolled(), cache.hits) == (3, 2)
 
 
 def test_an_exclusive_context_has_entries_of_its_own() -> None:

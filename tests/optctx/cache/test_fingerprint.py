@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from alone import alone
 from llvmlite import binding
 from support import COUNTED, SCALE, X86, run_python
 
@@ -115,25 +116,20 @@ def test_values_without_a_readable_form_are_told_apart_and_found_again() -> None
     assert with_remarks("no-such-pass") == first
 
 
+@alone
 def test_process_wide_values_that_change_inside_the_block_count() -> None:
-    run_python("""
-        import optctx
-        from llvmlite import binding
-        from optctx.fresh import Job, compile_job
-        from support import COUNTED, X86
+    def fingerprint(*settings: str) -> tuple[str, tuple[object, ...]]:
+        with optctx.record() as log:
+            for setting in settings:
+                binding.set_option("", setting)
+                compile_job(Job(COUNTED, triple=X86))
+        return log.fingerprint(), log.reads["unroll-count"].values
 
-        def fingerprint(*settings):
-            with optctx.record() as log:
-                for setting in settings:
-                    binding.set_option("", setting)
-                    compile_job(Job(COUNTED, triple=X86))
-            return log.fingerprint(), log.reads["unroll-count"].values
-
-        first = fingerprint("-unroll-count=3", "-unroll-count=5")
-        assert first[1] == (0, 5)  # as it was in the beginning, and in the end
-        again = fingerprint("-unroll-count=5")
-        assert again[1] == (5,) and again[0] != first[0]
-    """)
+    first = fingerprint("-unroll-count=3", "-unroll-count=5")
+    assert first[1] == (0, 5)  # as it was in the beginning, and in the end
+    again = fingerprint("-unroll-count=5")
+    assert again[1] == (5,)
+    assert again[0] != first[0]
 
 
 @pytest.mark.usefixtures("attributes")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import sys
 import threading
 from typing import Literal
 
+import llvmlite.binding as llvm
 import pytest
+from alone import alone
 from llvmlite import binding
 from support import (
+    COUNTED,
     LLVMLITE,
     in_child,
     in_threads,
@@ -262,24 +266,21 @@ def test_what_the_collector_closes_in_the_middle_of_a_parse_tells_nobody() -> No
     watcher.close()
 
 
+kept: list[object] = []  # to the end of the process
+
+
+@alone
 def test_a_process_ends_well_with_watchers_and_threads_at_work() -> None:
-    run_python("""
-        import itertools, threading, warnings
-        import llvmlite.binding as llvm
-        import optctx
-        from support import COUNTED
+    def work() -> None:
+        for value in itertools.count():
+            llvm.set_option("", f"-unroll-count={value % 9}")
 
-        def work():
-            for value in itertools.count():
-                llvm.set_option("", f"-unroll-count={value % 9}")
-
-        watcher = optctx.watch(lambda event: started.set())
-        module = llvm.parse_assembly(COUNTED)
-        started = threading.Event()
-        for _ in range(2):
-            threading.Thread(target=work, daemon=True).start()
-        started.wait(60)
-    """)
+    started = threading.Event()
+    kept.append(optctx.watch(lambda event: started.set()))
+    kept.append(llvm.parse_assembly(COUNTED))
+    for _ in range(2):
+        threading.Thread(target=work, daemon=True).start()
+    started.wait(60)
 
 
 @pytest.mark.parametrize("forbidden", [False, True])

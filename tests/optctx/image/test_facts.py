@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import pytest
+from alone import alone
+from llvmlite import binding
 from support import run_python
 
+import optctx
 from optctx._native import Image
 from optctx.engine.attach import attach
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts import c_api, machines, names, runs, types
+from optctx.image.facts import c_api, features, machines, names, runs, types
 from optctx.image.facts.fact import Fact, Family, find, lacking, named, need
 from optctx.image.facts.features import BINDING, missing_features, why_missing
 from optctx.image.loaded import llvmlite_image
@@ -129,26 +132,17 @@ def test_scopes_work_without_it(patch: str, refused: int, feature: str) -> None:
 
 
 @pytest.mark.redirected
+@alone
 def test_what_cannot_be_intercepted_is_told_where_a_context_is_bound() -> None:
-    run_python("""
-    import optctx
-    from optctx.image.facts import features
-    from optctx.image.facts.fact import named
-    from support import binding
-
     features._FEATURES[features.BINDING] = (named("llvm::f", "none"),)
     context = optctx.OptionContext(unroll_count=4)
     for use in (lambda: context.bind(binding.create_context()), lambda: optctx.attach(attributes="error")):
-        try:
+        with pytest.raises(optctx.UnsupportedImageError) as caught:
             use()
-        except optctx.UnsupportedImageError as error:
-            assert "expected llvm::f (the symbol none), found none; enter" in str(error), error
-        else:
-            raise AssertionError(use)
+        assert "expected llvm::f (the symbol none), found none; enter" in str(caught.value)
     with context:
         pass
     optctx.detach()
-    """)
 
 
 def test_the_image_in_use_lacks_nothing() -> None:

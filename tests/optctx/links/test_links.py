@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Callable
 
 import pytest
+from alone import alone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from links_modules import context_of, linked, module_of, stamped, through_bitcode, through_text
@@ -90,19 +91,15 @@ def test_the_base_of_a_context_is_stamped_too() -> None:
     assert sorted(found.overrides) == ["inline-threshold", "regbankselect-fast", "unroll-count"]
 
 
+@alone
 def test_process_wide_values_of_the_compile_step_are_stamped_too() -> None:
-    run_python("""
-        from llvmlite import binding
-        from links_modules import module_of
-        from optctx import OptionContext, current, stamp
-        binding.set_option("", "-unroll-count=3")
-        binding.set_option("", "-regbankselect-greedy")
-        module = module_of("a.c")
-        stamp(module, current())
-        found = OptionContext.from_module(module)
-        assert found == current()
-        assert sorted(found.args()) == ["-regbankselect-greedy", "-unroll-count=3"]
-    """)
+    binding.set_option("", "-unroll-count=3")
+    binding.set_option("", "-regbankselect-greedy")
+    module = module_of("a.c")
+    stamp(module, current())
+    found = OptionContext.from_module(module)
+    assert found == current()
+    assert sorted(found.args()) == ["-regbankselect-greedy", "-unroll-count=3"]
 
 
 def test_a_stamp_is_text_that_anybody_can_read() -> None:

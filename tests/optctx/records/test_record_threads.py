@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
+from alone import alone
 from processes import GROWTH, peak_kilobytes
-from support import SCALE, X86, eight, four, in_threads, run_python, unrolled
+from support import SCALE, X86, eight, four, in_child, in_threads, unrolled
 
-from optctx import OptionContext, ScopeError, record
+import optctx
+from optctx import OptionContext, ScopeError, attach, record
 from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.records import Log
 
@@ -199,18 +203,12 @@ def test_a_block_around_an_event_loop_records_what_its_thread_runs() -> None:
 
 # Processes
 
-START = """
-    import os, sys, threading
-    from optctx import OptionContext, attach, record
-    from support import in_child, unrolled
-"""
+kept: list[Any] = []  # to the end of the process
 
 
+@alone
 def test_a_child_of_fork_goes_on_recording() -> None:
-    run_python(
-        START
-        + """
-    def child():
+    def child() -> None:
         assert unrolled() == 4
         assert log.reads["unroll-count"].values == (4,)
         with OptionContext({"unroll-count": 2}), record() as own:
@@ -224,37 +222,30 @@ def test_a_child_of_fork_goes_on_recording() -> None:
         assert unrolled() == 4
     assert log.reads["unroll-count"].values == (4,)
     in_child(lambda: unrolled() == 1 or sys.exit(1))
-    """
-    )
 
 
 @pytest.mark.parametrize("where", ["main", "daemon"])
+@alone
 def test_the_process_may_end_inside(where: str) -> None:
-    run_python(
-        START
-        + f"""
     ready = threading.Event()
 
-    def work():
-        keep.append(record())
-        keep.append(keep[-1].__enter__())
-        keep.append(OptionContext({{"unroll-count": 4}}, unread="warn"))
-        keep[-1].__enter__()
+    def work() -> None:
+        kept.append(record())
+        kept.append(kept[-1].__enter__())
+        kept.append(OptionContext({"unroll-count": 4}, unread="warn"))
+        kept[-1].__enter__()
         assert unrolled() == 4
         ready.set()
-        if {where == "daemon"}:
+        if where == "daemon":
             while True:
                 unrolled()
 
-    keep = []
     attach()
-    if {where == "daemon"}:
+    if where == "daemon":
         threading.Thread(target=work, daemon=True).start()
         ready.wait()
     else:
         work()
-    """
-    )
 
 
 def test_ten_thousand_blocks_do_not_grow() -> None:
@@ -275,19 +266,13 @@ def test_ten_thousand_blocks_do_not_grow() -> None:
         assert peak_kilobytes() - before < GROWTH
 
 
+@alone
 def test_nobody_detaches_while_a_block_records() -> None:
-    run_python(
-        START
-        + """
-    import optctx
     with record() as log:
         assert unrolled() == 1
-        try:
+        with pytest.raises(optctx.ScopeError) as caught:
             optctx.detach()
-        except optctx.ScopeError as error:
-            assert "1 block records" in str(error)
-        else:
-            raise AssertionError("the log would have missed what comes next")
+        assert "1 block records" in str(caught.value)
         assert unrolled() == 1
     assert log.names
     in_child(optctx.detach)
@@ -296,5 +281,3 @@ def test_nobody_detaches_while_a_block_records() -> None:
     with record() as log:
         unrolled()
     assert log.names
-    """
-    )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -10,9 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from alone import alone
 from llvmlite import binding
 from runs import machine
-from support import CALLS, COUNTED, SCALE, X86, in_threads, run_python, unrolled
+from support import CALLS, COUNTED, SCALE, X86, in_threads, unrolled
 
 import optctx
 from optctx import (
@@ -265,17 +268,13 @@ def test_contexts_made_from_one_another_keep_the_mode() -> None:
     assert hash(four()) == hash(four("ignore"))
 
 
+@alone
 def test_in_another_process_it_is_told_there() -> None:
-    run_python("""
-        import pickle, subprocess, sys, warnings
-        from optctx import OptionContext
-        context = OptionContext({"unroll-count": 4}, base="defaults", unread="error")
-        code = "import pickle, sys\\nwith pickle.load(sys.stdin.buffer): pass"
-        done = subprocess.run(
-            [sys.executable, "-c", code], input=pickle.dumps(context), capture_output=True
-        )
-        assert done.returncode == 1 and b"UnreadOptionError" in done.stderr
-    """)
+    context = OptionContext({"unroll-count": 4}, base="defaults", unread="error")
+    code = "import pickle, sys\nwith pickle.load(sys.stdin.buffer): pass"
+    done = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(context), capture_output=True)
+    assert done.returncode == 1
+    assert b"UnreadOptionError" in done.stderr
 
 
 # Bound to LLVMContexts

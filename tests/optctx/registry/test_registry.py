@@ -6,10 +6,12 @@ import re
 from collections import Counter
 
 import pytest
+from alone import alone
+from llvmlite import binding
 from support import run_python
 
 import optctx
-from optctx import UnknownOptionError, registry
+from optctx import OptionContext, UnknownOptionError, registry
 
 TYPES = {
     "bool", "boolOrDefault", "int", "uint", "int64", "uint64", "float", "double", "char", "string", "enum",
@@ -185,49 +187,54 @@ def test_an_unknown_name_is_a_key_error_with_the_nearest_names() -> None:
     assert registry().get("unrol-count") is None
 
 
+@alone
 def test_value_follows_the_process_and_default_does_not() -> None:
-    run_python("""
-        from llvmlite import binding
-        binding.set_option("before", "-unroll-count=3")
-        from optctx import registry
-        options = registry()
-        read = lambda name: (options[name].value, options[name].default, options[name].occurrences)
-        assert read("unroll-count") == (3, 0, 1)
-        for text in ("unroll-count=5", "x86-asm-syntax=intel", "force-vector-width=8", "print-after=a,b",
-                     "asan-memory-access-callback-prefix=_a", "enable-tail-merge=false",
-                     "chr-bias-threshold=0.5", "pgo-analysis-map=bb-freq,br-prob",
-                     "aarch64-stack-hazard-size=64", "arm-restrict-it"):
-            binding.set_option("after", "-" + text)
-        assert read("unroll-count") == (5, 0, 2)
-        assert read("x86-asm-syntax") == ("intel", "att", 1)
-        assert read("force-vector-width") == (8, 0, 1)
-        assert read("print-after") == (["a", "b"], [], 2)
-        assert read("asan-memory-access-callback-prefix") == ("_a", "__asan_", 1)
-        assert read("enable-tail-merge") == (False, None, 1)
-        assert read("chr-bias-threshold") == (0.5, 0.99, 1)
-        assert options["pgo-analysis-map"].value == ["bb-freq", "br-prob"]
-        assert options["pgo-analysis-map"].default == []
-        assert read("aarch64-streaming-hazard-size") == read("aarch64-stack-hazard-size") == (64, 0, 1)
-        assert options["arm-default-it"].value == "arm-restrict-it"
-        assert options["arm-default-it"].default == "arm-default-it"
-    """)
+    binding.set_option("before", "-unroll-count=3")
+    options = registry()
+
+    def read(name: str) -> tuple[object, object, int]:
+        return options[name].value, options[name].default, options[name].occurrences
+
+    assert read("unroll-count") == (3, 0, 1)
+    for text in (
+        "unroll-count=5",
+        "x86-asm-syntax=intel",
+        "force-vector-width=8",
+        "print-after=a,b",
+        "asan-memory-access-callback-prefix=_a",
+        "enable-tail-merge=false",
+        "chr-bias-threshold=0.5",
+        "pgo-analysis-map=bb-freq,br-prob",
+        "aarch64-stack-hazard-size=64",
+        "arm-restrict-it",
+    ):
+        binding.set_option("after", "-" + text)
+    assert read("unroll-count") == (5, 0, 2)
+    assert read("x86-asm-syntax") == ("intel", "att", 1)
+    assert read("force-vector-width") == (8, 0, 1)
+    assert read("print-after") == (["a", "b"], [], 2)
+    assert read("asan-memory-access-callback-prefix") == ("_a", "__asan_", 1)
+    assert read("enable-tail-merge") == (False, None, 1)
+    assert read("chr-bias-threshold") == (0.5, 0.99, 1)
+    assert options["pgo-analysis-map"].value == ["bb-freq", "br-prob"]
+    assert options["pgo-analysis-map"].default == []
+    assert read("aarch64-streaming-hazard-size") == read("aarch64-stack-hazard-size") == (64, 0, 1)
+    assert options["arm-default-it"].value == "arm-restrict-it"
+    assert options["arm-default-it"].default == "arm-default-it"
 
 
+@alone
 def test_defaults_hold_where_the_process_set_lists_before_the_first_use() -> None:
-    run_python("""
-        from llvmlite import binding
-        binding.set_option("", "-loop-interchange-profitabilities=ignore")
-        binding.set_option("", "-force-attribute=f:cold")
-        from optctx import OptionContext, registry
-        options = registry()
-        assert options["loop-interchange-profitabilities"].value == ["ignore"]
-        assert options["loop-interchange-profitabilities"].default == ["cache", "instorder", "vectorize"]
-        assert options["force-attribute"].value == ["f:cold"]
-        assert options["force-attribute"].default == []
-        context = OptionContext(base="defaults")
-        assert context["loop-interchange-profitabilities"] == ["cache", "instorder", "vectorize"]
-        assert context["force-attribute"] == []
-    """)
+    binding.set_option("", "-loop-interchange-profitabilities=ignore")
+    binding.set_option("", "-force-attribute=f:cold")
+    options = registry()
+    assert options["loop-interchange-profitabilities"].value == ["ignore"]
+    assert options["loop-interchange-profitabilities"].default == ["cache", "instorder", "vectorize"]
+    assert options["force-attribute"].value == ["f:cold"]
+    assert options["force-attribute"].default == []
+    context = OptionContext(base="defaults")
+    assert context["loop-interchange-profitabilities"] == ["cache", "instorder", "vectorize"]
+    assert context["force-attribute"] == []
 
 
 def test_a_scope_does_not_show_in_the_registry() -> None:

@@ -6,20 +6,24 @@ Stock LLVM gives other output for SPIR-V once a process has compiled for it: eac
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle
+import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 import pytest
+from alone import alone
 from llvmlite import binding
 from processes import GROWTH, peak_kilobytes
 from support import in_child, in_threads, reset_all, run_python, set_option
 
 from optctx import OptionContext, drift, record, registry
-from optctx._native import Kind
+from optctx._native import Kind, read_set
 from optctx.engine.attach import attach
 from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.image.sets import find_element_names
@@ -267,42 +271,37 @@ def test_contexts_that_llvm_wrote_to_do_not_grow() -> None:
     assert int(said(work)) < GROWTH
 
 
+@alone
 def test_a_set_that_llvm_is_replacing_is_read_as_it_was_or_as_it_is() -> None:
-    run_python(f"""
-        import ctypes, sys, threading, time
-        from optctx import OptionContext, registry
-        from optctx._native import read_set
-        from optctx.engine.attach import attach
-        names = [OptionContext({{"spirv-ext": text}})["spirv-ext"] for text in ("", "all", "khr")]
-        option = attach().options["spirv-ext"].record
-        value = option.address + attach().survey.value_offset
-        members = attach().image.functions_named([("_ZN4llvm2cl3optISt3setI", "")])[0]
-        [found] = [each for each in members if "handleOccurrence" in each.name]
-        text, size = ctypes.c_char_p, ctypes.c_size_t
-        take = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint, text, size, text, size)(found.address)
-        stop = threading.Event()
+    names = [OptionContext({"spirv-ext": text})["spirv-ext"] for text in ("", "all", "khr")]
+    option = attach().options["spirv-ext"].record
+    value = option.address + attach().survey.value_offset
+    members = attach().image.functions_named([("_ZN4llvm2cl3optISt3setI", "")])[0]
+    [found] = [each for each in members if "handleOccurrence" in each.name]
+    text, size = ctypes.c_char_p, ctypes.c_size_t
+    take = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint, text, size, text, size)(found.address)
+    stop = threading.Event()
 
-        def write():
-            while not stop.is_set():  # on the way from one to the other it is empty
-                take(option.address, 1, b"spirv-ext", 9, b"all", 3)
-                take(option.address, 1, b"spirv-ext", 9, b"khr", 3)
+    def write() -> None:
+        while not stop.is_set():  # on the way from one to the other it is empty
+            take(option.address, 1, b"spirv-ext", 9, b"all", 3)
+            take(option.address, 1, b"spirv-ext", 9, b"khr", 3)
 
-        sys.setswitchinterval(1e-6)
-        writer = threading.Thread(target=write)
-        writer.start()
-        seen = set()
-        try:
-            until = time.monotonic() + 3
-            while time.monotonic() < until:
-                seen.update({{tuple(read_set(value)) for _ in range(1000)}})
-                assert registry()["spirv-ext"].value in names
-                assert OptionContext(unroll_count=3)["spirv-ext"] in names
-                assert OptionContext({{"spirv-ext": "+{WRAP}"}})["spirv-ext"] == ["{WRAP}"]
-        finally:
-            stop.set()
-            writer.join()
-        assert sorted(map(len, seen)) == [len(each) for each in sorted(names, key=len)], seen
-    """)
+    sys.setswitchinterval(1e-6)
+    writer = threading.Thread(target=write)
+    writer.start()
+    seen = set()
+    try:
+        until = time.monotonic() + 3
+        while time.monotonic() < until:
+            seen.update({tuple(read_set(value)) for _ in range(1000)})
+            assert registry()["spirv-ext"].value in names
+            assert OptionContext(unroll_count=3)["spirv-ext"] in names
+            assert OptionContext({"spirv-ext": f"+{WRAP}"})["spirv-ext"] == [WRAP]
+    finally:
+        stop.set()
+        writer.join()
+    assert sorted(map(len, seen)) == [len(each) for each in sorted(names, key=len)], seen
 
 
 def test_every_set_was_registered_empty() -> None:

@@ -12,7 +12,8 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from support import COUNTED, SCALE, UNROLL, X86, process_state, run_python, scoped
+from alone import alone
+from support import COUNTED, SCALE, UNROLL, X86, process_state, run_python, scoped, set_option
 
 import optctx
 from optctx import OptionContext
@@ -108,23 +109,18 @@ def test_the_values_that_the_calling_thread_sees_are_the_base(fresh: FreshProces
     assert process_state() == before
 
 
+@alone
 def test_what_is_set_process_wide_is_the_base_as_well() -> None:
-    run_python("""
-        from support import SCALE, X86, set_option
-        from optctx.fresh import FreshProcess, Job
-        from optctx.sweep import parse_axes, sweep
-
-        set_option("unroll-count", "3")
-        set_option("experimental-debug-variable-locations", "true")  # of no context
-        set_option("time-passes", "true")
-        printed = __import__("collections").Counter()
-        job = Job(SCALE, triple=X86)
-        (row,) = sweep(job, parse_axes(["force-vector-width=1"]), verify=True, printed=printed)
-        assert row.agrees, row
-        with FreshProcess() as fresh:
-            options = ("-unroll-count=3", "-force-vector-width=1")
-            assert fresh.compile(Job(SCALE, triple=X86, options=options)).instructions == row.instructions
-        """)
+    set_option("unroll-count", "3")
+    set_option("experimental-debug-variable-locations", "true")  # of no context
+    set_option("time-passes", "true")
+    printed: Counter[str] = Counter()
+    job = Job(SCALE, triple=X86)
+    (row,) = sweep(job, parse_axes(["force-vector-width=1"]), verify=True, printed=printed)
+    assert row.agrees, row
+    with FreshProcess() as fresh:
+        options = ("-unroll-count=3", "-force-vector-width=1")
+        assert fresh.compile(Job(SCALE, triple=X86, options=options)).instructions == row.instructions
 
 
 @pytest.mark.redirected

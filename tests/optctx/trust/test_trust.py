@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from alone import alone
 from llvmlite import binding
 from runs import UNROLL, counted, stores_of_each
-from support import COUNTED, run_python
+from support import COUNTED
 
 import optctx
 from optctx import (
@@ -158,28 +159,22 @@ def test_attributes_count_only_after_the_program_asked_for_them(llvm_context: An
     assert unrolled_with("-unroll-count=3", llvm_context) == 1
 
 
+@alone
 def test_detaching_ends_it() -> None:
-    run_python("""
-        import optctx
-        from llvmlite import binding
-        from runs import UNROLL
-        from runs import counted, stores_of_each
+    def unrolled() -> int:
+        text = counted(("f", "-unroll-count=3"))
+        with binding.create_context() as own, binding.parse_assembly(text, own) as module:
+            optctx.run_passes(module, UNROLL)
+            return stores_of_each(module)["f"]
 
-        def unrolled():
-            with binding.create_context() as own:
-                with binding.parse_assembly(counted(("f", "-unroll-count=3")), own) as module:
-                    optctx.run_passes(module, UNROLL)
-                    return stores_of_each(module)["f"]
-
-        optctx.attach(attributes="error")
-        assert unrolled() == 3
-        optctx.detach()
-        assert unrolled() == 1
-        with optctx.OptionContext({"unroll-count": 2}):
-            assert unrolled() == 2
-        optctx.attach()
-        assert unrolled() == 1
-    """)
+    optctx.attach(attributes="error")
+    assert unrolled() == 3
+    optctx.detach()
+    assert unrolled() == 1
+    with optctx.OptionContext({"unroll-count": 2}):
+        assert unrolled() == 2
+    optctx.attach()
+    assert unrolled() == 1
 
 
 REFUSED = {
