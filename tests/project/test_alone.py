@@ -57,6 +57,16 @@ def test_parameters_and_fixtures_that_are_values_arrive(
     assert os.getpid() == HERE
 
 
+class Given:
+    """A value of this module."""
+
+
+@pytest.mark.parametrize("given", [Given, Given()], ids=["class", "object"])
+@alone
+def test_values_of_the_tests_own_module_are_those_of_its_process(given: object) -> None:
+    assert given is Given or type(given) is Given
+
+
 @alone
 def compares(values: list[int]) -> None:
     assert sum(values) == len(values)

@@ -16,6 +16,7 @@ import importlib.util
 import inspect
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -41,12 +42,15 @@ MOST = 8  # servers that are kept: each has 60 MB, most of them shared
 
 @dataclass(frozen=True)
 class Call:
-    """A test to run in a child: where it is defined, what it is given, where the child imports from."""
+    """A test to run in a child: where it is defined, what it is given, where the child imports from.
+
+    What it is given stays pickled until the child has imported the test's module, which may define it.
+    """
 
     module: str
     file: str
     name: str
-    given: dict[str, Any]
+    given: bytes
     path: list[str]
     seconds: float
 
@@ -94,7 +98,7 @@ def _run_to_end(
     function: Callable[..., object], given: dict[str, Any], seconds: float, environment: dict[str, str]
 ) -> End:
     file = inspect.getfile(inspect.unwrap(function))
-    call = Call(function.__module__, file, function.__name__, given, sys.path, seconds)
+    call = Call(function.__module__, file, function.__name__, pickle.dumps(given), sys.path, seconds)
     return _server({**os.environ, **environment}).run(call)
 
 
@@ -227,7 +231,7 @@ def _run(call: Call, code: CodeType, skipped: int, failed: int, printed: int) ->
     sys.path[:] = call.path
     try:
         test = getattr(_imported(call, code), call.name)
-        getattr(test, "__wrapped__", test)(**call.given)
+        getattr(test, "__wrapped__", test)(**pickle.loads(call.given))
     except pytest.skip.Exception as error:
         os.write(skipped, str(error).encode())
     except BaseException as error:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import os
 import sys
 import threading
+import warnings
 from typing import Literal
 
 import llvmlite.binding as llvm
 import pytest
 from alone import alone
+from kernel_refusals import forbid_code
 from llvmlite import binding
 from support import (
     COUNTED,
@@ -18,7 +21,6 @@ from support import (
     in_child,
     in_threads,
     parse_module,
-    run_python,
     set_option,
     unrolled_by_llvmlite,
 )
@@ -284,26 +286,17 @@ def test_a_process_ends_well_with_watchers_and_threads_at_work() -> None:
 
 
 @pytest.mark.parametrize("forbidden", [False, True])
+@alone
 def test_it_works_where_threads_take_turns_and_where_code_cannot_be_changed(forbidden: bool) -> None:
-    said = run_python(
-        """
-        import os, sys, warnings
-        import llvmlite.binding as llvm
-        import optctx
-        from kernel_refusals import forbid_code
-        if sys.argv[1] == "True":
-            os.environ["OPTCTX_ENGINE"] = ""
-            forbid_code()
-        else:
-            os.environ["OPTCTX_ENGINE"] = "exclusive"
-        warnings.simplefilter("ignore", optctx.EngineWarning)
-        with optctx.watch(print):
-            llvm.set_option("", "-unroll-count=4")
-        print(optctx.info()["engine"], optctx.drift())
-        """,
-        str(forbidden),
-    )
-    assert said == (
-        "LLVM option 'unroll-count' was set process-wide from 0 to 4 (given once) by thread MainThread\n"
-        "exclusive unroll-count: 0 was registered, 4 now (given once)\n"
-    )
+    os.environ["OPTCTX_ENGINE"] = "" if forbidden else "exclusive"
+    if forbidden:
+        forbid_code()
+    warnings.simplefilter("ignore", optctx.EngineWarning)
+    told: list[str] = []
+    with optctx.watch(lambda event: told.append(str(event))):
+        llvm.set_option("", "-unroll-count=4")
+    assert told == [
+        "LLVM option 'unroll-count' was set process-wide from 0 to 4 (given once) by thread MainThread"
+    ]
+    assert optctx.info()["engine"] == "exclusive"
+    assert str(optctx.drift()) == "unroll-count: 0 was registered, 4 now (given once)"

@@ -6,97 +6,130 @@ between two instructions of the interpreter. Everything runs in processes of its
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import pytest
-from support import run_python
+from alone import alone
+from interrupts import state, works
+from support import four, unrolled
+
+from optctx import OptionContext, _native, current
+from optctx.context.scope import _innermost
 
 pytestmark = pytest.mark.redirected
 
-# `collecting` does work while every second allocation collects garbage. Nothing catches what a collection
-# raises, so it is kept.
-PROGRAM = """
-    import contextlib, gc, sys, weakref
-    from interrupts import state, works
-    from optctx import OptionContext, _native, current
-    from optctx.context.scope import _innermost
-    from support import four, unrolled
+inner: Any = None  # of the process that a test has of its own
+problems: list[str] = []  # nothing catches what a collection raises, so it is kept
+runs, collects, references = [0], [False], []
 
-    inner, problems, runs = OptionContext({"unroll-count": 8}, base="defaults"), [], [0]
 
-    def seen():
-        return _innermost.get(None), _native.in_line()
+def begin() -> dict[str, Callable[[], object]]:
+    global inner
+    inner = OptionContext({"unroll-count": 8}, base="defaults")
+    return works()
 
-    def enter_and_leave(*_):
-        runs[0] += 1
-        before = seen()
+
+def seen() -> tuple[object, ...]:
+    return _innermost.get(None), _native.in_line()
+
+
+def enter_and_leave(*_: object) -> None:
+    runs[0] += 1
+    before = seen()
+    try:
+        with inner:
+            assert current() is inner
+            inner.run(int)
+    except BaseException as error:
+        problems.append(repr(error))
+    if seen() != before:
+        problems.append(f"{before} became {seen()}")
+
+
+class Garbage:
+    """Each one leaves another for the next collection."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+    def __del__(self) -> None:
+        if collects[0]:
+            type(self)()
+
+
+class Finalised(Garbage):
+    def __del__(self) -> None:
+        enter_and_leave()
+        super().__del__()
+
+
+class Watched(Garbage):
+    def __init__(self) -> None:
+        super().__init__()
+        references[:] = [weakref.ref(self, enter_and_leave)]
+
+
+def suspended() -> Iterator[None]:
+    with inner:
+        yield
+
+
+class Suspended(Garbage):
+    """Holds a scope, which ends with it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.generator = suspended()
+        with contextlib.suppress(BaseException):
+            next(self.generator)
+
+
+def collecting(work: Callable[[], object], times: int, *litter: Callable[[], object]) -> None:
+    """Does the work while every second allocation collects garbage."""
+    for _ in range(times):
+        for each in litter:
+            each()
+        collects[0] = True
+        gc.set_threshold(1)
         try:
-            with inner:
-                assert current() is inner
-                inner.run(int)
+            work()
         except BaseException as error:
             problems.append(repr(error))
-        if seen() != before:
-            problems.append(f"{before} became {seen()}")
-
-    collects = [False]
-
-    class Garbage:  # each one leaves another for the next collection
-        def __init__(self):
-            self.itself = self
-
-        def __del__(self):
-            if collects[0]:
-                type(self)()
-
-    class Finalised(Garbage):
-        def __del__(self):
-            enter_and_leave()
-            super().__del__()
-
-    class Watched(Garbage):
-        def __init__(self):
-            super().__init__()
-            references[:] = [weakref.ref(self, enter_and_leave)]
-
-    references = []
-
-    def suspended():
-        with inner:
-            yield
-
-    class Suspended(Garbage):  # holds a scope, which ends with it
-        def __init__(self):
-            super().__init__()
-            self.generator = suspended()
-            with contextlib.suppress(BaseException):
-                next(self.generator)
-
-    def collecting(work, times, *litter):
-        for _ in range(times):
-            for each in litter:
-                each()
-            collects[0] = True
-            gc.set_threshold(1)
-            try:
-                work()
-            except BaseException as error:
-                problems.append(repr(error))
-            finally:
-                gc.set_threshold(0)
-                collects[0] = False
-"""
+        finally:
+            gc.set_threshold(0)
+            collects[0] = False
 
 
-@pytest.mark.parametrize("how", ["", "Finalised", "Watched"])
-def test_scopes_of_a_collection_end_inside_whatever_it_interrupts(how: str) -> None:
-    run_python(f"""{PROGRAM}
-    work, times = works(), {4 if how == "Finalised" else 20}
+@pytest.mark.parametrize("how", [None, Finalised, Watched])
+@alone
+def test_scopes_of_a_collection_end_inside_whatever_it_interrupts(how: Callable[[], object] | None) -> None:
+    work, times = begin(), 4 if how is Finalised else 20
+    litter = [] if how is None else [how]
     before = state()
-    if not {how!r}:
+    if not how:
         gc.callbacks.append(enter_and_leave)
-    for name in ("empty", "nested", "generators", "run", "decorated", "wrapped", "recorded", "exclusive",
-                 "unread warns", "compiled", "compiled in the global context", "emitted", "bound",
-                 "detached"):
-        collecting(work[name], times, {how})
+    for name in (
+        "empty",
+        "nested",
+        "generators",
+        "run",
+        "decorated",
+        "wrapped",
+        "recorded",
+        "exclusive",
+        "unread warns",
+        "compiled",
+        "compiled in the global context",
+        "emitted",
+        "bound",
+        "detached",
+    ):
+        collecting(work[name], times, *litter)
         after = state()
         assert not problems, (name, problems[:3])
         assert after == before, (name, before, after)
@@ -104,16 +137,15 @@ def test_scopes_of_a_collection_end_inside_whatever_it_interrupts(how: str) -> N
     assert runs[0] > 10 * times
     with four():
         assert unrolled() == 4
-    """)
 
 
+@alone
 def test_a_scope_from_the_beginning_of_a_collection_to_its_end_is_whole() -> None:
-    run_python(f"""{PROGRAM}
-    work = works()
+    work = begin()
     before = state()
     entered = []
 
-    def around(phase, _):
+    def around(phase: str, _: object) -> None:
         runs[0] += 1
         try:
             if phase == "start":
@@ -127,18 +159,20 @@ def test_a_scope_from_the_beginning_of_a_collection_to_its_end_is_whole() -> Non
     for name in ("empty", "nested", "run", "compiled"):
         collecting(work[name], 40, Finalised)
     gc.callbacks.clear()
-    assert not problems and not entered, problems[:3]
-    assert runs[0] > 100 and state() == before
-    """)
+    assert not problems, problems[:3]
+    assert not entered
+    assert runs[0] > 100
+    assert state() == before
 
 
+@alone
 def test_a_collection_leaves_the_scopes_that_only_garbage_holds() -> None:
     """They are left where possible: the scope that is being entered or left may be inside or around them."""
-    run_python(f"""{PROGRAM}
     sys.unraisablehook = lambda _: None  # a generator cannot leave a scope that is not the innermost one
+    begin()
     outer = four()
 
-    def work():
+    def work() -> None:
         for _ in range(5):
             with contextlib.suppress(Exception), outer:
                 assert current() in (outer, inner)
@@ -152,4 +186,3 @@ def test_a_collection_leaves_the_scopes_that_only_garbage_holds() -> None:
     assert not problems, problems[:3]
     with outer:
         assert unrolled() == 4
-    """)

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import pytest
 from alone import alone
 from llvmlite import binding
-from support import run_python
+from support import unrolled_by_llvmlite
 
 import optctx
+import optctx.image.printing
 from optctx._native import Image
 from optctx.engine.attach import attach
 from optctx.errors import UnsupportedImageError
@@ -99,42 +100,33 @@ def test_this_llvm_has_every_fact() -> None:
     assert types.VTABLE == "_ZTV"
 
 
-WITHOUT = """
-    import optctx
-    import optctx.image.printing
-    from optctx.image.facts import features
-    from optctx.image.facts.fact import named
-    from support import unrolled_by_llvmlite
-
-    LACKING = named("llvm::f", "none")
-    {patch}
-    [image] = optctx.info()["images"]
-    assert optctx.info()["engine"] == "thread"
-    with optctx.OptionContext(unroll_count=4):
-        assert unrolled_by_llvmlite() == 4
-    [(feature, reason)] = image["unavailable"].items()
-    assert "expected llvm::f (the symbol none), found none" in reason
-    assert image["scopes"]["process"] == {refused}, image["scopes"]
-    print(feature)
-"""
+LACKING = named("llvm::f", "none")
 
 
 @pytest.mark.redirected
 @pytest.mark.parametrize(
-    ("patch", "refused", "feature"),
-    [
-        ("features._FEATURES[features.BINDING] = (LACKING,)", 59, "contexts bound to LLVMContexts"),
-        ("optctx.image.printing.IS_DEBUG_TYPE = LACKING", 60, "debug output for one thread"),
-    ],
+    ("feature", "refused"), [("contexts bound to LLVMContexts", 59), ("debug output for one thread", 60)]
 )
-def test_scopes_work_without_it(patch: str, refused: int, feature: str) -> None:
-    assert run_python(WITHOUT.format(patch=patch, refused=refused)) == f"{feature}\n"
+@alone
+def test_scopes_work_without_it(feature: str, refused: int) -> None:
+    if feature == features.BINDING:
+        features._FEATURES[features.BINDING] = (LACKING,)
+    else:
+        optctx.image.printing.IS_DEBUG_TYPE = LACKING
+    [image] = optctx.info()["images"]
+    assert optctx.info()["engine"] == "thread"
+    with optctx.OptionContext(unroll_count=4):
+        assert unrolled_by_llvmlite() == 4
+    [(told, reason)] = image["unavailable"].items()
+    assert told == feature
+    assert "expected llvm::f (the symbol none), found none" in reason
+    assert image["scopes"]["process"] == refused, image["scopes"]
 
 
 @pytest.mark.redirected
 @alone
 def test_what_cannot_be_intercepted_is_told_where_a_context_is_bound() -> None:
-    features._FEATURES[features.BINDING] = (named("llvm::f", "none"),)
+    features._FEATURES[features.BINDING] = (LACKING,)
     context = optctx.OptionContext(unroll_count=4)
     for use in (lambda: context.bind(binding.create_context()), lambda: optctx.attach(attributes="error")):
         with pytest.raises(optctx.UnsupportedImageError) as caught:
