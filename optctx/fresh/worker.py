@@ -26,6 +26,8 @@ from optctx.passes.native_api import native_api
 __all__ = ["main"]
 
 _CHUNK = 1 << 20  # bytes read at once
+# Made beforehand: the process that writes it may get no memory to make it.
+_OUT_OF_MEMORY = encode(Result(error="out of memory", died="killed"))
 
 
 @dataclass
@@ -133,7 +135,17 @@ class Worker:
 
 
 def _child(request: Request, writing: int, stderr: int) -> NoReturn:
-    """In the forked child: set the options process-wide, compile, answer, and exit without clean-up."""
+    """In the forked child: compile, answer, and exit without clean-up."""
+    try:
+        write_all(writing, _answer(request, stderr))
+    except MemoryError:  # from Python, or from operator new
+        os.write(writing, _OUT_OF_MEMORY)
+    finally:
+        os._exit(0)
+
+
+def _answer(request: Request, stderr: int) -> bytes:
+    """Set the options process-wide, and compile."""
     try:
         # If the helper dies first, no process is left to stop a job that never ends.
         seconds = int(request.timeout) + 2
@@ -144,13 +156,11 @@ def _child(request: Request, writing: int, stderr: int) -> NoReturn:
         os.dup2(stderr, 1)
         os.dup2(stderr, 2)
         set_process_options(request.job.options)
-        write_all(writing, encode(compile_unchecked(request.job)))
-    except MemoryError:  # from Python, or from operator new
-        write_all(writing, encode(Result(error="out of memory", died="killed")))
+        return encode(compile_unchecked(request.job))
+    except MemoryError:
+        raise
     except BaseException as error:  # every error must become an answer: the parent waits for one
-        write_all(writing, encode(_lost(f"{type(error).__name__}: {error}")))
-    finally:
-        os._exit(0)
+        return encode(_lost(f"{type(error).__name__}: {error}"))
 
 
 def _lost(why: str) -> Result:

@@ -76,12 +76,14 @@ def serve(plan: Plan, requests: int, options: int, answers: int, printed: int) -
 
 def compile_alone(plan: Plan, asked: Asked, answers: int, printed: int) -> NoReturn:
     """Compile one combination. `printed`: the memory file that receives the process's standard streams."""
+    # There may be no memory to make it when it is needed.
+    out_of_memory = encode(Answer(asked.number, "crashed", error="out of memory"))
     try:
         _limit_memory(plan, 1)
         answer = _compile(plan, asked, None)
         write_all(answers, encode(replace(answer, printed=_lines(printed))))
     except MemoryError:
-        write_all(answers, encode(Answer(asked.number, "crashed", error="out of memory")))
+        os.write(answers, out_of_memory)
     except BaseException:  # a bug in optctx: the last line of the traceback becomes the error of the row
         _complain()
     finally:

@@ -13,20 +13,24 @@ import resource
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from ir_texts import SCALE
 from llvmlite import binding
-from support import SECONDS, X86, run_python
+from support import SECONDS, X86, in_child, run_python
 
 from optctx.cli.main import main
 from optctx.errors import OptctxError
-from optctx.fresh import FreshProcess, Job, Result, compile_job
+from optctx.fresh import FreshProcess, Job, Result, compile_job, worker
 from optctx.fresh.exchange import Exchange
+from optctx.fresh.protocol import Decoder, Request
 from optctx.sweep import Row, parse_axes, sweep
+from optctx.sweep import worker as alone
+from optctx.sweep.plan import Answer, Asked, Plan
 
 JOB = Job(SCALE, triple=X86)
 AXES = ["unroll-count=1,2"]
@@ -262,6 +266,40 @@ class Poor(FreshProcess):
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**{**arguments, "memory": 1 << 16})
+
+
+def run_out(*_: object) -> NoReturn:
+    """There is no memory from now on, not even for the answer that says so. For a child of fork."""
+
+    def fail(*_: object) -> NoReturn:
+        raise MemoryError
+
+    alone.encode = worker.encode = fail  # type: ignore[assignment]
+    fail()
+
+
+def answer_of(work: Callable[[int, int], NoReturn]) -> object:
+    """What a child answers that gets (descriptor of answers, one of what is printed)."""
+    reading, writing = os.pipe()
+    in_child(lambda: work(writing, os.memfd_create("printed")))
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answers:
+        [answer] = Decoder().feed(answers.read())
+    return answer
+
+
+def test_a_child_without_memory_for_an_answer_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ended with status 0 and no answer, as LLVM does where an option makes it exit."""
+    monkeypatch.setattr(worker, "compile_unchecked", run_out)
+    monkeypatch.setattr(alone, "_compile", run_out)
+    request, plan = Request(0, JOB, 60.0), Plan((JOB,), (), 1, (), ("ignore",), 1, None, None)
+    answer = answer_of(lambda writing, printed: worker._child(request, writing, printed))
+    assert answer == Result(error="out of memory")
+    assert isinstance(answer, Result)
+    assert answer.died == "killed"
+    asked = Asked(0, 0, {})
+    answer = answer_of(lambda writing, printed: alone.compile_alone(plan, asked, writing, printed))
+    assert answer == Answer(0, "crashed", error="out of memory")
 
 
 def verified_by(kind: type[FreshProcess], monkeypatch: pytest.MonkeyPatch) -> list[Row]:
