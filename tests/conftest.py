@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sysconfig
 import tempfile
@@ -37,6 +38,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for name, reason in skipped.items():
             if item.get_closest_marker(name):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish() -> None:
+    """Keep what collecting has made out of every later `gc.collect()`: it stays until the end anyway."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

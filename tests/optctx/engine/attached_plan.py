@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import bisect
 import hashlib
 import json
-import pprint
 from typing import Any
 
 from optctx._native import read_bytes
@@ -86,31 +84,27 @@ def changed(engine: Engine) -> list[int]:
         *engine.mechanism.hooks.code,
         *parser_code(image, engine.index, engine.survey.layout).code,
     ]
-    ends = {address: address + len(before) for address, before, _ in code}
-    begins = sorted(ends)
-    found: set[int] = set()
-    wide = 1 << 16
-    for begin in range(image.text_begin, image.text_end, wide):
-        size = min(wide, image.text_end - begin)
-        now, before = read_bytes(begin, size), image.initial_bytes(begin, size)
-        if now == before:
-            continue
-        for at in (begin + i for i in range(size) if now[i] != before[i]):
-            place = begins[bisect.bisect_right(begins, at) - 1]
-            assert at < ends[place], f"{at - image.base:#x} is no part of what is redirected"
-            found.add(place - image.base)
+    spans = {address: len(before) for address, before, _ in code}
+    at, found = image.text_begin, []
+    for begin in [*sorted(spans), image.text_end]:  # what lies before it, and it
+        size = begin - at
+        assert read_bytes(at, size) == image.initial_bytes(at, size), (
+            f"changed before {begin - image.base:#x}"
+        )
+        at = begin + spans.get(begin, 0)
+        if read_bytes(begin, at - begin) != image.initial_bytes(begin, at - begin):
+            found.append(begin - image.base)
     assert len(found) == len(code), "all of it is redirected"
-    return sorted(found)
+    return found
 
 
 def report() -> str:
     """What a process prints that compares itself with others."""
     engine = attach()
-    text = pprint.pformat(decided(engine), width=100, compact=True)
     return json.dumps(
         {
             "state": engine.kept,
-            "decided": hashlib.sha256(text.encode()).hexdigest(),
+            "decided": hashlib.sha256(repr(decided(engine)).encode()).hexdigest(),
             "changed": hashlib.sha256(repr(changed(engine)).encode()).hexdigest(),
             "sites": len(engine.plan.references.sites or ()),
         }
