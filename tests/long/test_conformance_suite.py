@@ -296,7 +296,7 @@ def run_command(fault: str, folder: pathlib.Path, *arguments: str) -> subprocess
     (folder / "x").mkdir()
     (folder / "x" / "a.ll").write_text("; RUN: opt -passes=licm -unroll-count=3 %s\n")
     script = "import sys, suite_faults; sys.exit(suite_faults.run_command(*sys.argv[1:]))"
-    given = ["--tests", str(folder), "--cache", str(folder / "cache"), "x", "--timeout", "2", *arguments]
+    given = ["--tests", str(folder), "--cache", str(folder / "cache"), "x", "--timeout", "60", *arguments]
     return subprocess.run(
         [sys.executable, "-c", script, fault, *given],
         cwd=folder,

@@ -41,6 +41,30 @@ def wait_for(holds: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+def too_long(work: Callable[[], object]) -> float:
+    """Seconds that the work never takes, as busy as the machine is now: a limit that a hang alone reaches."""
+    begun = time.monotonic()
+    work()
+    return round(2 + 50 * (time.monotonic() - begun), 1)
+
+
+def wait_until_asleep(thread: int, process: int | str = "self") -> None:
+    """Until a thread waits for something that this one does not do: looks in a row find it asleep.
+
+    `thread`: as the system numbers them. One that wants the interpreter gets it between two looks.
+    """
+    status = pathlib.Path(f"/proc/{process}/task/{thread}/stat")
+    asleep = 0
+
+    def looked() -> bool:
+        nonlocal asleep
+        state = status.read_text().rpartition(")")[2].split()[0]
+        asleep = asleep + 1 if state == "S" else 0
+        return asleep == 10
+
+    wait_for(looked)
+
+
 def peak_kilobytes() -> int:
     """Most memory that this process has had resident."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

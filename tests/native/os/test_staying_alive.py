@@ -5,12 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import threading
-import time
 import warnings
 
 import pytest
 from alone import alone
-from processes import GROWTH, peak_kilobytes
+from processes import GROWTH, peak_kilobytes, wait_until_asleep
 from support import in_child, outside, unrolled
 
 from optctx import OptionContext, current, info, registry
@@ -128,7 +127,7 @@ def test_the_interpreter_ends_with_contexts_active_on_several_threads() -> None:
     def stay() -> None:
         with OptionContext(rng_seed=3, process_wide="exclusive"):
             entered.wait(60)
-            time.sleep(1000)
+            threading.Event().wait()
 
     threading.Thread(target=stay, daemon=True).start()
     entered.wait(60)
@@ -143,9 +142,12 @@ def test_the_interpreter_ends_while_threads_wait_to_enter() -> None:
         with OptionContext(unroll_count=4):
             raise AssertionError("it is not its turn")
 
-    threading.Thread(target=outside(wait), daemon=True).start()
-    threading.Thread(target=outside(unrolled), daemon=True).start()
-    time.sleep(0.3)  # leaving the scopes, when the main thread ends, lets them in
+    unrolled()  # what its first call imports and makes is there
+    for work in (wait, unrolled):
+        thread = threading.Thread(target=outside(work), daemon=True)
+        thread.start()
+        assert thread.native_id is not None
+        wait_until_asleep(thread.native_id)  # leaving the scopes, when the main thread ends, lets it in
 
 
 @alone

@@ -6,12 +6,12 @@ import os
 import sys
 import tempfile
 import threading
-import time
 from contextvars import copy_context
 
 import pytest
 from alone import alone
 from llvmlite import binding
+from processes import wait_until_asleep
 from support import (
     LLVMLITE,
     SECONDS,
@@ -103,7 +103,8 @@ def test_first_come_first_served_and_compilations_outside_wait_too() -> None:
     with OptionContext(unroll_count=2):
         for thread in threads:
             thread.start()
-            time.sleep(0.3)
+            assert thread.native_id is not None
+            wait_until_asleep(thread.native_id)
         assert order == []
     for thread in threads:
         thread.join(SECONDS)
@@ -254,7 +255,8 @@ def test_a_child_of_fork_is_where_its_parent_was_and_waits_for_nobody() -> None:
     with OptionContext(unroll_count=2) as outer, OptionContext(unroll_count=3) as inner:
         waiting = threading.Thread(target=unrolled)
         waiting.start()
-        time.sleep(0.3)
+        assert waiting.native_id is not None
+        wait_until_asleep(waiting.native_id)
         in_child(child)
         assert unrolled() == 3
     waiting.join()
@@ -290,9 +292,12 @@ def test_the_interpreter_ends_with_threads_inside_and_waiting() -> None:
         with OptionContext(unroll_count=5):
             raise AssertionError("it is not its turn")
 
-    threading.Thread(target=wait, daemon=True).start()
-    threading.Thread(target=outside(unrolled), daemon=True).start()
-    time.sleep(0.3)
+    unrolled()  # what its first call imports and makes is there
+    for work in (wait, outside(unrolled)):
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        assert thread.native_id is not None
+        wait_until_asleep(thread.native_id)
 
 
 # Scopes that were carried along (tasks.md)

