@@ -91,16 +91,17 @@ def test_a_failure_at_any_step_leaves_every_byte_as_it_was() -> None:
 @alone
 def test_a_refusal_by_the_kernel_leaves_every_byte_as_it_was(call: str) -> None:
     sites, begin, end = prepare()
-    _transaction, redirected = Transaction(sites, begin, end), Transaction(sites[:10], begin, end)
+    fresh, redirected = Transaction(sites[10:], begin, end), Transaction(sites[:10], begin, end)
     redirected.commit()
     changed = changed_code()
     refuse(call, errno.ENOMEM)
-    for change in (redirected.undo, redirected.undo):
+    for change in (fresh.commit, redirected.undo):
         with pytest.raises(RuntimeError) as caught:
             change()
         assert call in str(caught.value)
         assert "Cannot allocate memory" in str(caught.value)
         assert redirected.committed
+        assert not fresh.committed
         assert changed_code() == changed
         assert unrolled() == 1
 

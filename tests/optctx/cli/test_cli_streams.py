@@ -174,15 +174,8 @@ def test_help_and_usage_need_no_streams_either() -> None:
         assert shell(f'"$@" {redirection}', "no-such-command") == (2, "")
 
 
-def test_an_error_goes_nowhere_else_where_standard_error_is_closed(tmp_path: pathlib.Path) -> None:
-    out = tmp_path / "out"
+def test_an_error_goes_nowhere_else_where_standard_error_is_closed() -> None:
     for redirection in ("2>&-", "2>/dev/full"):
-        assert shell(f'out=$1; shift; "$@" {redirection} >{out}', "list", "no-such-option")[0] in (
-            1,
-            2,
-            126,
-            127,
-        )
         done = subprocess.run(
             ["sh", "-c", f'"$@" {redirection}', "sh", *OPTCTX, "list", "no-such-option"],
             stdout=subprocess.PIPE,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,14 +14,14 @@ from alone import alone
 from llvmlite import binding
 from llvmlite.binding import ffi
 from option_values import VALUES
-from support import SCALE, X86, outside, unrolled
+from processes import wait_until_asleep
+from support import SCALE, X86, outside, scopes_become, unrolled
 
 from optctx import (
     OptionContext,
     ProcessWideOptionError,
     ScopeError,
     current,
-    info,
     registry,
 )
 from optctx._native import read_bytes
@@ -164,7 +165,7 @@ def test_it_waits_for_threads_inside_and_they_wait_for_it() -> None:
     def closer() -> None:
         with exclusive(rng_seed=5):
             order.append("closed")
-            time.sleep(0.2)
+            wait_until_asleep(last.native_id or 0)
             order.append("opened")
 
     def later() -> None:
@@ -174,9 +175,10 @@ def test_it_waits_for_threads_inside_and_they_wait_for_it() -> None:
     threads = [in_thread(first)]
     inside.wait(60)
     threads.append(in_thread(closer))
-    time.sleep(0.2)
-    threads.append(in_thread(later))
-    time.sleep(0.2)
+    wait_until_asleep(threads[-1].native_id or 0)
+    last = in_thread(later)
+    threads.append(last)
+    wait_until_asleep(last.native_id or 0)
     assert order == []
     assert state("rng-seed") == (0, 0)
     leave.set()
@@ -222,7 +224,8 @@ def test_compilations_outside_any_scope_wait_too() -> None:
 
     with exclusive(rng_seed=5):
         thread = in_thread(work)
-        assert not done.wait(0.5)
+        wait_until_asleep(thread.native_id or 0)
+        assert not done.is_set()
     thread.join(60)
     assert done.is_set()
 
@@ -267,14 +270,22 @@ def test_two_threads_inside_that_both_want_to_close_get_an_error_and_no_deadlock
 
 def test_a_thread_that_ends_inside_puts_everything_back() -> None:
     in_thread(lambda: exclusive(rng_seed=4).__enter__() and None).join(60)
-    deadline = time.monotonic() + 60
-    while info()["active_scopes"] and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert scopes_become(0)
     assert state("rng-seed") == (0, 0)
     with exclusive(rng_seed=6):
         assert registry()["rng-seed"].value == 6
 
 
+@pytest.fixture
+def switching() -> Iterator[None]:
+    """Threads give the interpreter to each other all the time."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("switching")
 def test_many_threads_with_many_sets_all_get_through_and_see_their_own() -> None:
     wrong: list[object] = []
 
@@ -282,10 +293,12 @@ def test_many_threads_with_many_sets_all_get_through_and_see_their_own() -> None
         for round_ in range(50):
             if (seed + round_) % 3:
                 with OptionContext(unroll_count=seed) as context:
+                    time.sleep(0)  # others come in, or close the gate if nothing keeps them from it
                     if current() is not context or registry()["rng-seed"].value != 0:
                         wrong.append(seed)
             else:
                 with exclusive(rng_seed=seed):
+                    time.sleep(0)
                     if registry()["rng-seed"].value != seed:
                         wrong.append(seed)
 
