@@ -25,6 +25,8 @@ os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = _KEPT.name
 # The same examples on every run: a failure is a change of the code, never of the dice.
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
+# `pytest --hypothesis-profile long`: other examples on every run, and more of them.
+settings.register_profile("long", max_examples=500, derandomize=False, deadline=None, print_blob=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

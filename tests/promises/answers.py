@@ -1,0 +1,114 @@
+"""What LLVM gives for every set of options that a program can ask for, in processes that are not attached."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from typing import NamedTuple
+
+from llvmlite import binding
+
+from optctx.fresh import Job, Result, compile_job
+from optctx.fresh.job import initialise_targets
+from tests.promises.model import Key, every_key
+from tests.support.forking import run_and_end
+from tests.support.ir_texts import UNROLL, X86
+
+__all__ = ["JOB", "WRITER", "Answers", "by_llvmlite", "known_answers"]
+
+# A loop that is unrolled if `unroll-count` says so, and five cases: a jump table, unless
+# `min-jump-table-entries` (4) says that is too few.
+_COUNTED = """
+define void @count(ptr %out, i32 %x) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  store volatile i64 %i, ptr %out
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp ult i64 %next, 840
+  br i1 %more, label %loop, label %done
+done:
+  switch i32 %x, label %none [ i32 0, label %c0 i32 1, label %c1 i32 2, label %c2 i32 3, label %c3
+                               i32 4, label %c4 ]
+c0:
+  store volatile i32 11, ptr %out
+  ret void
+c1:
+  store volatile i32 -7, ptr %out
+  ret void
+c2:
+  store volatile i32 300, ptr %out
+  ret void
+c3:
+  store volatile i32 5, ptr %out
+  ret void
+c4:
+  store volatile i32 90, ptr %out
+  ret void
+none:
+  ret void
+}
+"""
+JOB = Job(_COUNTED, f"forceattrs,{UNROLL}", triple=X86, emit="assembly")
+# Making this target's lowering sets `min-jump-table-entries`, for the whole process.
+WRITER = Job(_COUNTED, "default<O0>", triple="avr", emit="assembly")
+
+
+class Answers(NamedTuple):
+    """Of JOB by optctx's passes and emission, and of `by_llvmlite`."""
+
+    optctx: dict[Key, Result]
+    llvmlite: dict[Key, str]
+
+
+def by_llvmlite() -> str:
+    """Code that unrolls and emits as a program does that has never heard of optctx."""
+    with (
+        binding.create_context() as context,
+        binding.parse_assembly(JOB.ir, context) as module,
+        binding.Target.from_triple(X86).create_target_machine() as machine,
+    ):
+        builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
+        manager = binding.create_new_module_pass_manager()
+        manager.add_loop_unroll_pass()
+        manager.run(module, builder)
+        return str(machine.emit_assembly(module))
+
+
+def known_answers() -> Answers:
+    """From one forked child for each key. Call it before this process attaches."""
+    initialise_targets()
+    found = {key: _answer(key) for key in every_key()}
+    answers = Answers(
+        {key: result for key, (result, _) in found.items()}, {key: code for key, (_, code) in found.items()}
+    )
+    assert all(result.error is None for result in answers.optctx.values())
+    alone = [result for key, result in answers.optctx.items() if len(key) < 2]
+    assert len(set(alone)) == len(alone), "an option has no effect: this shows nothing"
+    return answers
+
+
+def _answer(key: Key) -> tuple[Result, str]:
+    reading, writing = os.pipe()
+    if not os.fork():
+        os.close(reading)
+        run_and_end(lambda: _tell(key, writing))
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answer:
+        told: tuple[Result, str] = pickle.load(answer)
+    os.wait()
+    return told
+
+
+def _tell(key: Key, writing: int) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what a bisection prints
+    for name, text in key:
+        binding.set_option("", f"-{name}={text}")
+    with os.fdopen(writing, "wb") as answer:
+        pickle.dump((compile_job(JOB), by_llvmlite()), answer)
+
+
+if __name__ == "__main__":  # for processes that are attached themselves
+    pickle.dump(known_answers()._asdict(), sys.stdout.buffer)

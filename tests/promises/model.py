@@ -1,0 +1,233 @@
+"""What each thread of a program sees, in plain Python: neither LLVM nor optctx is asked.
+
+A thread has a stack of frames. A frame has the values of its context, which nothing changes. `current()`
+shows those and what was set inside; LLVM shows these and what it wrote itself. Both end with the frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from tests.promises.program import Context, Options, Program, Step
+
+__all__ = [
+    "CHOICES",
+    "PROCESS_WIDE",
+    "SHOWN",
+    "WRITTEN",
+    "Frame",
+    "Key",
+    "Model",
+    "Sight",
+    "Wanted",
+    "every_key",
+]
+
+Given: TypeAlias = Mapping[str, str]  # option -> text; an option that is not here was not given
+Key: TypeAlias = Options  # what decides about the output of a compilation
+
+# Option -> text on a command line -> value in Python. Of several types and storages.
+CHOICES: Final[dict[str, dict[str, Any]]] = {
+    "unroll-count": {"2": 2, "4": 4},
+    "x86-asm-syntax": {"intel": "intel"},
+    "min-jump-table-entries": {str(2**32 - 1): 2**32 - 1},
+    "force-attribute": {"count:cold": ["count:cold"]},
+    "inline-threshold": {"7": 7, "-3": -3},
+    "asan-memory-access-callback-prefix": {"p": "p", "q": "q"},
+    "force-vector-width": {"2": 2},
+    "chr-bias-threshold": {"0.25": 0.25},
+}
+WRITES: Final = "min-jump-table-entries"  # what LLVM itself writes, to this:
+WRITTEN: Final = str(2**32 - 1)
+PROCESS_WIDE: Final[dict[str, dict[str, Any]]] = {
+    "opt-bisect-limit": {"0": 0},
+    "rng-seed": {"3": 3, "4": 4},
+}
+# Options whose effect is in the output of every compilation here.
+SHOWN: Final = (
+    "force-attribute",
+    "min-jump-table-entries",
+    "opt-bisect-limit",
+    "unroll-count",
+    "x86-asm-syntax",
+)
+
+
+def key_of(given: Given) -> Key:
+    return tuple((name, given[name]) for name in SHOWN if name in given)
+
+
+def every_key() -> list[Key]:
+    """All that a program can ask for."""
+    texts = {**CHOICES, **PROCESS_WIDE}
+    pairs = [[None, *((name, text) for text in texts[name])] for name in SHOWN]
+    return [tuple(filter(None, combination)) for combination in product(*pairs)]
+
+
+class Sight(NamedTuple):
+    """What one look must see: the key of LLVM's output, and the values of `current()`.
+
+    `process_wide`: values of options that cannot be scoped, or None where another thread may change them.
+    `depth`: how many scopes the thread is inside of.
+    """
+
+    llvm: Key
+    current: Options
+    process_wide: Options | None
+    depth: int
+
+
+class Wanted(NamedTuple):
+    """What a step must give: sights in their order, and whether it is refused with a ScopeError."""
+
+    sights: tuple[Sight, ...] = ()
+    refused: bool = False
+
+
+@dataclass
+class Frame:
+    """One entry of one thread into a context. `context`: its index, or -1 for one that the thread made."""
+
+    context: int
+    values: Given
+    process_wide: Options
+    current: Given
+    shown: Given
+
+
+class Model:
+    """The state of a program between steps. `turns`: threads take turns, as where nothing is redirected."""
+
+    def __init__(self, program: Program, turns: bool, threads: int) -> None:
+        self.turns = turns
+        self.process: dict[str, str] = dict(program.drift)
+        self.stacks: list[list[Frame]] = [[] for _ in range(threads)]
+        self.copies: list[Frame | None] = [None] * threads  # of contextvars; None: outside every scope
+        self.contexts: list[Frame] = []
+        for number, context in enumerate(program.contexts):
+            self.contexts.append(self._made(number, context))
+
+    def _made(self, number: int, context: Context) -> Frame:
+        base = {"inherit": self.process, "defaults": {}}.get(str(context.base))
+        process_wide = dict(context.process_wide)
+        if isinstance(context.base, int):
+            base = dict(self.contexts[context.base].values)
+            process_wide = {**dict(self.contexts[context.base].process_wide), **process_wide}
+        values = {**(base or {}), **dict(context.options)}
+        return Frame(number, values, tuple(sorted(process_wide.items())), {}, {})
+
+    # What the generator of programs asks
+
+    def depth(self, thread: int) -> int:
+        return len(self.stacks[thread])
+
+    def inside(self) -> int:
+        """Scopes that are entered now, on all threads."""
+        return sum(map(len, self.stacks))
+
+    def is_by_itself(self, thread: int) -> bool:
+        """Whether no other thread shares what this one is inside of, where threads take turns."""
+        stack = self.stacks[thread]
+        return len(stack) > 1 and stack[-1] is not stack[0]
+
+    def in_force(self, thread: int) -> Options:
+        """The process-wide values that a thread has put in force."""
+        return self.stacks[thread][-1].process_wide if self.stacks[thread] else ()
+
+    # Steps
+
+    def take(self, thread: int, step: Step) -> Wanted:
+        """Change the state as the step does. Returns what it must give."""
+        refused = step.action.startswith("refused") or (step.action == "detach" and self.inside() > 0)
+        self._change(thread, step)
+        return Wanted(tuple(self._sights(thread, step)), refused)
+
+    def _change(self, thread: int, step: Step) -> None:
+        stack = self.stacks[thread]
+        if step.action == "enter":
+            self._push(stack, self._entered(self.contexts[step.context]))
+        elif step.action == "nest":
+            self._push(stack, self._nested(thread, step.options))
+        elif step.action in ("leave", "fail"):
+            stack.pop()
+        elif step.action == "die":
+            stack.clear()
+        elif step.action == "set":
+            self._set(stack[-1], dict(step.options))
+        elif step.action == "drift":
+            self.process.update(step.options)
+        elif step.action == "write":
+            stack[-1].shown = {**stack[-1].shown, WRITES: WRITTEN}
+        elif step.action == "copy":
+            self.copies[thread] = stack[-1] if stack else None
+
+    def _push(self, stack: list[Frame], frame: Frame) -> None:
+        """Where threads take turns, a thread that is inside the same values already stays as it is."""
+        if self.turns and stack and frame.context == stack[-1].context >= 0:
+            frame = stack[-1]
+        if stack and not frame.process_wide:  # they stay in force
+            frame.process_wide = stack[-1].process_wide
+        stack.append(frame)
+
+    def _sights(self, thread: int, step: Step) -> list[Sight]:
+        here = self._here(thread)
+        if step.action in ("look", "look by llvmlite", "record"):
+            return [here]
+        if step.action == "carry":  # what LLVM wrote is not carried along
+            return [here._replace(llvm=self._key(thread, self._top(thread).current))]
+        if step.action == "look in copy":
+            copied = self.copies[thread]
+            values = self.process if copied is None else copied.values
+            return [Sight(key_of(values), _sorted(values), None, 0)]
+        if step.action == "tasks":
+            inner = self._sight(thread, self._nested(thread, step.options))
+            return [inner, here]
+        if step.action == "bind":
+            bound = self.contexts[step.context].values
+            return [here._replace(llvm=self._key(thread, bound)), here]
+        if step.action == "fork":
+            outside = Sight(key_of(self.process), _sorted(self.process), (), 0)
+            contexts = [self._entered(self.contexts[index]) for index in (step.context, step.other)]
+            return [here, outside, *(self._alone(frame) for frame in contexts)]
+        return []
+
+    @staticmethod
+    def _entered(context: Frame) -> Frame:
+        return Frame(context.context, context.values, context.process_wide, context.values, context.values)
+
+    def _nested(self, thread: int, options: Options) -> Frame:
+        values = {**self._top(thread).current, **dict(options)}
+        return Frame(-1, values, self.in_force(thread), values, values)
+
+    def _set(self, frame: Frame, given: Given) -> None:
+        frame.shown = {**frame.shown, **given}
+        if not self.turns:  # there the storage is changed, and no context knows
+            frame.current = {**frame.current, **given}
+
+    def _top(self, thread: int) -> Frame:
+        if self.stacks[thread]:
+            return self.stacks[thread][-1]
+        return Frame(-1, self.process, (), self.process, self.process)
+
+    def _here(self, thread: int) -> Sight:
+        return self._sight(thread, self._top(thread))
+
+    def _sight(self, thread: int, frame: Frame) -> Sight:
+        depth = self.depth(thread)
+        process_wide = frame.process_wide if depth else None
+        return Sight(self._key(thread, frame.shown), _sorted(frame.current), process_wide, depth)
+
+    def _alone(self, frame: Frame) -> Sight:
+        """In a process without other threads."""
+        key = key_of({**frame.shown, **dict(frame.process_wide)})
+        return Sight(key, _sorted(frame.current), frame.process_wide, 1)
+
+    def _key(self, thread: int, shown: Given) -> Key:
+        return key_of({**shown, **dict(self.in_force(thread))})
+
+
+def _sorted(given: Given) -> Options:
+    return tuple(sorted(given.items()))

@@ -1,0 +1,82 @@
+"""Random programs over scopes, as plain data: what several threads do, round by round."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+__all__ = ["Action", "Context", "Options", "Program", "Round", "Step", "described"]
+
+Options: TypeAlias = tuple[tuple[str, str], ...]  # (name, text on a command line)
+
+Action = Literal[
+    "enter",  # one of the program's contexts
+    "nest",  # a new context on top of what this thread is inside of
+    "leave",  # the innermost scope
+    "fail",  # leave it by an exception
+    "die",  # the thread ends inside its scopes; another one goes on with its steps
+    "refused leave",  # leave a context that is not the innermost one
+    "refused enter",  # other process-wide values than those that this thread has put in force
+    "set",  # give LLVM's own setter a value, inside a scope
+    "drift",  # the same outside
+    "write",  # have LLVM itself write to an option
+    "look",  # compile through optctx
+    "look by llvmlite",  # compile as code that knows of no optctx
+    "carry",  # compile elsewhere, in a copy of this thread's contextvars
+    "copy",  # keep such a copy
+    "look in copy",  # compile in the one that was kept, outside every scope
+    "tasks",  # two tasks at once, each with a scope of its own
+    "record",  # compile and record what LLVM reads
+    "bind",  # compile a module whose LLVMContext is bound to one of the program's contexts
+    "fork",  # compile in a child, inside, outside and in two other contexts
+    "detach",  # which is refused while any thread is inside
+]
+
+
+class Step(NamedTuple):
+    """What a thread does. `context` and `other`: indexes of the program's contexts."""
+
+    action: Action
+    context: int = -1
+    other: int = -1
+    options: Options = ()
+    way: str = ""
+
+
+class Context(NamedTuple):
+    """A context that is made before the threads begin.
+
+    `base`: "inherit", "defaults", or the index of an earlier one. `process_wide`: options that cannot be
+    scoped. `way`: how it comes about.
+    """
+
+    base: str | int
+    options: Options = ()
+    process_wide: Options = ()
+    way: Literal["made", "derived", "pickled"] = "made"
+
+
+# The steps of each thread. All threads take theirs at the same time; the round ends when all are done.
+Round: TypeAlias = tuple[tuple[Step, ...], ...]
+
+
+class Program(NamedTuple):
+    """`drift`: what is set for the process before anything else."""
+
+    drift: Options
+    contexts: tuple[Context, ...]
+    rounds: tuple[Round, ...]
+
+
+def described(program: Program) -> str:
+    """The program in lines."""
+    lines = [f"drift {program.drift}"]
+    lines += [f"context {number}: {context}" for number, context in enumerate(program.contexts)]
+    for number, steps in enumerate(program.rounds):
+        for thread, own in enumerate(steps):
+            lines += [f"round {number}, thread {thread}: {_words(step)}" for step in own]
+    return "\n".join(lines)
+
+
+def _words(step: Step) -> str:
+    fields = [f"{name}={value!r}" for name, value in step._asdict().items() if value not in ("", -1, ())]
+    return " ".join([step.action, *fields[1:]])

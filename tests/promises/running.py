@@ -1,0 +1,424 @@
+"""Runs a program on real threads, all of them at once, and compares what they see with the model."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import faulthandler
+import os
+import pickle
+import queue
+import select
+import signal
+import sys
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, NoReturn, TypeAlias
+
+from llvmlite import binding
+
+from optctx import (
+    OptionContext,
+    ScopeError,
+    bound,
+    current,
+    detach,
+    emit_assembly,
+    propagating,
+    record,
+    registry,
+    run_passes,
+    unbind,
+    wrap,
+)
+from optctx._native import active_scopes  # `info()` gives it, too, and takes as long as five compilations
+from optctx.fresh import compile_job
+from tests.promises.answers import JOB, WRITER, Answers, by_llvmlite
+from tests.promises.model import CHOICES, PROCESS_WIDE, Model, Sight, Wanted
+from tests.promises.program import Context, Options, Program, Step
+from tests.support.ir_texts import X86
+
+__all__ = ["WrongError", "verdict"]
+
+SECONDS = 10  # far more than any step takes
+_LIVES, _GOOD = b"\0", b"\1"  # what a child says
+Work: TypeAlias = Sequence[tuple[Step, Wanted]]
+_Alive: TypeAlias = Callable[[], None]
+
+
+class WrongError(Exception):
+    """A thread sees something else than the model says."""
+
+
+def expect(found: object, wanted: object, what: str) -> None:
+    if found != wanted:
+        raise WrongError(f"{what}: found {found!r}, expected {wanted!r}")
+
+
+def verdict(program: Program, turns: bool, threads: int, answers: Answers) -> str:
+    """What is wrong with a run in a forked child; "" if nothing is."""
+    return _in_child(partial(_run, program, turns, threads, answers), SECONDS)
+
+
+def _run(program: Program, turns: bool, threads: int, answers: Answers, alive: _Alive) -> None:
+    sys.setswitchinterval(1e-5)
+    _Run(program, turns, threads, answers).all_rounds(alive)
+
+
+def _in_child(work: Callable[[_Alive], object], seconds: int) -> str:
+    """Why the work failed in a forked child; "" if it did not. It ends once it stands still for so long.
+
+    The work calls what it is given whenever it gets on.
+    """
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
+        pid = os.fork()
+    if not pid:
+        _child(work, writing, seconds)
+    os.close(writing)
+    told = b""
+    while select.select([reading], [], [], seconds + 1)[0] and (more := os.read(reading, 1 << 16)):
+        told += more
+    os.close(reading)
+    os.kill(pid, signal.SIGKILL)  # it has ended, or hangs where not even its own limit counts
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return "" if told.endswith(_GOOD) else f"a child ended with {status}: {told.lstrip(_LIVES).decode()}"
+
+
+def _child(work: Callable[[_Alive], object], writing: int, seconds: int) -> NoReturn:
+    def alive() -> None:
+        signal.alarm(seconds)
+        os.write(writing, _LIVES)
+
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what a bisection prints
+        faulthandler.enable(writing)
+        faulthandler.register(signal.SIGALRM, writing, chain=True)  # says where every thread is, and ends
+        alive()
+        work(alive)
+        os.write(writing, _GOOD)
+    except BaseException:
+        os.write(writing, traceback.format_exc().encode())
+    finally:
+        os._exit(0)
+
+
+class _Worker:
+    """A thread of a program, and those that take its place when it ends inside its scopes."""
+
+    def __init__(self, run: _Run, number: int) -> None:
+        self._run = run
+        self.number = number
+        self.stack: list[OptionContext] = []
+        self.copy = contextvars.Context()
+        self._work: queue.SimpleQueue[Work] = queue.SimpleQueue()
+        self.begin()
+
+    def begin(self) -> None:
+        self.stack = []
+        self.thread = threading.Thread(target=contextvars.Context().run, args=(self._serve,), daemon=True)
+        self.thread.start()
+
+    def give(self, work: Work) -> None:
+        self._work.put(work)
+
+    def _serve(self) -> None:
+        while True:
+            left = list(self._work.get())
+            try:
+                while left:
+                    step, wanted = left.pop(0)
+                    if step.action == "die":
+                        self._run.done.put(("ended", self, left))  # for the next thread
+                        return
+                    self._take(step, wanted)
+                    self._run.done.put(("went on", self, None))
+            except BaseException:  # told where the round is waited for
+                words = f"thread {self.number}, {step}: {traceback.format_exc()}"
+                self._run.done.put(("failed", self, words))
+                return
+            self._run.done.put(("done", self, None))
+
+    def _take(self, step: Step, wanted: Wanted) -> None:
+        method = getattr(self, f"_{step.action.replace(' ', '_')}")
+        try:
+            method(step, *wanted.sights)
+        except ScopeError:
+            if not wanted.refused:
+                raise
+        else:
+            expect(False, wanted.refused, "refused")
+
+    # Scopes
+
+    def _push(self, context: OptionContext) -> None:
+        expect(context.__enter__() is context, True, "what entering returns is the context")
+        self.stack.append(context)
+
+    def _enter(self, step: Step) -> None:
+        self._push(self._run.contexts[step.context])
+
+    def _nest(self, step: Step) -> None:
+        self._push(OptionContext(dict(step.options)))
+
+    def _leave(self, step: Step) -> None:
+        self.stack.pop().__exit__(None, None, None)
+
+    def _fail(self, step: Step) -> None:
+        try:
+            with _Left(self.stack.pop()):
+                raise KeyError("of the block")
+        except KeyError:
+            pass
+
+    def _refused_leave(self, step: Step) -> None:
+        self._run.contexts[step.context].__exit__(None, None, None)
+
+    def _refused_enter(self, step: Step) -> None:
+        OptionContext(dict(step.options), base="defaults", process_wide="exclusive").__enter__()
+
+    def _detach(self, step: Step) -> None:
+        detach()
+
+    def _set(self, step: Step) -> None:
+        for name, text in step.options:
+            binding.set_option("", f"-{name}={text}")
+
+    _drift = _set
+
+    def _write(self, step: Step) -> None:
+        expect(compile_job(WRITER).error, None, "an error for the target that writes")
+
+    # Looks
+
+    def _look(self, step: Step, wanted: Sight) -> None:
+        self._run.look(wanted)
+
+    def _look_by_llvmlite(self, step: Step, wanted: Sight) -> None:
+        expect(by_llvmlite(), self._run.answers.llvmlite[wanted.llvm], f"llvmlite under {wanted.llvm}")
+
+    def _carry(self, step: Step, wanted: Sight) -> None:
+        look = partial(self._run.look, wanted)
+        if step.way == "a thread":
+            _on_a_thread(partial(contextvars.copy_context().run, look))
+        elif step.way == "wrap":
+            _on_a_thread(wrap(look))
+        elif step.way == "to_thread":
+            asyncio.run(_awaited(look))
+        else:
+            with ThreadPoolExecutor(1) as pool:
+                propagating(pool).submit(look).result(SECONDS)
+
+    def _copy(self, step: Step) -> None:
+        self.copy = contextvars.copy_context()
+
+    def _look_in_copy(self, step: Step, wanted: Sight) -> None:
+        self.copy.run(self._run.look, wanted)
+
+    def _tasks(self, step: Step, inner: Sight, outer: Sight) -> None:
+        async def task() -> None:
+            self._run.look(outer)
+            with OptionContext(dict(step.options)):
+                self._run.look(inner)
+                if self._run.follows_tasks:
+                    await asyncio.sleep(0)
+                    self._run.look(inner)
+            await asyncio.sleep(0)
+            self._run.look(outer)
+
+        async def both() -> None:
+            await asyncio.gather(task(), task())
+
+        asyncio.run(both())
+
+    def _record(self, step: Step, wanted: Sight) -> None:
+        with record() as log:
+            self._run.look(wanted)
+        count = CHOICES["unroll-count"].get(dict(wanted.llvm).get("unroll-count", ""), 0)
+        if dict(wanted.llvm).get("opt-bisect-limit") is None:
+            expect(log.reads["unroll-count"].values, (count,), "values that were read")
+            expect(
+                log.names >= {"min-jump-table-entries", "x86-asm-syntax"}, True, "what was read is recorded"
+            )
+
+    def _bind(self, step: Step, wanted: Sight, here: Sight) -> None:
+        with binding.create_context() as own:
+            context = self._run.contexts[step.context]
+            context.bind(own)
+            expect(bound(own), context, "what is bound")
+            self._compile(own, wanted)
+            self._run.look(here)
+            unbind(own)
+            expect(bound(own), None, "what is bound after unbinding")
+            self._compile(own, here)
+
+    def _compile(self, own: Any, wanted: Sight) -> None:
+        with (
+            binding.parse_assembly(JOB.ir, own) as module,
+            binding.Target.from_triple(X86).create_target_machine(opt=2, codemodel="default") as machine,
+        ):
+            module.triple, module.data_layout = X86, str(machine.target_data)
+            run_passes(module, JOB.passes, target_machine=machine)
+            code = emit_assembly(module, machine)
+        expect(
+            code, self._run.answers.optctx[wanted.llvm].code.decode(), f"a bound module under {wanted.llvm}"
+        )
+
+    def _fork(self, step: Step, *wanted: Sight) -> None:
+        if words := _in_child(partial(self._in_fork, step, wanted), SECONDS // 2):
+            raise WrongError(f"in a child of fork: {words}")
+
+    def _in_fork(self, step: Step, wanted: Sequence[Sight], alive: _Alive) -> None:
+        here, outside_, first, second = wanted
+        expect(active_scopes(), here.depth, "scopes that the child is inside of")
+        self._run.look(here)
+        while self.stack:
+            self._leave(step)
+        self._run.look(outside_)
+        for index, sight in ((step.context, first), (step.other, second)):
+            alive()
+            with self._run.contexts[index]:
+                self._run.look(sight)
+        self._run.look(outside_)
+
+
+class _Left:
+    """An entered context, to be left by `with`."""
+
+    def __init__(self, context: OptionContext) -> None:
+        self._context = context
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: Any) -> None:
+        self._context.__exit__(*error)
+
+
+class _Run:
+    def __init__(self, program: Program, turns: bool, threads: int, answers: Answers) -> None:
+        self.answers = answers
+        self.follows_tasks = sys.version_info >= (3, 14) and not turns  # scopes may be held across an await
+        self._program = program
+        self._model = Model(program, turns, threads)
+        options = registry()
+        self._defaults = {name: options[name].default for name in (*CHOICES, *PROCESS_WIDE)}
+        for name, text in program.drift:
+            binding.set_option("", f"-{name}={text}")
+        self.contexts: list[OptionContext] = []
+        for context in program.contexts:
+            self.contexts.append(self._made(context))
+        self._check_contexts()
+        self.done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._workers = [_Worker(self, number) for number in range(threads)]
+
+    def _check_contexts(self) -> None:
+        """They have the values that the model says, and are equal if these are."""
+        models = self._model.contexts
+        for number, context in enumerate(self.contexts):
+            given = {**models[number].values, **dict(models[number].process_wide)}
+            for name in CHOICES:
+                expect(context[name], self._value(name, given), f"context {number}'s {name}")
+            for other, model in zip(self.contexts, models, strict=True):
+                changed = {**model.values, **dict(model.process_wide)}
+                names = {name for name in {*given, *changed} if given.get(name) != changed.get(name)}
+                expect(set(context.diff(other)), names, f"what differs between context {number} and another")
+                expect(context == other, not names, f"whether context {number} is equal to another")
+                expect(bool(names) or hash(context) == hash(other), True, "equal contexts have equal hashes")
+
+    def _made(self, context: Context) -> OptionContext:
+        base: Any = self.contexts[context.base] if isinstance(context.base, int) else context.base
+        options = {**dict(context.options), **dict(context.process_wide)}
+        first = dict(list(options.items())[:1]) if context.way == "derived" else options
+        made = OptionContext(first, base=base, process_wide="exclusive")
+        if context.way == "derived":
+            made = made.derive(options, process_wide="exclusive")
+        elif context.way == "pickled":
+            made = pickle.loads(pickle.dumps(made))
+        return made
+
+    def all_rounds(self, alive: _Alive) -> None:
+        self._check()
+        for number, steps in enumerate(self._program.rounds):
+            try:
+                self._round(steps, alive)
+                self._check()
+            except Exception as error:
+                raise WrongError(f"in round {number}") from error
+
+    def _round(self, steps: Sequence[Sequence[Step]], alive: _Alive) -> None:
+        works = [[(step, self._model.take(thread, step)) for step in own] for thread, own in enumerate(steps)]
+        busy = [worker for worker, work in zip(self._workers, works, strict=True) if work]
+        for worker in busy:
+            worker.give(works[worker.number])
+        while busy:
+            event, worker, of_it = self.done.get()  # the child ends if nothing comes
+            alive()
+            if event == "failed":
+                raise WrongError(of_it)
+            if event == "ended":
+                worker.thread.join()
+                worker.begin()
+                worker.give(of_it)
+            elif event == "done":
+                busy.remove(worker)
+
+    def _check(self) -> None:
+        """What holds between rounds, for all threads."""
+        while active_scopes() != self._model.inside():  # a thread leaves its own after it was joined
+            time.sleep(0.001)
+        options = registry()
+        for name in CHOICES:
+            expect(options[name].value, self._value(name, self._model.process), f"the process's {name}")
+        if not any(self._model.in_force(worker.number) for worker in self._workers):
+            self._check_process_wide(())
+
+    def _check_process_wide(self, wanted: Options) -> None:
+        options = registry()
+        for name in PROCESS_WIDE:
+            expect(options[name].value, self._value(name, dict(wanted)), name)
+
+    def _value(self, name: str, given: dict[str, str]) -> object:
+        if name not in given:
+            return self._defaults[name]
+        return {**CHOICES, **PROCESS_WIDE}[name][given[name]]
+
+    def look(self, wanted: Sight) -> None:
+        """Ask LLVM, and optctx."""
+        if wanted.process_wide is not None:
+            self._check_process_wide(wanted.process_wide)
+        result = compile_job(JOB)
+        if result != self.answers.optctx[wanted.llvm]:
+            keys = [key for key, answer in self.answers.optctx.items() if answer == result]
+            raise WrongError(f"LLVM compiles under {keys or result}, expected {wanted.llvm}")
+        seen, given = current(), dict(wanted.current)
+        for name in CHOICES:
+            expect(seen[name], self._value(name, given), f"current()[{name!r}]")
+        if wanted.process_wide is not None:
+            self._check_process_wide(wanted.process_wide)
+
+
+def _on_a_thread(work: Callable[[], object]) -> None:
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:  # handed to the thread that waits
+            errors.append(error)
+
+    thread = threading.Thread(target=contextvars.Context().run, args=(run,), daemon=True)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+
+
+async def _awaited(look: Callable[[], object]) -> None:
+    await asyncio.to_thread(look)
