@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import pathlib
-import resource
 import time
 from collections.abc import Callable
 
 from support import SECONDS
 
-GROWTH = 4096  # KB that a process may grow by over a long loop; measured: under 600
 # The command, where whoever started the tests ignores the signal, as shells do for what runs beside them.
 LISTENING = """
 import signal, sys
@@ -63,8 +61,3 @@ def wait_until_asleep(thread: int, process: int | str = "self") -> None:
         return asleep == 10
 
     wait_for(looked)
-
-
-def peak_kilobytes() -> int:
-    """Most memory that this process has had resident."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -6,10 +6,8 @@ import ctypes
 import gc
 import queue
 import random
-import resource
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -26,9 +24,6 @@ from support import COUNTED, SCALE, X86, in_threads
 
 import optctx
 from optctx import OptionContext, bound, unbind
-from optctx.errors import (
-    ScopeError,
-)
 from optctx.fresh import FreshProcess, Job
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
@@ -63,26 +58,6 @@ def test_a_binding_keeps_its_context_alive_and_lets_go_of_it(llvm_context: Any) 
     unbind(llvm_context)
     gc.collect()
     assert alive() is None
-
-
-def test_ten_thousand_bindings_leave_nothing_behind(llvm_context: Any) -> None:
-    def cycle(count: int) -> int:
-        for number in range(count):
-            context = OptionContext({"unroll-count": number % 7})
-            context.bind(llvm_context)
-            assert bound(llvm_context) is context
-            if number % 2:
-                unbind(llvm_context)
-            else:
-                context = None
-                with suppress(ScopeError):
-                    OptionContext().bind(llvm_context)
-                unbind(llvm_context)
-        gc.collect()
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-    before = cycle(1000)
-    assert cycle(10_000) - before < 2048  # KiB: a leak of one context in ten would be 4 MB
 
 
 def test_unbinding_during_a_run_lets_it_end_as_it_began(llvm_context: Any) -> None:

@@ -13,7 +13,7 @@ import pathlib
 import pytest
 from alone import alone
 from ir_texts import SCALE
-from support import changed_code, run_python, unrolled
+from support import changed_code, unrolled
 from tuning_cases import JOB
 
 import optctx
@@ -53,30 +53,6 @@ def test_the_same_options_can_be_set(tmp_path: pathlib.Path) -> None:
         found.append(set((tmp_path / engine).read_text().split()))
     assert found[1] - found[0] == {"debug"}  # a thread cannot be told apart where nothing is redirected
     assert len(found[0]) > 2000
-
-
-def test_strings_and_lists_come_and_go_ten_thousand_times() -> None:
-    run_python("""
-        import resource
-        from optctx import OptionContext
-        from support import process_state
-        before = process_state()
-        outer = OptionContext(internalize_public_api_list=["f", "g"], pass_remarks="x", base="defaults")
-        inner = OptionContext(asan_memory_access_callback_prefix="p" * 99, base=outer)
-
-        def enter(times):
-            for _ in range(times):
-                with outer, inner:
-                    pass
-
-        enter(100)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        enter(10_000)
-        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 4096  # KB
-        with outer, inner:
-            assert inner["internalize-public-api-list"] == ["f", "g"]
-        assert process_state() == before
-    """)
 
 
 @alone(OPTCTX_ENGINE="exclusive")

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from alone import alone
-from processes import GROWTH, peak_kilobytes
 from support import SCALE, X86, eight, four, in_child, in_threads, unrolled
 
 import optctx
@@ -246,24 +245,6 @@ def test_the_process_may_end_inside(where: str) -> None:
         ready.wait()
     else:
         work()
-
-
-def test_ten_thousand_blocks_do_not_grow() -> None:
-    context = OptionContext({"unroll-count": 3}, base="defaults", unread="warn")
-
-    def blocks(times: int, compilations: int) -> None:
-        for number in range(times):
-            with record() as log, context:
-                if number < compilations:
-                    unrolled()
-            assert number >= compilations or len(log.reads) > 20
-
-    with context:
-        unrolled()
-        blocks(200, 200)
-        before = peak_kilobytes()
-        blocks(10_000, 500)
-        assert peak_kilobytes() - before < GROWTH
 
 
 @alone

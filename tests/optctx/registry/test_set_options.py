@@ -19,7 +19,6 @@ from functools import partial
 import pytest
 from alone import alone
 from llvmlite import binding
-from processes import GROWTH, peak_kilobytes
 from support import SECONDS, in_child, in_threads, reset_all, run_python, set_option
 
 from optctx import OptionContext, drift, record, registry
@@ -250,25 +249,6 @@ def test_reads_are_recorded() -> None:
     assert len({fingerprint(value, TRIPLE) for value in values}) == len(values)
     assert fingerprint(f"+{SHARE},+{WRAP}", TRIPLE) == fingerprint([WRAP, SHARE], TRIPLE)
     assert len({fingerprint(value, "x86_64") for value in values}) == 1
-
-
-def test_contexts_that_llvm_wrote_to_do_not_grow() -> None:
-    def work() -> bytes:
-        def make(times: int) -> None:
-            for number in range(times):
-                with OptionContext(
-                    {"spirv-ext": TEXTS[number % len(TEXTS)], "unroll-count": number}
-                ) as context:
-                    machine(AMD).close()
-                with context:  # which is as it was
-                    machine(INTEL).close()
-
-        make(500)
-        before = peak_kilobytes()
-        make(5_000)  # a set of AMD's is some 2 KB
-        return str(peak_kilobytes() - before).encode()
-
-    assert int(said(work)) < GROWTH
 
 
 @alone
