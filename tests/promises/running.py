@@ -88,7 +88,7 @@ def _in_child(work: Callable[[_Alive], object], seconds: int) -> str:
     os.close(reading)
     os.kill(pid, signal.SIGKILL)  # it has ended, or hangs where not even its own limit counts
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return "" if told.endswith(_GOOD) else f"a child ended with {status}: {told.lstrip(_LIVES).decode()}"
+    return "" if told.endswith(_GOOD) else f"ended with {status}: {told.lstrip(_LIVES).decode()}"
 
 
 def _child(work: Callable[[_Alive], object], writing: int, seconds: int) -> NoReturn:
@@ -103,6 +103,8 @@ def _child(work: Callable[[_Alive], object], writing: int, seconds: int) -> NoRe
         alive()
         work(alive)
         os.write(writing, _GOOD)
+    except WrongError as error:
+        os.write(writing, str(error).encode())
     except BaseException:
         os.write(writing, traceback.format_exc().encode())
     finally:
@@ -139,8 +141,9 @@ class _Worker:
                         return
                     self._take(step, wanted)
                     self._run.done.put(("went on", self, None))
-            except BaseException:  # told where the round is waited for
-                words = f"thread {self.number}, {step}: {traceback.format_exc()}"
+            except BaseException as error:  # told where the round is waited for
+                why = str(error) if isinstance(error, WrongError) else traceback.format_exc()
+                words = f"thread {self.number}, {step.action}: {why}"
                 self._run.done.put(("failed", self, words))
                 return
             self._run.done.put(("done", self, None))
@@ -349,8 +352,8 @@ class _Run:
             try:
                 self._round(steps, alive)
                 self._check()
-            except Exception as error:
-                raise WrongError(f"in round {number}") from error
+            except WrongError as error:
+                raise WrongError(f"round {number}: {error}") from None
 
     def _round(self, steps: Sequence[Sequence[Step]], alive: _Alive) -> None:
         works = [[(step, self._model.take(thread, step)) for step in own] for thread, own in enumerate(steps)]
@@ -371,8 +374,10 @@ class _Run:
 
     def _check(self) -> None:
         """What holds between rounds, for all threads."""
-        while active_scopes() != self._model.inside():  # a thread leaves its own after it was joined
-            time.sleep(0.001)
+        deadline = time.monotonic() + SECONDS / 2
+        while active_scopes() != self._model.inside() and time.monotonic() < deadline:
+            time.sleep(0.001)  # a thread that ends inside its scopes leaves them after it was joined
+        expect(active_scopes(), self._model.inside(), "scopes that threads are inside of")
         options = registry()
         for name in CHOICES:
             expect(options[name].value, self._value(name, self._model.process), f"the process's {name}")

@@ -7,31 +7,12 @@ from dataclasses import replace
 
 import pytest
 from llvmlite import binding
-from support import CALLS, COUNTED, SCALE, X86, in_threads, scoped
+from support import CALLS, SCALE, X86, in_threads, scoped
 
-from optctx import OptionContext, current
+from optctx import OptionContext
 from optctx.fresh import FreshProcess, Job, Result, compile_job
 
-COUNTS = (1, 2, 3, 4, 8)
-COMPILATIONS = 200
 ROUNDS = 60
-
-
-def test_five_threads_with_five_unroll_counts_each_get_their_own_result(fresh: FreshProcess) -> None:
-    job = Job(COUNTED, "function(loop-unroll)", triple=X86)
-    expected = {n: fresh.compile(replace(job, options=(f"-unroll-count={n}",))) for n in COUNTS}
-    assert all(result.error is None for result in expected.values())
-    assert len({result.code for result in expected.values()}) == len(COUNTS)
-    contexts = {n: OptionContext({"unroll-count": n}, base="defaults") for n in COUNTS}
-    right = dict.fromkeys(COUNTS, 0)
-
-    def work(count: int) -> None:
-        with contexts[count]:
-            for _ in range(COMPILATIONS):
-                right[count] += compile_job(job) == expected[count]
-
-    in_threads([lambda count=count: work(count) for count in COUNTS])
-    assert right == dict.fromkeys(COUNTS, COMPILATIONS)
 
 
 # What the threads below may set, and to what.
@@ -135,23 +116,3 @@ def test_what_llvmlite_gives_inside_is_what_a_process_with_the_options_gives() -
     """)
     with OptionContext({"force-vector-width": 8}, base="defaults"):
         assert with_llvmlite_alone(SCALE) == wanted
-
-
-def test_threads_inside_and_outside_do_not_meet(fresh: FreshProcess) -> None:
-    job = Job(SCALE, triple=X86)
-    plain = fresh.compile(job)
-    scalar = fresh.compile(replace(job, options=("-vectorize-loops=false",)))
-    assert plain != scalar
-    context = OptionContext({"vectorize-loops": False}, base="defaults")
-
-    def inside() -> None:
-        for _ in range(15):
-            with context:
-                assert compile_job(job) == scalar
-
-    def outside() -> None:
-        for _ in range(15):
-            assert current()["vectorize-loops"] is True
-            assert compile_job(job) == plain
-
-    in_threads([inside, outside, inside, outside])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.promises.drawing import THREADS, programs
@@ -85,6 +85,5 @@ def engine(request: pytest.FixtureRequest) -> Iterator[tuple[str, Server]]:
 def test_every_thread_sees_what_the_model_says(engine: tuple[str, Server], data: st.DataObject) -> None:
     name, server = engine
     program = data.draw(programs(name == "exclusive"))
-    words = server.verdict(program)
-    note(described(program))
-    assert not words
+    if words := server.verdict(program):
+        raise AssertionError(f"{words}\n{described(program)}")
