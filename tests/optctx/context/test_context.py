@@ -311,6 +311,7 @@ def test_a_copy_of_a_subclass_is_of_that_subclass_and_has_its_attributes(how: st
     assert (type(stateful), vars(stateful)) == (Stateful, {"name": "s!"})
 
 
+@pytest.mark.redirected
 @pytest.mark.parametrize("how", COPIES)
 def test_a_copy_keeps_the_modes_of_its_context(how: str) -> None:
     base = OptionContext(inline_threshold=7)

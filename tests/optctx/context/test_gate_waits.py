@@ -7,12 +7,15 @@ import threading
 import time
 import warnings
 
+import pytest
 from alone import alone
 from interrupts import state
 from support import four, scopes_become
 
 from optctx import DeadlockWarning, OptionContext
 from optctx.context import waiting
+
+pytestmark = pytest.mark.redirected  # a thread that waits for its turn does not wait at the gate
 
 ready, leave = threading.Event(), threading.Event()
 
