@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find native -name '*.[ch]pp') optctx/include/optctx/interface.h CMakeLists.txt pyproject.toml $(wildcard metadata/*.py)
 
-.PHONY: demo test cluster lint docs docs-test wheels images registries numba bench conformance answers fuzz probe soak mutants sanitize stub upstream clean
+.PHONY: demo test test-long cluster lint docs docs-test wheels images registries numba bench conformance answers fuzz probe soak mutants sanitize stub upstream clean
 
 demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
@@ -14,11 +14,16 @@ demo: $(VENV)/.built
 # One process for each processor; JOBS=0 for none but pytest's own.
 JOBS ?= auto
 test: $(VENV)/.built
-	$(BIN)/pytest -n $(JOBS) -m 'not cluster'
+	$(BIN)/pytest -n $(JOBS)
+
+# Before a release, hours: what `make test` shows, more often and on more ways, and the tools beside the tests.
+# STAGES='soak fuzz' runs some of it; what was not run is named and is exit status 3 (tests/long/__main__.py).
+test-long: $(VENV)/.built
+	$(BIN)/python -m tests.long $(STAGES)
 
 # Searches on a Dask cluster of several processes, of which some are stopped, killed or have another library.
 cluster: $(VENV)/.built
-	$(BIN)/pytest tests/optctx/tuning/test_tuning_cluster.py
+	$(BIN)/pytest -m cluster tests/optctx/tuning/test_tuning_cluster.py
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
@@ -74,7 +79,7 @@ SANITIZED = LD_PRELOAD=$(RUNTIME):$$($(CXX) -print-file-name=libstdc++.so) \
   ASAN_OPTIONS=detect_leaks=0:handle_segv=0:quarantine_size_mb=16 UBSAN_OPTIONS=handle_segv=0:suppressions=$(CURDIR)/tests/support/ubsan.supp \
   TSAN_OPTIONS=handle_segv=0:detect_deadlocks=0:die_after_fork=0:suppressions=$(CURDIR)/tests/support/tsan.supp
 sanitize: build/$(USED)/.made
-	$(SANITIZED) build/$(USED)/bin/pytest -s -p no:faulthandler --deselect tests/project/test_stub.py
+	$(SANITIZED) build/$(USED)/bin/pytest -s -p no:faulthandler -m '' --deselect tests/project/test_stub.py
 
 # Capstone's package is loaded by dlopen with RTLD_DEEPBIND, at which a sanitizer ends the process.
 build/%/.made: $(SOURCES)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from llvmlite import binding
 from support import UNROLLED_ONCE, both, process_state, scopes_become
 
@@ -22,8 +22,12 @@ from optctx.fresh.job import initialise_targets
 _KEPT = tempfile.TemporaryDirectory(prefix="optctx-tests-")
 os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = _KEPT.name
 
+# How long an example takes depends on what else the machine does.
+UNTIMED: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 # The same examples on every run: a failure is a change of the code, never of the dice.
-settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+settings.register_profile("repeatable", derandomize=True, database=None, **UNTIMED)
+# Other examples on every run, by `make test-long`; a failure prints what repeats it.
+settings.register_profile("long", database=None, print_blob=True, **UNTIMED)
 settings.load_profile("repeatable")
 # `pytest --hypothesis-profile long`: other examples on every run, and more of them.
 settings.register_profile("long", max_examples=500, derandomize=False, deadline=None, print_blob=True)
@@ -35,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if os.environ.get("OPTCTX_ENGINE") == "exclusive":
         skipped["redirected"] = "threads take turns here"
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        skipped["iced"] = "iced-x86 has no wheel for free-threaded interpreters"
+        skipped["iced"] = "needs iced-x86, which has no wheel for free-threaded interpreters"
     for item in items:
         for name, reason in skipped.items():
             if item.get_closest_marker(name):

@@ -1,0 +1,134 @@
+"""Run what proves more than `make test`: more often, in turns, on other Pythons, and with the tools for it.
+
+Every stage runs, whatever came of those before it. The last lines name what failed and what was not run:
+a stage that misses a program, and a test that each stage skipped. The exit status is 1 if anything failed,
+otherwise 3 if anything was not run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from xml.etree import ElementTree
+
+__all__ = ["Report", "Stage", "main", "run_stages"]
+
+ROOT: Final = Path(__file__).parents[2]
+# Of tests for redirected code, which `make test` runs.
+IN_TURNS: Final = "threads take turns here"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A command. `needs`: a program on PATH."""
+
+    name: str
+    command: tuple[str, ...]
+    engine: str = ""
+    needs: str = ""
+
+
+@dataclass
+class Report:
+    """What came of the stages. Tests are (module, name); a module that is skipped as a whole has no name."""
+
+    failed: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    ran: set[tuple[str, str]] = field(default_factory=set)
+    skipped: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def add_results(self, results: Path) -> None:
+        """The tests of a stage, from pytest's file in JUnit's format."""
+        for case in ElementTree.parse(results).iter("testcase"):
+            module, name = case.get("classname", ""), case.get("name", "")
+            skip = case.find("skipped")
+            if skip is None:
+                self.ran |= {(module, name), ("", module)}
+            elif skip.get("message") != IN_TURNS:
+                self.skipped[module, name] = skip.get("message", "")
+
+    def lines(self) -> Iterator[str]:
+        yield from (f"failed: {each}" for each in self.failed)
+        yield from (f"not run: {each}" for each in self.missing)
+        for (module, name), reason in sorted(self.skipped.items()):
+            if (module, name) not in self.ran:
+                yield f"not run: {'::'.join(filter(None, (module, name)))}: {reason}"
+
+    @property
+    def status(self) -> int:
+        return 1 if self.failed else 3 if any(self.lines()) else 0
+
+
+def stages(seed: int) -> tuple[Stage, ...]:
+    """In the order in which they run."""
+    tool = (sys.executable, "-m")
+    pytest, often = (*tool, "pytest", "-q"), ("--minutes", "10", "--seed", str(seed))
+    everywhere = (*pytest, "-n", "auto")
+    drawn = ("-m", "hypothesis and not cluster and not long", "--hypothesis-profile", "long")
+    found = [
+        Stage("long", (*everywhere, "-m", "long")),
+        Stage("turns", everywhere, engine="exclusive"),
+        Stage("examples", (*everywhere, *drawn)),
+        # With the two modes of the first stage, all three.
+        Stage("sample", (*pytest, "tests/promises/test_conformance_sample.py")),
+        Stage("cluster", (*pytest, "-m", "cluster")),
+        Stage("soak", (*tool, "tests.long.soak", *often)),
+        Stage("fuzz", (*tool, "tests.long.fuzz", *often)),
+        Stage("numba", (*tool, "tests.long.numba_suite")),
+        Stage("mutants", (*tool, "tests.long.mutants")),
+    ]
+    for python in ("python3.14", "python3.14t"):
+        command = ("make", "test", f"PYTHON={python}", f"VENV=build/test-long/{python}")
+        found.append(Stage(python, command, needs=python))
+    return tuple(found)
+
+
+def run_stages(given: Sequence[Stage]) -> Report:
+    """Run them one after the other. What they print is printed."""
+    report = Report()
+    for stage in given:
+        if stage.needs and shutil.which(stage.needs) is None:
+            report.missing.append(f"{stage.name}: there is no {stage.needs} on PATH")
+            continue
+        print(f"--- {stage.name}: {' '.join(stage.command)}", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            results = Path(folder, "results.xml")
+            environment = {**os.environ, "PYTEST_ADDOPTS": f"--junitxml={results}"}
+            if stage.engine:
+                environment["OPTCTX_ENGINE"] = stage.engine
+            status = subprocess.run(stage.command, cwd=ROOT, env=environment, check=False).returncode
+            if status:
+                report.failed.append(f"{stage.name} (status {status})")
+            if results.exists():
+                report.add_results(results)
+    return report
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    seed = int(time.time())
+    every = {stage.name: stage for stage in stages(seed)}
+    parser = argparse.ArgumentParser(
+        prog="make test-long", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "stages", nargs="*", metavar="STAGE", help=f"all of them, or some: {', '.join(every)}"
+    )
+    chosen = parser.parse_args(arguments).stages or list(every)
+    if unknown := [name for name in chosen if name not in every]:
+        parser.error(f"no stage is called {unknown[0]}; there are {', '.join(every)}")
+    report = run_stages([every[name] for name in chosen])
+    print(f"--- seed {seed}", *report.lines(), sep="\n")
+    return report.status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

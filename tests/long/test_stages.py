@@ -1,0 +1,64 @@
+"""`make test-long` hides nothing: it names what failed, what was not run, and why."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.long.__main__ import Stage, main, run_stages
+
+CASES = """
+import sys
+import pytest
+
+def test_passes(): pass
+
+@pytest.mark.skipif({everywhere}, reason="no such program")
+def test_somewhere(): pass
+
+@pytest.mark.skip(reason="threads take turns here")
+def test_redirected(): pass
+"""
+
+
+def pytest_stage(name: str, file: Path) -> Stage:
+    alone = ("-c", os.devnull, "--rootdir", str(file.parent), "-p", "no:cacheprovider")
+    return Stage(name, (sys.executable, "-m", "pytest", "-q", *alone, str(file)))
+
+
+def test_what_fails_and_what_is_not_run_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "test_cases.py"
+    file.write_text(CASES.format(everywhere=True))
+    skips = pytest_stage("skips", file)
+    missing = Stage("other python", ("true",), needs="no-such-python")
+    fails = Stage("fails", (sys.executable, "-c", "raise SystemExit(7)"))
+    report = run_stages([skips, missing, fails])
+    assert list(report.lines()) == [
+        "failed: fails (status 7)",
+        "not run: other python: there is no no-such-python on PATH",
+        "not run: test_cases::test_somewhere: no such program",
+    ]
+    assert report.status == 1
+    assert run_stages([skips]).status == run_stages([missing]).status == 3
+
+
+def test_what_another_stage_runs_is_run(tmp_path: Path) -> None:
+    found = []
+    for everywhere in (True, False):
+        file = tmp_path / str(everywhere) / "test_cases.py"
+        file.parent.mkdir()
+        file.write_text(CASES.format(everywhere=everywhere))
+        found.append(pytest_stage(str(everywhere), file))
+    report = run_stages(found)
+    assert list(report.lines()) == []
+    assert report.status == 0
+
+
+def test_a_stage_that_is_none_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["soke"])
+    assert ended.value.code == 2
+    assert "no stage is called soke; there are long, turns, " in capsys.readouterr().err
