@@ -220,6 +220,7 @@ def test_an_option_without_effect_is_found() -> None:
     assert verdict("ignored") == ("differing", "as with no option set; differs alone in a process too")
 
 
+@pytest.mark.long
 def test_other_output_in_company_only_is_told_apart() -> None:
     assert verdict("wrong in company", "right") == ("differing", "agrees alone in a process")
 
@@ -247,6 +248,7 @@ def test_a_crash_is_blamed_on_the_job_that_did_it() -> None:
     assert verdict("exits") == ("crashed", "alone: status 3: ")
 
 
+@pytest.mark.long
 def test_a_crash_that_takes_two_is_blamed_on_both() -> None:
     verdicts = judged("killed together", "killed together, too")["verdicts"].values()
     assert [(found["verdict"], found["detail"]) for found in verdicts] == [
@@ -254,6 +256,7 @@ def test_a_crash_that_takes_two_is_blamed_on_both() -> None:
     ] * 2
 
 
+@pytest.mark.long
 def test_a_hang_is_ended_and_blamed() -> None:
     assert verdict("hangs", "right") == ("crashed", "alone: SIGKILL: ")
     assert judged("hangs", "right")["verdicts"]["right"]["verdict"] == "agreed"
@@ -309,7 +312,11 @@ def run_command(fault: str, folder: pathlib.Path, *arguments: str) -> subprocess
 
 @pytest.mark.parametrize(
     ("fault", "status", "verdict"),
-    [("", 0, "agreed"), ("wrong", 1, "differing"), ("killed", 1, "crashed")],
+    [
+        ("", 0, "agreed"),
+        ("wrong", 1, "differing"),
+        pytest.param("killed", 1, "crashed", marks=pytest.mark.long),
+    ],
 )
 def test_the_exit_status_says_whether_all_is_well(
     fault: str, status: int, verdict: str, tmp_path: pathlib.Path

@@ -131,7 +131,13 @@ def find(fault: str, when: str) -> None:
         print(len(finding.history), finding)
 
 
-@pytest.mark.parametrize(("fault", "words"), WRONG, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        pytest.param(fault, words, id=fault.__name__, marks=[pytest.mark.long] * (fault is not leaking))
+        for fault, words in WRONG
+    ],
+)
 def test_what_goes_wrong_is_found_and_made_small(fault: Callable[[Case], None], words: str) -> None:
     said = run_python("import sys, test_fuzz; test_fuzz.find(*sys.argv[1:])", fault.__name__, "-")
     [line] = said.splitlines()
@@ -140,6 +146,7 @@ def test_what_goes_wrong_is_found_and_made_small(fault: Callable[[Case], None], 
     assert len(line) < 150  # one option, and little else
 
 
+@pytest.mark.long
 def test_a_hang_is_found() -> None:
     said = run_python("import sys, test_fuzz; test_fuzz.find(*sys.argv[1:])", "hanging", "-")
     assert said == "a hang of 1 s while making; prints ''\n"
@@ -233,7 +240,9 @@ FAULTS: dict[str, tuple[Callable[[], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.long] * (kind != "writes a file")) for kind in FAULTS]
+)
 def test_a_fault_of_a_confined_case_is_found_and_made_small(
     kind: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -315,6 +324,7 @@ def find_in_sets() -> None:
     assert coverage.options_met <= coverage.met < coverage.together
 
 
+@pytest.mark.long
 @pytest.mark.redirected
 def test_two_options_that_go_wrong_together_are_found_and_made_small() -> None:
     """And the same seeds find the same."""
@@ -342,6 +352,7 @@ def find_in_modules() -> None:
     print(hunt.findings[0].program)
 
 
+@pytest.mark.long
 @pytest.mark.redirected
 def test_a_finding_in_modules_is_one_option_and_a_program() -> None:
     program = run_python("import test_fuzz; test_fuzz.find_in_modules()")

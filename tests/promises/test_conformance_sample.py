@@ -51,7 +51,9 @@ def judged(cache: pathlib.Path, mode: str, *more: str) -> dict[str, Any]:
 REFUSED = {"debug-only", "stats"} | ({"debug"} if os.environ.get("OPTCTX_ENGINE") == "exclusive" else set())
 
 
-@pytest.mark.parametrize(("mode", "refused"), [("refuse", REFUSED), ("exclusive", set())])
+@pytest.mark.parametrize(
+    ("mode", "refused"), [("refuse", REFUSED), pytest.param("exclusive", set(), marks=pytest.mark.long)]
+)
 def test_every_job_of_the_sample_agrees_or_is_refused_by_name(
     mode: str, refused: set[str], cache: pathlib.Path
 ) -> None:
@@ -67,6 +69,7 @@ def test_every_job_of_the_sample_agrees_or_is_refused_by_name(
     assert sum(report["left_out"].values()) == 0
 
 
+@pytest.mark.long
 @pytest.mark.redirected
 def test_every_job_agrees_with_one_machine_for_each_triple(cache: pathlib.Path) -> None:
     report = judged(cache, "refuse", "--shared-machines")

@@ -20,7 +20,7 @@ def soak(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_short_run_finds_nothing() -> None:
-    done = soak("--minutes", "0.2", "--seed", "7", "--threads", "3")
+    done = soak("--minutes", "0.1", "--seed", "7", "--threads", "3")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert "0 wrong, 0 hangs, 0 crashes" in done.stdout
     found = re.match(r"(\d+) operations of (\d+) kinds in 1 processes", done.stdout)
@@ -30,6 +30,14 @@ def test_a_short_run_finds_nothing() -> None:
     assert "memory of stock llvmlite" in done.stdout
 
 
+def test_a_wrong_result_is_found_with_its_seed() -> None:
+    done = soak("--minutes", "0.01", "--seed", "10", "--threads", "1", "--only", "broken-result")
+    assert done.returncode == 1
+    words = r"WRONG seed \d+, thread 0, operation 1, broken-result: scale under \(\): @@"
+    assert re.search(words, done.stdout), done.stdout
+
+
+@pytest.mark.long
 def test_what_goes_wrong_is_found_with_its_seed_and_what_was_going_on() -> None:
     kinds = ("broken-result", "broken-error", "broken-crash", "broken-exit", "broken-hang")
     done = soak(

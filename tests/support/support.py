@@ -90,7 +90,7 @@ def run_python(script: str, *arguments: str, file: pathlib.Path | None = None) -
     return done.stdout
 
 
-def python_process(*arguments: str) -> subprocess.CompletedProcess[str]:
+def python_process(*arguments: str, seconds: float = SECONDS) -> subprocess.CompletedProcess[str]:
     """Python, run to its end with these arguments in the folder of this file; warnings are errors."""
     return subprocess.run(
         [sys.executable, "-W", "error", *arguments],
@@ -98,7 +98,7 @@ def python_process(*arguments: str) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=seconds,
     )
 
 

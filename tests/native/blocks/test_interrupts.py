@@ -14,17 +14,18 @@ import textwrap
 import pytest
 from alone import alone
 from interrupts import four, state
-from support import python_process, scopes_become, unrolled
+from support import SECONDS, python_process, scopes_become, unrolled
 
 from optctx import OptionContext, ScopeError, _native
 
 pytestmark = pytest.mark.redirected
 
+COMPILATIONS = ["compiled", "compiled in the global context", "emitted", "refused", "bound"]
 # Work of tests/support/interrupts.py, and at how many instructions of optctx's code each is interrupted.
 GROUPS = {
     "scopes": (["empty", "nested", "generators", "run", "decorated", "wrapped", "propagated"], 100_000),
     "exclusive and unread": (["exclusive", "unread warns", "unread fails"], 1000),
-    "compilations": (["compiled", "compiled in the global context", "emitted", "refused", "bound"], 100_000),
+    "compilations": (COMPILATIONS, 400),
     "detach": (["detached"], 150),
     "record": (["recorded"], 100),
     "audit": (["audited"], 100),
@@ -33,15 +34,20 @@ GROUPS = {
 }
 
 
-def program(script: str) -> None:
+def program(script: str, seconds: float = SECONDS) -> None:
     """Runs it; what interrupts do to finalisers may be printed."""
-    done = python_process("-c", textwrap.dedent(script))
+    done = python_process("-c", textwrap.dedent(script), seconds=seconds)
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_an_exception_at_any_instruction_leaves_nothing_behind(group: str) -> None:
-    names, most = GROUPS[group]
+@pytest.mark.parametrize(
+    ("names", "most"),
+    [
+        *(pytest.param(*each, id=group) for group, each in GROUPS.items()),
+        pytest.param(COMPILATIONS, 100_000, id="all of compilations", marks=pytest.mark.long),
+    ],
+)
+def test_an_exception_at_any_instruction_leaves_nothing_behind(names: list[str], most: int) -> None:
     program(f"""
         from interrupts import PACKAGE, instructions, leftovers, works
         work = works()
@@ -61,11 +67,15 @@ def test_nor_does_one_at_any_instruction_of_the_with_statement_itself() -> None:
     """)
 
 
-def test_signals_at_random_moments_leave_nothing_behind() -> None:
-    program("""
+@pytest.mark.parametrize("signals", [3000, pytest.param(100_000, marks=pytest.mark.long)])
+def test_signals_at_random_moments_leave_nothing_behind(signals: int) -> None:
+    program(
+        f"""
         import interrupts
-        assert interrupts.main(["3000"]) == 0
-    """)
+        assert interrupts.main(["{signals}"]) == 0
+    """,
+        seconds=SECONDS + signals / 50,
+    )
 
 
 def test_a_block_ends_even_where_the_interpreter_forgets_its_statement() -> None:
@@ -174,7 +184,7 @@ def test_memory_that_runs_out_while_entering_is_an_error_and_changes_nothing() -
 
 @pytest.mark.skipif(
     re.search("lib[at]san", os.environ.get("LD_PRELOAD", "")) is not None,
-    reason="the sanitizer has reserved all of its memory before the limit is set",
+    reason="needs a build without sanitizer, which reserves its memory before the limit is set",
 )
 @alone
 def test_so_is_memory_that_the_system_does_not_give() -> None:

@@ -393,20 +393,22 @@ def test_a_tool_starts_from_the_registered_values_and_leaves_no_trace() -> None:
     in_child(child)
 
 
-def test_interrupts_leave_the_scope_whole() -> None:
+@pytest.mark.parametrize("signals", [100, pytest.param(100_000, marks=pytest.mark.long)])
+def test_interrupts_leave_the_scope_whole(signals: int) -> None:
     """A signal handler that raises at any instruction around a set leaves the old value or the new one."""
-    subprocess.run([sys.executable, "-c", INTERRUPTED], check=True, timeout=300)
+    command = [sys.executable, "-c", INTERRUPTED, str(signals)]
+    subprocess.run(command, check=True, timeout=300 + signals / 20)
 
 
 INTERRUPTED = """
-import signal, random, optctx
+import signal, random, sys, optctx
 from llvmlite import binding
 class Stop(Exception): pass
 def stop(*_): raise Stop
 signal.signal(signal.SIGALRM, stop)
 random.seed(3)
 plain = optctx.OptionContext(base="defaults")
-for n in range(400):
+for n in range(int(sys.argv[1])):
     try:
         with optctx.contained() as context:
             signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 150e-6))

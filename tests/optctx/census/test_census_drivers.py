@@ -15,6 +15,8 @@ from benchmarks.reads import KINDS, build, nanoseconds
 
 ROOT = pathlib.Path(__file__).parents[3]
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.redirected
 def test_the_driver_records_the_command_lines_of_tests(tmp_path: pathlib.Path) -> None:
@@ -40,7 +42,7 @@ def test_the_driver_records_the_command_lines_of_tests(tmp_path: pathlib.Path) -
     assert all(place["example"][0] == place["function"] for place in found["places"])
 
 
-@pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
+@pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler (Debian: g++)")
 def test_every_kind_of_read_gives_the_right_value(tmp_path: pathlib.Path) -> None:
     """`run` fails if the sum of what was read is wrong. The figures are those of a benchmark."""
     program = build(tmp_path)

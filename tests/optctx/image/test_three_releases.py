@@ -65,9 +65,10 @@ SCRIPT = """
 """
 
 
+@pytest.mark.long
 @pytest.mark.redirected
 @pytest.mark.skipif(
-    not all(map(has_wheel, RELEASES)), reason="PyPI has no wheel of llvmlite 0.44 for this Python"
+    not all(map(has_wheel, RELEASES)), reason="needs a Python that PyPI has a wheel of llvmlite 0.44 for"
 )
 def test_three_llvms_read_their_own_values() -> None:
     import llvmlite.binding as llvm

@@ -24,9 +24,15 @@ from optctx.strategies.properties import PROPERTIES, valid
 
 JOB = Job(KERNEL, emit="assembly")
 WIDE, NARROW, UNROLLED, INTEL = OPTIONS[1], OPTIONS[0], OPTIONS[2], OPTIONS[3]
-IN_PROCESS = [name for name, each in STRATEGIES.items() if each.in_process]
 LLVMLITES = [name for name in STRATEGIES if name != "command-line"]
+# Copies of a library of 179 MB, and locks whose waiters are given time to show that they wait.
+SLOW = {"private-copy", "exclusive", "exclusive-comgr", "exclusive-triton"}
 pytestmark = pytest.mark.redirected
+
+
+def ways(*names: str) -> list[object]:
+    """As parameters; `make test-long` has those that take long."""
+    return [pytest.param(name, marks=[pytest.mark.long] * (name in SLOW)) for name in names]
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +73,7 @@ def enter(thread: int, options: tuple[str, ...]) -> Step:
 NOT_AS_GIVEN = ("save-restore", "library-options", "library-options-default", "once")
 
 
-@pytest.mark.parametrize("name", [name for name in LLVMLITES if name not in NOT_AS_GIVEN])
+@pytest.mark.parametrize("name", ways(*(name for name in LLVMLITES if name not in NOT_AS_GIVEN)))
 def test_options_do_what_they_do_on_a_command_line(
     hosts: dict[str, Host], alone: dict[tuple[str, ...], str], name: str
 ) -> None:
@@ -129,7 +135,7 @@ def test_library_options_need_a_process_of_their_own() -> None:
     """)
 
 
-@pytest.mark.parametrize("name", ["thread", "llvm-context", "private-copy"])
+@pytest.mark.parametrize("name", ways("thread", "llvm-context", "private-copy"))
 def test_threads_nested_scopes_and_strangers_do_not_meet(
     hosts: dict[str, Host], alone: dict[tuple[str, ...], str], name: str
 ) -> None:
@@ -157,7 +163,7 @@ def test_threads_nested_scopes_and_strangers_do_not_meet(
     assert seen.changed == ("x86-asm-syntax",), "which the bystander has set"
 
 
-@pytest.mark.parametrize("name", ["thread", "llvm-context", "private-copy", "process-forkserver"])
+@pytest.mark.parametrize("name", ways("thread", "llvm-context", "private-copy", "process-forkserver"))
 def test_a_tool_inside_leaves_its_caller_alone(
     hosts: dict[str, Host], alone: dict[tuple[str, ...], str], name: str
 ) -> None:
@@ -165,6 +171,7 @@ def test_a_tool_inside_leaves_its_caller_alone(
     assert digests(seen) == [alone[UNROLLED], alone[WIDE]]
 
 
+@pytest.mark.long
 def test_under_xlas_lock_other_options_wait_and_equal_ones_do_not(
     hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
 ) -> None:
@@ -183,13 +190,14 @@ def test_under_xlas_lock_other_options_wait_and_equal_ones_do_not(
     assert outcome.changed == ("force-vector-width",), "leaving puts nothing back"
 
 
-@pytest.mark.parametrize("name", ["exclusive", "exclusive-comgr", "exclusive-triton"])
+@pytest.mark.parametrize("name", ways("exclusive", "exclusive-comgr", "exclusive-triton"))
 def test_under_a_lock_a_scope_inside_another_waits_for_itself(hosts: dict[str, Host], name: str) -> None:
     outcome = run(hosts, name, enter(0, WIDE), enter(0, NARROW), Step(0, "compile"))
     assert outcome.waiting == (1, 2)
     assert not outcome.seen
 
 
+@pytest.mark.long
 def test_who_has_comgrs_lock_alone_cannot_hand_work_over(
     hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
 ) -> None:
@@ -197,6 +205,7 @@ def test_who_has_comgrs_lock_alone_cannot_hand_work_over(
     assert digests(run(hosts, "exclusive-comgr", Step(0, "task"))) == [alone[()]]
 
 
+@pytest.mark.long
 def test_under_tritons_lock_the_last_user_puts_defaults_back(
     hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
 ) -> None:
@@ -220,6 +229,7 @@ def test_under_tritons_lock_the_last_user_puts_defaults_back(
     assert queue.waiting == (1, 2), "the task does not join while thread 2 waits to switch"
 
 
+@pytest.mark.long
 def test_under_tritons_lock_a_tool_waits_for_scopes(
     hosts: dict[str, Host], alone: dict[tuple[str, ...], str]
 ) -> None:
@@ -236,7 +246,7 @@ def test_the_first_options_of_a_process_stay(
     assert digests(run(hosts, "once", Step(0, "compile"), Step(0, "compile", WIDE))) == [alone[()]] * 2
 
 
-@pytest.mark.parametrize("name", LLVMLITES)
+@pytest.mark.parametrize("name", ways(*LLVMLITES))
 def test_a_misspelt_option_is_an_error_or_ends_what_it_is_known_to_end(
     hosts: dict[str, Host], alone: dict[tuple[str, ...], str], name: str
 ) -> None:
@@ -260,6 +270,7 @@ def test_a_worker_outlives_the_thread_that_started_it(
         assert digests(run(hosts, "process", Step(0, "compile", WIDE))) == [alone[WIDE]]
 
 
+@pytest.mark.long
 def test_copies_are_unloaded() -> None:
     run_python("""
     from pathlib import Path
@@ -285,11 +296,17 @@ def test_copies_are_unloaded() -> None:
     """)
 
 
-def test_the_command_line_says_what_is_missing_or_compiles(alone: dict[tuple[str, ...], str]) -> None:
+def test_the_command_line_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert "no opt and llc of LLVM 17" in open_strategy("command-line").unavailable
+
+
+NO_TOOLS = open_strategy("command-line").unavailable
+
+
+@pytest.mark.skipif(NO_TOOLS != "", reason=NO_TOOLS)
+def test_the_command_line_compiles() -> None:
     with open_strategy("command-line") as strategy:
-        if strategy.unavailable:
-            assert "opt and llc" in strategy.unavailable
-            return
         plain, wide = (strategy.compile(replace(JOB, options=options)) for options in ((), WIDE))
         assert plain.error is wide.error is None
         assert plain.code != wide.code

@@ -39,7 +39,13 @@ def commands(page: pathlib.Path) -> list[list[str]]:
     return [shlex.split(line)[1:] for line in lines if line.startswith("optctx tune")]
 
 
-@pytest.mark.parametrize("command", commands(EXAMPLES / "README.md"), ids=lambda command: command[1])
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(command, id=command[1], marks=[pytest.mark.long] * (command[1] != "hash.ll"))
+        for command in commands(EXAMPLES / "README.md")
+    ],
+)
 def test_a_command_of_the_page_finds_a_gain_or_none_and_goes_on(
     command: list[str],
     tmp_path: pathlib.Path,

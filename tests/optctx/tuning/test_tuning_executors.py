@@ -155,6 +155,7 @@ def test_a_worker_does_not_emit_what_another_has_emitted() -> None:
         first.submit(evaluate.end_helpers).result()
 
 
+@pytest.mark.long
 def test_a_pool_that_breaks_behind_a_search_leaves_no_process() -> None:
     with ProcessPoolExecutor(2) as pool:
         victim = pool.submit(os.getpid).result()

@@ -118,6 +118,7 @@ def test_a_command_that_cannot_run_is_refused(command: str, expected: str) -> No
         Command(command=command)
 
 
+@pytest.mark.long
 def test_callgrind_counts_a_call(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "sum.o"
     path.write_bytes(compile_job(Job(SUM, "default<O0>")).code)
