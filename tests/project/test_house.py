@@ -161,3 +161,16 @@ def test_what_has_a_home_stands_nowhere_else(name: str) -> None:
     found = list(lines_that_match(HOMES[name]))
     assert [where for at_home, where in found if not at_home] == []
     assert found, "a pattern that finds nothing at home finds nothing elsewhere"
+
+
+def test_no_file_imports_a_test_file() -> None:
+    """What tests share is a support module. Programs in strings may import the file that they stand in."""
+    files = sources("tests", ".py")
+    stems = {file.stem for file in files if file.stem.startswith("test_")}
+    found = [
+        f"{file.relative_to(ROOT)} imports {name}"
+        for file in files
+        for name in re.findall(r"\b(?:from|import) (?:tests\.[\w.]*)?(test_\w+)", file.read_text("utf-8"))
+        if name in stems - {file.stem}
+    ]
+    assert found == []
