@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from alone import alone
 from llvmlite import binding
 from support import CALLS, COUNTED, SCALE, SECONDS, X86, in_threads, run_python, scoped, unrolled
 
@@ -19,6 +20,7 @@ from optctx import (
     CompileCache,
     OptionContext,
     ScopeError,
+    attach,
     bound,
     current,
     detach,
@@ -76,37 +78,36 @@ def test_optctx_runs_without_the_gil() -> None:
     """)
 
 
+ON_TWO = Job(COUNTED, triple=X86, options=("-unroll-count=2",))
+
+
+@alone
+def begin_at_once(number: int, wanted: Result) -> None:
+    def begin_and_compile(first: Callable[[], object]) -> None:
+        first()
+        results.append(scoped(ON_TWO))
+        assert unrolled() == 1
+
+    firsts: list[Callable[[], object]] = [
+        attach,
+        current,
+        drift,
+        info,
+        lambda: lookup("unroll-count"),
+        lambda: len(registry()),
+        lambda: OptionContext({"unroll-count": 4}).run(unrolled),
+        lambda: OptionContext(base="defaults"),
+    ]
+    random.Random(number).shuffle(firsts)
+    results: list[Result] = []
+    in_threads([lambda first=first: begin_and_compile(first) for first in firsts])
+    assert results == [wanted] * len(firsts)
+
+
 @pytest.mark.parametrize("number", range(3))
 def test_the_first_use_may_be_on_many_threads_at_once(number: int, expected: dict[Job, Result]) -> None:
     """They begin in different ways; each finds everything in place."""
-    job = Job(COUNTED, triple=X86, options=("-unroll-count=2",))
-    run_python(
-        f"""
-        import random
-        from dataclasses import replace
-        from optctx import OptionContext, attach, current, drift, info, lookup, registry
-        from optctx.fresh import Job, compile_job
-        from support import COUNTED, X86, in_threads, scoped, unrolled
-
-        def begin_and_compile(first):
-            first()
-            results.append(scoped(job))
-            assert unrolled() == 1
-
-        firsts = [
-            attach, current, drift, info, lambda: lookup("unroll-count"), lambda: len(registry()),
-            lambda: OptionContext({{"unroll-count": 4}}).run(unrolled),
-            lambda: OptionContext(base="defaults"),
-        ]
-        random.Random({number}).shuffle(firsts)
-        results = []
-        job = Job(COUNTED, triple=X86, options=("-unroll-count=2",))
-        in_threads([lambda first=first: begin_and_compile(first) for first in firsts])
-        assert len(results) == len(firsts)
-        assert set(results) == {{eval(sys.argv[1], {{"Result": type(results[0])}})}}
-        """.replace("import random", "import random, sys", 1),
-        repr(expected[job]),
-    )
+    begin_at_once(number=number, wanted=expected[ON_TWO])
 
 
 def compile_in_new_contexts(expected: dict[Job, Result]) -> Work:

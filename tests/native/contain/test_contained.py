@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from alone import end_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llvmlite import binding
@@ -24,9 +25,7 @@ from support import (
     four,
     in_child,
     in_threads,
-    python_process,
     reset_all,
-    run_python,
     set_option,
     unrolled,
 )
@@ -148,14 +147,16 @@ def test_what_is_set_process_wide_before_does_not_come_back_with_a_reset() -> No
     in_child(child)
 
 
-SAYS_WHAT_LLVM_SAYS = """
-    import sys
-    from llvmlite import binding
-    {begin}
-    for argument in {arguments!r}:
+def set_in_stock_llvm(arguments: list[str]) -> None:
+    for argument in arguments:
         binding.set_option("", argument)
-    {end}
-"""
+
+
+def set_inside(arguments: list[str]) -> None:
+    with optctx.contained() as context:
+        set_in_stock_llvm(arguments)
+        seen = context.with_sets().args()
+    print(seen, optctx.drift())
 
 
 @pytest.mark.parametrize(
@@ -172,25 +173,12 @@ SAYS_WHAT_LLVM_SAYS = """
     ids=lambda arguments: " ".join(arguments),
 )
 def test_bad_values_are_refused_in_llvms_words_and_change_nothing(arguments: list[str]) -> None:
-    stock = python_process("-c", _script(arguments, "", ""))
-    inside = python_process(
-        "-c",
-        _script(
-            arguments,
-            "import optctx; context = optctx.contained(); context.__enter__()",
-            "seen = context.with_sets().args(); context.__exit__(*3 * [None]); print(seen, optctx.drift())",
-        ),
-    )
-    assert (inside.returncode, inside.stderr) == (stock.returncode, stock.stderr)
-    assert (stock.stderr != "") == (arguments[0] != "-no-such-option=1")
+    stock = end_of(set_in_stock_llvm, arguments=arguments)
+    inside = end_of(set_inside, arguments=arguments)
+    assert (inside.status, inside.failed) == (stock.status, stock.failed) == (0, "")
+    assert (stock.printed != "") == (arguments[0] != "-no-such-option=1")
     kept = arguments[:-1]
-    assert inside.stdout == f"{kept} every option is as it was registered\n"
-
-
-def _script(arguments: list[str], begin: str, end: str) -> str:
-    import textwrap
-
-    return textwrap.dedent(SAYS_WHAT_LLVM_SAYS).format(arguments=arguments, begin=begin, end=end)
+    assert inside.printed == f"{stock.printed}{kept} every option is as it was registered\n"
 
 
 def test_threads_inside_one_context_do_not_see_what_each_other_sets() -> None:
@@ -345,22 +333,20 @@ def test_watchers_are_told_only_if_they_ask_for_it() -> None:
     )
 
 
-def test_debug_output_set_inside_is_the_scopes() -> None:
-    said = run_python("""
-        import os, sys
-        from support import in_threads, unrolled
-        import optctx
-        from llvmlite import binding
-        os.dup2(1, 2)
-        with optctx.contained():
-            binding.set_option("", "-debug")
-            in_threads([unrolled])
-            print("inside", flush=True)
-            unrolled()
-        print("outside", flush=True)
+def debug_inside() -> None:
+    with optctx.contained():
+        binding.set_option("", "-debug")
+        in_threads([unrolled])
+        print("inside", flush=True)
         unrolled()
-    """)
-    before, rest = said.split("inside\n")
+    print("outside", flush=True)
+    unrolled()
+
+
+def test_debug_output_set_inside_is_the_scopes() -> None:
+    end = end_of(debug_inside)
+    assert (end.status, end.failed) == (0, "")
+    before, rest = end.printed.split("inside\n")
     inside, after = rest.split("outside\n")
     assert (before, after) == ("Args:  -debug \n", "")  # which LLVM's parser prints
     assert "Loop Unroll" in inside

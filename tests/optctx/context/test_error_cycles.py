@@ -9,14 +9,15 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import CellType, FrameType, FunctionType, MethodType, TracebackType
 from typing import Any
 
 import pytest
+from alone import alone
 from llvmlite import binding
 from runs import COUNT, UNROLL, emit_object_by_llvmlite, machine, run_function_passes, run_module_passes
-from support import COUNTED, run_python, set_option
+from support import COUNTED, set_option
 
 import optctx
 from optctx import CompileCache, OptctxError, OptionContext, propagating, record
@@ -31,25 +32,6 @@ define void @f() {
   call void asm sideeffect "no such instruction", ""()
   ret void
 }
-"""
-
-MINIMAL = """
-import gc
-
-from llvmlite import binding
-
-import optctx
-
-optctx.attach(attributes="error")
-text = 'define void @f() "optctx"="-no-such-option" { ret void }'
-module = binding.parse_assembly(text, binding.create_context())
-try:
-    optctx.run_passes(module, "default<O1>")
-except optctx.OptctxError:
-    pass
-del module
-gc.collect()
-print("alive")
 """
 
 VALUES = itertools.count(1)
@@ -275,14 +257,22 @@ def test_an_error_leaves_no_cycle_that_holds_the_callers_objects(
     check(*{**PATHS, **REDIRECTED}[name])
 
 
+@alone
 def test_neither_does_the_error_of_a_watcher() -> None:
-    work = "t.a_watcher_that_raises, t.COUNTED"
-    run_python(f"import test_error_cycles as t; t.optctx.attach(); t.check({work})")
+    optctx.attach()
+    check(a_watcher_that_raises, COUNTED)
 
 
 @redirected
+@alone
 def test_a_module_with_a_bad_attribute_does_not_end_the_process() -> None:
-    assert run_python(MINIMAL) == "alive\n"
+    optctx.attach(attributes="error")
+    text = 'define void @f() "optctx"="-no-such-option" { ret void }'
+    module = binding.parse_assembly(text, binding.create_context())
+    with suppress(OptctxError):
+        optctx.run_passes(module, "default<O1>")
+    del module
+    gc.collect()
 
 
 def check(work: Work, text: str) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
-import pathlib
 from typing import Any
 
 import garbage
 import pytest
+from alone import end_of
 from llvmlite import binding
-from support import COUNTED, in_threads, python_process, run_python
+from support import COUNTED, in_threads, python_process
 
 import optctx
 from optctx import OptionContext
@@ -38,8 +38,8 @@ def test_modules_that_an_exception_interrupts_half_made_go_on(seed: int) -> None
 
 
 def alive(name: str, when: str) -> bool:
-    script = pathlib.Path(garbage.__file__).read_text()
-    return run_python(script, name, when).endswith("alive\n")
+    end = end_of(garbage.main, name=name, when=when)
+    return (end.status, end.failed) == (0, "") and end.printed.endswith("alive\n")
 
 
 def bound(llvm_context: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -10,9 +11,10 @@ from functools import partial
 from typing import Any
 
 import pytest
+from alone import alone
 from llvmlite import binding
 from llvmlite.binding import ffi
-from support import LLVMLITE, run_python
+from support import LLVMLITE
 
 from optctx import _native
 from optctx._native import held_locks
@@ -241,34 +243,29 @@ def test_a_lock_can_be_taken_again_by_its_holder_and_leaves_nothing_after_an_err
     assert held_locks() == 0
 
 
+@alone
 def test_a_signal_handler_that_raises_ends_the_wait_for_a_lock() -> None:
-    run_python("""
-        import signal, threading
-        from optctx import _native
-        from support import LLVMLITE
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
 
-        def interrupt(*_):
-            raise KeyboardInterrupt
-
-        held, done = threading.Event(), threading.Event()
-        thread = threading.Thread(
-            target=lambda: _native.compile_alone(LLVMLITE, 16, 0, None, lambda: (held.set(), done.wait()))
-        )
-        thread.start()
-        held.wait()
-        signal.signal(signal.SIGALRM, interrupt)
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        try:
-            _native.compile_alone(LLVMLITE, 16, 8, None, print)
-        except KeyboardInterrupt:
-            pass
-        else:
-            raise SystemError("it went on")
-        assert _native.held_locks() == 1
-        done.set()
-        thread.join()
-        assert _native.held_locks() == 0
-    """)
+    held, done = threading.Event(), threading.Event()
+    thread = threading.Thread(
+        target=lambda: _native.compile_alone(LLVMLITE, 16, 0, None, lambda: (held.set(), done.wait()))
+    )
+    thread.start()
+    held.wait()
+    signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        _native.compile_alone(LLVMLITE, 16, 8, None, print)
+    except KeyboardInterrupt:
+        pass
+    else:
+        raise AssertionError("it went on")
+    assert _native.held_locks() == 1
+    done.set()
+    thread.join()
+    assert _native.held_locks() == 0
 
 
 def test_threads_at_once_emit_what_one_thread_emits() -> None:
