@@ -2,53 +2,52 @@
 
 from __future__ import annotations
 
+import ctypes
+import pathlib
+import resource
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import pytest
-from hand_made import MAPS
-from support import run_python
+from alone import alone
+from hand_made import EMPTY, MAPS, WORD, Arena, dense_map, not_mapped, option, tree, wild_words
 
-from optctx._native import registry_layouts
+from optctx._native import MisfitError, RegistryCopy, registry_layouts, walk_registry
+from optctx.image import sets
+from optctx.image.trees import walk_tree
 
-START = """
-    import ctypes, pathlib, resource
-    from hand_made import EMPTY, MAPS, WORD, Arena, dense_map, not_mapped, option, tree, wild_words
-    from optctx._native import MisfitError, RegistryCopy, walk_registry
-    from optctx.image.trees import walk_tree
-
-    NAMES = [b"unroll-count", b"inline-threshold", b"debug", b"a"]
-    GIB = 1 << 30
-
-    def limit():
-        "No room for what a broken size asks for: a MemoryError would end the test."
-        pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
-        resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + GIB // 4, resource.RLIM_INFINITY))
-
-    def walked(map):
-        layout, options = walk_registry(map)
-        return layout, sorted(name for name, _ in options)
-
-    def store(at, word):
-        ctypes.c_uint64.from_address(at).value = word
-
-    def refused(work, says=""):
-        try:
-            found = work()
-        except MisfitError as error:
-            assert says in str(error), error
-        else:
-            raise AssertionError(found)
-"""
+NAMES = [b"unroll-count", b"inline-threshold", b"debug", b"a"]
+GIB = 1 << 30
 
 
-def run(script: str) -> str:
-    return run_python(START + script)
+def limit() -> None:
+    """No room for what a broken size asks for: a MemoryError would end the test."""
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * 4096 + GIB // 4, resource.RLIM_INFINITY))
+
+
+def walked(map: int) -> tuple[str, list[str]]:
+    layout, options = walk_registry(map)
+    return layout, sorted(name for name, _ in options)
+
+
+def store(at: int, word: int) -> None:
+    ctypes.c_uint64.from_address(at).value = word
+
+
+def refused(work: Callable[[], object], says: str) -> None:
+    with pytest.raises(MisfitError) as caught:
+        work()
+    assert says in str(caught.value)
 
 
 @pytest.mark.parametrize("layout", MAPS)
+@alone
 def test_a_registry_of_each_layout_is_read_and_refused_with_any_of_its_words_wild(layout: str) -> None:
-    said = run(f"""
     arena = Arena()
-    map = MAPS[{layout!r}](arena, NAMES)
-    expected = {layout!r}, sorted(name.decode() for name in NAMES)
+    map = MAPS[layout](arena, NAMES)
+    expected = layout, sorted(name.decode() for name in NAMES)
     assert walked(map) == expected
     refusals = 0
     limit()
@@ -62,9 +61,7 @@ def test_a_registry_of_each_layout_is_read_and_refused_with_any_of_its_words_wil
                 refusals += "no layout that is known here" in str(error)
         store(at, was)
     assert walked(map) == expected
-    print(refusals)
-    """)
-    assert int(said) > 400
+    assert refusals > 400
 
 
 def test_every_layout_that_is_known_is_made_by_hand_here() -> None:
@@ -72,25 +69,26 @@ def test_every_layout_that_is_known_is_made_by_hand_here() -> None:
 
 
 @pytest.mark.parametrize("layout", MAPS)
+@alone
 def test_the_copy_of_a_registry_has_other_options_and_leaves_the_registry_as_it_is(layout: str) -> None:
     """What LLVM's own parser is given inside a scope."""
-    run(f"""
     arena = Arena(8)
     names = [b"option-%d" % number for number in range(40)]
-    map = MAPS[{layout!r}](arena, names)
+    map = MAPS[layout](arena, names)
     _, options = walk_registry(map)
-    others = {{address: option(arena, name.encode()) for name, address in options[::2]}}
+    others = {address: option(arena, name.encode()) for name, address in options[::2]}
     before = ctypes.string_at(arena.begin, arena.end - arena.begin)
-    copy = RegistryCopy({layout!r}, map, others)
+    copy = RegistryCopy(layout, map, others)
     found, copied = walk_registry(copy.map)
-    assert found == {layout!r} and [name for name, _ in copied] == [name for name, _ in options]
+    assert found == layout
+    assert [name for name, _ in copied] == [name for name, _ in options]
     assert [address for _, address in copied] == [others.get(address, address) for _, address in options]
-    assert len(others) == 20 and not set(others) & {{address for _, address in copied}}
+    assert len(others) == 20
+    assert not set(others) & {address for _, address in copied}
     assert ctypes.string_at(arena.begin, arena.end - arena.begin) == before
     assert copy.is_current(map)
-    store(map + 8 * ("epoch" in {layout!r}), arena.begin)
+    store(map + 8 * ("epoch" in layout), arena.begin)
     assert not copy.is_current(map)
-    """)
 
 
 @pytest.mark.parametrize("epoch", [False, True])
@@ -103,28 +101,26 @@ def test_the_copy_of_a_registry_has_other_options_and_leaves_the_registry_as_it_
         ("bits", 1 << 15, "expected the name of an option's value"),  # a free bucket, which holds anything
     ],
 )
+@alone
 def test_a_bitmap_that_does_not_fit_is_no_layout(epoch: bool, word: str, by: int, says: str) -> None:
-    run(f"""
     arena = Arena()
-    map = MAPS["DenseMap with bitmap" + " and epoch" * {epoch}](arena, NAMES) + 8 * {epoch}
+    map = MAPS["DenseMap with bitmap" + " and epoch" * epoch](arena, NAMES) + 8 * epoch
     table, bitmap = (ctypes.c_uint64.from_address(map + 8 * word).value for word in range(2))
     free = ctypes.c_uint64.from_address(table)
     free.value = arena.text(b"free")[0]
     ctypes.c_uint64.from_address(table + 8).value = 4
     ctypes.c_uint64.from_address(table + 16).value = option(arena, b"free")
-    at = map + 8 if {word!r} == "bitmap" else bitmap
-    ctypes.c_uint32.from_address(at).value += {by}
-    refused(lambda: walk_registry(map - 8 * {epoch}), {says!r})
-    """)
+    at = map + 8 if word == "bitmap" else bitmap
+    ctypes.c_uint32.from_address(at).value += by
+    refused(lambda: walk_registry(map - 8 * epoch), says)
 
 
+@alone
 def test_no_address_at_all_is_a_registry() -> None:
-    run("""
     arena = Arena()
     limit()
     for address in [*wild_words(arena), not_mapped() + 4095, arena.end - 8, id(arena), id(NAMES)]:
-        refused(lambda: walk_registry(address), "no layout that is known here")
-    """)
+        refused(partial(walk_registry, address), "no layout that is known here")
 
 
 @pytest.mark.parametrize(
@@ -137,52 +133,58 @@ def test_no_address_at_all_is_a_registry() -> None:
         ([], "0 entries found, 0 announced"),
     ],
 )
+@alone
 def test_names_that_no_registry_has_are_refused(names: list[bytes], says: str) -> None:
-    run(f"""
     for make in MAPS.values():
-        refused(lambda: walk_registry(make(Arena(), {names!r})), {says!r})
-    """)
+        refused(partial(walk_registry, make(Arena(), names)), says)
 
 
-@pytest.mark.parametrize(
-    ("damage", "says"),
-    [
-        ("announce(entries=5)", "4 entries found, 5 announced"),
-        ("announce(entries=1 << 31)", "in 16 buckets"),
-        ("announce(buckets=15)", "in 15 buckets"),
-        ("announce(buckets=1 << 30)", "in 1073741824 buckets"),
-        ("announce(buckets=1 << 17)", "found memory that cannot be read"),
-        ("store(map, not_mapped())", "expected the buckets at"),
-        ("store(map, arena.end - 24)", "expected the buckets at"),
-        ("store(option + 0x10, not_mapped())", "expected an option's own name"),
-        ("store(option + 0x18, 1 << 40)", "expected an option's own name"),
-        ("store(option + 0x18, 3)", "is called 'unr'"),
-        ("store(option + 0x20, EMPTY - 2)", "expected the help text of an option"),
-        ("store(option + 0x28, 1 << 62)", "expected the help text of an option"),
-        ("store(option + 0x30, not_mapped())", "expected the name of an option's value"),
-        ("store(option + 0x40, not_mapped())", "expected a category of an option"),
-        ("store(option + 0x48, 0xFFFFFFFF)", "an option has 4294967295 categories"),
-    ],
-)
-def test_each_kind_of_damage_is_told(damage: str, says: str) -> None:
-    run(f"""
-    arena = Arena()
-    map = dense_map(arena, NAMES, epoch=False)
-    option = ctypes.c_uint64.from_address(ctypes.c_uint64.from_address(map).value + 16).value
+class Damaged:
+    """A registry, its first option, and what it announces."""
 
-    def announce(entries=len(NAMES), buckets=16):
-        store(map + 8, entries)
-        ctypes.c_uint32.from_address(map + 16).value = buckets
+    def __init__(self) -> None:
+        self.arena = Arena()
+        self.map = dense_map(self.arena, NAMES, epoch=False)
+        buckets = ctypes.c_uint64.from_address(self.map).value
+        self.option = ctypes.c_uint64.from_address(buckets + 16).value
 
-    walked(map)
-    {damage}
+    def announce(self, entries: int = len(NAMES), buckets: int = 16) -> None:
+        store(self.map + 8, entries)
+        ctypes.c_uint32.from_address(self.map + 16).value = buckets
+
+
+DAMAGE: list[tuple[Callable[[Damaged], None], str]] = [
+    (lambda its: its.announce(entries=5), "4 entries found, 5 announced"),
+    (lambda its: its.announce(entries=1 << 31), "in 16 buckets"),
+    (lambda its: its.announce(buckets=15), "in 15 buckets"),
+    (lambda its: its.announce(buckets=1 << 30), "in 1073741824 buckets"),
+    (lambda its: its.announce(buckets=1 << 17), "found memory that cannot be read"),
+    (lambda its: store(its.map, not_mapped()), "expected the buckets at"),
+    (lambda its: store(its.map, its.arena.end - 24), "expected the buckets at"),
+    (lambda its: store(its.option + 0x10, not_mapped()), "expected an option's own name"),
+    (lambda its: store(its.option + 0x18, 1 << 40), "expected an option's own name"),
+    (lambda its: store(its.option + 0x18, 3), "is called 'unr'"),
+    (lambda its: store(its.option + 0x20, EMPTY - 2), "expected the help text of an option"),
+    (lambda its: store(its.option + 0x28, 1 << 62), "expected the help text of an option"),
+    (lambda its: store(its.option + 0x30, not_mapped()), "expected the name of an option's value"),
+    (lambda its: store(its.option + 0x40, not_mapped()), "expected a category of an option"),
+    (lambda its: store(its.option + 0x48, 0xFFFFFFFF), "an option has 4294967295 categories"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(DAMAGE)))
+@alone
+def test_each_kind_of_damage_is_told(number: int) -> None:
+    damage, says = DAMAGE[number]
+    its = Damaged()
+    walked(its.map)
+    damage(its)
     limit()
-    refused(lambda: walk_registry(map), {says!r})
-    """)
+    refused(lambda: walk_registry(its.map), says)
 
 
+@alone
 def test_a_tree_is_read_and_refused_with_any_of_its_links_wild() -> None:
-    said = run("""
     arena = Arena()
     held = [[value, 2 * value] for value in range(1, 12)]
     at = tree(arena, held)
@@ -204,40 +206,35 @@ def test_a_tree_is_read_and_refused_with_any_of_its_links_wild() -> None:
                 assert len(found) == 11, found
         store(place, was)
     assert walk_tree(at, 2, "a tree") == held
-    print(count)
-    """)
-    assert int(said) > 500
+    assert count > 500
 
 
+@alone
 def test_names_that_are_no_text_or_not_in_order_are_no_table() -> None:
-    run("""
-    from optctx.image import sets
-
     class Fake:
-        def __init__(self, at, size=48):
+        def __init__(self, at: int, size: int = 48) -> None:
             self.address, self.size, self.base, self.number = at, size, at, 1
             self.name = "_ZL17SPIRVExtensionMap"
 
-        def named(self, name):
+        def named(self, name: str) -> Fake | None:
             return self if name == self.name else None
 
-        def numbered(self, number):
+        def numbered(self, _: int) -> Fake:
             return self
 
-        def object_at(self, address):
+        def object_at(self, _: int) -> Fake:
             return self
 
-    def table(*names):
+    def table(*names: bytes) -> Any:
         arena = Arena()
         held = [[*arena.text(name), value] for value, name in enumerate(names)]
         return sets.find_element_names(Fake(tree(arena, held)), "NS_5SPIRV9Extension9ExtensionE")
 
     assert table(b"a", b"b", b"c").by_value == {0: "a", 1: "b", 2: "c"}
-    for names in ([b"b", b"a"], [b"a", b"a"], [b"a", b"\\xff"], [b"", b"a"], [b"a", b"b" * 300]):
+    for names in ([b"b", b"a"], [b"a", b"a"], [b"a", b"\xff"], [b"", b"a"], [b"a", b"b" * 300]):
         assert table(*names) is None
     # LLVM 20's keys are strings of another class: a pointer where a length is expected.
     arena = Arena()
     held = [[arena.text(name)[0], number, 0] for number, name in enumerate([b"a", b"b"])]
     at = tree(arena, [[0, words[0], words[1]] for words in held])
     assert sets.find_element_names(Fake(at), "NS_5SPIRV9Extension9ExtensionE") is None
-    """)
