@@ -10,12 +10,15 @@ from collections.abc import Mapping
 
 import llvmlite.binding as llvm
 import pytest
+from alone import alone
 from cpp_build import SHARED, Lookups, compile_cpp
-from support import in_threads, run_python
+from support import in_threads
 
+import optctx
 from optctx import OptionContext, current, registry, unbind
 from optctx._native import Kind
 from optctx.engine.attach import attach
+from optctx.fresh.options import set_process_options
 from optctx.image.handles import llvm_context_address
 
 SOURCES = pathlib.Path(__file__).parents[2] / "programs" / "cpp"
@@ -126,30 +129,21 @@ def test_scopes_nest_and_other_threads_see_their_own(cpp: Lookups) -> None:
         assert found == [0]
 
 
+@alone
 def test_what_is_set_process_wide_reaches_no_scope(library: pathlib.Path) -> None:
-    run_python(
-        """
-        import pathlib, sys
-        from cpp_build import Lookups
-        from optctx import OptionContext, current, registry, unbind
-        from optctx.fresh.options import set_process_options
-        from test_cpp_lookups import MANY, compare
-        cpp = Lookups(pathlib.Path(sys.argv[1]))
-        given = OptionContext(MANY, base="defaults")
-        frozen = OptionContext(base="defaults")
-        set_process_options(given.args())
-        drifted = current()
-        assert {name: drifted[name] for name in MANY} == {name: given[name] for name in MANY}
+    cpp = Lookups(library)
+    given = OptionContext(MANY, base="defaults")
+    frozen = OptionContext(base="defaults")
+    set_process_options(given.args())
+    drifted = current()
+    assert {name: drifted[name] for name in MANY} == {name: given[name] for name in MANY}
+    compare(cpp, drifted)
+    assert cpp.occurrences("unroll-count") == 1
+    with frozen:
+        compare(cpp, frozen)
+        assert cpp.occurrences("unroll-count") == 0
+    with drifted:
         compare(cpp, drifted)
-        assert cpp.occurrences("unroll-count") == 1
-        with frozen:
-            compare(cpp, frozen)
-            assert cpp.occurrences("unroll-count") == 0
-        with drifted:
-            compare(cpp, drifted)
-        """,
-        str(library),
-    )
 
 
 def test_an_option_that_cannot_be_scoped_is_what_llvm_sees(cpp: Lookups) -> None:
@@ -330,25 +324,15 @@ def test_lookups_are_right_while_scopes_come_and_go(cpp: Lookups) -> None:
         cpp.drop()
 
 
+@alone
 def test_before_python_has_attached_cpp_says_so_and_afterwards_it_works(library: pathlib.Path) -> None:
-    run_python(
-        """
-        import pathlib, sys
-        from cpp_build import Lookups
-        cpp = Lookups(pathlib.Path(sys.argv[1]))
-        import optctx
-        try:
-            cpp.get("unroll-count", "unsigned")
-        except LookupError as error:
-            assert "Unavailable: optctx is loaded but has not attached to LLVM yet" in str(error), error
-        else:
-            raise AssertionError("nothing has attached")
-        optctx.registry()
-        assert cpp.get("unroll-count", "unsigned") == 0
-        optctx.detach()
-        assert cpp.get("unroll-count", "unsigned") == 0
-        with optctx.OptionContext(unroll_count=3):
-            assert cpp.get("unroll-count", "unsigned") == 3
-        """,
-        str(library),
-    )
+    cpp = Lookups(library)
+    with pytest.raises(LookupError) as caught:
+        cpp.get("unroll-count", "unsigned")
+    assert "Unavailable: optctx is loaded but has not attached to LLVM yet" in str(caught.value)
+    optctx.registry()
+    assert cpp.get("unroll-count", "unsigned") == 0
+    optctx.detach()
+    assert cpp.get("unroll-count", "unsigned") == 0
+    with optctx.OptionContext(unroll_count=3):
+        assert cpp.get("unroll-count", "unsigned") == 3

@@ -9,17 +9,25 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from alone import alone
 from support import run_python
 
 from optctx._native import Span, find_references, instruction_length, locate
 from optctx.arch import CannotDecodeError
 from optctx.arch.site import SiteRefusal
-from optctx.arch.x86_64 import decoding
+from optctx.arch.x86_64 import branches, decoding, sites, trampolines
 from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference
 from optctx.arch.x86_64.decoding_capstone import CapstoneDecoder
 from optctx.arch.x86_64.sites import Tactic, judge, references_at
 from optctx.engine.attach import attach
-from optctx.image.loaded import llvmlite_image
+from optctx.engine.plan import plan_redirected
+from optctx.engine.redirecting import _trampolines
+from optctx.image import entries
+from optctx.image.findings import findings_of
+from optctx.image.loaded import image_index, llvmlite_image
+from optctx.image.machines import find_machine_functions
+from optctx.image.reporting import find_reporting
+from optctx.image.survey import survey
 
 BEGIN = 0x7F00_0000_0000  # where the code is
 DISTANCE = 0x1000  # from the end of an instruction to what it refers to
@@ -39,47 +47,38 @@ def make(name: str) -> Decoder:
 
 
 @pytest.mark.iced
+@alone
 def test_in_the_whole_library_both_find_the_same() -> None:
-    run_python("""
-        from optctx.engine.plan import plan_redirected
-        from optctx.engine.redirecting import _trampolines
-        from optctx.arch.x86_64 import branches, decoding, sites, trampolines
-        from optctx.image import entries
-        from optctx.arch.x86_64.decoding_capstone import CapstoneDecoder
-        from optctx.arch.x86_64.decoding_iced import IcedDecoder
-        from optctx.image.findings import findings_of
-        from optctx.image.loaded import image_index, llvmlite_image
-        from optctx.image.machines import find_machine_functions
-        from optctx.image.reporting import find_reporting
-        from optctx.image.survey import survey
+    from optctx.arch.x86_64.decoding_iced import IcedDecoder
 
-        image = llvmlite_image()
-        surveyed = survey(image)
-        reporting = find_reporting(image)
-        options = sorted({(record.address, record.size) for record in surveyed.records if record.size})
-        assert len(options) > 2000
-        targets = entries.callers(entries.find_runs(image))
-        targets |= dict.fromkeys(find_machine_functions(image)[0], "")
+    image = llvmlite_image()
+    surveyed = survey(image)
+    reporting = find_reporting(image)
+    options = sorted({(record.address, record.size) for record in surveyed.records if record.size})
+    assert len(options) > 2000
+    targets = entries.callers(entries.find_runs(image))
+    targets |= dict.fromkeys(find_machine_functions(image)[0], "")
 
-        def everything(decoder):
-            for module in (branches, sites, trampolines):
-                module.decoder = lambda: decoder
-            findings_of(image).forget()
-            plan = plan_redirected(image, surveyed, reporting)
-            return {
-                "sites": sites.find_sites(image, options),
-                "accesses": sites.find_accesses(image, options),
-                "code": plan.references,
-                "trampolines": list(_trampolines(plan, image_index(image))),
-                "entrances": entries.find_entrances(image, targets),
-            }
+    def everything(decoder: Decoder) -> dict[str, Any]:
+        for module in (branches, sites, trampolines):
+            module.decoder = lambda: decoder
+        findings_of(image).forget()
+        plan = plan_redirected(image, surveyed, reporting)
+        return {
+            "sites": sites.find_sites(image, options),
+            "accesses": sites.find_accesses(image, options),
+            "code": plan.references,
+            "trampolines": list(_trampolines(plan, image_index(image))),
+            "entrances": entries.find_entrances(image, targets),
+        }
 
-        iced, capstone = everything(IcedDecoder()), everything(CapstoneDecoder())
-        for name, found in iced.items():
-            assert capstone[name] == found, name
-        assert len(iced["sites"][0]) > 5000 and len(iced["accesses"]) > 5000
-        assert len(iced["trampolines"]) > 5000 and len(iced["entrances"]) > 300
-    """)
+    iced, capstone = everything(IcedDecoder()), everything(CapstoneDecoder())
+    for name, found in iced.items():
+        assert capstone[name] == found, name
+    assert len(iced["sites"][0]) > 5000
+    assert len(iced["accesses"]) > 5000
+    assert len(iced["trampolines"]) > 5000
+    assert len(iced["entrances"]) > 300
 
 
 USUAL = ("", "66", "f2", "f3", "f0", "2e", "64", "6666", "662e", "66f2", "66f0")

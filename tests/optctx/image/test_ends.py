@@ -2,57 +2,54 @@
 
 from __future__ import annotations
 
+import ctypes
 import pathlib
+from collections.abc import Set
 
 import pytest
+from alone import alone
 from cpp_build import SHARED, compile_cpp
-from support import run_python
+
+from optctx._native import Image, loaded_libraries
+from optctx.arch import processor
+from optctx.arch.site import Sites
+from optctx.engine.ends import find_ends
 
 pytestmark = pytest.mark.redirected
 
 
+@alone
 def test_an_address_that_may_be_the_end_of_another_object_is_refused(tmp_path: pathlib.Path) -> None:
     source = pathlib.Path(__file__).parents[2] / "programs" / "cpp" / "ends.cpp"
     flags = (*SHARED, "-Wl,--build-id=sha1", "-fno-stack-protector")
     library = compile_cpp(source, tmp_path / "ends.so", *flags)
-    run_python(
-        """
-        import ctypes, sys
-        from optctx._native import Image, loaded_libraries
-        from optctx.arch import processor
-        from optctx.arch.site import Sites
-        from optctx.engine.ends import find_ends
+    path = str(library)
+    ctypes.CDLL(path)
+    [base] = [base for name, base in loaded_libraries() if name == path]
+    image = Image(path, base)
+    option, behind, table = map(image.symbol, ("option", "behind_option", "table"))
+    spans = [(option, 32), (behind, 32), (table, 32)]
 
-        path = sys.argv[1]
-        library = ctypes.CDLL(path)
-        [base] = [base for name, base in loaded_libraries() if name == path]
-        image = Image(path, base)
-        option, behind, table = map(image.symbol, ("option", "behind_option", "table"))
-        spans = [(option, 32), (behind, 32), (table, 32)]
+    def settled(tables: Set[int] = frozenset()) -> tuple[Set[object], Set[object]]:
+        sites, refusals = processor().find_sites(image, spans)
+        assert not refusals
+        sites = Sites.of(image, sites)
+        refusals = find_ends(image, sites, dict(spans), tables)
+        unsure = {refusal.address for refusal in refusals}
+        sites = sites.where(lambda site: site.address not in unsure)
+        for refusal in refusals:
+            assert "the end of an array beside" in refusal.reason
+        return {(s.function, s.region) for s in sites}, {(r.function, r.region) for r in refusals}
 
-        def settled(tables=frozenset()):
-            sites, refusals = processor().find_sites(image, spans)
-            assert not refusals
-            sites = Sites.of(image, sites)
-            refusals = find_ends(image, sites, dict(spans), tables)
-            unsure = {refusal.address for refusal in refusals}
-            sites = sites.where(lambda site: site.address not in unsure)
-            for refusal in refusals:
-                assert "the end of an array beside" in refusal.reason
-            return {(s.function, s.region) for s in sites}, {(r.function, r.region) for r in refusals}
-
-        sites, refusals = settled()
-        assert sites == {
-            ("takes_the_option", option),  # refers to nothing else
-            ("reads_both", option),  # a load is no end
-            ("takes_the_next_one", option),
-            ("takes_the_next_one", behind),  # nothing goes over an option
-        }, sites
-        ends = {("goes_over_the_array", option), ("goes_over_members", option), ("goes_down", behind)}
-        assert refusals == {*ends, ("takes_the_table", table)}, refusals
-        # A constant that one instruction alone may refer to is what that refers to.
-        sites.add(("takes_the_table", table))
-        assert settled({table}) == (sites, ends)
-        """,
-        str(library),
-    )
+    sites, refusals = settled()
+    assert sites == {
+        ("takes_the_option", option),  # refers to nothing else
+        ("reads_both", option),  # a load is no end
+        ("takes_the_next_one", option),
+        ("takes_the_next_one", behind),  # nothing goes over an option
+    }, sites
+    ends = {("goes_over_the_array", option), ("goes_over_members", option), ("goes_down", behind)}
+    assert refusals == {*ends, ("takes_the_table", table)}, refusals
+    # A constant that one instruction alone may refer to is what that refers to.
+    sites.add(("takes_the_table", table))
+    assert settled({table}) == (sites, ends)
