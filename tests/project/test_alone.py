@@ -148,6 +148,17 @@ def test_how_a_function_ends_can_be_looked_at() -> None:
 
 
 @alone
+def ends_its_server() -> None:
+    os.kill(os.getppid(), signal.SIGKILL)
+
+
+def test_a_server_that_was_ended_is_started_again() -> None:
+    with pytest.raises(EOFError):
+        ends_its_server()
+    remember()
+
+
+@alone
 def skips() -> None:
     pytest.skip("for a reason")
 

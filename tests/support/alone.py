@@ -21,6 +21,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
@@ -138,15 +139,26 @@ class _Server:
 
     def run(self, call: Call) -> End:
         """Run a call to its end."""
-        self._connection.send(call)
-        end: End = self._connection.recv()
+        try:
+            self._connection.send(call)
+            end: End = self._connection.recv()
+        except (EOFError, BrokenPipeError):  # it has ended
+            self.close()
+            raise
         return end
 
+    def ended(self) -> bool:
+        """Whether it ended by itself, which it does not."""
+        return self._process.poll() is not None
+
     def close(self) -> None:
-        """End the process."""
+        """End the process, and the child that it may have."""
         self._connection.close()
-        self._process.kill()
-        self._process.wait()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:  # a child of fork still has the connection
+            self._process.kill()
+            self._process.wait()
 
 
 _servers: dict[frozenset[tuple[str, str]], _Server] = {}
@@ -156,6 +168,8 @@ def _server(environment: dict[str, str]) -> _Server:
     """Return the server with this environment; it is started when it is first asked for."""
     environment.pop("PYTEST_CURRENT_TEST", None)  # another one in each test
     key = frozenset(environment.items())
+    if key in _servers and _servers[key].ended():
+        _servers.pop(key).close()
     if key not in _servers:
         if len(_servers) == MOST:
             _servers.pop(next(iter(_servers))).close()
@@ -178,20 +192,20 @@ def serve(descriptor: int) -> None:
     import support  # noqa: F401  # what nearly every test uses, loaded once
 
     connection: Connection[End, Call] = Connection(descriptor)
+    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: for pytest, which ends this
     gc.collect()
     gc.freeze()  # pages that no child's collector writes to stay shared
-    while True:
-        try:
+    with suppress(EOFError, BrokenPipeError):  # nobody calls any more
+        while True:
             call = connection.recv()
-        except EOFError:
-            return
-        code = _code(call.file)
-        skipped, failed, printed = (os.memfd_create(each) for each in ("skipped", "failed", "printed"))
-        if not (child := os.fork()):
-            connection.close()
-            return _run(call, code, skipped, failed, printed)
-        status = _status(child, call.seconds, connection)
-        connection.send(End(status, _text(skipped), _text(failed), _text(printed)))
+            code = _code(call.file)
+            skipped, failed, printed = (os.memfd_create(each) for each in ("skipped", "failed", "printed"))
+            if not (child := os.fork()):
+                signal.signal(signal.SIGINT, interrupt)
+                connection.close()
+                return _run(call, code, skipped, failed, printed)
+            status = _status(child, call.seconds, connection)
+            connection.send(End(status, _text(skipped), _text(failed), _text(printed)))
 
 
 @functools.cache
