@@ -68,7 +68,7 @@ def bound_to_five() -> Iterator[Any]:
             assert bound(own) is five
 
 
-def exclusive(**named: object) -> OptionContext:
+def exclusive(**named: Any) -> OptionContext:
     return OptionContext(process_wide="exclusive", **named)
 
 

@@ -6,6 +6,7 @@ The tables are `refusals/`. Every other front door has rows that show that it gi
 
 from __future__ import annotations
 
+import importlib
 import os
 import pathlib
 import re
@@ -32,6 +33,7 @@ NAMES = {
 MARKS = {
     "attributes": [pytest.mark.redirected],
     "binding": [pytest.mark.redirected],
+    "numba": [pytest.mark.redirected],
     "llvm22": [pytest.mark.redirected, pytest.mark.llvm22],
 }  # of tables
 SENTENCES = 2  # that a message may have
@@ -113,10 +115,14 @@ def test_each_attempt_gets_its_line_and_nothing_changes(
 ) -> None:
     if table in ("attributes", "llvm22"):
         request.getfixturevalue("attributes")  # elsewhere none counts
+    more = {}
+    if table == "numba":
+        pytest.importorskip("numba")  # before Python 3.14
+        more["numba"] = importlib.import_module("optctx.numba")
     before, wrong = process_state(), []
     with OptionContext({"unroll-count": 4}, base="defaults") as context:
         for typed, expected in rows(table, ">>> "):
-            answer = answer_of(typed, {**NAMES, "context": context, "fresh": fresh})
+            answer = answer_of(typed, {**NAMES, **more, "context": context, "fresh": fresh})
             wrong.append(differs(typed, answer, expected))
             if (current() is context, unrolled(), capfd.readouterr()) != (True, 4, ("", "")):
                 wrong.append(f"{typed}\nchanges the scope, or something is printed")

@@ -12,7 +12,7 @@ from llvmlite import binding
 from support import UNROLLED_ONCE, changed_code, eight, four, in_threads, scopes_become, unrolled
 
 import optctx
-from optctx import OptionContext, OptionTypeError, ScopeError, current, registry
+from optctx import OptionContext, ScopeError, current, registry
 from optctx.engine.attach import attached
 
 pytestmark = pytest.mark.usefixtures("outside")
@@ -84,20 +84,6 @@ def test_run_calls_inside_and_gives_the_result() -> None:
     assert four().run(lambda a, *, b: (a, b, unrolled()), 1, b=2) == (1, 2, 4)
     with pytest.raises(ZeroDivisionError):
         four().run(lambda: 1 // 0)
-
-
-def test_functions_whose_body_runs_later_are_refused() -> None:
-    def generator() -> Iterator[None]:
-        yield
-
-    async def coroutine() -> None: ...
-
-    async def both():  # type: ignore[no-untyped-def]
-        yield
-
-    for function in (generator, coroutine, both):
-        with pytest.raises(OptionTypeError, match="use `with` in it"):
-            four()(function)
 
 
 def as_the_process(context: OptionContext) -> bool:

@@ -7,7 +7,6 @@ import json
 import pathlib
 import re
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,11 +25,8 @@ from support import in_threads, run_python
 
 import optctx.numba
 from optctx import (
-    OptctxError,
     OptionContext,
     OptionTypeError,
-    ProcessWideOptionError,
-    UnknownOptionError,
     UnreadOptionError,
     UnreadOptionWarning,
     record,
@@ -303,49 +299,6 @@ def test_without_the_import_a_context_refuses_a_dispatcher() -> None:
 
 
 # What is refused
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "said"),
-    [
-        ({"unrol-count": 4}, UnknownOptionError, "did you mean unroll-count"),
-        ({"unroll-count": "many"}, OptctxError, "cannot set 'unroll-count' to 'many'"),
-        ({"time-passes": True}, ProcessWideOptionError, "time-passes"),
-        (4, OptionTypeError, "found 4"),
-        ("unroll-count=4", OptionTypeError, "found 'unroll-count=4'"),
-    ],
-)
-@pytest.mark.parametrize(
-    "decorate",
-    [getattr(optctx.numba, name) for name in optctx.numba.__all__ if hasattr(numba, name)],
-    ids=lambda decorate: decorate.__name__,
-)
-def test_a_bad_option_is_one_error_at_the_decorator(
-    decorate: Callable[..., Any], options: Any, error: type[Exception], said: str
-) -> None:
-    line = sys._getframe().f_lineno + 2
-    with pytest.raises(error) as raised:
-        decorate("int64(int64)", options=options)
-    text = str(raised.value)
-    assert text.startswith(f"@optctx.numba.{decorate.__name__} at {__file__}:{line}: ")
-    assert said in text
-    assert raised.value.__cause__ is None or not isinstance(raised.value.__cause__, OptctxError)
-
-
-def test_what_cannot_have_options_is_refused_by_name() -> None:
-    with pytest.raises(OptionTypeError, match=r"given by name: options=\{'unroll-count': 4\}"):
-        optctx.numba.njit({"unroll-count": 4})
-    with pytest.raises(OptionTypeError, match="object mode has no LLVM options"):
-        optctx.numba.jit(forceobj=True, options=SCALAR)
-    with pytest.raises(OptionTypeError, match="target 'cpu', found target='parallel'"):
-        optctx.numba.vectorize(target="parallel", options=SCALAR)
-    with pytest.raises(OptionTypeError, match="leave out cache=True"):
-        optctx.numba.guvectorize("(n)->(n)", cache=True, options=SCALAR)
-    with pytest.raises(OptionTypeError, match='"context" is for njit and jit alone'):
-        optctx.numba.vectorize(options="context")
-    exclusive = OptionContext({"info-output-file": "-"}, process_wide="exclusive")
-    with pytest.raises(ProcessWideOptionError, match="it changes info-output-file for the whole process"):
-        optctx.numba.njit(options=exclusive)
 
 
 def test_functions_of_different_options_do_not_call_each_other_in_turn() -> None:
