@@ -9,11 +9,11 @@ import json
 import os
 import signal
 import threading
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from alone import alone
@@ -58,19 +58,37 @@ def test_forks_under_load_do_not_hang_in_locks_of_optctx(forks: int) -> None:
     assert (summary["hangs"]["optctx"], summary["failed"]) == (0, 0), f"{summary}\n{done.stderr}"
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.05, 0.2, 0.4])
+@pytest.mark.parametrize("step", ["_attach", "survey", "choose", "_keep"])
 @alone
-def test_a_fork_during_the_first_attach(delay: float) -> None:
+def test_a_fork_during_the_first_attach(step: str) -> None:
+    """It waits for what attaching has begun."""
+    begun = threading.Event()
+    forked: list[int] = []
+    seen: list[list[int]] = []
+
     def work() -> None:
         with OptionContext(unroll_count=4):
             assert unrolled() == 4
         assert unrolled() == 1
 
-    thread = threading.Thread(target=attach)
+    def on_call(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_name == step and "optctx" in frame.f_code.co_filename:
+            sys.setprofile(None)
+            begun.set()
+            wait_until_asleep(os.getpid())  # the main thread
+            seen.append(forked.copy())
+
+    def attach_slowly() -> None:
+        sys.setprofile(on_call)
+        attach()
+
+    os.register_at_fork(after_in_parent=lambda: forked.append(1))
+    thread = threading.Thread(target=attach_slowly)
     thread.start()
-    time.sleep(delay)
+    assert begun.wait(60)
     child(work)
     thread.join()
+    assert seen == [[]]  # not before this step was done
     work()
 
 
@@ -231,18 +249,18 @@ def test_a_fresh_process_stays_the_parents() -> None:
     job = Job("define void @f() { ret void }", "default<O1>", emit="ir")
     with FreshProcess() as fresh:
         assert fresh.compile(job).error is None
-        go, ready = os.pipe()
+        (go, ready), (end, lives) = os.pipe(), os.pipe()
         if not (pid := os.fork()):  # lives on while the parent ends its helper
             with pytest.raises(OptctxError, match="forked from"):
                 fresh.compile(job)
             with FreshProcess() as own:
                 assert own.compile(job).error is None
+            os.close(lives)
             os.write(ready, b"x")
-            time.sleep(60)
+            os.read(end, 1)
             os._exit(0)
         assert os.read(go, 1) == b"x"
         assert fresh.compile(job).error is None
-        begun = time.monotonic()
-    assert time.monotonic() - begun < 10
-    os.kill(pid, signal.SIGKILL)
+    assert os.waitpid(pid, os.WNOHANG) == (0, 0)  # the helper ended although the child lives
+    os.close(lives)
     os.waitpid(pid, 0)
