@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from types import FrameType
 import pytest
 from alone import alone
 from llvmlite import binding
+from processes import wait_until_asleep
 from support import LLVMLITE, changed_code, in_child, python_process, unrolled
 
 from optctx import (
