@@ -186,9 +186,14 @@ class Numbers:
     """A target of numbers, which goes wrong where 13 is among them."""
 
     name = "numbers"
-    limits = Limits(0.5)
 
-    def __init__(self, fault: Callable[[], object], stock: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self,
+        fault: Callable[[], object],
+        stock: Callable[[], object] = lambda: None,
+        seconds: float = Limits.seconds,
+    ) -> None:
+        self.limits = Limits(seconds)
         self.faults = {"hostile": fault, "stock": stock}
         self.seen: set[int] = set()
 
@@ -235,7 +240,6 @@ FAULTS: dict[str, tuple[Callable[[], object], str]] = {
     "crashes": (crash, "dies of SIGSEGV"),
     "aborts": (os.abort, "dies of SIGABRT"),
     "exits": (lambda: os._exit(3), "exits with 3"),
-    "hangs": (lambda: [None for _ in iter(int, 1)], "hangs"),
     "raises": (lambda: {}["x"], "raises KeyError: 'x'"),
 }
 
@@ -256,6 +260,15 @@ def test_a_fault_of_a_confined_case_is_found_and_made_small(
         assert str(finding).startswith(f"hostile 13: {words}")
         assert "run('hostile', '13')" in str(finding)
     assert os.listdir(tmp_path) == []
+
+
+def test_a_hang_of_a_confined_case_is_found() -> None:
+    """By the limit that a case has, which no harmless one comes near to: they are not among these."""
+    hunt = Hunt(Numbers(lambda: [None for _ in iter(int, 1)], seconds=1))
+    hunt.target.make = lambda random: ("hostile", "13")  # type: ignore[method-assign]
+    hunt.run_batch(1, 1)
+    [finding] = hunt.findings
+    assert str(finding).startswith("hostile 13: hangs")
 
 
 def test_what_stock_llvm_does_too_is_no_finding() -> None:

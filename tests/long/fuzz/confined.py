@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import resource
@@ -118,6 +119,7 @@ def _work(
     cases: Sequence[C], perform: Callable[[C], str], limits: Limits, send: int, streams: int
 ) -> NoReturn:
     try:
+        faulthandler.disable()  # pytest's, which prints what is an outcome here
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         most = address_space() + limits.memory
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
