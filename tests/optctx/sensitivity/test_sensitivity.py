@@ -90,11 +90,11 @@ def test_the_ranking_is_what_single_fresh_processes_say(report: Report, fresh: F
 
 
 def test_contexts_of_this_process_give_the_same(report: Report) -> None:
-    for effect in report.effects:
-        for trial in effect.trials:
-            if not trial.dead:
-                here = scoped(dataclasses.replace(JOB, options=(argument(effect, trial),)))
-                assert (here.instructions, len(here.code)) == (trial.instructions, trial.object_size)
+    alive = [(effect, trial) for effect in report.effects for trial in effect.trials if not trial.dead]
+    assert len(alive) == report.trials - 1
+    for effect, trial in alive:
+        here = scoped(dataclasses.replace(JOB, options=(argument(effect, trial),)))
+        assert (here.instructions, len(here.code)) == (trial.instructions, trial.object_size)
 
 
 def argument(effect: Effect, trial: Trial) -> str:
