@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import too_long
 from tuning_cases import JOB, TINY, loops, told
 
 from optctx import OptionContext
@@ -19,6 +20,8 @@ from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.fresh.base import all_arguments
 from optctx.sweep import parse_axes, sweep
+from optctx.sweep.plan import Answer, Plan
+from optctx.sweep.process import SweepProcess
 from optctx.tuning import (
     Budget,
     CompilationTime,
@@ -65,10 +68,10 @@ def test_a_search_learns() -> None:
     assert sum(figures[-20:]) / 20 > 1.5 * sum(figures[:10]) / 10
 
 
-def test_crashes_hangs_and_refusals_are_states() -> None:
+def test_crashes_hangs_and_refusals_are_states(fresh: FreshProcess) -> None:
     # A width of 3 trips an assertion; with a limit of 0 the scheduler does not end.
     space = parse_space(["force-vector-width=2,3,4", "misched-limit=default,0"])
-    study = tune(JOB, space, sampler="grid", timeout=2.0)
+    study = tune(JOB, space, sampler="grid", timeout=too_long(lambda: fresh.compile(JOB)))
     states = {tuple(trial.options.values()): trial.state for trial in study.trials}
     assert states == {
         (width, limit): "crashed" if width == "3" else "timed out" if limit == "0" else "ok"
@@ -166,9 +169,28 @@ def test_an_exception_of_a_function_is_the_error_of_its_trial() -> None:
     }
 
 
-def test_compile_times_are_of_one_compilation_at_a_time() -> None:
-    study = tune(JOB, parse_space(["unroll-count=2,4"]), (CompilationTime(),), sampler="grid")
-    assert all(0 < trial.objectives["compile-time"] < 10 for trial in study.trials)
+def test_compile_times_are_of_one_compilation_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is the time of the fastest of three, one after the other."""
+    plans: list[Plan] = []
+    seconds: list[float] = []
+    prepare, answers = SweepProcess.prepare, SweepProcess.answers
+
+    def prepared(self: SweepProcess, plan: Plan) -> tuple[str, ...]:
+        plans.append(plan)
+        return prepare(self, plan)
+
+    def answered(self: SweepProcess) -> list[Answer]:
+        found = answers(self)
+        seconds.extend(answer.seconds for answer in found)
+        return found
+
+    monkeypatch.setattr(SweepProcess, "prepare", prepared)
+    monkeypatch.setattr(SweepProcess, "answers", answered)
+    space = parse_space(["unroll-count=2,4"])
+    study = tune(JOB, space, (CompilationTime(),), sampler="grid", threads=4)
+    assert [plan.threads for plan in plans] == [1]
+    fastest = [min(seconds[place : place + 3]) for place in range(0, len(seconds), 3)]
+    assert [each.objectives["compile-time"] for each in (study.base, *study.trials)] == fastest
     assert study.compiled == 6
 
 
