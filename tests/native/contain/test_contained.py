@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 import threading
 import warnings
 from contextlib import suppress
@@ -23,6 +25,7 @@ from support import (
     four,
     in_child,
     in_threads,
+    python_process,
     reset_all,
     set_option,
     unrolled,

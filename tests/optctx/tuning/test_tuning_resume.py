@@ -8,7 +8,6 @@ import json
 import os
 import pathlib
 import pickle
-import random
 import re
 import signal
 import sqlite3
@@ -28,6 +27,24 @@ from optctx.tuning import Budget, Instructions, Trial, Tuning, journal, parse_sp
 from optctx.tuning.rows import Rows
 from optctx.tuning.study_file import Steps
 
+# The command, which stands still after so many more rows, while workers compile. 0: goes through.
+PAUSING = """
+import signal, sys
+from optctx.cli.main import main
+from optctx.tuning import journal
+
+left, append = int(sys.argv.pop(1)), journal.Journal.append
+
+def pausing(self, trial, values):
+    global left
+    append(self, trial, values)
+    left -= 1
+    if not left:
+        signal.pause()
+
+journal.Journal.append = pausing
+sys.exit(main())
+"""
 OPTCTX = [sys.executable, "-m", "optctx"]
 ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "seed": 5, "budget": Budget(trials=16)}
 
@@ -37,19 +54,22 @@ def test_a_study_that_is_killed_five_times_has_each_trial_once(trials: int, tmp_
     (tmp_path / "tiny.ll").write_text(TINY)
     study = tmp_path / "night.db"
     command = [
-        *(*OPTCTX, "tune", str(tmp_path / "tiny.ll"), "--passes", "default<O1>", "--jobs", "2"),
+        *(sys.executable, "-c", PAUSING, "0"),
+        *("tune", str(tmp_path / "tiny.ll"), "--passes", "default<O1>", "--jobs", "2"),
         *("--set", "unroll-count=1..100", "--set", "inline-threshold=1..100", "--sampler", "random"),
         *("--trials", str(trials), "--study", str(study), "--resume", "--format", "json"),
     ]
-    dice = random.Random(1)
-    for place in range(5):
+    rows = 0
+    for percent in (8, 16, 29, 1, 44):
+        more = trials * percent // 100
+        command[3], rows = str(more), rows + more
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as process:
-            enough = place * trials // 8 + dice.randrange(trials // 8)  # half of them come after the last
-            wait_for(functools.partial(lambda least: kept(study) > least, enough))
+            wait_for(functools.partial(lambda enough: kept(study) == enough, rows))
             process.kill()
         assert process.returncode == -signal.SIGKILL
         wait_for(lambda: not of_session(process.pid))
-    assert kept(study) < trials, "all were kills"
+        assert kept(study) == rows
+    command[3] = "0"
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)["trials"]
