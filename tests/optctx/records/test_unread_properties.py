@@ -32,6 +32,7 @@ def values() -> dict[str, object]:
         if option.scope in ("thread", "unread")
         and option.type in ("bool", "uint", "int")
         and not option.alias_of
+        and name != "debug"  # prints, and is read in other ways
     }
 
 
@@ -63,6 +64,21 @@ def told(context: OptionContext, work: Callable[[], object]) -> set[str]:
 
 def compiled(job: Job) -> None:
     assert compile_job(job).error is None
+
+
+@pytest.mark.parametrize("job", JOBS[:3], ids=lambda job: f"{job.passes} {job.triple}")
+def test_what_was_not_read_changes_nothing_whatever_its_value(job: Job) -> None:
+    """So no read goes unnoticed. The other tests here compare two users of the same marks."""
+    with record() as log:
+        expected = compile_job(job)
+    others = {name: _another(value) for name, value in values().items() if name not in log.reads}
+    assert len(others) > 1000
+    with OptionContext(others, base="defaults"):
+        assert compile_job(job) == expected
+
+
+def _another(value: object) -> object:
+    return not value if isinstance(value, bool) else int(str(value or 0)) ^ 1
 
 
 sets_of_options = st.sets(st.tuples(st.booleans(), st.integers(0, 5000)), min_size=1, max_size=12)
