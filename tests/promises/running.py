@@ -83,12 +83,18 @@ def _in_child(work: Callable[[_Alive], object], seconds: int) -> str:
         _child(work, writing, seconds)
     os.close(writing)
     told = b""
-    while select.select([reading], [], [], seconds + 1)[0] and (more := os.read(reading, 1 << 16)):
+    while heard := bool(select.select([reading], [], [], seconds + 1)[0]):
+        if not (more := os.read(reading, 1 << 16)):
+            break
         told += more
     os.close(reading)
-    os.kill(pid, signal.SIGKILL)  # it has ended, or hangs where not even its own limit counts
+    if not heard:  # it hangs where not even its own limit counts
+        os.kill(pid, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return "" if told.endswith(_GOOD) else f"ended with {status}: {told.lstrip(_LIVES).decode()}"
+    if told.endswith(_GOOD):
+        return ""
+    words = told.lstrip(_LIVES).decode()
+    return words if words and status == 0 else f"a process ended with {status}: {words}"
 
 
 def _child(work: Callable[[_Alive], object], writing: int, seconds: int) -> NoReturn:
