@@ -145,6 +145,13 @@ def test_an_alias_sets_what_it_stands_for() -> None:
     assert dict(context.overrides) == {"aarch64-streaming-hazard-size": 64}
 
 
+def test_a_choice_takes_the_place_of_another_one_of_its_option() -> None:
+    context = OptionContext({"regbankselect-greedy": True}).derive({"regbankselect-fast": True})
+    assert context.args() == ["-regbankselect-fast"]
+    assert context["regbankselect-greedy"] == "regbankselect-fast"
+    assert context == OptionContext({"regbankselect-fast": True})
+
+
 @pytest.mark.parametrize(
     ("name", "own"),
     [

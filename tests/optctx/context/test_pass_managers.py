@@ -42,6 +42,21 @@ define i64 @caller(i64 %x, ptr %out) {{
   ret i64 %b
 }}
 """
+# LLVM reads `sink-common-insts` when it makes the pass that simplifies the graph.
+TWO_WAYS = """
+declare void @g(i32)
+define void @f(i1 %c) {
+  br i1 %c, label %a, label %b
+a:
+  call void @g(i32 1)
+  br label %m
+b:
+  call void @g(i32 2)
+  br label %m
+m:
+  ret void
+}
+"""
 INLINE = {"inline-threshold": 0}
 OTHER = {"inline-threshold": 1000, "vectorize-loops": False}
 
@@ -116,6 +131,17 @@ def test_a_manager_that_was_made_in_a_scope_runs_without_it_outside(inlined: str
     with OptionContext(INLINE):
         assert run(others) == kept
         assert run(others) == kept  # LLVM has used the manager up
+
+
+def test_a_pass_that_was_added_under_other_values_has_those_in_force() -> None:
+    context = OptionContext({"sink-common-insts": True})
+    with context:
+        builder = default_pipeline()[0]
+        manager = binding.create_new_module_pass_manager()
+    manager.add_simplify_cfg_pass()
+    with context:
+        assert run((builder, manager), source=TWO_WAYS).count("call void @g") == 1
+    assert run((builder, manager), source=TWO_WAYS).count("call void @g") == 2
 
 
 @pytest.mark.redirected
