@@ -23,10 +23,11 @@ def test_every_mutation_has_its_place_in_the_code() -> None:
 
 def test_the_core_part_is_there() -> None:
     assert not [name for name in CORE if not (ROOT / name).is_file()]
+    assert {each.near for each in MUTATIONS.values()} <= set(CORE)
 
 
 @pytest.mark.parametrize(("text", "found"), [("a b", 0), ("a = 1\na = 1\n", 2)])
 def test_a_mutation_without_its_one_place_says_so(tmp_path: pathlib.Path, text: str, found: int) -> None:
     (tmp_path / "file.py").write_text(text)
     with pytest.raises(CannotMutateError, match=f"change {found} times instead of once; adapt the mutation"):
-        mutated(Mutation("name", "what", "file.py", "a = 1\n", "a = 2\n"), tmp_path)
+        mutated(Mutation("name", "what", "file.py", "", "a = 1\n", "a = 2\n"), tmp_path)

@@ -12,6 +12,7 @@ CORE = (
     "tests/optctx/context/test_process_wide.py",
     "tests/optctx/context/test_context.py",
     "tests/native/contain/test_containment.py",
+    "tests/native/contain/test_registered_objects.py",
     "tests/optctx/cache/test_fingerprint.py",
     "tests/native/view/test_turns.py",
     "tests/optctx/context/test_binding.py",

@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 from collections.abc import Sequence
+from functools import partial
 
 from tests.long.mutants.core import CORE
 from tests.long.mutants.in_native import NATIVE
@@ -66,7 +67,7 @@ def _try(name: str, replica: Replica, given: argparse.Namespace) -> bool:
     mutation = MUTATIONS.get(name)
     try:
         built = replica.build() if mutation is None else replica.put_in(mutation)
-        outcome = run_tests(replica, given.tests, given.failures, given.jobs, given.silence)
+        outcome = _outcome(replica, mutation, given)
     except (CannotBuildError, CannotMutateError) as error:
         print(f"| `{name}` | **cannot be tried** | | | | |\n\n{error}\n\n{_HEAD}", flush=True)
         return False
@@ -75,6 +76,16 @@ def _try(name: str, replica: Replica, given: argparse.Namespace) -> bool:
             replica.take_out(mutation)
     print(_row(name, mutation, built, outcome), flush=True)
     return outcome.verdict == ("missed" if mutation is None else "caught")
+
+
+def _outcome(replica: Replica, mutation: Mutation | None, given: argparse.Namespace) -> Outcome:
+    """Run the tests of the mutation's subject, and if they pass all those that were asked for."""
+    run = partial(run_tests, replica, failures=given.failures, jobs=given.jobs, silence=given.silence)
+    if mutation is not None and given.tests is CORE:
+        nearest = run([mutation.near])
+        if nearest.verdict != "missed":
+            return nearest
+    return run(given.tests)
 
 
 def _row(name: str, mutation: Mutation | None, built: float, outcome: Outcome) -> str:

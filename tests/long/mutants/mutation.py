@@ -17,6 +17,7 @@ class Mutation:
     name: str
     breaks: str  # the promise that does not hold any more, as a sentence
     file: str  # from the repository's root
+    near: str  # the tests of its subject, which run first
     before: str  # occurs exactly once
     after: str
 

@@ -47,7 +47,16 @@ def run_tests(replica: Replica, tests: Sequence[str], failures: int, jobs: int, 
     progress = replica.tree.parent / "progress"
     progress.write_text("")
     output = replica.tree.parent / "output"
-    command: list[object] = [replica.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", jobs]
+    command: list[object] = [
+        replica.python,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-n",
+        jobs if jobs > 1 else 0,
+    ]
     command += ["-p", "tests.long.mutants.progress", "-m", "not cluster", f"--maxfail={failures}", *tests]
     left_out = ("PYTHONPATH", "VIRTUAL_ENV", "PYTEST_ADDOPTS")
     environment = {name: value for name, value in os.environ.items() if name not in left_out}
@@ -98,9 +107,12 @@ def _judge(events: list[_Event], began: float, status: int | None, output: pathl
         first = failures[0]
         return Outcome("caught", first.at - began, first.test, first.seconds, len(failed), passed)
     seconds = time.time() - began
+    running = [each for each in events if each.what == BEGINS and each.test not in ended]
     if status is None:
-        running = [each.test for each in events if each.what == BEGINS and each.test not in ended]
-        return Outcome("hang", seconds, ", ".join(running), passed=passed)
+        return Outcome("hang", seconds, ", ".join(each.test for each in running), passed=passed)
+    if status and running:  # the process of pytest itself has died in it
+        last = running[-1]
+        return Outcome("caught", seconds, last.test, began + seconds - last.at, 1, passed)
     if status == 0:
         return Outcome("missed", seconds, passed=passed)
     return Outcome("no run", seconds, output=output.read_text()[-_OUTPUT:])
