@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pathlib
+import sys
 
 import pytest
 
 from tests.long.mutants.core import CORE
 from tests.long.mutants.main import MUTATIONS, ROOT
 from tests.long.mutants.mutation import CannotMutateError, Mutation, mutated
+from tests.long.mutants.replica import Replica
+from tests.long.mutants.trial import run_tests
 
 
 def test_every_mutation_has_its_place_in_the_code() -> None:
@@ -31,3 +34,23 @@ def test_a_mutation_without_its_one_place_says_so(tmp_path: pathlib.Path, text: 
     (tmp_path / "file.py").write_text(text)
     with pytest.raises(CannotMutateError, match=f"change {found} times instead of once; adapt the mutation"):
         mutated(Mutation("name", "what", "file.py", "", "a = 1\n", "a = 2\n"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict"),
+    [
+        ("pass", "missed"),
+        ("raise AssertionError", "caught"),
+        ("import os; os.abort()", "caught"),
+        ("import threading; threading.Event().wait()", "hang"),
+    ],
+)
+def test_what_a_run_comes_to_is_told_apart(tmp_path: pathlib.Path, body: str, verdict: str) -> None:
+    replica = Replica(ROOT, tmp_path, 1)
+    replica.python = pathlib.Path(sys.executable)
+    (replica.tree / "tests" / "long").mkdir(parents=True)
+    (replica.tree / "tests" / "long" / "mutants").symlink_to(ROOT / "tests" / "long" / "mutants")
+    (replica.tree / "test_one.py").write_text(f"def test_one():\n    {body}\n")
+    outcome = run_tests(replica, ["test_one.py"], failures=1, jobs=1, silence=2)
+    assert outcome.verdict == verdict
+    assert outcome.test == ("" if verdict == "missed" else "test_one.py::test_one")

@@ -18,6 +18,7 @@ from tests.long.mutants.replica import Replica
 __all__ = ["Outcome", "run_tests"]
 
 _LOOK = 0.2  # seconds between two looks at a run
+_START = 600.0  # seconds until the first test begins
 _OUTPUT = 2000  # characters that are shown of a run that came to nothing
 
 
@@ -81,7 +82,8 @@ def run_tests(replica: Replica, tests: Sequence[str], failures: int, jobs: int, 
 def _wait(pytest: subprocess.Popen[bytes], progress: pathlib.Path, silence: float) -> bool:
     """Returns false where the run stands still."""
     while pytest.poll() is None:
-        if time.time() - progress.stat().st_mtime > silence:
+        found = progress.stat()
+        if time.time() - found.st_mtime > (silence if found.st_size else max(silence, _START)):
             return False
         time.sleep(_LOOK)
     return True
