@@ -170,14 +170,6 @@ _RECORDS = (
         "        if threading.get_ident() != self._thread:",
         "        if self._thread == 0:",
     ),
-    Mutation(
-        "process-state-once",
-        "an option that cannot be scoped counts with its value only, not with whether it was given",
-        "optctx/records/option_state.py",
-        "tests/optctx/cache/test_fingerprint.py",
-        "    given = _native.option_at(context.address(option.slot)).occurrences != 0\n",
-        "    given = False\n",
-    ),
 )
 
 _DRIFTING = (
@@ -201,7 +193,7 @@ _DRIFTING = (
         "watch-of-contained",
         "a watcher reports what is set inside a scope that contains it",
         "optctx/drifting/watch.py",
-        "tests/optctx/drifting/test_watch.py",
+        "tests/native/contain/test_contained.py",
         "isinstance(each, Watcher) and each._contained)",
         "isinstance(each, Watcher))",
     ),
@@ -236,7 +228,7 @@ _IMAGE = (
         "choice-by-place",
         "a choice is told by its place in the list instead of the number that it stores",
         "optctx/registry/values.py",
-        "tests/optctx/registry/test_option_types.py",
+        "tests/promises/test_properties.py",
         "zip(names, stored, strict=True) if value == found), None)\n\n\n_SIZES",
         "zip(names, range(len(stored)), strict=True) if value == found), None)\n\n\n_SIZES",
     ),
