@@ -173,7 +173,7 @@ _VIEW = (
         "entry-leaks",
         "48 bytes are lost at each entry of a scope",
         "native/view/scope.cpp",
-        "tests/native/os/test_staying_alive.py",
+        "tests/promises/test_growth.py",
         "void enter(Frame&& frame, ScopeEntry entry) noexcept { stack.push",
         "static void* volatile lost = nullptr;\n"
         "void enter(Frame&& frame, ScopeEntry entry) noexcept { lost = ::operator new(48); stack.push",
