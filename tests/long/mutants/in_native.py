@@ -34,7 +34,7 @@ _VIEW = (
     ),
     Mutation(
         "gate-open-inside",
-        "whoever changes options for the whole process does not wait for threads inside",
+        "a thread that changes options for the whole process does not wait for threads inside",
         "native/view/gate.cpp",
         "tests/optctx/context/test_process_wide.py",
         "return s.phase == Phase::open && s.inside.load() == own;",

@@ -89,7 +89,7 @@ _CONTEXT = (
     ),
     Mutation(
         "deadlock-untold",
-        "nobody is told of a deadlock with a thread inside a process-wide context",
+        "no warning tells of a deadlock with a thread inside a process-wide context",
         "optctx/context/waiting.py",
         "tests/optctx/context/test_gate_waits.py",
         "        if now - since > _PATIENCE and place not in _wait.told:",
