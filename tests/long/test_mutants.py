@@ -51,6 +51,7 @@ def test_what_a_run_comes_to_is_told_apart(tmp_path: pathlib.Path, body: str, ve
     (replica.tree / "tests" / "long").mkdir(parents=True)
     (replica.tree / "tests" / "long" / "mutants").symlink_to(ROOT / "tests" / "long" / "mutants")
     (replica.tree / "test_one.py").write_text(f"def test_one():\n    {body}\n")
-    outcome = run_tests(replica, ["test_one.py"], failures=1, jobs=1, silence=2)
+    silence = 2.0 if verdict == "hang" else 100.0
+    outcome = run_tests(replica, ["test_one.py"], failures=1, jobs=1, silence=silence)
     assert outcome.verdict == verdict
     assert outcome.test == ("" if verdict == "missed" else "test_one.py::test_one")
