@@ -34,7 +34,7 @@ Found = list[list[Any]]  # for each step: hits, machine code
 def run(folder: object, *steps: object, process_wide: list[str] | None = None) -> Found:
     """What a process finds and makes, with its cache in that folder."""
     arguments = [str(folder), json.dumps(process_wide or []), json.dumps(steps)]
-    done = python_process("numba_cached.py", *arguments)
+    done = python_process(str(pathlib.Path(__file__).with_name("numba_cached.py")), *arguments)
     assert (done.returncode, done.stderr) == (0, "")
     found: Found = json.loads(done.stdout)
     return found
