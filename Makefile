@@ -11,9 +11,11 @@ demo: $(VENV)/.built
 	$(BIN)/optctx sweep examples/kernel.ll --passes 'default<O3>' \
 	  --set unroll-count=1,2,4,8 --set force-vector-width=1,4,8 --verify
 
-# One process for each processor; JOBS=0 for none but pytest's own.
+# One process for each processor; JOBS=0 for none but pytest's own. Where PYTHONDONTWRITEBYTECODE is set, each of a
+# thousand processes would compile the package for itself, which takes it 0.4 s.
 JOBS ?= auto
 test: $(VENV)/.built
+	$(BIN)/python -m compileall -q optctx optctx_numba optctx_program tests/support
 	$(BIN)/pytest -n $(JOBS)
 
 # Before a release, hours: what `make test` shows, more often and on more ways, and the tools beside the tests.

@@ -26,11 +26,9 @@ os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = _KEPT.name
 UNTIMED: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 # The same examples on every run: a failure is a change of the code, never of the dice.
 settings.register_profile("repeatable", derandomize=True, database=None, **UNTIMED)
-# Other examples on every run, by `make test-long`; a failure prints what repeats it.
-settings.register_profile("long", database=None, print_blob=True, **UNTIMED)
+# Other examples on every run, by `make test-long`, and more of them; a failure prints what repeats it.
+settings.register_profile("long", max_examples=500, database=None, print_blob=True, **UNTIMED)
 settings.load_profile("repeatable")
-# `pytest --hypothesis-profile long`: other examples on every run, and more of them.
-settings.register_profile("long", max_examples=500, derandomize=False, deadline=None, print_blob=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -27,7 +27,6 @@ from tests.long.fuzz.hunt import Hunt
 from tests.long.fuzz.watched import Watched
 
 ROOT = pathlib.Path(__file__).parents[2]
-CASES = 250
 
 
 def short_run(target: str, cases: int, *options: str) -> dict[str, int]:
@@ -42,10 +41,11 @@ def short_run(target: str, cases: int, *options: str) -> dict[str, int]:
     return numbers
 
 
-def test_a_short_run_finds_nothing() -> None:
-    numbers = short_run("options", CASES)
-    assert numbers["contexts"] > CASES // 4
-    assert numbers["compilations"] > CASES // 20
+@pytest.mark.parametrize("cases", [40, pytest.param(250, marks=pytest.mark.long)])
+def test_a_short_run_finds_nothing(cases: int) -> None:
+    numbers = short_run("options", cases)
+    assert numbers["contexts"] > cases // 4
+    assert numbers["compilations"] > cases // 20
 
 
 def printing(case: Case) -> None:
@@ -152,10 +152,12 @@ def test_a_hang_is_found() -> None:
     assert said == "a hang of 1 s while making; prints ''\n"
 
 
+@pytest.mark.long
 def test_an_error_of_ours_is_nothing_to_find() -> None:
     assert run_python("import sys, test_fuzz; test_fuzz.find(*sys.argv[1:])", "refusing", "-") == ""
 
 
+@pytest.mark.long
 @pytest.mark.redirected
 def test_a_short_run_on_modules_finds_nothing() -> None:
     numbers = short_run("modules", 75)
@@ -163,18 +165,21 @@ def test_a_short_run_on_modules_finds_nothing() -> None:
     assert numbers["refused"] + numbers["warned"] > 5
 
 
+@pytest.mark.long
 def test_a_short_run_on_stamps_finds_nothing() -> None:
     numbers = short_run("stamps", 60)
     assert numbers["compiled"] > 5
     assert numbers["refused"] > 15
 
 
+@pytest.mark.long
 def test_a_short_run_on_caches_finds_nothing() -> None:
     numbers = short_run("caches", 100)
     assert numbers["compiled"] > 5
     assert numbers["warned"] > 25
 
 
+@pytest.mark.long
 @pytest.mark.redirected
 def test_a_short_run_on_sets_finds_nothing() -> None:
     numbers = short_run("sets", 40, "--jobs", "40")
@@ -262,6 +267,7 @@ def test_a_fault_of_a_confined_case_is_found_and_made_small(
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.long
 def test_a_hang_of_a_confined_case_is_found() -> None:
     """By the limit that a case has, which no harmless one comes near to: they are not among these."""
     hunt = Hunt(Numbers(lambda: [None for _ in iter(int, 1)], seconds=1))

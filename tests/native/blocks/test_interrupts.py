@@ -20,17 +20,22 @@ from optctx import OptionContext, ScopeError, _native
 
 pytestmark = pytest.mark.redirected
 
-COMPILATIONS = ["compiled", "compiled in the global context", "emitted", "refused", "bound"]
-# Work of tests/support/interrupts.py, and at how many instructions of optctx's code each is interrupted.
+# Work of tests/support/interrupts.py, and at how many instructions of optctx's code each is interrupted: by
+# `make test`, and by `make test-long`.
+ALL = 100_000
 GROUPS = {
-    "scopes": (["empty", "nested", "generators", "run", "decorated", "wrapped", "propagated"], 100_000),
-    "exclusive and unread": (["exclusive", "unread warns", "unread fails"], 1000),
-    "compilations": (COMPILATIONS, 400),
-    "detach": (["detached"], 150),
-    "record": (["recorded"], 100),
-    "audit": (["audited"], 100),
-    "cache": (["cached"], 100),
-    "watch": (["watched"], 100),
+    "scopes": (["empty", "nested", "generators", "run", "decorated", "wrapped", "propagated"], ALL, ALL),
+    "exclusive and unread": (["exclusive", "unread warns", "unread fails"], 200, 1000),
+    "compilations": (
+        ["compiled", "compiled in the global context", "emitted", "refused", "bound"],
+        100,
+        ALL,
+    ),
+    "detach": (["detached"], 40, 400),
+    "record": (["recorded"], 60, 400),
+    "audit": (["audited"], 60, 400),
+    "cache": (["cached"], 40, 400),
+    "watch": (["watched"], 40, 400),
 }
 
 
@@ -43,8 +48,12 @@ def program(script: str, seconds: float = SECONDS) -> None:
 @pytest.mark.parametrize(
     ("names", "most"),
     [
-        *(pytest.param(*each, id=group) for group, each in GROUPS.items()),
-        pytest.param(COMPILATIONS, 100_000, id="all of compilations", marks=pytest.mark.long),
+        *(pytest.param(names, few, id=group) for group, (names, few, _) in GROUPS.items()),
+        *(
+            pytest.param(names, many, id=f"{group}, often", marks=pytest.mark.long)
+            for group, (names, few, many) in GROUPS.items()
+            if few < many
+        ),
     ],
 )
 def test_an_exception_at_any_instruction_leaves_nothing_behind(names: list[str], most: int) -> None:
@@ -67,7 +76,7 @@ def test_nor_does_one_at_any_instruction_of_the_with_statement_itself() -> None:
     """)
 
 
-@pytest.mark.parametrize("signals", [3000, pytest.param(100_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("signals", [1000, pytest.param(100_000, marks=pytest.mark.long)])
 def test_signals_at_random_moments_leave_nothing_behind(signals: int) -> None:
     program(
         f"""
@@ -109,8 +118,9 @@ def test_a_block_ends_even_where_the_interpreter_forgets_its_statement() -> None
     """)
 
 
-def test_one_inside_llvm_is_raised_by_the_call_that_made_llvm_run() -> None:
-    program("""
+@pytest.mark.parametrize("most", [60, pytest.param(400, marks=pytest.mark.long)])
+def test_one_inside_llvm_is_raised_by_the_call_that_made_llvm_run(most: int) -> None:
+    program(f"""
         from llvmlite import binding
         from interrupts import PACKAGE, SMALL, four, instructions, interrupt_at
         from optctx import ContextMismatchError, OptionContext, run_passes
@@ -118,7 +128,7 @@ def test_one_inside_llvm_is_raised_by_the_call_that_made_llvm_run() -> None:
         llvm_context = binding.create_context()
         module = binding.parse_assembly(SMALL, llvm_context)
         four().bind(llvm_context, on_mismatch="error")
-        other = OptionContext({"unroll-count": 8}, base="defaults")
+        other = OptionContext(unroll_count=8, base="defaults")
 
         def work():
             try:
@@ -130,7 +140,7 @@ def test_one_inside_llvm_is_raised_by_the_call_that_made_llvm_run() -> None:
         work()
         total = instructions(work, (PACKAGE,))
         assert total > 100
-        for number in range(1, total + 1, max(1, total // 400)):
+        for number in range(1, total + 1, max(1, total // {most})):
             interrupt_at(work, number, (PACKAGE,))
         work()
     """)
