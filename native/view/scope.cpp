@@ -332,6 +332,6 @@ void end_compilation(unsigned image) noexcept {
     begun.end_compilation(stack.innermost(image));
 }
 
-std::size_t active_scopes(unsigned image) noexcept { return active_levels[image].load(std::memory_order_relaxed); }
+std::size_t active_scopes(unsigned image) noexcept { return active_levels[image].load(std::memory_order_acquire); }
 
 }  // namespace optctx::view

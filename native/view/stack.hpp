@@ -121,12 +121,14 @@ struct Stack {
         if (levels.back().counts()) active_levels[image].fetch_add(1, std::memory_order_relaxed);
     }
 
-    // Removes a level; what it showed is no longer shown.
+    // Removes a level; what it showed is no longer shown. It counts until what it set process-wide is undone: a thread
+    // that ends does this without the GIL, while others ask.
     ScopeEntry take(Levels::iterator at) noexcept {
         const unsigned image = at->frame.image;
-        if (at->counts()) active_levels[image].fetch_sub(1, std::memory_order_relaxed);
+        const bool counted = at->counts();
         if (at->abandoned) --abandoned;
         mechanism(image).leave(at->frame, below(at), above(at));
+        if (counted) active_levels[image].fetch_sub(1, std::memory_order_release);
         const auto [mark, previous, reason] = std::tuple(at->shown, at->previous, at->reason);
         if (reason == Reason::scope) forget_set_inside(at->entry.mark);
         const ScopeEntry entry = at->entry;

@@ -99,6 +99,7 @@ def run(folder: pathlib.Path, *more: str, program: tuple[str, ...]) -> tuple[int
 
 
 @pytest.mark.redirected
+@pytest.mark.long
 def test_running_shows_which_options_do_not_arrive(tmp_path: pathlib.Path) -> None:
     """`x86-asm-syntax` is read where a description of assembly is made; `unroll-count` in a pass."""
     chosen = [word for name in OPTIONS for word in ("--option", name)]
@@ -117,6 +118,7 @@ def test_running_shows_which_options_do_not_arrive(tmp_path: pathlib.Path) -> No
 
 
 @pytest.mark.redirected
+@pytest.mark.long
 def test_a_difference_that_nothing_explains_is_a_failure(tmp_path: pathlib.Path) -> None:
     chosen = ("--option", "x86-asm-syntax", "--design", "table")
     status, rows, _ = run(tmp_path, *chosen, program=("-c", WITHOUT_FAULTS))

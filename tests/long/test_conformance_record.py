@@ -42,6 +42,7 @@ def judged(folder: pathlib.Path, hidden: str) -> tuple[int, dict[str, Any], str]
     return done.returncode, json.loads(report.read_text())["record"], done.stdout
 
 
+@pytest.mark.long
 def test_every_sensitive_option_must_be_recorded(tmp_path: pathlib.Path) -> None:
     status, found, text = judged(tmp_path, "")
     assert (status, found["missing"], found["process"]) == (0, [], 0)

@@ -190,6 +190,7 @@ def verdict(name: str, *company: str) -> tuple[str, str]:
     return found["verdict"], found["detail"]
 
 
+@pytest.mark.long
 def test_a_job_that_is_right_agrees_whatever_happens_to_others() -> None:
     for name in ("right", "right with two options", "insensitive", "rejected"):
         assert verdict(name) == ("agreed", ""), name

@@ -39,10 +39,10 @@ def test_a_mutation_without_its_one_place_says_so(tmp_path: pathlib.Path, text: 
 @pytest.mark.parametrize(
     ("body", "verdict"),
     [
-        ("pass", "missed"),
+        pytest.param("pass", "missed", marks=pytest.mark.long),
         ("raise AssertionError", "caught"),
         ("import os; os.abort()", "caught"),
-        ("import threading; threading.Event().wait()", "hang"),
+        pytest.param("import threading; threading.Event().wait()", "hang", marks=pytest.mark.long),
     ],
 )
 def test_what_a_run_comes_to_is_told_apart(tmp_path: pathlib.Path, body: str, verdict: str) -> None:

@@ -26,6 +26,8 @@ REDIRECTED = {
         "unread",
     )
 }
+# Of tools that compile a hundred times and more: each takes ten seconds.
+LONG = {ROOT / f"docs/guide/{name}.md" for name in ("census", "property-tests", "tune")}
 
 
 def marks(text: str, redirected: bool) -> list[pytest.MarkDecorator]:
@@ -37,7 +39,8 @@ def marks(text: str, redirected: bool) -> list[pytest.MarkDecorator]:
 
 
 def guide(page: Path) -> object:
-    return pytest.param(page, id=page.stem, marks=marks(page.read_text("utf-8"), page in REDIRECTED))
+    found = marks(page.read_text("utf-8"), page in REDIRECTED)
+    return pytest.param(page, id=page.stem, marks=[*found, *[pytest.mark.long] * (page in LONG)])
 
 
 def alone(number: int, program: Program) -> object:
