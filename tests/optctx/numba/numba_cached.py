@@ -1,23 +1,15 @@
-"""A program that compiles a function with Numba's cache on disk, and says what came from there.
-
-Its arguments are the folder of the cache, and in JSON what is set process-wide, as command-line arguments,
-and a list of steps. A step
-is "plain" for Numba itself, {"scope": options} for Numba inside a scope, or the options of a function of
-`optctx.numba`. For each step it prints how often Numba found the
-function in its cache, and the first bytes of the machine code without the addresses that it loads.
-"""
+"""What processes with Numba's cache on disk find there and compile."""
 
 from __future__ import annotations
 
 import ctypes
-import json
 import re
 import sys
+import warnings
 from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import binding
 
 _CODE = 96  # bytes
 # x86-64's movabs, in hexadecimal. It loads an address, which differs from process to process. The last one
@@ -42,6 +34,17 @@ def loops(array: Any) -> int:
 
 def chooses(x: int, y: int) -> int:
     return y * y // 7 if x == 1 or x == 14 or x == 29 else y
+
+
+def steps(folder: str, *steps: Any) -> list[tuple[int, str]]:
+    """Compile a function in each of several ways, with Numba's cache in that folder.
+
+    A step is "plain" for Numba itself, {"scope": options} for Numba inside a scope, or the options of a
+    function of `optctx.numba`. Return how often Numba found the function, and the first bytes of its machine
+    code without the addresses that it loads.
+    """
+    numba.config.CACHE_DIR = folder
+    return [step(each) for each in steps]
 
 
 def step(options: Any) -> tuple[int, str]:
@@ -69,8 +72,46 @@ def machine_code(function: Any) -> str:
     return _LOADED_ADDRESS.sub(r"\1", ctypes.string_at(address, _CODE).hex())
 
 
-if __name__ == "__main__":
-    numba.config.CACHE_DIR = sys.argv[1]
-    for argument in json.loads(sys.argv[2]):
-        binding.set_option("", argument)
-    print(json.dumps([step(each) for each in json.loads(sys.argv[3])]))
+def inside_and_outside(folder: str) -> list[tuple[int, str]]:
+    """Compile `chooses` twice inside a scope and then outside any."""
+    numba.config.CACHE_DIR = folder
+    from optctx import OptionContext
+
+    def compiled() -> tuple[int, str]:
+        made = numba.njit("int64(int64, int64)", cache=True)(chooses)
+        return sum(made.stats.cache_hits.values()), machine_code(made)
+
+    inside = OptionContext({"fast-isel": True})
+    return [inside.run(compiled), inside.run(compiled), compiled()]
+
+
+def taking_turns(folder: str) -> tuple[list[str], str]:
+    """Return what is said about the cache, and about options of a function's own."""
+    numba.config.CACHE_DIR = folder
+    from optctx import OptionContext, UnsupportedImageError
+    from optctx.numba import njit
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        OptionContext({"fast-isel": True}).run(numba.njit(chooses, cache=True), 3, 4)
+        numba.njit(chooses, cache=True)(3, 4)
+    refused = ""
+    try:
+        njit(options={"unroll-count": 2})
+    except UnsupportedImageError as error:
+        refused = str(error).partition(": ")[2]
+    return [str(each.message) for each in told], refused
+
+
+def unused() -> list[bool]:
+    """Return what of optctx is there when plain Numba has compiled."""
+    from numba.core import caching, codegen, dispatcher
+
+    numba.njit(loops)(array)
+    return [
+        "optctx_numba" in sys.modules,
+        "optctx" in sys.modules,
+        hasattr(caching.Cache._load_overload, "__wrapped__"),
+        hasattr(codegen.CPUCodeLibrary.finalize, "__wrapped__"),
+        hasattr(dispatcher.Dispatcher.compile, "_optctx"),
+    ]

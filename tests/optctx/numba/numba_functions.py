@@ -6,7 +6,10 @@ Numba works with one TargetMachine, which it makes when it first compiles.
 from __future__ import annotations
 
 import ctypes
+import functools
 import re
+import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from llvmlite import ir
@@ -14,7 +17,10 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["compiled"]
+__all__ = ["at_once", "bound", "compiled", "in_turn"]
+
+Options = Mapping[str, object]
+Code = dict[str, str]
 
 _CODE = 64  # bytes of machine code, none of which is an address
 
@@ -35,7 +41,7 @@ def _abort(_: Any, condition: Any) -> Any:
     return types.void(condition), generate
 
 
-def compiled() -> dict[str, str]:
+def compiled() -> Code:
     """Have Numba compile functions of its own for each call; return their assembly and machine code.
 
     Without the numbers that Numba gives to functions.
@@ -72,3 +78,54 @@ def compiled() -> dict[str, str]:
     address = overload.library.get_pointer_to_function(overload.fndesc.llvm_func_name)
     found["code"] = ctypes.string_at(address, _CODE).hex()
     return found
+
+
+# In processes of their own
+
+
+def in_turn(*turns: Options) -> list[Code]:
+    """Compile in a scope of each of these sets of options, or outside any if it is empty.
+
+    Without any options optctx is not imported.
+    """
+    found = [_within(options)(compiled) for options in turns]
+    assert ("optctx" in sys.modules) == any(turns)
+    return found
+
+
+def at_once(*turns: Options) -> list[list[Code]]:
+    """Compile twice on a thread for each set of options."""
+    from support import in_threads
+
+    found: list[list[Code]] = [[] for _ in turns]
+
+    def work(index: int) -> None:
+        for _ in range(2):
+            found[index].append(_within(turns[index])(compiled))
+
+    in_threads([functools.partial(work, index) for index in range(len(turns))])
+    return found
+
+
+def bound(*turns: Options) -> list[Code]:
+    """Compile with options bound to the LLVMContext that Numba uses."""
+    from llvmlite.binding.context import get_global_context
+
+    from optctx import OptionContext, unbind
+
+    found = []
+    for options in turns:
+        if options:
+            OptionContext(options, base="defaults").bind(get_global_context())
+        found.append(compiled())
+        if options:
+            unbind(get_global_context())
+    return found
+
+
+def _within(options: Options) -> Callable[[Callable[[], Code]], Code]:
+    if not options:
+        return lambda work: work()
+    from optctx import OptionContext
+
+    return OptionContext(options, base="defaults").run

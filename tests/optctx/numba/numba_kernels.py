@@ -5,14 +5,19 @@ A helper and NumPy functions are called, so that most of the code is theirs.
 
 from __future__ import annotations
 
+import pickle
 import struct
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numba
 import numpy as np
 
-__all__ = ["ARRAY", "KERNELS", "code_of", "compiled", "helper", "is_vector", "machine_code"]
+__all__ = [
+    *("ARRAY", "KERNELS", "code_of", "compiled", "fresh", "helper", "is_vector", "loaded", "machine_code"),
+    *("parallel", "refused_import", "without_import"),
+]
 
 ARRAY = np.arange(1000)
 # Of sections in object files.
@@ -33,7 +38,7 @@ def calls_helper(array: Any) -> int:
 
 
 def calls_numpy(array: Any) -> Any:
-    return np.sum(array) + np.max(array)
+    return np.sum(array) + array.size
 
 
 def loops(array: Any) -> int:
@@ -84,3 +89,56 @@ def compiled(decorate: Callable[[Any], Any]) -> dict[str, str]:
         function(ARRAY)
         found[name] = machine_code(function)
     return found
+
+
+# In processes of their own
+
+
+def fresh() -> dict[str, str]:
+    """Return what plain Numba makes, without optctx."""
+    assert "optctx" not in sys.modules
+    return compiled(numba.njit)
+
+
+def loaded(pickled: bytes) -> tuple[int, bool, list[str]]:
+    """Call a pickled function with options; return its result, and what its options are."""
+    function = pickle.loads(pickled)
+    return int(function(ARRAY)), is_vector(function), function.llvm_options.args()
+
+
+def parallel(options: dict[str, object]) -> list[tuple[int, bool]]:
+    """Call a parallel loop without and with options; return its result, and whether it has vectors."""
+    import optctx.numba
+
+    def total(array: Any) -> int:
+        result = 0
+        for i in numba.prange(array.size):
+            result += array[i]
+        return result
+
+    found = []
+    for decorate in (numba.njit(parallel=True), optctx.numba.njit(parallel=True, options=options)):
+        function = decorate(total)
+        found.append((int(function(ARRAY)), " x i64>" in "".join(function.inspect_llvm().values())))
+    return found
+
+
+def without_import() -> str:
+    """Return why a context refuses a dispatcher where `optctx.numba` was not imported."""
+    from optctx import OptionContext, OptionTypeError
+
+    try:
+        OptionContext({"unroll-count": 4})(numba.njit(lambda x: x))
+    except OptionTypeError as error:
+        return str(error)
+    return ""
+
+
+def refused_import(change: str) -> str:
+    """Return why `optctx.numba` cannot be imported after a statement has changed Numba."""
+    exec(change)
+    try:
+        import optctx.numba  # noqa: F401
+    except ImportError as error:
+        return str(error)
+    return ""

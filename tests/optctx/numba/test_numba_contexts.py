@@ -53,7 +53,7 @@ def test_one_function_is_compiled_for_each_context_with_what_it_calls() -> None:
     assert function.under(scalar).llvm_options == scalar
 
 
-def test_equal_contexts_share_the_code() -> None:
+def test_equal_contexts_share_the_code_which_goes_with_them() -> None:
     function = optctx.numba.njit(total, options="context")
     pointers = set()
     for _ in range(3):
@@ -62,13 +62,6 @@ def test_equal_contexts_share_the_code() -> None:
             [overload] = function.overloads.values()
             pointers.add(overload.entry_point)
     assert len(pointers) == 1
-
-
-def test_what_is_kept_for_a_context_goes_with_it() -> None:
-    function = optctx.numba.njit(total, options="context")
-    for _ in range(3):
-        with OptionContext(SCALAR):
-            function(ARRAY)
     assert not function._by_context
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-import json
 import pathlib
+import pickle
 import re
 import sys
 from typing import Any
@@ -21,7 +21,8 @@ from llvmlite import binding
 from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
 from numba_kernels import ARRAY, code_of, compiled, helper, is_vector, machine_code
-from support import in_threads, run_python
+from numba_processes import run
+from support import in_threads
 
 import optctx.numba
 from optctx import (
@@ -42,21 +43,9 @@ FAST: Options = {"fast-isel": True}  # written to the target machine
 INTEL: Options = {"x86-asm-syntax": "intel"}  # read when a target machine is made
 
 
-FRESH = """
-    import json, sys
-    from llvmlite import binding
-    for argument in sys.argv[1:]:
-        binding.set_option("", argument)
-    import numba
-    from numba_kernels import compiled
-    assert "optctx" not in sys.modules
-    print(json.dumps(compiled(numba.njit)))
-"""
-
-
 @functools.cache
 def fresh_process(*arguments: str) -> dict[str, str]:
-    found: dict[str, str] = json.loads(run_python(FRESH, *arguments))
+    found: dict[str, str] = run(numba_kernels.fresh, process_wide=arguments)
     return found
 
 
@@ -72,37 +61,29 @@ def total(array: Any) -> int:
     return result
 
 
-def test_these_options_change_every_kernel() -> None:
-    plain = fresh({})
-    changed = [{name for name in plain if fresh(each)[name] != plain[name]} for each in (SCALAR, FAST)]
-    assert changed[0] >= {"calls_helper", "calls_numpy"}  # and "loops", for processors with wide vectors
-    assert changed[1] == plain.keys()
-
-
-@pytest.mark.parametrize("options", [SCALAR, FAST, {}], ids=["scalar", "fast", "none"])
-def test_functions_helpers_and_numpy_are_as_in_a_fresh_process(options: Options) -> None:
+def test_functions_helpers_and_numpy_are_as_in_a_fresh_process() -> None:
     # All was compiled before, under other options.
     compiled(numba.njit)
     compiled(optctx.numba.njit(options=OTHER))
-    assert compiled(optctx.numba.njit(options=options)) == fresh(options)
-
-
-def test_plain_functions_and_their_helpers_are_as_without_options() -> None:
-    compiled(optctx.numba.njit(options=SCALAR))
-    assert compiled(numba.njit) == fresh({})
+    found = [compiled(optctx.numba.njit(options=options)) for options in (SCALAR, FAST, {})]
+    assert found == [fresh(SCALAR), fresh(FAST), fresh({})]
+    assert compiled(numba.njit) == fresh({}), "plain functions are as without options"
     assert is_vector(helper)
+    changed = [{name for name, code in fresh({}).items() if each[name] != code} for each in found]
+    assert changed[0] >= {"calls_helper", "calls_numpy"}  # and "loops", for processors with wide vectors
+    assert changed[1:] == [numba_kernels.KERNELS.keys(), set()]
 
 
-@pytest.mark.parametrize("name", numba_kernels.KERNELS)
-def test_assembly_is_that_of_the_code_that_runs(name: str) -> None:
-    function = optctx.numba.njit(options=SCALAR)(numba_kernels.KERNELS[name])
-    with OptionContext(INTEL):
-        function(ARRAY)
-    assert machine_code(function) == fresh(SCALAR)[name]
-    for moment in ({}, INTEL):
-        with OptionContext(moment):
-            [text] = function.inspect_asm().values()
-        assert assembled(text) == machine_code(function)
+def test_assembly_is_that_of_the_code_that_runs() -> None:
+    for name, kernel in numba_kernels.KERNELS.items():
+        function = optctx.numba.njit(options=SCALAR)(kernel)
+        with OptionContext(INTEL):
+            function(ARRAY)
+        assert machine_code(function) == fresh(SCALAR)[name]
+        for moment in ({}, INTEL):
+            with OptionContext(moment):
+                [text] = function.inspect_asm().values()
+            assert assembled(text) == machine_code(function), (name, moment)
 
 
 def assembled(text: str) -> str:
@@ -158,14 +139,23 @@ def test_what_numba_can_do_inside_functions_with_options() -> None:
     def function(called: Any, n: int) -> Any:
         items = [i * 2 for i in range(n)]
         items.append(called(n))
-        table = {1: 2.0}
-        table[n] = 3.0
         with numba.objmode(length="int64"):
             length = len(str(n))
-        return items[-1] + len(table) + len("abc" + str(n)) + length + own(n)
+        return items[-1] + length + own(n)
 
-    assert function(recursive, 10) == 55 + 2 + 5 + 2 + 55
+    assert function(recursive, 10) == 55 + 2 + 55
     assert not recursive.overloads  # it was compiled for the other function alone
+
+
+@pytest.mark.long
+def test_dictionaries_and_strings_inside_functions_with_options() -> None:
+    @optctx.numba.njit(options=SCALAR)
+    def function(n: int) -> Any:
+        table = {1: 2.0}
+        table[n] = 3.0
+        return len(table) + len("abc" + str(n))
+
+    assert function(10) == 2 + 5
 
 
 def test_functions_are_values_of_a_function_type() -> None:
@@ -196,24 +186,7 @@ def test_threads_that_compile_at_once_have_their_own_options() -> None:
 
 
 def test_parallel_loops() -> None:
-    assert run_python(PARALLEL) == "499500 True\n499500 False\n"
-
-
-PARALLEL = """
-    import numba, optctx.numba
-    from numba_kernels import ARRAY
-
-    def total(array):
-        result = 0
-        for i in numba.prange(array.size):
-            result += array[i]
-        return result
-
-    options = {"force-vector-width": 1, "vectorize-slp": False}
-    for decorate in (numba.njit(parallel=True), optctx.numba.njit(parallel=True, options=options)):
-        function = decorate(total)
-        print(function(ARRAY), " x i64>" in "".join(function.inspect_llvm().values()))
-"""
+    assert run(numba_kernels.parallel, SCALAR) == [(499500, True), (499500, False)]
 
 
 # Universal functions and callbacks
@@ -243,8 +216,9 @@ def test_universal_functions() -> None:
         return plain_twice(array).sum() + result.sum()
 
     assert twice(ARRAY).sum() == 2 * ARRAY.sum()
-    for decorate in (numba.njit, optctx.numba.njit(options=SCALAR), optctx.numba.njit(options=OTHER)):
-        assert decorate(calls)(ARRAY) == decorate(calls_plain)(ARRAY) == 5 * ARRAY.sum()
+    other = optctx.numba.njit(options=OTHER)
+    assert [decorate(calls)(ARRAY) for decorate in (numba.njit, other)] == [5 * ARRAY.sum()] * 2
+    assert other(calls_plain)(ARRAY) == 5 * ARRAY.sum()
     with pytest.raises(TypeError, match="of one process"):
         twice.__reduce__()
     for function in (twice, thrice):
@@ -287,15 +261,7 @@ def test_a_context_compiles_a_dispatcher_under_its_values() -> None:
 
 
 def test_without_the_import_a_context_refuses_a_dispatcher() -> None:
-    script = """
-        import numba
-        from optctx import OptionContext, OptionTypeError
-        try:
-            OptionContext({"unroll-count": 4})(numba.njit(lambda x: x))
-        except OptionTypeError as error:
-            print(error)
-    """
-    assert "import optctx.numba" in run_python(script)
+    assert "import optctx.numba" in run(numba_kernels.without_import)
 
 
 # What is refused
@@ -326,39 +292,26 @@ def test_a_jitclass_is_refused_by_name() -> None:
         optctx.numba.njit(options=SCALAR)(lambda n: Counter(n).x)(3)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ("sys.modules['numba'] = None", "optctx.numba needs Numba, which cannot be imported"),
-        (
-            "import numba; numba.__version__ = '0.60.0'",
-            "optctx.numba does not work with Numba 0.60.0; install",
-        ),
-        (
-            "from numba.core.codegen import CPUCodeLibrary as library; del library._get_module_for_linking",
-            "has no numba.core.codegen.CPUCodeLibrary._get_module_for_linking; install",
-        ),
-    ],
-    ids=["missing", "old", "changed"],
-)
-def test_another_numba_is_refused_at_import(change: str, said: str) -> None:
-    script = f"import sys\n{change}\ntry: import optctx.numba\nexcept ImportError as error: print(error)"
-    assert said in run_python(script)
+# What is changed before the import, and what the import says.
+OTHER_NUMBAS = {
+    "sys.modules['numba'] = None": "optctx.numba needs Numba, which cannot be imported",
+    "numba.__version__ = '0.60.0'": "optctx.numba does not work with Numba 0.60.0; install",
+    "del numba.core.codegen.CPUCodeLibrary._get_module_for_linking": (
+        "has no numba.core.codegen.CPUCodeLibrary._get_module_for_linking; install"
+    ),
+}
+
+
+def test_another_numba_is_refused_at_import() -> None:
+    found = {change: run(numba_kernels.refused_import, change) for change in OTHER_NUMBAS}
+    assert {change: said for change, said in found.items() if OTHER_NUMBAS[change] not in said} == {}
 
 
 def test_functions_travel_to_other_processes() -> None:
     function = optctx.numba.njit(options=SCALAR)(total)
-    import pickle
-
     assert pickle.loads(pickle.dumps(function)) is function
-    script = """
-        import pickle, sys
-        from numba_kernels import ARRAY, is_vector
-        function = pickle.loads(bytes.fromhex(sys.argv[1]))
-        print(function(ARRAY), is_vector(function), function.llvm_options.args())
-    """
-    said = run_python(script, pickle.dumps(function).hex())
-    assert said == f"{ARRAY.sum()} False {OptionContext(SCALAR).args()}\n"
+    found = run(numba_kernels.loaded, pickle.dumps(function))
+    assert found == (ARRAY.sum(), False, OptionContext(SCALAR).args())
 
 
 def test_without_numbas_compiler_the_function_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -404,18 +357,3 @@ def test_a_scope_in_which_code_came_from_a_cache_says_so(
         function(ARRAY)
     assert function.stats.cache_hits
     assert [each.cause[:20] for each in log.unread] == ["nothing was compiled"]
-
-
-def test_where_threads_take_turns_options_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPTCTX_ENGINE", "exclusive")
-    script = """
-        import optctx.numba
-        from optctx import UnsupportedImageError
-        try:
-            optctx.numba.njit(options={"unroll-count": 2})
-        except UnsupportedImageError as error:
-            print(str(error).partition(": ")[2])
-    """
-    assert run_python(script).startswith(
-        "cannot compile Numba functions under OptionContext({'unroll-count': 2}): "
-    )

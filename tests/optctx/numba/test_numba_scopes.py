@@ -130,21 +130,22 @@ def helper_in(options: dict[str, Any] | None) -> Callable[[int], int]:
     return calls
 
 
-@pytest.mark.parametrize(("made", "called"), [(FAST, None), (None, FAST), (TESTS, FAST)])
-def test_code_with_a_helper_of_other_options_is_not_cached(made: Any, called: Any, folder: Any) -> None:
+def test_code_with_a_helper_of_other_options_is_not_cached(folder: pathlib.Path) -> None:
     """Plain Numba compiles a helper once for a process."""
-    function = helper_in(made)
-    with scope(called), pytest.warns(NumbaOptionsWarning, match="calls is not cached: Numba compiled helper"):
-        call(function, 3)
-    assert not list(folder.rglob("*.nb?"))
+    for made, called in ((FAST, None), (None, FAST), (TESTS, FAST)):
+        function = helper_in(made)
+        told = pytest.warns(NumbaOptionsWarning, match="calls is not cached: Numba compiled helper")
+        with scope(called), told:
+            call(function, 3)
+        assert not list(folder.rglob("*.nb?")), (made, called)
 
 
-@pytest.mark.parametrize(("made", "called"), [(FAST, FAST), ({}, None), (None, None)])
-def test_code_with_a_helper_of_the_same_options_is_cached(made: Any, called: Any) -> None:
+def test_code_with_a_helper_of_the_same_options_is_cached() -> None:
     """Within a process: the key of a helper that is not cached is its machine code."""
-    function = helper_in(made)
-    with scope(called):
-        assert [call(function, 3)[0], call(function, 3)[0]] == [0, 1]
+    for made, called in ((FAST, FAST), ({}, None), (None, None)):
+        function = helper_in(made)
+        with scope(called):
+            assert [call(function, 3)[0], call(function, 3)[0]] == [0, 1], (made, called)
 
 
 def test_a_helper_that_read_the_same_values_is_cached_in_its_callers() -> None:
