@@ -43,7 +43,7 @@ def cycle(times):
     with open("/proc/self/maps") as maps:
         return memory()[1], len(list(maps))
 
-private, mappings = cycle(50)
-later, more = cycle(200)
-assert later - private < 1 and more <= mappings + 2, (private, later, mappings, more)
+private, mappings = cycle(25)
+later, more = cycle(50)
+assert later - private < 1 / 4 and more <= mappings + 2, (private, later, mappings, more)
     """)

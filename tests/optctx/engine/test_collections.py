@@ -108,7 +108,7 @@ def collecting(work: Callable[[], object], times: int, *litter: Callable[[], obj
 @pytest.mark.parametrize("how", [None, Finalised, Watched])
 @alone
 def test_scopes_of_a_collection_end_inside_whatever_it_interrupts(how: Callable[[], object] | None) -> None:
-    work, times = begin(), 4 if how is Finalised else 20
+    work, times = begin(), 2 if how is Finalised else 5
     litter = [] if how is None else [how]
     before = state()
     if not how:
