@@ -39,17 +39,19 @@ with open(sys.argv[2], "w") as file:
     json.dump(status, file)
 """
 PROGRAMS = "--properties nesting --programs 1 --seconds 1 --no-figures"
-COMMANDS = [
+COMMANDS = [  # one for each kind of process that commands start
     "sweep module.ll --set unroll-count=1,2 --verify",
     "sweep module.bc --cpu haswell",
+    "record module.bc",
+    "census --reads module.bc",
+]
+MORE = [
+    "compare module.ll --strategies thread --no-properties --threads 1 --throughput-seconds 0.01",
     "sensitivity module.ll --options unroll-count",
     "record module.ll",
-    "record module.bc",
     "check-link module.bc",
-    "census --reads module.bc",
     "tune module.ll --set unroll-count=1,2 --trials 2",
     f"compare module.ll --strategies process-cold process process-forkserver {PROGRAMS}",
-    "compare module.ll --strategies thread --no-properties --threads 1 --throughput-seconds 0.01",
     "info",
     "show unroll-count",
 ]
@@ -95,17 +97,26 @@ def test_the_files_mark_what_runs(hostile: pathlib.Path, marks: pathlib.Path) ->
 
 # The second environment is one that the parent ignores itself.
 @pytest.mark.redirected
-@pytest.mark.parametrize(("flags", "path"), [((), None), (("-E",), os.pathsep)])
+@pytest.mark.parametrize(
+    ("flags", "path", "lines"),
+    [
+        ((), None, COMMANDS),
+        (("-E",), os.pathsep, COMMANDS[:1]),
+        pytest.param((), None, MORE, marks=pytest.mark.long),
+    ],
+    ids=["commands", "environment ignored", "more commands"],
+)
 def test_no_command_runs_a_file_of_the_current_folder(
     flags: tuple[str, ...],
     path: str | None,
+    lines: list[str],
     hostile: pathlib.Path,
     marks: pathlib.Path,
     tmp_path: pathlib.Path,
 ) -> None:
     script, statuses = tmp_path / "run.py", tmp_path / "status.json"
     script.write_text(RUN)
-    commands = [command.split() for command in (COMMANDS if path is None else COMMANDS[:1])]
+    commands = [command.split() for command in lines]
     done = subprocess.run(
         [sys.executable, *flags, str(script), json.dumps(commands), str(statuses)],
         cwd=hostile,
@@ -153,16 +164,15 @@ def test_neither_does_a_process_of_the_library(
     assert said.read_text() == "\noptctx: the process ended in a test: it printed nothing\n"
 
 
-@pytest.mark.parametrize("path", [None, "", os.pathsep, "."])
 def test_neither_does_the_command_that_calls_an_object(
-    path: str | None, hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
+    hostile: pathlib.Path, marks: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     (tmp_path / "sum.o").write_bytes(compiled(SUM))
     command = run_command(sum_harness(), tmp_path / "sum.o", 1)
-    given = environment() if path is None else environment(PYTHONPATH=path)
-    done = subprocess.run(command, cwd=hostile, env=given, capture_output=True, text=True)
-    assert ran(marks) == []
-    assert done.returncode == 0, done.stderr
+    for given in (environment(), *(environment(PYTHONPATH=path) for path in ("", os.pathsep, "."))):
+        done = subprocess.run(command, cwd=hostile, env=given, capture_output=True, text=True)
+        assert ran(marks) == [], given.get("PYTHONPATH")
+        assert done.returncode == 0, done.stderr
 
 
 def found_by_child(

@@ -104,7 +104,7 @@ def test_tools_on_four_threads_do_not_meet(run_tool: Tool) -> None:
     before = process_state(), _raw_state()
 
     def work(count: int) -> None:
-        for _ in range(40):
+        for _ in range(10):
             with contained() as context:
                 assert run_tool(f"-unroll-count={count}") == count
                 assert context.with_sets() == OptionContext(base="defaults")
@@ -123,13 +123,13 @@ def test_a_thread_that_waits_for_the_parser_lets_others_have_the_gil(run_tool: T
 
     def child() -> None:
         def warned() -> None:
-            for _ in range(200):
+            for _ in range(40):
                 with tool(), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     run_tool("-time-passes=false", "-unroll-count=2")
 
         def held() -> None:
-            for _ in range(200):
+            for _ in range(40):
                 with tool():
                     run_tool("-unroll-count=4", loaded=holding)
 
@@ -149,7 +149,7 @@ def test_threads_wait_for_the_parser_where_a_subinterpreter_has_been(run_tool: T
         interpreters.destroy(interpreters.create())
 
         def work() -> None:
-            for _ in range(200):
+            for _ in range(40):
                 with tool():
                     assert run_tool("-unroll-count=4") == 4
 
@@ -173,7 +173,7 @@ def test_a_fork_while_tools_run_on_other_threads_leaves_a_child_that_can_run_the
     def fork() -> None:
         nonlocal done
         try:
-            for _ in range(20):
+            for _ in range(5):
                 in_child(child)
         finally:
             done = True

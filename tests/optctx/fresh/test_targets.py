@@ -17,9 +17,7 @@ AARCH64 = "aarch64-unknown-linux-gnu"
 OF_AARCH64 = f'target triple = "{AARCH64}"\n{SCALE}'
 
 
-@pytest.mark.parametrize(
-    ("cpu", "features"), [("cortex-a72", ""), ("cortex-a72", "+sve"), ("", "+sve,-lse"), ("generic", "")]
-)
+@pytest.mark.parametrize(("cpu", "features"), [("cortex-a72", "+sve"), ("", "+sve,-lse"), ("generic", "")])
 def test_what_the_modules_own_target_knows_is_taken(cpu: str, features: str, fresh: FreshProcess) -> None:
     job = Job(OF_AARCH64, cpu=cpu, features=features)
     result = compile_job(job)
