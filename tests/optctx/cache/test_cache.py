@@ -187,7 +187,7 @@ VALUES: dict[str, list[object]] = {
 overrides = st.fixed_dictionaries({}, optional={name: st.sampled_from(v) for name, v in VALUES.items()})
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(source=st.sampled_from([SCALE, CALLS, COUNTED]), first=overrides, second=overrides)
 def test_it_is_never_wrong(
     source: str, first: dict[str, object], second: dict[str, object], shared: CompileCache
@@ -201,12 +201,12 @@ def test_it_is_never_wrong(
 def shared() -> Iterator[CompileCache]:
     with CompileCache() as made:
         yield made
-        assert made.hits > 50
+        assert made.hits > 20
 
 
 def test_processes_share_a_folder(tmp_path: Path) -> None:
     folder = str(tmp_path / "cache")
-    assert [run_python(USE, folder, count) for count in "4242"] == ["4 0\n", "2 0\n", "4 1\n", "2 1\n"]
+    assert [run_python(USE, folder, count) for count in "442"] == ["4 0\n", "4 1\n", "2 0\n"]
 
 
 @pytest.mark.redirected
@@ -245,14 +245,14 @@ def test_the_oldest_entries_go_where_there_are_too_many_bytes() -> None:
         with OptionContext({"unroll-count": count}):
             return cache.compile(COUNTED, UNROLL, triple=X86)
 
-    with CompileCache(size_limit=40_000) as cache:
-        made = [compiled(cache, count) for count in range(1, 121)]
-        assert sum(len(result.code) for result in made) > 80_000
-        assert counts(cache) == (0, 120)
-        assert compiled(cache, 120) == made[119]
-        assert counts(cache) == (1, 120)
+    with CompileCache(size_limit=15_000) as cache:
+        made = [compiled(cache, count) for count in range(1, 46)]
+        assert sum(len(result.code) for result in made) > 30_000
+        assert counts(cache) == (0, 45)
+        assert compiled(cache, 45) == made[44]
+        assert counts(cache) == (1, 45)
         assert compiled(cache, 1) == made[0]
-        assert counts(cache) == (1, 121)  # had gone
+        assert counts(cache) == (1, 46)  # had gone
         cache.clear()
-        assert compiled(cache, 120) == made[119]
-        assert counts(cache) == (1, 122)
+        assert compiled(cache, 45) == made[44]
+        assert counts(cache) == (1, 47)
