@@ -133,17 +133,18 @@ TOGETHER = {
 
 
 @pytest.mark.llvm22
-@pytest.mark.parametrize("text", TOGETHER)
-def test_options_that_end_the_process_together_are_not_all_trusted(llvm_context: Any, text: str) -> None:
+def test_options_that_end_the_process_together_are_not_all_trusted(llvm_context: Any) -> None:
     optctx.attach(attributes="error")
-    with pytest.raises(UntrustedOptionError) as caught:
-        unrolled_with(text, llvm_context)
-    assert caught.value.name == TOGETHER[text]
-    words = (word.lstrip("-").partition("=") for word in text.split())
-    nodes = (f'!"{name}", ' + (f'!"{value}"' if equals else "null") for name, equals, value in words)
-    with pytest.raises(UntrustedOptionError) as caught:
-        from_text(stamped(*nodes))
-    assert caught.value.name == TOGETHER[text]
+    named = {}
+    for text in TOGETHER:
+        with pytest.raises(UntrustedOptionError) as caught:
+            unrolled_with(text, llvm_context)
+        words = (word.lstrip("-").partition("=") for word in text.split())
+        nodes = (f'!"{name}", ' + (f'!"{value}"' if equals else "null") for name, equals, value in words)
+        with pytest.raises(UntrustedOptionError) as stamp:
+            from_text(stamped(*nodes))
+        named[text] = caught.value.name, stamp.value.name
+    assert named == {text: (name, name) for text, name in TOGETHER.items()}
 
 
 def test_attributes_count_only_after_the_program_asked_for_them(llvm_context: Any) -> None:
@@ -189,16 +190,15 @@ REFUSED = {
 
 
 @pytest.mark.llvm22
-@pytest.mark.parametrize("text", REFUSED)
-def test_what_is_not_trusted_is_refused_by_name_and_class(llvm_context: Any, text: str) -> None:
-    name, trust = REFUSED[text]
-    optctx.attach(attributes="error")
-    with pytest.raises(UntrustedOptionError, match=f"nothing has been run.*{name}") as caught:
-        unrolled_with(text, llvm_context)
-    assert (caught.value.name, caught.value.trust) == (name, trust)
-    optctx.attach(attributes="warn")
-    with pytest.warns(UntrustedOptionWarning, match=f"compiled without.*{name}"):
-        assert unrolled_with(text, llvm_context) == 1
+def test_what_is_not_trusted_is_refused_by_name_and_class(llvm_context: Any) -> None:
+    for text, (name, trust) in REFUSED.items():
+        optctx.attach(attributes="error")
+        with pytest.raises(UntrustedOptionError, match=f"nothing has been run.*{name}") as caught:
+            unrolled_with(text, llvm_context)
+        assert (caught.value.name, caught.value.trust) == (name, trust)
+        optctx.attach(attributes="warn")
+        with pytest.warns(UntrustedOptionWarning, match=f"compiled without.*{name}"):
+            assert unrolled_with(text, llvm_context) == 1, text
 
 
 def test_with_warnings_only_the_function_itself_compiles_without(llvm_context: Any) -> None:
@@ -268,14 +268,13 @@ def hostile_attributes() -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("kind", hostile_attributes())
-def test_an_attribute_of_a_megabyte_is_refused_with_a_short_message(llvm_context: Any, kind: str) -> None:
+def test_an_attribute_of_a_megabyte_is_refused_with_a_short_message(llvm_context: Any) -> None:
     optctx.attach(attributes="error")
-    text = counted(("f", hostile_attributes()[kind]))
-    with binding.parse_assembly(text, llvm_context) as module:
-        with pytest.raises(UntrustedOptionError, match="bytes long") as caught:
-            optctx.run_passes(module, UNROLL)
-        assert len(str(caught.value)) < 1000
+    for kind, attribute in hostile_attributes().items():
+        with binding.parse_assembly(counted(("f", attribute)), llvm_context) as module:
+            with pytest.raises(UntrustedOptionError, match="bytes long") as caught:
+                optctx.run_passes(module, UNROLL)
+            assert len(str(caught.value)) < 1000, kind
 
 
 STAMPS = {
@@ -286,31 +285,29 @@ STAMPS = {
 }
 
 
-@pytest.mark.parametrize("kind", STAMPS)
-def test_a_stamp_of_a_megabyte_is_refused_with_a_short_message(llvm_context: Any, kind: str) -> None:
-    with binding.parse_assembly(STAMPS[kind](), llvm_context) as module:
-        with pytest.raises(UntrustedOptionError, match="cannot read the stamps") as caught:
-            OptionContext.from_module(module)
-        assert len(str(caught.value)) < 1000
-        with pytest.raises(OptctxError, match="cannot read the stamps"):
-            optctx.check_link([module])
+def test_a_stamp_of_a_megabyte_is_refused_with_a_short_message(llvm_context: Any) -> None:
+    for kind, text in STAMPS.items():
+        with binding.parse_assembly(text(), llvm_context) as module:
+            with pytest.raises(UntrustedOptionError, match="cannot read the stamps") as caught:
+                OptionContext.from_module(module)
+            assert len(str(caught.value)) < 1000, kind
+            with pytest.raises(OptctxError, match="cannot read the stamps"):
+                optctx.check_link([module])
 
 
-@pytest.mark.parametrize("mode", ["error", "warn"])
-def test_functions_with_too_many_different_attributes_are_one_problem(llvm_context: Any, mode: Any) -> None:
-    optctx.attach(attributes=mode)
+def test_functions_with_too_many_different_attributes_are_one_problem(llvm_context: Any) -> None:
     functions = (
         f'define void @f{number}() "optctx"="-slp-threshold={number}" {{ ret void }}'
         for number in range(1200)
     )
     with binding.parse_assembly("\n".join(functions), llvm_context) as module:
-        if mode == "error":
-            with pytest.raises(UntrustedOptionError, match="more than 1024 different"):
-                optctx.run_passes(module, UNROLL)
-        else:
-            with pytest.warns(UntrustedOptionWarning, match="more than 1024 different") as caught:
-                optctx.run_passes(module, UNROLL)
-            assert len(caught) == 1
+        optctx.attach(attributes="error")
+        with pytest.raises(UntrustedOptionError, match="more than 1024 different"):
+            optctx.run_passes(module, UNROLL)
+        optctx.attach(attributes="warn")
+        with pytest.warns(UntrustedOptionWarning, match="more than 1024 different") as caught:
+            optctx.run_passes(module, UNROLL)
+        assert len(caught) == 1
 
 
 def test_a_bad_attribute_of_another_kind_stays_an_error_of_values(llvm_context: Any) -> None:
