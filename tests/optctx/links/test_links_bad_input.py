@@ -57,7 +57,7 @@ NODES = st.recursive(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(st.lists(NODES, max_size=5))
 def test_any_metadata_is_read_or_refused(operands: list[str]) -> None:
     module = noted(f"!0 = distinct !{{{', '.join(operands)}}}\n!9 = !{{}}")
@@ -67,7 +67,7 @@ def test_any_metadata_is_read_or_refused(operands: list[str]) -> None:
 NAMES = st.deferred(lambda: st.sampled_from(sorted(registry())))
 
 
-@settings(max_examples=300)
+@settings(max_examples=80)
 @given(st.dictionaries(NAMES, st.lists(TEXTS | st.none(), max_size=3), max_size=3))
 def test_any_texts_of_any_options_are_read_or_refused(options: dict[str, list[str | None]]) -> None:
     nodes = [

@@ -128,7 +128,7 @@ def test_options_of_another_llvm_are_compared_as_text() -> None:
     assert str(report["version"]) == "'version' is given in new.c but not given in a.c"
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.lists(st.deferred(one), max_size=3), st.lists(st.deferred(one), max_size=3))
 def test_it_reports_exactly_what_tells_contexts_apart(
     first: list[tuple[Option, object]], second: list[tuple[Option, object]]
