@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import json
 import os
 import pathlib
 import resource
 import signal
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -49,17 +51,22 @@ NUMBERS = {
 
 
 def refused(work: Callable[[], object], words: str) -> None:
-    """Have a child do the work, which has to end soon with one OptctxError of one short line."""
+    refused_all([(work, words)])
+
+
+def refused_all(works: Sequence[tuple[Callable[[], object], str]]) -> None:
+    """Have a child do each work, which has to end soon with one OptctxError of one short line."""
 
     def task() -> None:
-        signal.alarm(SECONDS)  # its default action ends a child that hangs in SQLite, too
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         if hard == resource.RLIM_INFINITY:
             resource.setrlimit(resource.RLIMIT_AS, (address_space() + MEMORY, hard))
-        with pytest.raises(OptctxError, match=words) as caught:
-            work()
-        assert "\n" not in str(caught.value)
-        assert len(str(caught.value)) < 1000
+        for work, words in works:
+            signal.alarm(SECONDS)  # its default action ends a child that hangs in SQLite, too
+            with pytest.raises(OptctxError, match=words) as caught:
+                work()
+            assert "\n" not in str(caught.value)
+            assert len(str(caught.value)) < 1000
 
     in_child(task)
 
@@ -133,36 +140,36 @@ BROUGHT = {
 }
 
 
-@pytest.mark.parametrize("what", BROUGHT)
-def test_a_study_that_brings_more_than_rows_is_refused(
-    what: str, template: bytes, tmp_path: pathlib.Path
-) -> None:
-    script, words = BROUGHT[what]
-    refuse_study(template, tmp_path / "study.db", script, words)
+def test_a_study_that_brings_more_than_rows_is_refused(template: bytes, tmp_path: pathlib.Path) -> None:
+    refuse_studies(template, tmp_path, list(BROUGHT.values()))
 
 
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda text: text[:12])
-@pytest.mark.parametrize("key", ["seconds", "number", "more"])
 def test_a_number_in_a_study_that_python_does_not_hold_is_refused(
-    key: str, number: str, template: bytes, tmp_path: pathlib.Path
+    template: bytes, tmp_path: pathlib.Path
 ) -> None:
-    record = json.dumps(
-        {"number": 0, "state": "ok", "seconds": 0.5, "error": "", "attributes": {}, "more": 0}
-    )
-    written = record.replace(f'"{key}": {json.loads(record)[key]}', f'"{key}": {number}')
-    script = f"UPDATE trial_user_attributes SET value_json = '{written}' WHERE trial_id = 2"
-    words = rf"row 2 of trial_user_attributes, value_json: .* for {key}, {NUMBERS[number]}"
-    refuse_study(template, tmp_path / "study.db", script, words)
+    record = {"number": 0, "state": "ok", "seconds": 0.5, "error": "", "attributes": {}, "more": 0}
+    studies = []
+    for key, number in itertools.product(("seconds", "number", "more"), NUMBERS):
+        written = json.dumps({**record, key: "HERE"}).replace('"HERE"', number)
+        script = f"UPDATE trial_user_attributes SET value_json = '{written}' WHERE trial_id = 2"
+        words = rf"row 2 of trial_user_attributes, value_json: .* for {key}, {NUMBERS[number]}"
+        studies.append((script, words))
+    refuse_studies(template, tmp_path, studies)
 
 
-def refuse_study(template: bytes, file: pathlib.Path, script: str, words: str) -> None:
-    file.write_bytes(template)
-    with contextlib.closing(sqlite3.connect(file)) as database:
-        database.executescript(script)
-    before = file.read_bytes()
-    where = rf"cannot read the study in .*study\.db: .*{words}.*; name another file"
-    refused(lambda: tune(**ARGUMENTS, study=str(file), resume=True), where)
-    assert file.read_bytes() == before
+def refuse_studies(template: bytes, folder: pathlib.Path, studies: list[tuple[str, str]]) -> None:
+    """Change a study by each script; resuming it has to be refused with these words and leave it as it is."""
+    works, contents = [], {}
+    for number, (script, words) in enumerate(studies):
+        file = folder / f"study{number}.db"
+        file.write_bytes(template)
+        with contextlib.closing(sqlite3.connect(file)) as database:
+            database.executescript(script)
+        contents[file] = file.read_bytes()
+        where = rf"cannot read the study in .*study{number}\.db: .*{words}.*; name another file"
+        works.append((functools.partial(tune, **ARGUMENTS, study=str(file), resume=True), where))
+    refused_all(works)
+    assert [file for file, content in contents.items() if file.read_bytes() != content] == []
 
 
 @pytest.mark.parametrize("table", ["trials", "trial_user_attributes"])
@@ -266,51 +273,48 @@ def read_rows(file: pathlib.Path, text: str, form: FileFormat = "json") -> None:
         rows.read(["unroll-count"])
 
 
-@pytest.mark.parametrize("what", ROWS)
-def test_a_row_that_no_sweep_writes_is_refused_by_its_line(what: str, tmp_path: pathlib.Path) -> None:
-    different, words = ROWS[what]
+def test_a_row_that_no_sweep_writes_is_refused_by_its_line(tmp_path: pathlib.Path) -> None:
     read_rows(tmp_path / "rows", json.dumps(ROW) + "\n")
-    text = "".join(json.dumps(row) + "\n" for row in (ROW, {**ROW, **different}))
-    with pytest.raises(OptctxError, match=rf"cannot resume from '.*rows': line 2 is no JSON .*{words}"):
-        read_rows(tmp_path / "rows", text)
+    for different, words in ROWS.values():
+        text = "".join(json.dumps(row) + "\n" for row in (ROW, {**ROW, **different}))
+        with pytest.raises(OptctxError, match=rf"cannot resume from '.*rows': line 2 is no JSON .*{words}"):
+            read_rows(tmp_path / "rows", text)
 
 
-@pytest.mark.parametrize("number", [*NUMBERS, DEEP], ids=lambda text: text[:12])
-def test_a_number_in_a_row_that_python_does_not_hold_is_refused(number: str, tmp_path: pathlib.Path) -> None:
-    for key in ("instructions", "seconds", "more"):
+def test_a_number_in_a_row_that_python_does_not_hold_is_refused(tmp_path: pathlib.Path) -> None:
+    works = []
+    for number, key in itertools.product([*NUMBERS, DEEP], ("instructions", "seconds", "more")):
         line = json.dumps({**ROW, "more": 0, key: "HERE"}).replace('"HERE"', number)
         words = rf"line 1 is no JSON .* for {key}, {NUMBERS[number]}" if number in NUMBERS else "32 levels"
-        refused(lambda line=line: read_rows(tmp_path / "rows", line + "\n"), words)  # type: ignore[misc]
+        works.append((functools.partial(read_rows, tmp_path / "rows", line + "\n"), words))
+    refused_all(works)
 
 
 CELLS = ["a.ll", "1", "ok", "1", "2", "0.5", "", "ab", "", "", TAG]
 HEAD = "file,unroll-count,state,instructions,object_size,seconds,agrees,digest,error,difference,sweep"
 
 
-@pytest.mark.parametrize(
-    ("place", "cell", "words"),
-    [
-        (3, DIGITS[:100_000], "for 'instructions', found '999"),
-        (3, DIGITS, "field larger than field limit"),
-        (4, "1e3", "for 'object_size', found '1e3'"),
-        (5, "1e400", "for 'seconds', found '1e400'"),
-        (5, "nan", "for 'seconds', found 'nan'"),
-        (5, str(10**400), "for 'seconds', found '1000"),
-        (6, "maybe", "true, false or nothing for 'agrees'"),
-        (2, "great", "'state', found 'great'"),
-        (8, "x" * 200_000, "field larger than field limit"),
-        (9, "1,2,3", "expected 10 cells, found 12"),
-    ],
-    ids=lambda value: str(value)[:12],
-)
-def test_cells_that_no_sweep_writes_are_refused_by_their_line(
-    place: int, cell: str, words: str, tmp_path: pathlib.Path
-) -> None:
+WRONG_CELLS = [
+    (3, DIGITS[:100_000], "for 'instructions', found '999"),
+    (3, DIGITS, "field larger than field limit"),
+    (4, "1e3", "for 'object_size', found '1e3'"),
+    (5, "1e400", "for 'seconds', found '1e400'"),
+    (5, "nan", "for 'seconds', found 'nan'"),
+    (5, str(10**400), "for 'seconds', found '1000"),
+    (6, "maybe", "true, false or nothing for 'agrees'"),
+    (2, "great", "'state', found 'great'"),
+    (8, "x" * 200_000, "field larger than field limit"),
+    (9, "1,2,3", "expected 10 cells, found 12"),
+]
+
+
+def test_cells_that_no_sweep_writes_are_refused_by_their_line(tmp_path: pathlib.Path) -> None:
     read_rows(tmp_path / "rows", f"{HEAD}\n{','.join(CELLS)}\n", "csv")
-    line = ",".join([*CELLS[:place], cell, *CELLS[place + 1 :]])
-    with pytest.raises(OptctxError, match=rf"line 2 is no CSV .*{words}") as caught:
-        read_rows(tmp_path / "rows", f"{HEAD}\n{line}\n", "csv")
-    assert len(str(caught.value)) < 1000
+    for place, cell, words in WRONG_CELLS:
+        line = ",".join([*CELLS[:place], cell, *CELLS[place + 1 :]])
+        with pytest.raises(OptctxError, match=rf"line 2 is no CSV .*{words}") as caught:
+            read_rows(tmp_path / "rows", f"{HEAD}\n{line}\n", "csv")
+        assert len(str(caught.value)) < 1000, words
     with pytest.raises(OptctxError, match=r"line 2 is no CSV .*hashes"):
         read_rows(tmp_path / "rows", f"{HEAD}\n\n", "csv")
 
@@ -340,17 +344,15 @@ TOML = {
 }
 
 
-@pytest.mark.parametrize("text", TOML, ids=lambda text: text[:12])
-def test_toml_that_python_cannot_hold_is_refused_by_its_place(text: str, tmp_path: pathlib.Path) -> None:
-    file = tmp_path / "a.toml"
-    file.write_text(f"format = 1\n{text}\n")
-    read: list[Callable[[], object]] = [
-        lambda: Harness.from_toml(file),
-        lambda: read_case(file),
-        lambda: OptionContext.load(file),
-    ]
-    for each in read:
-        refused(each, rf"cannot read '.*a\.toml': .*{TOML[text]}")
+def test_toml_that_python_cannot_hold_is_refused_by_its_place(tmp_path: pathlib.Path) -> None:
+    read: list[Callable[[pathlib.Path], object]] = [Harness.from_toml, read_case, OptionContext.load]
+    works = []
+    for number, (text, words) in enumerate(TOML.items()):
+        file = tmp_path / f"{number}.toml"
+        file.write_text(f"format = 1\n{text}\n")
+        for each in read if number == 0 else read[:1]:  # all read a text in the same way
+            works.append((functools.partial(each, file), rf"cannot read '.*{number}\.toml': .*{words}"))
+    refused_all(works)
 
 
 def test_toml_has_infinite_numbers_and_64_bits() -> None:
@@ -367,30 +369,35 @@ def test_shapes_of_absurd_size_are_refused() -> None:
         assert len(str(caught.value)) < 1000
 
 
-@pytest.mark.parametrize("key", ["module", "harness"])
-def test_a_case_names_files_beside_it(key: str, tmp_path: pathlib.Path) -> None:
+def test_a_case_names_files_beside_it(tmp_path: pathlib.Path) -> None:
     texts = dict.fromkeys(("module", "harness", "passes", "triple", "cpu", "features"), "x")
-    lines = [f'{name} = "{text}"' for name, text in {**texts, key: "/dev/zero"}.items()]
-    (tmp_path / "case.toml").write_text("\n".join([*lines, "options = []", "base_options = []"]))
-    refused(lambda: read_case(tmp_path / "case.toml"), f"expected '{key}' as .* found '/dev/zero'")
+    works = []
+    for key in ("module", "harness"):
+        lines = [f'{name} = "{text}"' for name, text in {**texts, key: "/dev/zero"}.items()]
+        case = tmp_path / f"{key}.toml"
+        case.write_text("\n".join([*lines, "options = []", "base_options = []"]))
+        works.append((functools.partial(read_case, case), f"expected '{key}' as .* found '/dev/zero'"))
+    refused_all(works)
 
 
-@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
-def test_what_is_no_regular_file_is_not_read(kind: str, tmp_path: pathlib.Path) -> None:
+def test_what_is_no_regular_file_is_not_read(tmp_path: pathlib.Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    path = {"pipe": tmp_path / "pipe", "device": pathlib.Path("/dev/zero"), "folder": tmp_path}[kind]
-    refused(lambda: Harness.from_toml(path), "is not a regular file")
-    refused(lambda: read_case(path), "is not a regular file")
+    paths = tmp_path / "pipe", pathlib.Path("/dev/zero"), tmp_path
+    read = Harness.from_toml, read_case
+    refused_all([(functools.partial(each, path), "is not a regular file") for path in paths for each in read])
 
 
-@pytest.mark.parametrize("number", [*NUMBERS, DEEP], ids=lambda text: text[:12])
-def test_a_census_and_a_target_have_numbers_that_python_holds(number: str) -> None:
-    words = rf"for options\[0\]\.readers\[0\]\.loads, {NUMBERS[number]}" if number in NUMBERS else "32 levels"
-    option = {**OPTION, "readers": [{"loads": "HERE"}]}
-    census = json.dumps({**CENSUS, "options": [option]}).replace('"HERE"', number)
-    refused(lambda: load_census(census.encode(), "old.json"), f"cannot use old.json .*{words}")
-    target = f'{{"kind": "llvm", "opt-level": {number}}}'
-    refused(lambda: Target(target), words.replace(r"options\[0\]\.readers\[0\]\.loads", "opt-level"))
+def test_a_census_and_a_target_have_numbers_that_python_holds() -> None:
+    works: list[tuple[Callable[[], object], str]] = []
+    for number in (*NUMBERS, DEEP):
+        words = rf"for %s, {NUMBERS[number]}" if number in NUMBERS else "32 levels"
+        option = {**OPTION, "readers": [{"loads": "HERE"}]}
+        census = json.dumps({**CENSUS, "options": [option]}).replace('"HERE"', number).encode()
+        where = words.replace("%s", r"options\[0\]\.readers\[0\]\.loads")
+        works.append((functools.partial(load_census, census, "old.json"), f"cannot use old.json .*{where}"))
+        target = f'{{"kind": "llvm", "opt-level": {number}}}'
+        works.append((functools.partial(Target, target), words.replace("%s", "opt-level")))
+    refused_all(works)
 
 
 def test_a_census_without_end_is_refused() -> None:
