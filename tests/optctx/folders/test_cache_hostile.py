@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
 import os
 import pickle
@@ -69,22 +70,19 @@ FILES: dict[str, Callable[[Path], object]] = {
 }
 
 
-# A key tells by itself whether another user has written there.
-ATTACKS = [(name, key) for name in FILES for key in (None, KEY) if (name, key) != ("writable by others", KEY)]
-
-
-@pytest.mark.parametrize(("attack", "key"), ATTACKS)
-def test_an_entry_that_is_no_longer_one_is_a_miss_and_replaced(
-    attack: str, key: bytes | None, tmp_path: Path
-) -> None:
-    for file in filled(tmp_path / "cache", key):
-        FILES[attack](file)
-    with warned() as texts, CompileCache(tmp_path / "cache", key=key) as cache:
-        assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
-        assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 1)]
-    (text,) = texts
-    assert str(tmp_path / "cache") in text
-    assert "the input is compiled again" in text
+def test_an_entry_that_is_no_longer_one_is_a_miss_and_replaced(tmp_path: Path) -> None:
+    for attack, key in itertools.product(FILES, (None, KEY)):
+        if (attack, key) == ("writable by others", KEY):
+            continue  # a key tells by itself whether another user has written there
+        folder = tmp_path / f"{attack}, {key!r}"
+        for file in filled(folder, key):
+            FILES[attack](file)
+        with warned() as texts, CompileCache(folder, key=key) as cache:
+            assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)], folder
+            assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 1)], folder
+        (text,) = texts
+        assert str(folder) in text
+        assert "the input is compiled again" in text
 
 
 VALUES: dict[str, bytes] = {
@@ -106,16 +104,16 @@ VALUES: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("value", VALUES)
-def test_a_value_with_the_right_digest_that_holds_no_entry_is_a_miss(value: str, tmp_path: Path) -> None:
-    for number in range(2):  # in place of what was read, and of the result
-        folder = tmp_path / str(number)
-        plant(filled(folder)[number], VALUES[value])
-        with warned() as texts, CompileCache(folder) as cache:
-            assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
-            assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 1)]
-        (text,) = texts
-        assert "holds no entry" in text
+def test_a_value_with_the_right_digest_that_holds_no_entry_is_a_miss(tmp_path: Path) -> None:
+    for name, value in VALUES.items():
+        for number in range(2):  # in place of what was read, and of the result
+            folder = tmp_path / f"{name} {number}"
+            plant(filled(folder)[number], value)
+            with warned() as texts, CompileCache(folder) as cache:
+                assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)], folder
+                assert [unrolled_by_four(cache), counts(cache)] == [4, (1, 1)], folder
+            (text,) = texts
+            assert "holds no entry" in text, folder
 
 
 def test_as_many_names_as_an_entry_may_have_take_little_time_and_memory(tmp_path: Path) -> None:
@@ -223,22 +221,21 @@ def test_without_a_key_who_may_write_to_the_folder_decides_what_is_found(tmp_pat
     assert texts == []
 
 
-@pytest.mark.parametrize("forged_under", [None, OTHER_KEY])
-def test_nothing_is_found_that_was_not_stored_under_the_key(
-    forged_under: bytes | None, tmp_path: Path
-) -> None:
+def test_nothing_is_found_that_was_not_stored_under_the_key(tmp_path: Path) -> None:
     """The attacker knows everything but the key: formats, names, and entries of before."""
-    folder = tmp_path / "cache"
-    reads, result = filled(folder, KEY)
-    for file in (reads, result):
-        plant(file, file.read_bytes()[TAG_SIZE:], forged_under)
-    with warned() as texts, CompileCache(folder, key=KEY) as cache:
-        assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
-    assert len(texts) == 1
-    plant(result, struct.pack("<?QQ", True, 7, 1) + b"planted", forged_under)  # what was read is genuine
-    with warned() as texts, CompileCache(folder, key=KEY) as cache:
-        assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
-    assert len(texts) == 1
+    for forged_under in (None, OTHER_KEY):
+        folder = tmp_path / repr(forged_under)
+        reads, result = filled(folder, KEY)
+        for file in (reads, result):
+            plant(file, file.read_bytes()[TAG_SIZE:], forged_under)
+        with warned() as texts, CompileCache(folder, key=KEY) as cache:
+            assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
+        assert len(texts) == 1
+        # What was read is genuine.
+        plant(result, struct.pack("<?QQ", True, 7, 1) + b"planted", forged_under)
+        with warned() as texts, CompileCache(folder, key=KEY) as cache:
+            assert [unrolled_by_four(cache), counts(cache)] == [4, (0, 1)]
+        assert len(texts) == 1
 
 
 def test_a_tag_is_of_one_entry_and_of_this_use_of_the_key() -> None:
