@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import pathlib
 import resource
 from collections.abc import Callable
@@ -91,28 +92,25 @@ def test_the_copy_of_a_registry_has_other_options_and_leaves_the_registry_as_it_
     assert not copy.is_current(map)
 
 
-@pytest.mark.parametrize("epoch", [False, True])
-@pytest.mark.parametrize(
-    ("word", "by", "says"),
-    [
+@alone
+def test_a_bitmap_that_does_not_fit_is_no_layout() -> None:
+    damage = [
         ("bitmap", 24, "its bitmap does not follow its buckets"),
         ("bits", 1, "5 entries found, 4 announced"),
         ("bits", -2, "3 entries found, 4 announced"),
         ("bits", 1 << 15, "expected the name of an option's value"),  # a free bucket, which holds anything
-    ],
-)
-@alone
-def test_a_bitmap_that_does_not_fit_is_no_layout(epoch: bool, word: str, by: int, says: str) -> None:
-    arena = Arena()
-    map = MAPS["DenseMap with bitmap" + " and epoch" * epoch](arena, NAMES) + 8 * epoch
-    table, bitmap = (ctypes.c_uint64.from_address(map + 8 * word).value for word in range(2))
-    free = ctypes.c_uint64.from_address(table)
-    free.value = arena.text(b"free")[0]
-    ctypes.c_uint64.from_address(table + 8).value = 4
-    ctypes.c_uint64.from_address(table + 16).value = option(arena, b"free")
-    at = map + 8 if word == "bitmap" else bitmap
-    ctypes.c_uint32.from_address(at).value += by
-    refused(lambda: walk_registry(map - 8 * epoch), says)
+    ]
+    for epoch, (word, by, says) in itertools.product((False, True), damage):
+        arena = Arena()
+        map = MAPS["DenseMap with bitmap" + " and epoch" * epoch](arena, NAMES) + 8 * epoch
+        table, bitmap = (ctypes.c_uint64.from_address(map + 8 * word).value for word in range(2))
+        free = ctypes.c_uint64.from_address(table)
+        free.value = arena.text(b"free")[0]
+        ctypes.c_uint64.from_address(table + 8).value = 4
+        ctypes.c_uint64.from_address(table + 16).value = option(arena, b"free")
+        at = map + 8 if word == "bitmap" else bitmap
+        ctypes.c_uint32.from_address(at).value += by
+        refused(partial(walk_registry, map - 8 * epoch), says)
 
 
 @alone
@@ -123,19 +121,16 @@ def test_no_address_at_all_is_a_registry() -> None:
         refused(partial(walk_registry, address), "no layout that is known here")
 
 
-@pytest.mark.parametrize(
-    ("names", "says"),
-    [
+@alone
+def test_names_that_no_registry_has_are_refused() -> None:
+    wrong = [
         ([b"a", b"\xff\xfe"], "found bytes that are no text"),
         ([b"a", b"b" * 257], "found a length of 257 bytes"),
         ([b"a", b""], "is empty or there twice"),
         ([b"a", b"a"], "is empty or there twice"),
         ([], "0 entries found, 0 announced"),
-    ],
-)
-@alone
-def test_names_that_no_registry_has_are_refused(names: list[bytes], says: str) -> None:
-    for make in MAPS.values():
+    ]
+    for (names, says), make in itertools.product(wrong, MAPS.values()):
         refused(partial(walk_registry, make(Arena(), names)), says)
 
 
@@ -172,15 +167,14 @@ DAMAGE: list[tuple[Callable[[Damaged], None], str]] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(DAMAGE)))
 @alone
-def test_each_kind_of_damage_is_told(number: int) -> None:
-    damage, says = DAMAGE[number]
-    its = Damaged()
-    walked(its.map)
-    damage(its)
+def test_each_kind_of_damage_is_told() -> None:
+    several = [Damaged() for _ in DAMAGE]
     limit()
-    refused(lambda: walk_registry(its.map), says)
+    for its, (damage, says) in zip(several, DAMAGE, strict=True):
+        walked(its.map)
+        damage(its)
+        refused(partial(walk_registry, its.map), says)
 
 
 @alone
