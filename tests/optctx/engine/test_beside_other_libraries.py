@@ -77,7 +77,13 @@ def blocking(signal):
 """
 
 
-@pytest.mark.parametrize("library", STARTS_THREADS)
+OTHERS = ("polars", "pandas")  # which start threads as libzmq and pyarrow do
+
+
+@pytest.mark.parametrize(
+    "library",
+    [pytest.param(name, marks=pytest.mark.long if name in OTHERS else ()) for name in STARTS_THREADS],
+)
 def test_a_library_whose_threads_block_signals(library: str) -> None:
     start = textwrap.dedent(STARTS_THREADS[library])
     need = library in ("libzmq", "faulthandler", "polars")  # whether it starts one for certain
@@ -106,6 +112,7 @@ print(notebook.cells[0].outputs[0]["text"], end="")
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stdout + done.stderr
 
 
+@pytest.mark.long  # the first test does the same without pytest
 def test_pytest_with_a_time_limit_of_faulthandler(tmp_path: pathlib.Path) -> None:
     test = tmp_path / "test_it.py"
     test.write_text(f"{USE}\ndef test_it():\n    use()\n")
