@@ -31,7 +31,7 @@ from typing import Any, ParamSpec, overload
 import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
 
-__all__ = ["alone", "end_of", "serve"]
+__all__ = ["Server", "alone", "end_of", "serve", "text_of"]
 
 P = ParamSpec("P")
 Test = Callable[P, None]
@@ -100,7 +100,8 @@ def _run_to_end(
 ) -> End:
     file = inspect.getfile(inspect.unwrap(function))
     call = Call(function.__module__, file, function.__name__, pickle.dumps(given), sys.path, seconds)
-    return _server({**os.environ, **environment}).run(call)
+    end: End = _server({**os.environ, **environment}).ask(call)
+    return end
 
 
 def _judge(name: str, seconds: float, end: End) -> None:
@@ -123,13 +124,13 @@ def _judge(name: str, seconds: float, end: End) -> None:
 # In the process of pytest
 
 
-class _Server:
-    """A process that forks a child for each call."""
+class Server:
+    """A process that runs a module's `serve`: it answers what comes on a connection, by forking children."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    def __init__(self, module: str, environment: dict[str, str]) -> None:
         self._connection, theirs = Pipe()
         self._process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", f"from alone import serve; serve({theirs.fileno()})"],
+            [sys.executable, "-W", "error", "-c", f"from {module} import serve; serve({theirs.fileno()})"],
             cwd=pathlib.Path(__file__).parents[2],
             env={**environment, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
             stdin=subprocess.DEVNULL,
@@ -137,15 +138,14 @@ class _Server:
         )
         theirs.close()
 
-    def run(self, call: Call) -> End:
-        """Run a call to its end."""
+    def ask(self, question: object) -> Any:
+        """Return its answer."""
         try:
-            self._connection.send(call)
-            end: End = self._connection.recv()
+            self._connection.send(question)
+            return self._connection.recv()
         except (EOFError, BrokenPipeError):  # it has ended
             self.close()
             raise
-        return end
 
     def ended(self) -> bool:
         """Whether it ended by itself, which it does not."""
@@ -161,10 +161,10 @@ class _Server:
             self._process.wait()
 
 
-_servers: dict[frozenset[tuple[str, str]], _Server] = {}
+_servers: dict[frozenset[tuple[str, str]], Server] = {}
 
 
-def _server(environment: dict[str, str]) -> _Server:
+def _server(environment: dict[str, str]) -> Server:
     """Return the server with this environment; it is started when it is first asked for."""
     environment.pop("PYTEST_CURRENT_TEST", None)  # another one in each test
     key = frozenset(environment.items())
@@ -173,7 +173,7 @@ def _server(environment: dict[str, str]) -> _Server:
     if key not in _servers:
         if len(_servers) == MOST:
             _servers.pop(next(iter(_servers))).close()
-        _servers[key] = _Server(environment)
+        _servers[key] = Server("alone", environment)
     return _servers[key]
 
 
@@ -205,7 +205,7 @@ def serve(descriptor: int) -> None:
                 connection.close()
                 return _run(call, code, skipped, failed, printed)
             status = _status(child, call.seconds, connection)
-            connection.send(End(status, _text(skipped), _text(failed), _text(printed)))
+            connection.send(End(status, text_of(skipped), text_of(failed), text_of(printed)))
 
 
 @functools.cache
@@ -228,7 +228,7 @@ def _status(child: int, seconds: float, connection: Connection[End, Call]) -> in
     return status if ended else None
 
 
-def _text(descriptor: int) -> str:
+def text_of(descriptor: int) -> str:
     """Return what a child wrote to a file, and close it."""
     with open(descriptor, encoding="utf-8", errors="backslashreplace") as file:
         file.seek(0)

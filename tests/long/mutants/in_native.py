@@ -97,6 +97,16 @@ _VIEW = (
         "        abandon(",
     ),
     Mutation(
+        "left-before-undone",
+        "a scope no longer counts before what it set for the whole process is undone",
+        "native/view/stack.hpp",
+        "tests/promises/test_programs.py",
+        "        mechanism(image).leave(at->frame, below(at), above(at));\n"
+        "        if (counted) active_levels[image].fetch_sub(1, std::memory_order_release);\n",
+        "        if (counted) active_levels[image].fetch_sub(1, std::memory_order_release);\n"
+        "        mechanism(image).leave(at->frame, below(at), above(at));\n",
+    ),
+    Mutation(
         "reader-unmarked",
         "one reader in 64 is never marked as having read",
         "native/view/reads.hpp",

@@ -88,18 +88,20 @@ SIB = (0x00, 0x25, 0xA5)
 
 @pytest.mark.iced
 @pytest.mark.parametrize(
-    ("usual", "least"), [(("", "66"), 50_000), pytest.param(USUAL, 1_000_000, marks=pytest.mark.long)]
+    ("usual", "rex", "least"),
+    [(("", "66"), REX[::3], 50_000), pytest.param(USUAL, REX, 1_000_000, marks=pytest.mark.long)],
+    ids=["some prefixes", "all"],
 )
-def test_a_length_that_needs_no_decoder_is_the_one_that_iced_says(usual: tuple[str, ...], least: int) -> None:
+def test_a_length_that_needs_no_decoder_is_the_one_that_iced_says(
+    usual: tuple[str, ...], rex: tuple[str, ...], least: int
+) -> None:
     # Every opcode with every ModRM byte: what is known without a decoder is an instruction of that length.
     from iced_x86 import Decoder as Iced
 
     known = 0
     after = bytes(range(1, 13))
-    for prefix, rex, escape, opcode in itertools.product(
-        usual, REX if usual == USUAL else REX[::3], ("", "0f"), range(256)
-    ):
-        head = bytes.fromhex(prefix + rex + escape) + bytes([opcode])
+    for prefix, second, escape, opcode in itertools.product(usual, rex, ("", "0f"), range(256)):
+        head = bytes.fromhex(prefix + second + escape) + bytes([opcode])
         for modrm in range(256):
             for sib in SIB if modrm >> 6 != 3 and modrm & 7 == 4 else SIB[:1]:
                 code = (head + bytes([modrm, sib]) + after)[:15]

@@ -7,26 +7,22 @@ not loaded: a function that a child runs imports it if it wants to.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import functools
 import importlib
 import os
-import pathlib
 import pickle
 import signal
-import subprocess
-import sys
 import traceback
 from collections.abc import Callable, Sequence
-from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
+from alone import Server, text_of
 from llvmlite import binding
 
-__all__ = ["at_once", "run"]
+__all__ = ["at_once", "run", "serve"]
 
-SECONDS = 120.0  # far more than anything here takes
+SECONDS = 120  # far more than anything here takes: a process that still runs then is ended
 
 # What Numba imports when it first compiles. Not what decorates functions: then it would make its machine.
 _LATER = [
@@ -50,46 +46,31 @@ def run(
 
 def at_once(*works: Callable[[], Any], process_wide: Sequence[str] = (), **environment: str) -> list[Any]:
     """Return what functions return, each in a process of its own, at the same time."""
-    connection = _server()
-    connection.send(([pickle.dumps(each) for each in works], process_wide, environment))
-    assert connection.poll(SECONDS), "a process hangs"
     found = []
-    for status, printed, returned in connection.recv():
+    for status, printed, returned in _server().ask(
+        ([pickle.dumps(each) for each in works], process_wide, environment)
+    ):
         assert (status, printed) == (0, "")
-        found.append(pickle.loads(returned))
+        found.append(pickle.loads(bytes.fromhex(returned)))
     return found
 
 
 @functools.cache
-def _server() -> Connection[Any, Any]:
-    ours, theirs = Pipe()
-    process = subprocess.Popen(
-        [sys.executable, "-W", "error", __file__, str(theirs.fileno())],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
-        stdin=subprocess.DEVNULL,
-        pass_fds=[theirs.fileno()],
-        start_new_session=True,
-    )
-    theirs.close()
-
-    @atexit.register
-    def close() -> None:
-        ours.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-    return ours
+def _server() -> Server:
+    server = Server("numba_processes", dict(os.environ))
+    atexit.register(server.close)
+    return server
 
 
 # In the server, and in its children
 
 
-def _serve(connection: Connection[Any, Any]) -> None:
-    """Fork children for each call that comes."""
+def serve(descriptor: int) -> None:
+    """Fork children for each call that comes. Returns in each of them."""
     for name in _LATER:
         importlib.import_module(f"numba.{name}")
     assert "_toplevel_target_context" not in vars(importlib.import_module("numba.core.registry").cpu_target)
+    connection: Connection[Any, Any] = Connection(descriptor)
     while True:
         try:
             works, process_wide, environment = connection.recv()
@@ -99,6 +80,7 @@ def _serve(connection: Connection[Any, Any]) -> None:
         for work in works:
             printed, returned = os.memfd_create("printed"), os.memfd_create("returned")
             if not (child := os.fork()):
+                connection.close()
                 os.environ.update(environment)
                 return _work(work, process_wide, printed, returned)
             children.append((child, printed, returned))
@@ -107,23 +89,17 @@ def _serve(connection: Connection[Any, Any]) -> None:
 
 def _work(work: bytes, process_wide: Sequence[str], printed: int, returned: int) -> None:
     """Run a pickled call. Loading it may import a module that decorates functions."""
+    signal.alarm(SECONDS)
     os.dup2(printed, 1)
     os.dup2(printed, 2)
     try:
         for argument in process_wide:
             binding.set_option("", argument)
-        os.write(returned, pickle.dumps(pickle.loads(work)()))
+        os.write(returned, pickle.dumps(pickle.loads(work)()).hex().encode())
     except BaseException:
         traceback.print_exc()
 
 
-def _end(child: int, printed: int, returned: int) -> tuple[int, str, bytes]:
+def _end(child: int, printed: int, returned: int) -> tuple[int, str, str]:
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    texts = [pathlib.Path(f"/proc/self/fd/{each}").read_bytes() for each in (printed, returned)]
-    os.close(printed)
-    os.close(returned)
-    return status, texts[0].decode(errors="replace"), texts[1]
-
-
-if __name__ == "__main__":
-    _serve(Connection(int(sys.argv[1])))
+    return status, text_of(printed), text_of(returned)
