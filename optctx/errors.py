@@ -37,6 +37,7 @@ __all__ = [
     "UntrustedOptionWarning",
     "clipped",
     "level_outside",
+    "llvms_reason",
     "shown",
 ]
 
@@ -207,6 +208,15 @@ def clipped(words: str) -> str:
     """LLVM's words, or another library's, for a message: without the middle if they quote a long value."""
     half = _MOST_SAID // 2
     return words if len(words) <= _MOST_SAID else f"{words[:half]}...{words[-half:]}"
+
+
+def llvms_reason(said: str) -> str:
+    """Why LLVM refuses a value, without the name of the program that it parsed for last.
+
+    LLVM says "tool: for the --name option: ...".
+    """
+    _, found, rest = said.partition("for the -")
+    return clipped((found + rest if found else said).strip(": \n")) or "no reason given"
 
 
 def level_outside(*others: str) -> int:

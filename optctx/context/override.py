@@ -8,7 +8,7 @@ from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.text import Texts
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
-from optctx.errors import OptionValueError, clipped, shown
+from optctx.errors import OptionValueError, llvms_reason, shown
 from optctx.registry.values import Value, read_value
 
 __all__ = ["Override", "make_override"]
@@ -65,7 +65,7 @@ def make_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode
     try:
         setting = engine.space.parse(option.slot, own, list(texts))
     except ParseError as error:
-        raise OptionValueError(_message(option, name, texts, clipped(str(error)))) from None
+        raise OptionValueError(_message(option, name, texts, llvms_reason(str(error)))) from None
     return Override(own, texts, option, setting)
 
 
@@ -78,11 +78,8 @@ def _check_text(name: str, texts: Texts) -> None:
             )
 
 
-def _message(option: PlannedOption, name: str, texts: Texts, said: str) -> str:
+def _message(option: PlannedOption, name: str, texts: Texts, words: str) -> str:
     given = ",".join(text for text in texts if text is not None)
-    # LLVM begins with the name of the program that was parsed for last: "tool: for the --name option: ..."
-    _, found, rest = said.partition("for the -")
-    words = (found + rest if found else said).strip(": \n") or "no reason given"
     expected = expectation(option, [text for text in texts if text is not None])
     if not expected:
         return f"cannot set {name!r} to {shown(given)}: LLVM says: {words}"

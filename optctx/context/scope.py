@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from optctx import _native
 from optctx.engine.attach import is_llvmlites
-from optctx.errors import OptctxError, OptionValueError, ScopeError, UnsupportedImageError, clipped, shown
+from optctx.errors import (
+    OptctxError,
+    OptionValueError,
+    ScopeError,
+    UnsupportedImageError,
+    clipped,
+    llvms_reason,
+    shown,
+)
 from optctx.locks import Rank, lock_held_by_fork
 
 if TYPE_CHECKING:
@@ -81,8 +89,7 @@ def cannot_enter(context: OptionContext, kind: type[Exception], text: str) -> Op
         return ScopeError(f"cannot enter {shown(context)}: {clipped(text)}")
     if issubclass(kind, _native.UnwatchedError):
         return UnsupportedImageError(f"cannot tell what LLVM reads inside {shown(context)}: {text}")
-    said = clipped(text.strip(": \n"))  # LLVM's line, which ends
-    return OptionValueError(f"cannot enter {shown(context)}: LLVM says: {said}")
+    return OptionValueError(f"cannot enter {shown(context)}: LLVM says: {llvms_reason(text)}")
 
 
 def cannot_leave(context: OptionContext, text: str) -> ScopeError:

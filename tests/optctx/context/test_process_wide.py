@@ -19,6 +19,7 @@ from support import SCALE, X86, outside, scopes_become, unrolled
 
 from optctx import (
     OptionContext,
+    OptionValueError,
     ProcessWideOptionError,
     ScopeError,
     current,
@@ -333,3 +334,11 @@ def test_all_of_llvms_data_is_as_it_was_to_the_byte_where_threads_take_turns() -
         with OptionContext(unroll_count=7, base="defaults"), context:
             pass
     assert changed(before, llvm_data()) <= MADE_ONCE
+
+
+@alone
+def test_a_refusal_does_not_name_the_program_that_llvm_parsed_for_before() -> None:
+    binding.set_option("another program", "-unroll-count=1")
+    words = "LLVM says: for the --rng-seed option: 'abc' value invalid for ulong argument!"
+    with pytest.raises(OptionValueError, match=words):
+        exclusive(rng_seed="abc").__enter__()
