@@ -88,7 +88,7 @@ def endless(session: int) -> bool:
     )
 
 
-@pytest.mark.parametrize("command", ["sensitivity", "sweep"])
+@pytest.mark.parametrize("command", ["sensitivity", pytest.param("sweep", marks=pytest.mark.long)])
 def test_a_signal_at_any_moment_leaves_nothing_and_is_one_line(command: str, tmp_path: pathlib.Path) -> None:
     def at(place: int, seconds: float) -> None:
         folder = tmp_path / str(place)

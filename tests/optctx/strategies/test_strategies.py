@@ -313,6 +313,7 @@ def test_the_command_line_compiles() -> None:
         assert "--unroll-count=4" in str(strategy.compile(replace(JOB, options=("-unroll-cout=4",))).error)
 
 
+@pytest.mark.long
 def test_the_machine_of_properties_finds_what_does_not_hold_and_makes_it_small() -> None:
     with Judge("save-restore", JOB, OPTIONS) as judge:
         assert list(judge.refused) == [INTEL]

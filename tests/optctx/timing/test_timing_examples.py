@@ -41,11 +41,9 @@ def commands(page: pathlib.Path) -> list[list[str]]:
 
 @pytest.mark.parametrize(
     "command",
-    [
-        pytest.param(command, id=command[1], marks=[pytest.mark.long] * (command[1] != "hash.ll"))
-        for command in commands(EXAMPLES / "README.md")
-    ],
+    [pytest.param(command, id=command[1]) for command in commands(EXAMPLES / "README.md")],
 )
+@pytest.mark.long
 def test_a_command_of_the_page_finds_a_gain_or_none_and_goes_on(
     command: list[str],
     tmp_path: pathlib.Path,

@@ -52,6 +52,7 @@ def twice() -> bytes:
     return compiled("@start = global i64 14695981039346656037\n" + ir)
 
 
+@pytest.mark.long
 def test_an_object_with_twice_the_work_takes_twice_as_long() -> None:
     found = measure(hash_harness(), twice(), {"once": compiled(HASH)}, budget=SHORT, confidence=0.99)
     timing = found.candidates["once"]

@@ -67,7 +67,11 @@ class _Held(ThreadPoolExecutor):
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
-    [({"sampler": "tpe"}, 8), ({"sampler": "random"}, 32), ({"sampler": "random", "window": 3}, 3)],
+    [
+        pytest.param({"sampler": "tpe"}, 8, marks=pytest.mark.long),
+        pytest.param({"sampler": "random"}, 32, marks=pytest.mark.long),
+        ({"sampler": "random", "window": 3}, 3),
+    ],
 )
 def test_a_search_that_learns_nothing_keeps_workers_busy(arguments: dict[str, Any], expected: int) -> None:
     space = parse_space(["unroll-count=1..20", "force-vector-width=1,2,4"])

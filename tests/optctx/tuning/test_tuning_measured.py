@@ -21,6 +21,7 @@ from optctx.tuning.measured import Callgrind
 from optctx.tuning.minimise import minimised
 
 
+@pytest.mark.long
 def test_run_time_is_searched_and_confirmed(tmp_path: pathlib.Path) -> None:
     """One addition after the other is several times slower than four beside each other."""
     space = parse_space(["force-vector-width=1,4", "unroll-count=1,2"])
@@ -42,6 +43,7 @@ def test_run_time_is_searched_and_confirmed(tmp_path: pathlib.Path) -> None:
     assert best.attributes["time"]["ratio"]["low"] > 1
 
 
+@pytest.mark.long
 def test_an_entry_point_without_arguments_needs_no_harness(
     tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

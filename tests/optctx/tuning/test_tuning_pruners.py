@@ -123,6 +123,7 @@ def test_a_threshold_is_a_limit_in_the_direction_of_the_search() -> None:
     assert make_pruner("threshold:1.5", "maximise")._lower == 1.5  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 def test_a_slow_trial_is_stopped_and_kept(tmp_path: pathlib.Path) -> None:
     """One addition after the other is several times slower than what -O2 makes of the loop."""
     arguments = {

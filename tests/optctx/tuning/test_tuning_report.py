@@ -158,6 +158,7 @@ def test_a_page_allows_its_own_scripts_and_no_network() -> None:
     assert as_page(study(20), SOURCE, "title") == text
 
 
+@pytest.mark.long
 def test_five_thousand_trials_fit_into_ten_megabytes() -> None:
     text = as_page(study(5000, (SIZE, TIME), more=9), SOURCE, "title")
     assert len(text.encode()) < 10_000_000

@@ -49,7 +49,8 @@ OPTCTX = [sys.executable, "-m", "optctx"]
 ARGUMENTS: dict[str, Any] = {"job": JOB, "space": loops(), "seed": 5, "budget": Budget(trials=16)}
 
 
-@pytest.mark.parametrize("trials", [120, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("trials", [120, 500])
+@pytest.mark.long
 def test_a_study_that_is_killed_five_times_has_each_trial_once(trials: int, tmp_path: pathlib.Path) -> None:
     (tmp_path / "tiny.ll").write_text(TINY)
     study = tmp_path / "night.db"
