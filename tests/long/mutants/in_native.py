@@ -100,7 +100,7 @@ _VIEW = (
         "left-before-undone",
         "a scope no longer counts before what it set for the whole process is undone",
         "native/view/stack.hpp",
-        "tests/promises/test_programs.py",
+        "tests/native/view/test_turns.py",
         "        mechanism(image).leave(at->frame, below(at), above(at));\n"
         "        if (counted) active_levels[image].fetch_sub(1, std::memory_order_release);\n",
         "        if (counted) active_levels[image].fetch_sub(1, std::memory_order_release);\n"

@@ -26,7 +26,7 @@ from support import (
 )
 
 from optctx import OptionContext, OptionValueError, ScopeError, current, registry
-from optctx._native import begin_compilation, end_compilation
+from optctx._native import active_scopes, begin_compilation, end_compilation
 
 
 @alone(OPTCTX_ENGINE="exclusive")
@@ -220,6 +220,19 @@ def test_options_that_cannot_be_scoped_go_with_the_turn() -> None:
 
     in_threads([lambda: work(2), lambda: work(3)])
     assert process_state() == before
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_a_thread_that_ends_inside_counts_until_its_values_are_undone() -> None:
+    context = OptionContext(rng_seed=3, process_wide="exclusive", base="defaults")
+    option = registry()["rng-seed"]
+    for _ in range(500):
+        thread = threading.Thread(target=outside(context.__enter__))
+        thread.start()
+        thread.join()
+        while active_scopes():  # the thread leaves without the GIL
+            pass
+        assert option.value == 0
 
 
 @alone(OPTCTX_ENGINE="exclusive")
