@@ -264,13 +264,28 @@ def _literal(url: str) -> str:
     return url.replace("{", "{{").replace("}", "}}")
 
 
+class _Connection(sqlite3.Connection):
+    """Closed, it has nothing to roll back: SQLAlchemy does so again for what an interruption left open, and
+    logs an error, which Python prints."""
+
+    _closed = False
+
+    def close(self) -> None:
+        self._closed = True
+        super().close()
+
+    def rollback(self) -> None:
+        if not self._closed:
+            super().rollback()
+
+
 def _connect(path: str) -> sqlite3.Connection:
     """With nothing that a file brings along trusted, and with a write-ahead log, which needs no fsync per
     trial.
 
     A process can be killed at any moment. After a power cut the last trials may be missing.
     """
-    connection = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False, factory=_Connection)
     try:
         for pragma in ("trusted_schema=OFF", "journal_mode=WAL", "synchronous=NORMAL"):
             connection.execute(f"PRAGMA {pragma}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import json
 import os
 import pathlib
@@ -312,6 +313,19 @@ def test_a_full_disk_is_an_error_and_the_study_goes_on(
     assert 4 <= kept(file) == int(count) < 150
     study = tune(**arguments, sampler="random", study=str(file), resume=True)
     assert told(study) == told(tune(**arguments, sampler="random"))
+
+
+def test_a_connection_that_an_interruption_leaves_open_is_given_back_in_silence(
+    tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """SQLAlchemy rolls back what it finds open, after the study is closed; Python prints what it logs."""
+    with pytest.raises(KeyboardInterrupt), journal._opened(str(tmp_path / "study.db"), Steps(0)) as storage:
+        connection = storage.engine.connect()
+        connection.exec_driver_sql("SELECT 1")
+        raise KeyboardInterrupt
+    del connection, storage
+    gc.collect()
+    assert caplog.messages == []
 
 
 def _tables(file: pathlib.Path) -> dict[str, list[tuple[Any, ...]]]:
