@@ -137,7 +137,7 @@ def test_forks_while_another_thread_attaches_and_detaches() -> None:
     attach()
     thread = threading.Thread(target=change)
     thread.start()
-    for _ in range(12):
+    for _ in range(6):
         child(work)
     stop.set()
     thread.join()
@@ -165,7 +165,7 @@ def test_forks_while_another_thread_changes_options_process_wide() -> None:
     threads = [threading.Thread(target=change) for _ in range(2)]
     for thread in threads:
         thread.start()
-    for _ in range(200):
+    for _ in range(60):
         child(work)
     stop.set()
     for thread in threads:
@@ -191,7 +191,7 @@ def test_forks_while_other_threads_lock_what_they_compile() -> None:
     for thread in threads:
         thread.start()
     kept = 0
-    for _ in range(100):
+    for _ in range(30):
         child(work)
     kept = 1
     compile_alone(3, 0, None, child, work)  # the child goes on holding what it holds
