@@ -164,12 +164,12 @@ _VIEW = (
         "        if (i < pristine_sets_.size()) continue;\n        release_value",
     ),
     Mutation(
-        "set-adds",
-        "an override of a set adds to what was registered instead of taking its place",
+        "set-not-cleared",
+        "what LLVM is to parse an override of a set into holds the elements of the process's own set",
         "native/view/shadow.cpp",
         "tests/optctx/registry/test_set_options.py",
         "            build_set(value, {});\n            return;\n        case Kind::string:",
-        "            build_set(value, set_of(value));\n            return;\n        case Kind::string:",
+        "            return;\n        case Kind::string:",
     ),
     Mutation(
         "turns-not-taken",

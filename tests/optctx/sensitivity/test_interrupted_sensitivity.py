@@ -65,7 +65,7 @@ def test_ctrl_c_hands_over_the_trials_that_have_ended() -> None:
     assert report.summary().endswith(f"; interrupted after 2 of {steps[0]} trials")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_the_command_prints_them_and_leaves_nothing(number: int, scale: str, tmp_path: pathlib.Path) -> None:
     words = ["sensitivity", scale, *WORDS, "--format", "json"]
     ended = interrupted(
@@ -88,8 +88,13 @@ def endless(session: int) -> bool:
     )
 
 
-@pytest.mark.parametrize("command", ["sensitivity", pytest.param("sweep", marks=pytest.mark.long)])
-def test_a_signal_at_any_moment_leaves_nothing_and_is_one_line(command: str, tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "places"),
+    [("sensitivity", 3), *(pytest.param(each, 9, marks=pytest.mark.long) for each in ("sensitivity", "sweep"))],
+)
+def test_a_signal_at_any_moment_leaves_nothing_and_is_one_line(
+    command: str, places: int, tmp_path: pathlib.Path
+) -> None:
     def at(place: int, seconds: float) -> None:
         folder = tmp_path / str(place)
         folder.mkdir()
@@ -103,4 +108,4 @@ def test_a_signal_at_any_moment_leaves_nothing_and_is_one_line(command: str, tmp
         assert ("go on with --resume" in ended.err) == rows.exists()
 
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        list(pool.map(at, range(9), moments(9, 1.2)))
+        list(pool.map(at, range(places), moments(places, 1.2)))

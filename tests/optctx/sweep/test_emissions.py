@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import tempfile
@@ -62,6 +63,7 @@ SETTINGS = [
 ]
 
 
+@functools.cache
 def _one_by_one(*settings: str, job: Job = JOB) -> Study:
     return tune(job, parse_space(settings), sampler="grid", threads=1, window=1)
 

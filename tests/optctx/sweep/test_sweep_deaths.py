@@ -48,7 +48,7 @@ def timeout(fresh: FreshProcess) -> float:
 
 @pytest.fixture(scope="module")
 def rows(timeout: float) -> list[Row]:
-    axes = parse_axes(["force-vector-width=1,3,4", "misched-limit=default,0", "unroll-count=2"])
+    axes = parse_axes(["force-vector-width=1,3", "misched-limit=default,0", "unroll-count=2"])
     return sweep(SMALL, axes, threads=2, timeout=timeout, verify=True)
 
 
@@ -63,9 +63,7 @@ def test_a_crash_and_a_hang_are_rows_and_no_other_row_is_marked(rows: list[Row],
     crashed, late = ("crashed", "Assertion `isPowerOf2_32"), ("timed out", f"took longer than {timeout:g} s")
     assert found == {
         ("1", "default"): ("ok", ""),
-        ("4", "default"): ("ok", ""),
         ("1", ENDLESS): late,
-        ("4", ENDLESS): late,
         (CRASHING, "default"): crashed,
         (CRASHING, ENDLESS): crashed,  # before anything is scheduled
     }

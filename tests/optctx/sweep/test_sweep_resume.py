@@ -31,14 +31,14 @@ OPTCTX = [sys.executable, "-m", "optctx"]
 FORMS: tuple[FileFormat, ...] = ("csv", "json")
 
 
-def test_a_sweep_of_500_with_three_crashes_and_two_hangs_survives_a_kill(tmp_path: pathlib.Path) -> None:
+def test_a_sweep_of_500_with_two_crashes_and_a_hang_survives_a_kill(tmp_path: pathlib.Path) -> None:
     # The pass `chr` reads a file by this name. LLVM ends the process if there is none, and waits without end
     # for a pipe that no process writes to.
-    values = [f"/dev/{'/' * extra}null" for extra in range(495)]
-    dead = {str(tmp_path / f"none{number}"): "crashed" for number in range(3)}
-    dead |= {str(tmp_path / f"pipe{number}"): "timed out" for number in range(2)}
+    values = [f"/dev/{'/' * extra}null" for extra in range(497)]
+    dead = {str(tmp_path / f"none{number}"): "crashed" for number in range(2)}
+    dead[str(tmp_path / "pipe")] = "timed out"
     for place, (value, state) in enumerate(dead.items()):
-        values.insert(40 + 90 * place, value)
+        values.insert(100 + 180 * place, value)
         if state == "timed out":
             os.mkfifo(value)
     (tmp_path / "tiny.ll").write_text(TINY)

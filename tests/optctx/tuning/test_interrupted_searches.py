@@ -43,7 +43,7 @@ def timed(tmp_path: pathlib.Path) -> list[str]:
     (tmp_path / "sum.ll").write_text(SUM)
     (tmp_path / "sum.toml").write_text(HARNESS)
     words = ["tune", str(tmp_path / "sum.ll"), "--objective", "time", "--tolerance", "1e-3"]
-    words += ["--measure-seconds", "0.3", "--sampler", "grid"]
+    words += ["--measure-seconds", "0.1", "--sampler", "grid"]
     return [*words, "--set", "force-vector-width=1,2,4,8", "--set", "unroll-count=1,2,4"]
 
 
@@ -264,7 +264,10 @@ def test_rows_whose_file_vanishes_midway_are_an_error(
 # Signals
 
 
-@pytest.mark.parametrize("number", STATUS)
+SOME = [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.long) for each in (signal.SIGINT, signal.SIGHUP))]
+
+
+@pytest.mark.parametrize("number", SOME)
 def test_every_signal_that_ends_a_process_says_how_to_go_on(number: int, tmp_path: pathlib.Path) -> None:
     """Two, as `timeout` sends them. The helper has them as well, and must not be the first to end."""
     (tmp_path / "tiny.ll").write_text(TINY)
@@ -279,7 +282,10 @@ def test_every_signal_that_ends_a_process_says_how_to_go_on(number: int, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a study.db", "temporary", "tiny.ll"]
 
 
-def test_a_signal_at_any_moment_is_one_line_that_says_how_to_go_on(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("places", [3, pytest.param(15, marks=pytest.mark.long)])
+def test_a_signal_at_any_moment_is_one_line_that_says_how_to_go_on(
+    places: int, tmp_path: pathlib.Path
+) -> None:
     """While modules are imported, the study is opened, a helper starts, the base and trials are compiled."""
 
     def at(place: int, seconds: float) -> None:
@@ -295,7 +301,7 @@ def test_a_signal_at_any_moment_is_one_line_that_says_how_to_go_on(tmp_path: pat
         assert not UNTRUE.search(ended.out)
 
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        list(pool.map(at, range(15), moments(15, 1.2)))
+        list(pool.map(at, range(places), moments(places, 1.2)))
 
 
 def swallowed(work: Callable[[], object]) -> Callable[..., object]:
