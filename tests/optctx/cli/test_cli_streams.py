@@ -39,6 +39,38 @@ def optctx(
     return done.returncode, out, err
 
 
+# Several command lines in one process, whose streams are as the variables say.
+SEVERAL = """
+import json, sys
+from optctx.cli.main import main
+for words in json.load(sys.stdin):
+    print(main(words), flush=True)
+    print(end="\\0", file=sys.stderr, flush=True)
+"""
+
+
+def refused(
+    lines: Sequence[Sequence[str | bytes]], words: Sequence[str], variables: dict[str, str] | None = None
+) -> None:
+    """Each line prints nothing, and is refused in one short line that has the words beside it."""
+    given = json.dumps([[os.fsdecode(word) for word in line] for line in lines])
+    done = subprocess.run(
+        [sys.executable, "-c", SEVERAL],
+        input=given.encode(),
+        capture_output=True,
+        env={**environment(), **(variables or {})},
+        timeout=SECONDS,
+    )
+    assert done.stdout.decode() == "2\n" * len(lines), done.stderr.decode()
+    said = done.stderr.decode().split("\0")
+    wrong = {
+        str(line)[:200]: err
+        for line, err, word in zip(lines, said, words, strict=False)
+        if not err.startswith("optctx: ") or err.count("\n") != 1 or word not in err or len(err) > 5000
+    }
+    assert (wrong, said[len(lines) :]) == ({}, [""])
+
+
 def environment() -> dict[str, str]:
     """Standard output as a shell's commands have it: with a buffer."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
@@ -84,61 +116,52 @@ def test_files_may_have_any_name_and_streams_any_encoding(
     assert "1 combination, 1 different object\n" in out
 
 
-@pytest.mark.parametrize(
-    "command", [["sweep"], ["check-link"], ["sensitivity"], ["sweep", "--format", "json"]], ids=" ".join
-)
+@pytest.mark.parametrize("variables", ENCODINGS[::3], ids=str)
 def test_a_file_of_any_name_that_is_not_there_is_one_line(
-    command: Sequence[str], tmp_path: pathlib.Path
+    variables: dict[str, str], tmp_path: pathlib.Path
 ) -> None:
-    for variables in ENCODINGS[::3]:
-        status, out, err = optctx(*command, os.fsencode(tmp_path) + b"/none\xff", variables=variables)
-        assert (status, out) == (2, "")
-        assert err.startswith("optctx: ")
-        assert err.count("\n") == 1
-        assert "none\\udcff" in err
+    commands = [["sweep"], ["check-link"], ["sensitivity"], ["sweep", "--format", "json"]]
+    file = os.fsencode(tmp_path) + b"/none\xff"
+    refused([[*command, file] for command in commands], ["none\\udcff"] * len(commands), variables)
 
 
 @pytest.mark.redirected
 def test_a_picture_may_have_any_name_and_show_any(tmp_path: pathlib.Path) -> None:
-    for name in (b"bytes\xff", b"$a^$"):  # the second is no formula
-        path = os.fsencode(tmp_path) + b"/" + name
-        with open(path + b".ll", "w") as file:
-            file.write(IR)
-        picture = path + b".svg"
-        arguments = ["--options", "inline-threshold", "--max-trials", "1"]
-        status, out, err = optctx("sensitivity", path + b".ll", *arguments, "--plot", picture)
-        assert (status, err) == (0, "")
-        assert "1 trial" in out
-        assert os.path.getsize(picture) > 0
+    path = os.fsencode(tmp_path) + b"/$a^$bytes\xff"  # which is no formula
+    with open(path + b".ll", "w") as file:
+        file.write(IR)
+    picture = path + b".svg"
+    arguments = ["--options", "inline-threshold", "--max-trials", "1"]
+    status, out, err = optctx("sensitivity", path + b".ll", *arguments, "--plot", picture)
+    assert (status, err) == (0, "")
+    assert "1 trial" in out
+    assert os.path.getsize(picture) > 0
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["list", b"\xff"],
-        ["show", b"\xff"],
-        [b"\xff"],
-        ["sweep", "FILE", "--set", b"unroll-count=\xff"],
-        ["sweep", "FILE", "--set", b"\xff=1"],
-        ["sweep", "FILE", "--passes", b"\xff"],
-        ["sweep", "FILE", "--triple", b"\xff"],
-        ["sweep", "FILE", "--cpu", b"\xff"],
-        ["sweep", "FILE", "--features", b"\xff"],
-        ["sweep", "FILE", "--jobs", b"\xff"],
-        ["check-link", "FILE", b"--link-options=-unroll-count=\xff"],
-        pytest.param(["sensitivity", "FILE", "--options", b"\xff"], marks=pytest.mark.redirected),
-        ["sensitivity", "FILE", "--set", b"unroll-count=\xff"],
-        ["sensitivity", "FILE", "--plot", b"x.\xff"],
-    ],
-    ids=str,
-)
+NO_TEXT: list[list[str | bytes]] = [
+    ["list", b"\xff"],
+    ["show", b"\xff"],
+    [b"\xff"],
+    ["sweep", "FILE", "--set", b"unroll-count=\xff"],
+    ["sweep", "FILE", "--set", b"\xff=1"],
+    ["sweep", "FILE", "--passes", b"\xff"],
+    ["sweep", "FILE", "--triple", b"\xff"],
+    ["sweep", "FILE", "--cpu", b"\xff"],
+    ["sweep", "FILE", "--features", b"\xff"],
+    ["sweep", "FILE", "--jobs", b"\xff"],
+    ["check-link", "FILE", b"--link-options=-unroll-count=\xff"],
+    ["sensitivity", "FILE", "--set", b"unroll-count=\xff"],
+    ["sensitivity", "FILE", "--plot", b"x.\xff"],
+]
+REDIRECTED: list[list[str | bytes]] = [["sensitivity", "FILE", "--options", b"\xff"]]
+
+
+@pytest.mark.parametrize("lines", [NO_TEXT, pytest.param(REDIRECTED, marks=pytest.mark.redirected)], ids=len)
 def test_an_argument_that_is_no_utf_8_is_shown_with_an_escape(
-    arguments: Sequence[str | bytes], kernel: str
+    lines: list[list[str | bytes]], kernel: str
 ) -> None:
-    given = [kernel if argument == "FILE" else argument for argument in arguments]
-    status, out, err = optctx(*given, variables={"PYTHONIOENCODING": "ascii"})
-    assert (status, out) == (2, "")
-    assert "\\udcff" in err
+    given = [[kernel if word == "FILE" else word for word in line] for line in lines]
+    refused(given, ["\\udcff"] * len(given), {"PYTHONIOENCODING": "ascii"})
 
 
 def test_standard_input_is_utf_8_in_any_locale() -> None:
@@ -154,8 +177,8 @@ def test_standard_input_is_utf_8_in_any_locale() -> None:
     "command",
     [
         # Which prints more than a buffer takes, in two seconds.
-        pytest.param(["list"], marks=pytest.mark.long),
-        *(["info"], ["show", "unroll-count"], ["check-link", "FILE"]),
+        *(pytest.param([each], marks=pytest.mark.long) for each in ("list", "info")),
+        ["check-link", "FILE"],
     ],
 )
 def test_standard_output_that_takes_nothing_is_one_line(command: list[str], kernel: str) -> None:
@@ -205,27 +228,20 @@ OPTIONS = [f"option-{number}" for number in range(9)]
 LONG = 131_000  # bytes: the longest that Linux takes in one argument is 128 KiB
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([f"--set={name}={TEN}" for name in OPTIONS], "1,000,000,000 combinations"),
-        ([f"--set=n{number}=1,2" for number in range(4000)], "more than 10^1204 combinations"),
-        ([f"--set=n{number}=1" for number in range(4000)], "20 settings or more are refused"),
-        (["--set=n=1"] * 60_000, "at most 5,000 options"),
-        (["--set=" + "x" * LONG], "expected NAME=VALUE"),
-        (["--set=" + "x" * LONG + "=1"], "no LLVM option is called"),
-        (["--set=" + "=" * LONG], "expected NAME=VALUE"),
-        (["--set=unroll-count=" + "1" * LONG], "value invalid for uint argument"),
-        (["--set=unroll-count=" + "," * LONG], "value invalid for uint argument"),
-        (["--set=unroll-count=" + ",".join(f"x{number}" for number in range(15_000))], "are refused"),
-        (["--set=unroll-count=1,2", "--max-combinations=1"], "cannot compile 2 combinations"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_sweep_of_absurd_size_is_one_line_at_once(arguments: list[str], words: str, kernel: str) -> None:
-    status, out, err = optctx("sweep", kernel, *arguments)
-    assert (status, out) == (2, "")
-    assert err.startswith("optctx: ")
-    assert err.count("\n") == 1
-    assert words in err
-    assert len(err) < 5000
+ABSURD = [
+    ([f"--set={name}={TEN}" for name in OPTIONS], "1,000,000,000 combinations"),
+    ([f"--set=n{number}=1,2" for number in range(4000)], "more than 10^1204 combinations"),
+    ([f"--set=n{number}=1" for number in range(4000)], "20 settings or more are refused"),
+    (["--set=n=1"] * 60_000, "at most 5,000 options"),
+    (["--set=" + "x" * LONG], "expected NAME=VALUE"),
+    (["--set=" + "x" * LONG + "=1"], "no LLVM option is called"),
+    (["--set=" + "=" * LONG], "expected NAME=VALUE"),
+    (["--set=unroll-count=" + "1" * LONG], "value invalid for uint argument"),
+    (["--set=unroll-count=" + "," * LONG], "value invalid for uint argument"),
+    (["--set=unroll-count=" + ",".join(f"x{number}" for number in range(15_000))], "are refused"),
+    (["--set=unroll-count=1,2", "--max-combinations=1"], "cannot compile 2 combinations"),
+]
+
+
+def test_a_sweep_of_absurd_size_is_one_line_at_once(kernel: str) -> None:
+    refused([["sweep", kernel, *given] for given, _ in ABSURD], [words for _, words in ABSURD])
