@@ -33,7 +33,9 @@ from ir_texts import COUNTED, UNROLL, X86
 from llvmlite import binding as llvm
 
 LIMIT = 20.0  # seconds that a child may take; most take 0.1
-ASLEEP = 2.0  # seconds asleep in a row: a child has one thread, and nothing in it waits so long for anything else
+ASLEEP = (
+    2.0  # seconds asleep in a row: a child has one thread, and nothing in it waits so long for anything else
+)
 
 
 @dataclass
@@ -259,6 +261,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--forks", type=int, default=10000)
     parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--hangs", type=int, default=5, help="in locks of optctx, which are enough")
     parser.add_argument("--stock", action="store_true", help="without optctx")
     parser.add_argument("--keep-lock", action="store_true", help="llvmlite's lock stays as the fork left it")
     parser.add_argument("--loads", default="", help="comma-separated; all by default")
@@ -282,7 +285,11 @@ def main() -> None:
     for thread in threads:
         thread.start()
     work = child_of_stock if given.stock else child_of_optctx
-    while summary.forks < given.forks and time.monotonic() - begun < given.seconds:
+    while (
+        summary.forks < given.forks
+        and time.monotonic() - begun < given.seconds
+        and summary.hangs["optctx"] < given.hangs
+    ):
         fork_once(work, summary)
         time.sleep(random.random() * 0.005)
     stop.set()

@@ -52,7 +52,8 @@ def child(work: Callable[[], object]) -> None:
 def test_forks_under_load_do_not_hang_in_locks_of_optctx(forks: int) -> None:
     seconds = 300 + forks
     load = str(Path(__file__).parent / "fork_load.py")
-    done = python_process(load, "--forks", str(forks), "--seconds", str(seconds), seconds=seconds + 60)
+    limits = ["--forks", str(forks), "--seconds", str(seconds), "--hangs", "1"]
+    done = python_process(load, *limits, seconds=seconds + 60)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["forks"] == forks, summary
