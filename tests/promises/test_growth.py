@@ -144,7 +144,7 @@ class Loop(NamedTuple):
 
 
 LOOPS = (
-    Loop(entries, 200_000, ("thread",)),
+    Loop(entries, 50_000, ("thread",)),
     Loop(entries, 10_000, ("exclusive",)),
     Loop(contexts, 10_000),
     Loop(strings_and_lists, 5_000),
@@ -154,7 +154,7 @@ LOOPS = (
     Loop(records, 3_000, ("thread",)),
     Loop(bindings, 5_000, ("thread",)),
     Loop(sets_that_llvm_writes, 2_000),
-    Loop(threads_that_end_inside, 10_000, ("thread",)),  # whose memory is the least even
+    Loop(threads_that_end_inside, 4_000, ("thread",)),  # whose memory is the least even
 )
 
 

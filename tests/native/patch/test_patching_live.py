@@ -32,7 +32,7 @@ def test_attaching_and_detaching_while_other_threads_compile_changes_no_result()
 
     def switch() -> None:
         try:
-            for _ in range(8):
+            for _ in range(4):
                 with optctx.OptionContext({"unroll-count": 4}):
                     assert unrolled() == 4
                 assert changed_code()
@@ -42,7 +42,7 @@ def test_attaching_and_detaching_while_other_threads_compile_changes_no_result()
             done.set()
 
     in_threads([lambda: compile(0), lambda: compile(1), switch])
-    assert min(compiled) > 10, compiled
+    assert min(compiled) > 5, compiled
 
 
 @alone
@@ -62,7 +62,7 @@ def test_threads_that_block_every_signal_run_llvm_while_its_code_is_changed() ->
 
     def switch() -> None:
         try:
-            for _ in range(100):
+            for _ in range(40):
                 optctx.attach()
                 optctx.detach()
             optctx.attach()

@@ -31,20 +31,19 @@ pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 
 def test_a_binding_ends_with_its_llvm_context_and_another_at_the_same_address_is_unbound() -> None:
     context = OptionContext({"unroll-count": COUNT})
-    addresses = set()
-    used_again = 0
-    for _ in range(50):
+    addresses: list[int | None] = []
+    for _ in range(10_000):  # until malloc gives an address again
         with binding.create_context() as made:
-            address = ctypes.cast(made._ptr, ctypes.c_void_p).value
-            used_again += address in addresses
-            addresses.add(address)
+            addresses.append(ctypes.cast(made._ptr, ctypes.c_void_p).value)
             assert bound(made) is None
             context.bind(made)
             assert bound(made) is context
-            with binding.parse_assembly(COUNTED, made) as module:
-                run_module_passes(module)
-                assert stores(module) == COUNT
-    assert used_again > 0, "no address was used again: this shows nothing"
+            if again := addresses[-1] in addresses[:-1]:
+                with binding.parse_assembly(COUNTED, made) as module:
+                    run_module_passes(module)
+                    assert stores(module) == COUNT
+                break
+    assert again, "this shows nothing"
     assert optctx._native.bound_count() == 0
 
 
@@ -125,7 +124,7 @@ def test_modules_and_llvm_contexts_come_and_go_in_any_order_on_any_thread() -> N
     assert optctx._native.bound_count() == before
 
 
-def test_a_pool_of_eight_threads_needs_no_with_for_a_thousand_modules(fresh: FreshProcess) -> None:
+def test_a_pool_of_eight_threads_needs_no_with_for_hundreds_of_modules(fresh: FreshProcess) -> None:
     job = Job(SCALE, "default<O2>", triple=X86, emit="ir")
     values = [
         {"unroll-count": count, "force-vector-width": width}
@@ -145,7 +144,7 @@ def test_a_pool_of_eight_threads_needs_no_with_for_a_thousand_modules(fresh: Fre
             return str(module) == expected[number % 20].ir
 
     with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(compile_one, range(1000))) == 1000
+        assert sum(pool.map(compile_one, range(300))) == 300
 
 
 def test_objects_made_under_different_contexts_load_many_times_into_one_jit(fresh: FreshProcess) -> None:

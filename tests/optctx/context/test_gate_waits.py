@@ -55,29 +55,34 @@ def end(*threads: threading.Thread) -> None:
 def test_a_thread_that_an_exclusive_one_waits_for_says_so() -> None:
     (exclusive, _other, plain), before = make_contexts(), state()
     waiting._PATIENCE = 0.2
-    told = []
+    told: list[tuple[object, ...]] = []
+    said = threading.Event()
     here = "test_a_thread_that_an_exclusive_one_waits_for_says_so"
 
+    def show(*message: object) -> None:
+        told.append(message)
+        threading.Timer(0.8, said.set).start()  # in which it could tell three times more
+
     def enter() -> None:
-        with warnings.catch_warnings(record=True) as found:
+        with warnings.catch_warnings():
             warnings.simplefilter("always")
+            warnings.showwarning = show
             for _ in range(2):
                 with plain:
                     pass
-        told.extend(found)
 
     thread = threading.Thread(target=enter, name="the late one")
     with exclusive:
         thread.start()
-        thread.join(3)
+        assert said.wait(60)
         assert thread.is_alive()
     end(thread)
-    [warning] = told
-    assert warning.category is DeadlockWarning
-    text = str(warning.message)
+    [(message, category, file, *_)] = told
+    assert category is DeadlockWarning
+    text = str(message)
     assert text.startswith("the late one waits to enter a context until MainThread has left one"), text
     assert f"which waits itself in {here} (" in text
-    assert warning.filename == __file__
+    assert file == __file__
     assert state() == before
 
 

@@ -248,7 +248,7 @@ def test_a_task_takes_its_scopes_of_both_images_along(
 
     def work(seed: int) -> None:
         chance = random.Random(seed)
-        for _ in range(3):
+        for _ in range(2):
             (mine, its), copy = chance.choice(list(copies.items()))
             copy = copy.copy()
             assert run_in(copy, unrolled) == mine, (mine, its)
