@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from llvmlite import binding
-from support import UNROLLED_ONCE, both, process_state, scopes_become
 
 import optctx
 from optctx.fresh import FreshProcess
 from optctx.fresh.job import initialise_targets
+from tests.support.scopes import UNROLLED_ONCE, both, process_state, scopes_become
 
 # What attaching keeps for the next process is the tests' own, in every process that they start as well.
 _KEPT = tempfile.TemporaryDirectory(prefix="optctx-tests-")

@@ -13,7 +13,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-from support import run_python
 
 from tests.long.conformance import choice
 from tests.long.conformance import main as conformance
@@ -23,6 +22,7 @@ from tests.long.conformance.report import as_json, as_text
 from tests.long.conformance.runlines import NotApplicableError, command_job, commands, read_jobs
 from tests.long.conformance.source import SourceError
 from tests.long.conformance.verdict import Verdict
+from tests.support.processes import run_python
 
 ROOT = pathlib.Path(__file__).parents[2]
 NEEDS_VALUE = {"unroll-count": True, "inline-threshold": True, "enable-gvn-hoist": False, "regalloc": True}

@@ -18,13 +18,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from support import run_python
 
 from optctx.errors import OptctxError
 from tests.long.fuzz.case import Case
 from tests.long.fuzz.confined import Limits
 from tests.long.fuzz.hunt import Hunt
 from tests.long.fuzz.watched import Watched
+from tests.support.processes import run_python
 
 ROOT = pathlib.Path(__file__).parents[2]
 

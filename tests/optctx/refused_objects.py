@@ -10,10 +10,7 @@ from functools import partial
 from multiprocessing.pool import Pool
 from typing import Any
 
-from ir_texts import COUNTED, SCALE, X86
-from links_modules import module_of, noted, stamped
 from llvmlite import binding
-from runs import UNROLL, counted, machine, run_module_passes
 
 from optctx import OptionContext, bound, propagating
 from optctx.fresh import Job, Result, compile_job
@@ -23,6 +20,9 @@ from optctx.sweep import parse_axes, sweep
 from optctx.trust import CLASSES
 from optctx.tuning import parse_space, tune
 from optctx.tvm import LLVMInstance, LLVMTarget, LLVMTargetInfo, from_target, parse_option_string
+from tests.support.ir_texts import COUNTED, SCALE, X86
+from tests.support.links_modules import module_of, noted, stamped
+from tests.support.runs import UNROLL, counted, machine, run_module_passes
 
 __all__ = [
     "CLASSES", "COUNTED", "HUGE", "OF_AARCH64", "SCALE", "UNROLL", "X86", "CoroutineCalls", "Executor", "Job",

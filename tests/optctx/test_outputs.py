@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
-from tuning_studies import study
 
 from optctx import OptionContext
 from optctx.cli.main import main
@@ -20,6 +19,7 @@ from optctx.fresh import Job
 from optctx.outputs import write_whole
 from optctx.plots import save_figure
 from optctx.tuning.report import Source, write_report
+from tests.support.tuning_studies import study
 
 SOURCE = Source.of("kernel.ll", Job("", "default<O3>"))
 

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import refused_objects
-from support import UNROLLED_ONCE, process_state, unrolled
 
 import optctx
 from optctx import OptionContext, current, registry, run_passes
 from optctx.cli.main import main
 from optctx.fresh import FreshProcess
+from tests.optctx import refused_objects
+from tests.support.scopes import UNROLLED_ONCE, process_state, unrolled
 
 TABLES = pathlib.Path(__file__).parent / "refusals"
 KERNEL = pathlib.Path(__file__).parents[2] / "examples" / "kernel.ll"

@@ -15,10 +15,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from census_files import HEAD as CENSUS
-from census_files import OPTION
-from support import in_child
-from tuning_cases import JOB, loops
 
 from optctx import OptionContext
 from optctx.census import load_census
@@ -33,6 +29,10 @@ from optctx.tuning import Budget, journal, tune
 from optctx.tuning.budget import MOST_TRIALS
 from optctx.tuning.study_file import Steps
 from optctx.tvm import Target
+from tests.support.census_files import HEAD as CENSUS
+from tests.support.census_files import OPTION
+from tests.support.processes import in_child
+from tests.support.tuning_cases import JOB, loops
 
 MEMORY = 2 << 30  # bytes, of which it takes a small part
 SECONDS = 60  # far more than any of it takes; nothing of it may hang

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support import run_python
+from tests.support.processes import run_python
 
 START = """
     import sys
@@ -11,7 +11,7 @@ START = """
     except ImportError:
         import _xxsubinterpreters as interpreters
     run = getattr(interpreters, "exec", None) or interpreters.run_string
-    from support import unrolled
+    from tests.support.scopes import unrolled
 
     TRY = '''
     import sys
@@ -52,11 +52,11 @@ def test_it_is_refused_beside_a_main_interpreter_that_uses_optctx() -> None:
 
 def test_it_is_refused_before_the_main_interpreter_imports_optctx() -> None:
     run_python(
-        START.replace("from support import unrolled", "")
+        START.replace("from tests.support.scopes import unrolled", "")
         + """
     try_in_another()
     from optctx import OptionContext
-    from support import unrolled
+    from tests.support.scopes import unrolled
     with OptionContext(unroll_count=3):
         assert unrolled() == 3
     """

@@ -10,8 +10,9 @@ import threading
 import time
 
 import pytest
-from alone import alone, end_of
-from processes import of_session
+
+from tests.support.alone import alone, end_of
+from tests.support.processes import of_session
 
 HERE = os.getpid()
 

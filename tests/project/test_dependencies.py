@@ -5,7 +5,8 @@ from __future__ import annotations
 import pathlib
 
 import pytest
-from support import run_python
+
+from tests.support.processes import run_python
 
 PROJECT = pathlib.Path(__file__).parents[2]
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cpp_build import compile_cpp
+
+from tests.support.cpp_build import compile_cpp
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,7 +12,8 @@ import venv
 import zipfile
 
 import pytest
-from support import run_python
+
+from tests.support.processes import run_python
 
 PROJECT = pathlib.Path(__file__).parents[2]
 WHEEL = "Wheel-Version: 1.0\nGenerator: a test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"

@@ -8,7 +8,8 @@ import sys
 import sysconfig
 
 import pytest
-from cpp_build import ROOT, compile_cpp
+
+from tests.support.cpp_build import ROOT, compile_cpp
 
 NATIVE = [*(ROOT / "native").rglob("*.cpp"), *(ROOT / "native").rglob("*.hpp")]
 COMMENTS_AND_TEXTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)

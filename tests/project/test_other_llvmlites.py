@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from wheels import REFUSED, TAKEN, UnreachableError, check_refused, check_taken, has_wheel
+
+from tests.support.wheels import REFUSED, TAKEN, UnreachableError, check_refused, check_taken, has_wheel
 
 LEFT_OUT = {"0.45.1", "0.46.0", "0.48.0"}  # the LLVM of 0.47.0, its library, and the LLVM of 0.49.0
 pytestmark = pytest.mark.long

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from pages import ROOT, Program, output_alone, outputs, programs
+
+from tests.project.pages import ROOT, Program, output_alone, outputs, programs
 
 README = ROOT / "README.md"
 PAGES = sorted((ROOT / "docs").glob("guide/*.md"))

@@ -13,9 +13,9 @@ import textwrap
 
 import cmake
 import pytest
-from support import run_python
 
 from optctx import _native
+from tests.support.processes import run_python
 
 NEEDED = "optctx needs CPython 3.10 or later on 64-bit Linux on x86-64 (AMD64)"
 PROJECT = pathlib.Path(__file__).parents[2]

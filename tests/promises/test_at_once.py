@@ -12,9 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from alone import alone
 from llvmlite import binding
-from support import CALLS, COUNTED, SCALE, SECONDS, X86, in_threads, run_python, scoped, unrolled
 
 from optctx import (
     CompileCache,
@@ -34,6 +32,10 @@ from optctx import (
     watch,
 )
 from optctx.fresh import FreshProcess, Job, Result, compile_job
+from tests.support.alone import alone
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.support.processes import SECONDS, run_python
+from tests.support.scopes import in_threads, scoped, unrolled
 
 pytestmark = pytest.mark.usefixtures("outside")
 

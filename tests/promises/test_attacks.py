@@ -7,8 +7,9 @@ import platform
 from pathlib import Path
 
 import pytest
-from attacks import attack
-from cpp_build import ROOT, SHARED, compile_cpp
+
+from tests.promises.attacks import attack
+from tests.support.cpp_build import ROOT, SHARED, compile_cpp
 
 pytestmark = [
     pytest.mark.redirected,

@@ -15,10 +15,11 @@ from typing import NamedTuple, TypeAlias
 
 import pytest
 from llvmlite import binding
-from support import outside, run_python
 
 from optctx import OptionContext, ScopeError, bound, contained, record, unbind
 from optctx.fresh.job import initialise_targets
+from tests.support.processes import run_python
+from tests.support.scopes import outside
 
 TURNS = 1_000  # before the first measurement: caches and pools are filled
 MOST = 24  # bytes that a turn may leave

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 from llvmlite import binding
-from support import CALLS, SCALE, X86, in_threads, scoped
 
 from optctx import OptionContext
 from optctx.fresh import FreshProcess, Job, Result, compile_job
+from tests.support.ir_texts import CALLS, SCALE, X86
+from tests.support.scopes import in_threads, scoped
 
 ROUNDS = 60
 
@@ -101,14 +102,14 @@ def test_code_that_knows_llvmlite_only_is_scoped_too() -> None:
 
 
 def test_what_llvmlite_gives_inside_is_what_a_process_with_the_options_gives() -> None:
-    from support import run_python
+    from tests.support.processes import run_python
 
     wanted = run_python("""
         from llvmlite import binding
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
         binding.set_option("", "-force-vector-width=8")
-        from support import SCALE
+        from tests.support.ir_texts import SCALE
         from test_parallel import with_llvmlite_alone
         print(with_llvmlite_alone(SCALE), end="")
         import optctx.engine.attach

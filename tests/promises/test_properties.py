@@ -6,11 +6,11 @@ import pickle
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from option_values import one
 
 from optctx import Option, OptionContext, registry
 from optctx.testing.option import own_name
 from optctx.testing.value import is_literal
+from tests.support.option_values import one
 
 
 @settings(max_examples=500)

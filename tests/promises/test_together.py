@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from alone import alone
 from llvmlite import binding
-from support import COUNTED, X86, unrolled
 
 import optctx
 from optctx import CompileCache, OptionContext, record, run_passes, stamp
+from tests.support.alone import alone
+from tests.support.ir_texts import COUNTED, X86
+from tests.support.scopes import unrolled
 
 pytestmark = pytest.mark.redirected
 

@@ -13,7 +13,7 @@ import pathlib
 import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 
-from ir_texts import COUNTED, SCALE, X86
+from tests.support.ir_texts import COUNTED, SCALE, X86
 
 __all__ = ["JOBS", "BareLlvm", "compiled_by_fresh_process"]
 

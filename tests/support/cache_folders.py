@@ -11,16 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from support import COUNTED, X86
-
 from optctx import CacheWarning, CompileCache, OptionContext
 from optctx.folders.seal import TAG_SIZE, Seal
+from tests.support.ir_texts import COUNTED, X86
 
 UNROLL = "function(loop-unroll)"
 USE = """
 import sys
 from optctx import CompileCache, OptionContext
-from support import COUNTED, X86
+from tests.support.ir_texts import COUNTED, X86
 with CompileCache(sys.argv[1]) as cache, OptionContext({"unroll-count": int(sys.argv[2])}):
     text = cache.compile(COUNTED, "function(loop-unroll)", triple=X86, emit="ir").ir
     print(text.count("store volatile"), cache.hits)

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from processes import of_session, wait_for
-from support import SECONDS
+from tests.support.processes import SECONDS, of_session, wait_for
 
 __all__ = ["Ended", "interrupted", "running"]
 

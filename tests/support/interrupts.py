@@ -21,10 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Any
 
-from each_instruction import Interrupt, instructions, interrupt_at, stop
 from llvmlite import binding
 from llvmlite.binding import ffi
-from support import LLVMLITE
 
 import optctx
 from optctx import CompileCache, OptionContext, _native, emit_object, propagating, record, run_passes, watch
@@ -32,6 +30,8 @@ from optctx.context.scope import _innermost
 from optctx.engine import attach as attaching
 from optctx.engine.audit import audit
 from optctx.fresh.job import initialise_targets
+from tests.support.each_instruction import Interrupt, instructions, interrupt_at, stop
+from tests.support.library_code import LLVMLITE
 
 Work = Callable[[], object]
 

@@ -1,12 +1,19 @@
-"""Processes that tests start: which are alive, and waiting for what they do."""
+"""Processes that tests start: running them to their end, which are alive, and waiting for what they do."""
 
 from __future__ import annotations
 
+import os
 import pathlib
+import subprocess
+import sys
+import textwrap
 import time
+import warnings
 from collections.abc import Callable
 
-from support import SECONDS
+from tests.support.forking import run_and_end
+
+SECONDS = 120.0  # far more than anything here takes
 
 # The command, where whoever started the tests ignores the signal, as shells do for what runs beside them.
 LISTENING = """
@@ -15,6 +22,42 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from optctx.cli.main import main
 sys.exit(main())
 """
+
+
+def run_python(script: str, *arguments: str, file: pathlib.Path | None = None) -> str:
+    """What a script prints, run in a process of its own that must end well and complain about nothing.
+
+    With `file` the script is written there first, so that processes that it starts can import it.
+    """
+    command = ["-c", textwrap.dedent(script)]
+    if file is not None:
+        file.write_text(textwrap.dedent(script))
+        command = [str(file)]
+    done = python_process(*command, *arguments)
+    assert (done.returncode, done.stderr) == (0, ""), f"status {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def python_process(*arguments: str, seconds: float = SECONDS) -> subprocess.CompletedProcess[str]:
+    """Python, run to its end with these arguments in the folder of this file; warnings are errors."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", *arguments],
+        cwd=pathlib.Path(__file__).parent,  # where this file can be imported from
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+
+
+def in_child(work: Callable[[], object]) -> None:
+    """Runs the work in a child of fork, which has to end well."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
+        pid = os.fork()
+    if not pid:
+        run_and_end(work)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def of_session(session: int) -> list[str]:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import binding
-from support import COUNTED, X86
 
 import optctx
+from tests.support.ir_texts import COUNTED, X86
 
 __all__ = [
     "COUNT",

@@ -8,14 +8,13 @@ import pathlib
 import sqlite3
 from typing import Any
 
-from ir_texts import SCALE
-
 from optctx.fresh import Job
 from optctx.sweep.emissions import Emitted
 from optctx.sweep.plan import Answer
 from optctx.timing import Array, Harness, Tolerance, Value
 from optctx.tuning import Space, Study, parse_space, tune
 from optctx.tuning.evaluate import Candidate, Setup, evaluate
+from tests.support.ir_texts import SCALE
 
 TINY = "define i32 @f(i32 %a) {\n  %b = add i32 %a, 1\n  ret i32 %b\n}\n"
 JOB = Job(SCALE, "default<O2>")

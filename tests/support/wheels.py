@@ -15,7 +15,7 @@ import sys
 import sysconfig
 import tempfile
 
-from support import run_python
+from tests.support.processes import run_python
 
 __all__ = ["REFUSED", "TAKEN", "UnreachableError", "check_refused", "check_taken", "has_wheel", "library_of"]
 
@@ -41,7 +41,8 @@ _REFUSED = """
     import optctx
     from optctx.image import loaded
     from optctx.image.survey import survey
-    from support import binding, changed_code
+    from llvmlite import binding
+    from tests.support.library_code import changed_code
 
     IR = "define i32 @f(i32 %x) {{ ret i32 %x }}"  # which every LLVM reads
     assert llvmlite.__version__ == {version!r}
@@ -89,7 +90,9 @@ _TAKEN = """
     import llvmlite
     import optctx
     from optctx.fresh import FreshProcess, Job
-    from support import X86, changed_code, scoped, unrolled_by_llvmlite
+    from tests.support.ir_texts import X86
+    from tests.support.library_code import changed_code
+    from tests.support.scopes import scoped, unrolled_by_llvmlite
 
     assert llvmlite.__version__ == {version!r}
     kernel = pathlib.Path({kernel!r}).read_text()

@@ -12,9 +12,6 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from alone import alone
-from auditing import attach_without
-from support import CALLS, SCALE, X86, unrolled
 
 from optctx import OptionContext, registry
 from optctx._native import Role, demangle, held
@@ -22,6 +19,10 @@ from optctx.engine.attach import Engine, attach
 from optctx.engine.audit import audit
 from optctx.errors import AuditError
 from optctx.fresh import Job, compile_job
+from tests.native.audit.auditing import attach_without
+from tests.support.alone import alone
+from tests.support.ir_texts import CALLS, SCALE, X86
+from tests.support.scopes import unrolled
 
 pytestmark = pytest.mark.redirected
 

@@ -13,15 +13,16 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from alone import alone, end_of
-from auditing import handlers, page_table
-from support import CALLS, X86, in_threads, unrolled
 
 from optctx import OptionContext
 from optctx.engine.attach import attach
 from optctx.engine.audit import audit
 from optctx.errors import AuditError
 from optctx.fresh import Job, compile_job
+from tests.native.audit.auditing import handlers, page_table
+from tests.support.alone import alone, end_of
+from tests.support.ir_texts import CALLS, X86
+from tests.support.scopes import in_threads, unrolled
 
 pytestmark = pytest.mark.redirected
 

@@ -6,7 +6,8 @@ import pathlib
 import sys
 
 import pytest
-from back_edges import unguarded
+
+from tests.native.blocks.back_edges import unguarded
 
 ROOT = pathlib.Path(__file__).parents[3]
 

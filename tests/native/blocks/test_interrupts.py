@@ -12,11 +12,12 @@ import resource
 import textwrap
 
 import pytest
-from alone import alone
-from interrupts import four, state
-from support import SECONDS, python_process, scopes_become, unrolled
 
 from optctx import OptionContext, ScopeError, _native
+from tests.support.alone import alone
+from tests.support.interrupts import four, state
+from tests.support.processes import SECONDS, python_process
+from tests.support.scopes import scopes_become, unrolled
 
 pytestmark = pytest.mark.redirected
 
@@ -58,7 +59,7 @@ def program(script: str, seconds: float = SECONDS) -> None:
 )
 def test_an_exception_at_any_instruction_leaves_nothing_behind(names: list[str], most: int) -> None:
     program(f"""
-        from interrupts import PACKAGE, instructions, leftovers, works
+        from tests.support.interrupts import PACKAGE, instructions, leftovers, works
         work = works()
         assert sum(instructions(work[name], (PACKAGE,)) for name in {names}) > 100
         found = {{name: leftovers(work[name], {most}) for name in {names}}}
@@ -68,7 +69,7 @@ def test_an_exception_at_any_instruction_leaves_nothing_behind(names: list[str],
 
 def test_nor_does_one_at_any_instruction_of_the_with_statement_itself() -> None:
     program("""
-        import interrupts
+        from tests.support import interrupts
         work = interrupts.works()
         for name in ("empty", "nested", "recorded", "audited", "exclusive", "unread warns"):
             found = interrupts.leftovers(work[name], places=(interrupts.__file__,))
@@ -80,7 +81,7 @@ def test_nor_does_one_at_any_instruction_of_the_with_statement_itself() -> None:
 def test_signals_at_random_moments_leave_nothing_behind(signals: int) -> None:
     program(
         f"""
-        import interrupts
+        from tests.support import interrupts
         assert interrupts.main(["{signals}"]) == 0
     """,
         seconds=SECONDS + signals / 50,
@@ -91,7 +92,7 @@ def test_a_block_ends_even_where_the_interpreter_forgets_its_statement() -> None
     """Python 3.13 does so at the end of a loop, with any other object: tests/native/blocks/back_edges.py."""
     program("""
         import signal
-        from interrupts import Interrupt, four, state
+        from tests.support.interrupts import Interrupt, four, state
         from optctx import OptionContext, contained, record
         from optctx.engine.audit import audit
 
@@ -122,7 +123,7 @@ def test_a_block_ends_even_where_the_interpreter_forgets_its_statement() -> None
 def test_one_inside_llvm_is_raised_by_the_call_that_made_llvm_run(most: int) -> None:
     program(f"""
         from llvmlite import binding
-        from interrupts import PACKAGE, SMALL, four, instructions, interrupt_at
+        from tests.support.interrupts import PACKAGE, SMALL, four, instructions, interrupt_at
         from optctx import ContextMismatchError, OptionContext, run_passes
 
         llvm_context = binding.create_context()
@@ -150,8 +151,8 @@ def test_attaching_that_is_interrupted_is_done_by_the_next_use() -> None:
     program("""
         import random
         import optctx
-        from interrupts import PACKAGE, Interrupt, instructions, interrupt_at
-        from support import unrolled
+        from tests.support.interrupts import PACKAGE, Interrupt, instructions, interrupt_at
+        from tests.support.scopes import unrolled
 
         chance = random.Random(4)
         at = 1

@@ -13,23 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from alone import end_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llvmlite import binding
-from support import (
-    COUNTED,
-    UNROLLED_ONCE,
-    X86,
-    both,
-    four,
-    in_child,
-    in_threads,
-    python_process,
-    reset_all,
-    set_option,
-    unrolled,
-)
 
 import optctx
 from optctx import (
@@ -46,6 +32,10 @@ from optctx import (
 )
 from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.testing import options, values
+from tests.support.alone import end_of
+from tests.support.ir_texts import COUNTED, X86
+from tests.support.processes import in_child, python_process
+from tests.support.scopes import UNROLLED_ONCE, both, four, in_threads, reset_all, set_option, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside", "unchanged")]
 
@@ -388,7 +378,7 @@ def test_interrupts_leave_the_scope_whole() -> None:
 
 INTERRUPTED = """
 import os, llvmlite, optctx
-from interrupts import PACKAGE, instructions, leftovers
+from tests.support.interrupts import PACKAGE, instructions, leftovers
 from llvmlite import binding
 
 def work():

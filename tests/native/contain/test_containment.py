@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from alone import alone
-from support import X86, in_threads, process_state, scoped
 
 from optctx import OptionContext, current, registry
 from optctx.fresh import FreshProcess, Job, compile_job
+from tests.support.alone import alone
+from tests.support.ir_texts import X86
+from tests.support.scopes import in_threads, process_state, scoped
 
 # Five cases: a jump table, unless `min-jump-table-entries` (4) says that is too few.
 SWITCH = """

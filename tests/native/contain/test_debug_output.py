@@ -12,12 +12,14 @@ from dataclasses import replace
 
 import pytest
 from llvmlite import binding
-from support import CALLS, X86, in_child, in_threads, scoped, set_option
 
 import optctx
 from optctx import Log, OptionContext, OptionValueError, drift, record, registry, run_passes, watch, wrap
 from optctx.engine.attach import attach
 from optctx.fresh import FreshProcess, Job, compile_job
+from tests.support.ir_texts import CALLS, X86
+from tests.support.processes import in_child
+from tests.support.scopes import in_threads, scoped, set_option
 
 # What does not change in the loop is taken out of it.
 INVARIANT = """

@@ -6,7 +6,6 @@ import ctypes
 import struct
 
 import pytest
-from support import COUNTED, X86, both, four, in_threads, reset_all, set_option, unrolled
 
 from optctx import OptionContext, contained, current, registry
 from optctx._native import call_pointer, read_words, replace_add_occurrence, walk_registry
@@ -15,6 +14,8 @@ from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.image.facts.fact import need
 from optctx.image.facts.names import ADD_OCCURRENCE, REGISTERED_OPTIONS, TOP_LEVEL
 from optctx.image.survey import _subcommand
+from tests.support.ir_texts import COUNTED, X86
+from tests.support.scopes import both, four, in_threads, reset_all, set_option, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside", "unchanged")]
 

@@ -9,11 +9,12 @@ import subprocess
 import sys
 
 import pytest
-from cpp_build import ROOT, SHARED, compile_cpp
-from support import in_threads, run_python
 
 import optctx
 from optctx import OptionContext, registry
+from tests.support.cpp_build import ROOT, SHARED, compile_cpp
+from tests.support.processes import run_python
+from tests.support.scopes import in_threads
 
 SOURCES = pathlib.Path(__file__).parents[2] / "programs" / "cpp"
 EXAMPLE = ROOT / "examples" / "cpp_lookup"

@@ -10,9 +10,6 @@ from collections.abc import Mapping
 
 import llvmlite.binding as llvm
 import pytest
-from alone import alone
-from cpp_build import SHARED, Lookups, compile_cpp
-from support import in_threads
 
 import optctx
 from optctx import OptionContext, current, registry, unbind
@@ -20,6 +17,9 @@ from optctx._native import Kind
 from optctx.engine.attach import attach
 from optctx.fresh.options import set_process_options
 from optctx.image.handles import llvm_context_address
+from tests.support.alone import alone
+from tests.support.cpp_build import SHARED, Lookups, compile_cpp
+from tests.support.scopes import in_threads
 
 SOURCES = pathlib.Path(__file__).parents[2] / "programs" / "cpp"
 

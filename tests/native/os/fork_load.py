@@ -28,9 +28,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from forking import run_and_end
-from ir_texts import COUNTED, UNROLL, X86
 from llvmlite import binding as llvm
+
+from tests.support.forking import run_and_end
+from tests.support.ir_texts import COUNTED, UNROLL, X86
 
 LIMIT = 20.0  # seconds that a child may take; most take 0.1
 ASLEEP = (

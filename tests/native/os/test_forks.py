@@ -17,10 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from alone import alone
 from llvmlite import binding
-from processes import wait_until_asleep
-from support import LLVMLITE, changed_code, in_child, python_process, unrolled
 
 from optctx import (
     OptctxError,
@@ -35,6 +32,10 @@ from optctx import (
 )
 from optctx._native import held_locks, process_wide_epoch
 from optctx.fresh import FreshProcess, Job
+from tests.support.alone import alone
+from tests.support.library_code import LLVMLITE, changed_code
+from tests.support.processes import in_child, python_process, wait_until_asleep
+from tests.support.scopes import unrolled
 
 
 def child(work: Callable[[], object]) -> None:

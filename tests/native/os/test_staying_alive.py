@@ -8,11 +8,11 @@ import threading
 import warnings
 
 import pytest
-from alone import alone
-from processes import wait_until_asleep
-from support import in_child, outside, unrolled
 
 from optctx import OptionContext, current, info, registry
+from tests.support.alone import alone
+from tests.support.processes import in_child, wait_until_asleep
+from tests.support.scopes import outside, unrolled
 
 
 @alone

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from support import changed_code
 
 from optctx._native import Transaction, read_bytes
 from optctx.engine.mechanism import Clock
 from optctx.engine.redirecting import Redirecting, _trampolines
 from optctx.image.loaded import image_index, llvmlite_image
 from optctx.image.survey import survey
+from tests.support.library_code import changed_code
 
 __all__ = ["Sites", "as_before", "make_plan", "prepare", "refused"]
 

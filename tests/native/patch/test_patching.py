@@ -15,15 +15,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from alone import alone
-from kernel_refusals import refuse
-from patching import as_before, make_plan, prepare, refused
-from support import changed_code, in_threads, unrolled
 
 import optctx
 import optctx.engine.attach as attaching
 from optctx._native import Transaction, identity_view, read_bytes, read_words, thread_offset
 from optctx.image.loaded import image_index, llvmlite_image
+from tests.native.patch.patching import as_before, make_plan, prepare, refused
+from tests.support.alone import alone
+from tests.support.kernel_refusals import refuse
+from tests.support.library_code import changed_code
+from tests.support.scopes import in_threads, unrolled
 
 pytestmark = pytest.mark.redirected
 

@@ -6,12 +6,14 @@ import signal
 import threading
 
 import pytest
-from alone import alone
-from support import CALLS, SCALE, X86, changed_code, in_threads, unrolled
 
 import optctx
 from optctx.engine.attach import attached, when_attached
 from optctx.fresh import Job, compile_job
+from tests.support.alone import alone
+from tests.support.ir_texts import CALLS, SCALE, X86
+from tests.support.library_code import changed_code
+from tests.support.scopes import in_threads, unrolled
 
 pytestmark = pytest.mark.redirected
 

@@ -9,14 +9,15 @@ import threading
 from contextvars import copy_context
 
 import pytest
-from alone import alone
 from llvmlite import binding
-from processes import wait_until_asleep
-from support import (
-    LLVMLITE,
-    SECONDS,
+
+from optctx import OptionContext, OptionValueError, ScopeError, current, registry
+from optctx._native import active_scopes, begin_compilation, end_compilation
+from tests.support.alone import alone
+from tests.support.library_code import LLVMLITE
+from tests.support.processes import SECONDS, in_child, wait_until_asleep
+from tests.support.scopes import (
     both,
-    in_child,
     in_threads,
     outside,
     process_state,
@@ -24,9 +25,6 @@ from support import (
     unrolled,
     unrolled_by_llvmlite,
 )
-
-from optctx import OptionContext, OptionValueError, ScopeError, current, registry
-from optctx._native import active_scopes, begin_compilation, end_compilation
 
 
 @alone(OPTCTX_ENGINE="exclusive")

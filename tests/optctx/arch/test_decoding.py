@@ -9,8 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from alone import alone
-from support import run_python
 
 from optctx._native import Span, find_references, instruction_length, locate
 from optctx.arch import CannotDecodeError
@@ -28,6 +26,8 @@ from optctx.image.loaded import image_index, llvmlite_image
 from optctx.image.machines import find_machine_functions
 from optctx.image.reporting import find_reporting
 from optctx.image.survey import survey
+from tests.support.alone import alone
+from tests.support.processes import run_python
 
 BEGIN = 0x7F00_0000_0000  # where the code is
 DISTANCE = 0x1000  # from the end of an instruction to what it refers to
@@ -359,7 +359,7 @@ def test_a_process_that_has_the_decoder_redirects_with_it(name: str) -> None:
         sys.modules[{missing!r}] = None
         import optctx
         from optctx.fresh import FreshProcess, Job, compile_job
-        from support import CALLS, SCALE, X86
+        from tests.support.ir_texts import CALLS, SCALE, X86
 
         jobs = [Job(SCALE, triple=X86, options=("-unroll-count=2", "-force-vector-width=8"))]
         jobs += [Job(CALLS, triple=X86, options=("-inline-threshold=0",)), Job(SCALE, triple=X86)]

@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from alone import alone
-from cache_folders import UNROLL, USE, counts, unrolled
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from llvmlite import binding
-from support import CALLS, COUNTED, SCALE, X86, run_python
 
 import optctx
 from optctx import CompileCache, OptctxError, OptionContext
 from optctx.fresh import FreshProcess, Job, Result, compile_job
+from tests.support.alone import alone
+from tests.support.cache_folders import UNROLL, USE, counts, unrolled
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.support.processes import run_python
 
 # Read by nothing that works on these modules.
 IRRELEVANT = {"amdgpu-enable-delay-alu": False, "hexagon-vector-combine": False, "asan-stack": False}

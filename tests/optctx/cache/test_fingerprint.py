@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from alone import alone
 from llvmlite import binding
-from support import COUNTED, SCALE, X86, run_python
 
 import optctx
 from optctx import OptionContext
 from optctx.fresh import Job, compile_job
+from tests.support.alone import alone
+from tests.support.ir_texts import COUNTED, SCALE, X86
+from tests.support.processes import run_python
 
 pytestmark = pytest.mark.redirected
 
@@ -70,7 +71,7 @@ SCRIPT = """
 import optctx
 from llvmlite import binding
 from optctx.fresh import Job, compile_job
-from support import SCALE, X86
+from tests.support.ir_texts import SCALE, X86
 {set}
 with {scope}, optctx.record() as log:
     compile_job(Job(SCALE, triple=X86))

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from census_files import HEAD, OPTION
 
 from optctx import OptctxError, registry
 from optctx._native import demangle
@@ -20,6 +19,7 @@ from optctx.cli import census_command
 from optctx.cli.main import main
 from optctx.engine.attach import attach
 from optctx.image.libraries import UNKNOWN, Origins
+from tests.support.census_files import HEAD, OPTION
 
 pytestmark = pytest.mark.usefixtures("attached")
 

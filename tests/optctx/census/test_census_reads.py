@@ -14,7 +14,6 @@ import time
 
 import capstone
 import pytest
-from ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
 
 from optctx import OptctxError, OptionContext, record
 from optctx._native import demangle
@@ -28,6 +27,7 @@ from optctx.engine.reader_index import reader_index
 from optctx.fresh import Job, compile_job
 from optctx.records import stacks
 from optctx.records.stacks import FirstRead, recording_stacks, stacks_in
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 

@@ -13,11 +13,11 @@ import subprocess
 import sys
 
 import pytest
-from support import run_python
 
 import optctx
 from optctx.cli.main import COMMANDS, main, make_parser
 from optctx.fresh import FreshProcess, Job, Result
+from tests.support.processes import run_python
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / "examples"
 KERNEL = str(EXAMPLES / "kernel.ll")

@@ -8,11 +8,11 @@ import json
 import pathlib
 
 import pytest
-from ir_texts import COUNTED, UNROLL, X86
 
 from optctx import OptionContext, record, registry
 from optctx.cli.main import main
 from optctx.fresh import Job, compile_job
+from tests.support.ir_texts import COUNTED, UNROLL, X86
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 

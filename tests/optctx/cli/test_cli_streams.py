@@ -10,7 +10,9 @@ import sys
 from collections.abc import Sequence
 
 import pytest
-from support import SECONDS, X86
+
+from tests.support.ir_texts import X86
+from tests.support.processes import SECONDS
 
 OPTCTX = [sys.executable, "-m", "optctx"]
 IR = 'source_filename = "a"\ndefine i32 @f(i32 %x) {\n  %y = add i32 %x, 0\n  ret i32 %y\n}\n'

@@ -11,12 +11,13 @@ import warnings
 from collections.abc import Callable
 
 import pytest
-from links_modules import stamped
-from support import SECONDS, X86
 
 from optctx.cli.console import doors, say
 from optctx.cli.main import main
 from optctx.wording import printable
+from tests.support.ir_texts import X86
+from tests.support.links_modules import stamped
+from tests.support.processes import SECONDS
 
 # A title of the window, a colour, a mark that turns the direction of writing, the control sequence of C1,
 # markup of rich, a line that looks like one of the command's, and what erases a line.

@@ -13,10 +13,10 @@ import sys
 import time
 
 import pytest
-from support import SECONDS
 
 from optctx import registry
 from optctx.cli.main import COMMANDS, main
+from tests.support.processes import SECONDS
 
 BASH = shutil.which("bash") or "/bin/bash"
 # Calls the function that `complete` registered as bash does, and prints what it replies, a word on a line.

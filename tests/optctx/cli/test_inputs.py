@@ -10,12 +10,12 @@ import sys
 
 import pytest
 from llvmlite import binding
-from support import COUNTED, SCALE, X86
 
 from optctx.cli.inputs import Clang, read_input
 from optctx.cli.main import main
 from optctx.errors import OptctxError
 from optctx.fresh import Job
+from tests.support.ir_texts import COUNTED, SCALE, X86
 
 TARGET = Job("", triple=X86, cpu="haswell", features="+avx2,-fma")
 SOURCE = """void scale(float *o, const float *a, int n) {

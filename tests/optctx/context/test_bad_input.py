@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from llvmlite.binding import create_context, parse_assembly
-from support import process_state, run_python
 
 from optctx import (
     CompileCache,
@@ -24,6 +23,8 @@ from optctx import (
     registry,
     run_passes,
 )
+from tests.support.processes import run_python
+from tests.support.scopes import process_state
 
 
 def generate() -> Iterator[None]:
@@ -126,7 +127,7 @@ def test_no_llvm_in_the_process_is_an_error_and_an_entry_in_the_report() -> None
 def test_a_library_that_does_not_check_out_is_an_error_and_stays_as_it_is() -> None:
     run_python("""
         import ctypes.util, os
-        from support import changed_code
+        from tests.support.library_code import changed_code
         import optctx
         from optctx import _native
         from optctx.image import loaded

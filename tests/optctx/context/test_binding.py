@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 from llvmlite import binding
 from llvmlite.binding import ffi
-from runs import (
+
+import optctx
+from optctx import OptionContext, current, unbind
+from optctx.engine.attach import attach
+from optctx.fresh import FreshProcess, Job
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.support.runs import (
     COUNT,
     EMISSION,
     RUN_NAMES,
@@ -20,12 +26,7 @@ from runs import (
     run_module_passes,
     stores,
 )
-from support import CALLS, COUNTED, SCALE, X86, in_threads, unrolled
-
-import optctx
-from optctx import OptionContext, current, unbind
-from optctx.engine.attach import attach
-from optctx.fresh import FreshProcess, Job
+from tests.support.scopes import in_threads, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 

@@ -6,20 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import runs
-from alone import alone
 from llvmlite import binding
-from runs import (
-    COUNT,
-    EMISSION,
-    RUN_NAMES,
-    RUNS,
-    emit_object_by_llvmlite,
-    machine,
-    run_module_passes,
-    stores,
-)
-from support import COUNTED, SCALE, changed_code
 
 import optctx
 from optctx import OptionContext, lookup
@@ -33,6 +20,20 @@ from optctx.errors import (
 from optctx.image.entries import callers, find_entrances, find_runs
 from optctx.image.loaded import llvmlite_image
 from optctx.image.machines import find_machine_functions
+from tests.support import runs
+from tests.support.alone import alone
+from tests.support.ir_texts import COUNTED, SCALE
+from tests.support.library_code import changed_code
+from tests.support.runs import (
+    COUNT,
+    EMISSION,
+    RUN_NAMES,
+    RUNS,
+    emit_object_by_llvmlite,
+    machine,
+    run_module_passes,
+    stores,
+)
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 

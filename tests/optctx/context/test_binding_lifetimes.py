@@ -13,18 +13,19 @@ from typing import Any
 
 import pytest
 from llvmlite import binding
-from runs import (
+
+import optctx
+from optctx import OptionContext, bound, unbind
+from optctx.fresh import FreshProcess, Job
+from tests.support.ir_texts import COUNTED, SCALE, X86
+from tests.support.runs import (
     COUNT,
     UNROLL,
     machine,
     run_module_passes,
     stores,
 )
-from support import COUNTED, SCALE, X86, in_threads
-
-import optctx
-from optctx import OptionContext, bound, unbind
-from optctx.fresh import FreshProcess, Job
+from tests.support.scopes import in_threads
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from llvmlite import binding
-from runs import machine
-from support import in_threads
 
 from optctx import ContextMismatchError, OptionContext, UnreadOptionError, bound, unbind
 from optctx._native import bound_count
 from optctx.engine.attach import attached, detach
+from tests.support.runs import machine
+from tests.support.scopes import in_threads
 
 pytestmark = pytest.mark.redirected
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from alone import alone
 from llvmlite import binding
 
 from optctx import OptionContext, OptionTypeError, current, registry
+from tests.support.alone import alone
 
 # Name -> (what is given, what a lookup gives, the command line)
 EVERY_TYPE = {
@@ -335,7 +335,8 @@ def test_a_context_can_be_sent_to_another_process() -> None:
         {"arm-restrict-it": True, "print-after": ["a"]}, base=OptionContext(unroll_count=3)
     )
     script = (
-        "import pickle, sys; context = pickle.load(sys.stdin.buffer); from support import unrolled\n"
+        "import pickle, sys; context = pickle.load(sys.stdin.buffer)\n"
+        "from tests.support.scopes import unrolled\n"
         "with context: sys.stdout.buffer.write(pickle.dumps((context, unrolled(), context.args())))"
     )
     path = repr([entry for entry in sys.path if entry])

@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from support import four, unrolled
 
 from optctx import OptionContext, OptionTypeError, propagating, wrap
+from tests.support.scopes import four, unrolled
 
 BODIES: list[str] = []  # that have begun
 

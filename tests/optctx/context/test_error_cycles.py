@@ -14,13 +14,21 @@ from types import CellType, FrameType, FunctionType, MethodType, TracebackType
 from typing import Any
 
 import pytest
-from alone import alone
 from llvmlite import binding
-from runs import COUNT, UNROLL, emit_object_by_llvmlite, machine, run_function_passes, run_module_passes
-from support import COUNTED, set_option
 
 import optctx
 from optctx import CompileCache, OptctxError, OptionContext, propagating, record
+from tests.support.alone import alone
+from tests.support.ir_texts import COUNTED
+from tests.support.runs import (
+    COUNT,
+    UNROLL,
+    emit_object_by_llvmlite,
+    machine,
+    run_function_passes,
+    run_module_passes,
+)
+from tests.support.scopes import set_option
 
 pytestmark = pytest.mark.usefixtures("attached")
 

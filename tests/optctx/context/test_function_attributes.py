@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from llvmlite import binding
-from runs import UNROLL, counted, machine, run_module_passes, stores_of_each
-from support import CALLS, COUNTED, SCALE, in_threads
 
 import optctx
 from optctx import OptionContext, UnknownOptionError, current
 from optctx.errors import OptionValueError
+from tests.support.ir_texts import CALLS, COUNTED, SCALE
+from tests.support.runs import UNROLL, counted, machine, run_module_passes, stores_of_each
+from tests.support.scopes import in_threads
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "attributes")]
 

@@ -8,12 +8,12 @@ import time
 import warnings
 
 import pytest
-from alone import alone
-from interrupts import state
-from support import four, scopes_become
 
 from optctx import DeadlockWarning, OptionContext
 from optctx.context import waiting
+from tests.support.alone import alone
+from tests.support.interrupts import state
+from tests.support.scopes import four, scopes_become
 
 pytestmark = pytest.mark.redirected  # a thread that waits for its turn does not wait at the gate
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from support import REPORTS_SWITCHES, python_process
+
+from tests.support.processes import python_process
+from tests.support.scopes import REPORTS_SWITCHES
 
 pytestmark = pytest.mark.skipif(
     not REPORTS_SWITCHES, reason="needs Python 3.14, where threads inherit: `make test-long`"
@@ -18,7 +20,8 @@ START = """
     from dataclasses import replace
     from optctx import OptionContext, current, detach, info, propagating
     from optctx.fresh import FreshProcess, Job, compile_job
-    from support import COUNTED, SCALE, X86, both, eight, four, unrolled
+    from tests.support.ir_texts import COUNTED, SCALE, X86
+    from tests.support.scopes import both, eight, four, unrolled
 
     inherits = bool(sys.flags.thread_inherit_context)
     inside, outside = (4, 4), (1, 1)

@@ -17,12 +17,13 @@ from typing import Any
 
 import pytest
 from llvmlite import binding
-from support import COUNTED, SCALE, run_python
 
 from optctx import ContextMismatchError, OptionContext, contained, record
 from optctx.image.facts.pass_managers import CHANGES, MAKES, RUNS_MANAGER
 from optctx.image.library_calls import Watched, function_names
 from optctx.image.tuning import settings_of
+from tests.support.ir_texts import COUNTED, SCALE
+from tests.support.processes import run_python
 
 pytestmark = pytest.mark.usefixtures("attached")
 

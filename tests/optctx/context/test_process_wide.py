@@ -10,12 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from alone import alone
 from llvmlite import binding
 from llvmlite.binding import ffi
-from option_values import VALUES
-from processes import wait_until_asleep
-from support import SCALE, X86, outside, scopes_become, unrolled
 
 from optctx import (
     OptionContext,
@@ -28,6 +24,11 @@ from optctx import (
 from optctx._native import read_bytes
 from optctx.engine.attach import attach
 from optctx.fresh import FreshProcess, Job, compile_job
+from tests.support.alone import alone
+from tests.support.ir_texts import SCALE, X86
+from tests.support.option_values import VALUES
+from tests.support.processes import wait_until_asleep
+from tests.support.scopes import outside, scopes_become, unrolled
 
 BISECTED = Job(SCALE, "default<O3>", ("-opt-bisect-limit=5",), triple=X86, emit="ir")
 

@@ -6,9 +6,9 @@ import os
 import pathlib
 
 import pytest
-from support import unrolled
 
 from optctx import OptctxError, OptionContext, UntrustedOptionError
+from tests.support.scopes import unrolled
 
 
 def test_a_saved_context_means_the_same_when_it_is_loaded(tmp_path: pathlib.Path, unchanged: None) -> None:

@@ -7,13 +7,14 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from alone import alone
 from llvmlite import binding
-from support import UNROLLED_ONCE, changed_code, eight, four, in_threads, scopes_become, unrolled
 
 import optctx
 from optctx import OptionContext, ScopeError, current, registry
 from optctx.engine.attach import attached
+from tests.support.alone import alone
+from tests.support.library_code import changed_code
+from tests.support.scopes import UNROLLED_ONCE, eight, four, in_threads, scopes_become, unrolled
 
 pytestmark = pytest.mark.usefixtures("outside")
 

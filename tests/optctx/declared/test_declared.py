@@ -15,13 +15,13 @@ import types
 from typing import Any, get_type_hints
 
 import pytest
-from ir_texts import COUNTED, UNROLL, X86
 
 from optctx import OptctxError, OptionContext, OptionTypeError, UnknownOptionError, registry
 from optctx.cli.main import main
 from optctx.declared import DeclaredOption, as_python, as_tablegen, declared_options
 from optctx.declared.model import by_library
 from optctx.fresh import FreshProcess, Job, compile_job
+from tests.support.ir_texts import COUNTED, UNROLL, X86
 
 pytestmark = pytest.mark.usefixtures("attached")
 

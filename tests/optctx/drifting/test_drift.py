@@ -6,21 +6,13 @@ from collections.abc import Callable
 from typing import Literal
 
 import pytest
-from alone import alone
-from support import (
-    in_child,
-    process_state,
-    reset_all,
-    run_python,
-    set_option,
-    unrolled,
-    unrolled_by_llvmlite,
-    write,
-)
 
 import optctx
 from optctx import Drift, OptionContext, drift, registry
 from optctx.engine.attach import attach
+from tests.support.alone import alone
+from tests.support.processes import in_child, run_python
+from tests.support.scopes import process_state, reset_all, set_option, unrolled, unrolled_by_llvmlite, write
 
 pytestmark = pytest.mark.usefixtures("attached")
 

@@ -10,19 +10,6 @@ from typing import Any
 
 import pytest
 from llvmlite import binding
-from runs import machine
-from support import (
-    COUNTED,
-    LLVMLITE,
-    SECONDS,
-    in_child,
-    parse_module,
-    reset_all,
-    set_option,
-    unrolled_by_llvmlite,
-    write,
-)
-from watching import ignore, told
 
 from optctx import (
     DriftEvent,
@@ -35,6 +22,12 @@ from optctx import (
 from optctx._native import watchers
 from optctx.drifting import interception
 from optctx.drifting.allowance import Allowance
+from tests.optctx.drifting.watching import ignore, told
+from tests.support.ir_texts import COUNTED
+from tests.support.library_code import LLVMLITE
+from tests.support.processes import SECONDS, in_child
+from tests.support.runs import machine
+from tests.support.scopes import parse_module, reset_all, set_option, unrolled_by_llvmlite, write
 
 pytestmark = pytest.mark.usefixtures("attached")
 

@@ -12,19 +12,7 @@ from typing import Literal
 
 import llvmlite.binding as llvm
 import pytest
-from alone import alone
-from kernel_refusals import forbid_code
 from llvmlite import binding
-from support import (
-    COUNTED,
-    LLVMLITE,
-    in_child,
-    in_threads,
-    parse_module,
-    set_option,
-    unrolled_by_llvmlite,
-)
-from watching import ignore, told
 
 import optctx
 from optctx import DriftEvent, OptionContext, drift, watch
@@ -32,6 +20,13 @@ from optctx._native import Span, find_data_pointers, read_words
 from optctx.drifting.watch import _watchings
 from optctx.engine.attach import attach
 from optctx.engine.mechanism import add_occurrence_of
+from tests.optctx.drifting.watching import ignore, told
+from tests.support.alone import alone
+from tests.support.ir_texts import COUNTED
+from tests.support.kernel_refusals import forbid_code
+from tests.support.library_code import LLVMLITE
+from tests.support.processes import in_child
+from tests.support.scopes import in_threads, parse_module, set_option, unrolled_by_llvmlite
 
 pytestmark = pytest.mark.usefixtures("attached")
 

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from llvmlite.binding import ffi
-from support import run_python
 
 from optctx._native import Image
 from optctx.engine import kept
@@ -27,19 +26,20 @@ from optctx.folders.own_key import own_key
 from optctx.folders.seal import TAG_SIZE
 from optctx.image.findings import Findings
 from optctx.image.loaded import llvmlite_image
+from tests.support.processes import run_python
 
 pytestmark = pytest.mark.redirected
 
 Home = pathlib.Path
 REPORT = """
-from attached_plan import report
+from tests.optctx.engine.attached_plan import report
 print(report())
 """
 COMPILED = """
-from attached_plan import report
+from tests.optctx.engine.attached_plan import report
 from optctx import OptionContext
 from optctx.fresh import FreshProcess, Job, compile_job
-from support import CALLS, SCALE, X86
+from tests.support.ir_texts import CALLS, SCALE, X86
 
 jobs = [Job(SCALE, triple=X86, options=("-unroll-count=2", "-force-vector-width=8"))]
 jobs += [Job(CALLS, triple=X86, options=("-inline-threshold=0",)), Job(SCALE, triple=X86)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support import run_python
+
+from tests.support.processes import run_python
 
 pytestmark = pytest.mark.redirected
 

@@ -7,7 +7,8 @@ import sys
 import textwrap
 
 import pytest
-from support import python_process, run_python
+
+from tests.support.processes import python_process, run_python
 
 pytestmark = [
     pytest.mark.redirected,
@@ -50,7 +51,7 @@ USE = """
 def use():
     import threading
     import optctx
-    from support import in_threads, unrolled
+    from tests.support.scopes import in_threads, unrolled
 
     barrier = threading.Barrier(2)
 

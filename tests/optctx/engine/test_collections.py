@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from alone import alone
-from interrupts import state, works
-from support import four, unrolled
 
 from optctx import OptionContext, _native, current
 from optctx.context.scope import _innermost
+from tests.support.alone import alone
+from tests.support.interrupts import state, works
+from tests.support.scopes import four, unrolled
 
 pytestmark = pytest.mark.redirected
 

@@ -11,16 +11,17 @@ import os
 import pathlib
 
 import pytest
-from alone import alone
-from ir_texts import SCALE
-from support import changed_code, unrolled
-from tuning_cases import JOB
 
 import optctx
 from optctx import OptctxError, registry
 from optctx.cli.main import main
 from optctx.engine.attach import attached
 from optctx.tuning.marking import marked_and_tried
+from tests.support.alone import alone
+from tests.support.ir_texts import SCALE
+from tests.support.library_code import changed_code
+from tests.support.scopes import unrolled
+from tests.support.tuning_cases import JOB
 
 
 @alone(OPTCTX_ENGINE="exclusive")

@@ -11,12 +11,13 @@ import warnings
 from collections.abc import Callable
 
 import pytest
-from alone import alone
-from kernel_refusals import forbid_code, refuse
-from support import changed_code, unrolled
 
 import optctx
 from optctx.engine import redirecting
+from tests.support.alone import alone
+from tests.support.kernel_refusals import forbid_code, refuse
+from tests.support.library_code import changed_code
+from tests.support.scopes import unrolled
 
 
 def use_it(because: str) -> None:

@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cache_folders import KEY, counts, drop_capabilities, filled, unrolled_by_four, warned
-from support import in_child, in_threads
 
 from optctx import CacheWarning, CompileCache, OptctxError
 from optctx.folders import store as folder_module
 from optctx.folders.seal import TAG_SIZE
 from optctx.folders.store import FolderStore
+from tests.support.cache_folders import KEY, counts, drop_capabilities, filled, unrolled_by_four, warned
+from tests.support.processes import in_child
+from tests.support.scopes import in_threads
 
 
 def mode(path: Path) -> int:

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cache_folders import KEY, counts, filled, plant, unrolled_by_four, warned
-from support import SECONDS
 
 from optctx import CompileCache, OptctxError
 from optctx.folders.seal import TAG_SIZE, Seal
+from tests.support.cache_folders import KEY, counts, filled, plant, unrolled_by_four, warned
+from tests.support.processes import SECONDS
 
 OTHER_KEY = KEY[::-1]
 

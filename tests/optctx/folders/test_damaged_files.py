@@ -8,10 +8,9 @@ import random
 import resource
 import struct
 
-from alone import alone
-from cpp_build import SHARED, compile_cpp
-
 from optctx._native import Image, Span, find_branches, find_data_pointers, find_references, loaded_libraries
+from tests.support.alone import alone
+from tests.support.cpp_build import SHARED, compile_cpp
 
 
 @alone

@@ -13,13 +13,13 @@ import zipfile
 
 import llvmlite
 import pytest
-from ir_texts import SCALE
 from llvmlite import binding
-from support import SECONDS
-from timing_kernels import SUM, compiled, sum_harness
 
 from optctx.fresh.python import python_command
 from optctx.timing import run_command
+from tests.support.ir_texts import SCALE
+from tests.support.processes import SECONDS
+from tests.support.timing_kernels import SUM, compiled, sum_harness
 
 # What optctx imports or could import, besides the modules of Python's library.
 INSTALLED = [

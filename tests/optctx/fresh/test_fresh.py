@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from support import SCALE, SECONDS, X86
 
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, Result, compile_job
 from optctx.fresh.helper import start_helper
+from tests.support.ir_texts import SCALE, X86
+from tests.support.processes import SECONDS
 
 BAD_ASSEMBLY = 'define void @f() {\n call void asm sideeffect "nonsense", ""()\n ret void\n}'
 JOB = Job(SCALE, triple=X86)

@@ -19,9 +19,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 import pytest
-from ir_texts import SCALE
 from llvmlite import binding
-from support import SECONDS, X86, in_child, run_python
 
 from optctx.cli.main import main
 from optctx.errors import OptctxError
@@ -31,6 +29,8 @@ from optctx.fresh.protocol import Decoder, Request
 from optctx.sweep import Row, parse_axes, sweep
 from optctx.sweep import worker as alone
 from optctx.sweep.plan import Answer, Asked, Plan
+from tests.support.ir_texts import SCALE, X86
+from tests.support.processes import SECONDS, in_child, run_python
 
 JOB = Job(SCALE, triple=X86)
 AXES = ["unroll-count=1,2"]

@@ -9,14 +9,16 @@ import warnings
 from collections.abc import Callable, Iterator
 
 import pytest
-from cpp_build import ROOT, SHARED, compile_cpp
 from llvmlite.binding import ffi
-from support import COUNTED, UNROLLED_ONCE, both, four, in_child, in_threads, process_state, set_option
 
 from optctx import OptionContext, contained, current, drift, tool
 from optctx.engine.attach import attach
 from optctx.image.facts.fact import need
 from optctx.image.facts.names import PARSE_OPTIONS, RESET_OPTIONS
+from tests.support.cpp_build import ROOT, SHARED, compile_cpp
+from tests.support.ir_texts import COUNTED
+from tests.support.processes import in_child
+from tests.support.scopes import UNROLLED_ONCE, both, four, in_threads, process_state, set_option
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside")]
 

@@ -6,12 +6,11 @@ import json
 import pathlib
 
 import pytest
-from ir_texts import SCALE
-from support import X86
 
 from optctx.cli.main import main
 from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.sweep import sweep
+from tests.support.ir_texts import SCALE, X86
 
 AARCH64 = "aarch64-unknown-linux-gnu"
 OF_AARCH64 = f'target triple = "{AARCH64}"\n{SCALE}'

@@ -11,12 +11,22 @@ from functools import partial
 from typing import Any
 
 import pytest
-from alone import alone
-from hand_made import EMPTY, MAPS, WORD, Arena, dense_map, not_mapped, option, tree, wild_words
 
 from optctx._native import MisfitError, RegistryCopy, registry_layouts, walk_registry
 from optctx.image import sets
 from optctx.image.trees import walk_tree
+from tests.optctx.image.hand_made import (
+    EMPTY,
+    MAPS,
+    WORD,
+    Arena,
+    dense_map,
+    not_mapped,
+    option,
+    tree,
+    wild_words,
+)
+from tests.support.alone import alone
 
 NAMES = [b"unroll-count", b"inline-threshold", b"debug", b"a"]
 GIB = 1 << 30

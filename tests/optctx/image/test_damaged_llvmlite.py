@@ -9,16 +9,17 @@ from typing import Any
 
 import llvmlite
 import pytest
-from alone import alone
-from hand_made import Arena, wild_words
-from kernel_refusals import refuse
-from support import both, changed_code, unrolled
 
 import optctx
 from optctx._native import call_pointer
 from optctx.errors import UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
 from optctx.image.survey import survey
+from tests.optctx.image.hand_made import Arena, wild_words
+from tests.support.alone import alone
+from tests.support.kernel_refusals import refuse
+from tests.support.library_code import changed_code
+from tests.support.scopes import both, unrolled
 
 
 class Registry:

@@ -7,13 +7,13 @@ import pathlib
 from collections.abc import Set
 
 import pytest
-from alone import alone
-from cpp_build import SHARED, compile_cpp
 
 from optctx._native import Image, loaded_libraries
 from optctx.arch import processor
 from optctx.arch.site import Sites
 from optctx.engine.ends import find_ends
+from tests.support.alone import alone
+from tests.support.cpp_build import SHARED, compile_cpp
 
 pytestmark = pytest.mark.redirected
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import pytest
-from alone import alone
 from llvmlite import binding
-from support import unrolled_by_llvmlite
 
 import optctx
 import optctx.image.printing
@@ -19,6 +17,8 @@ from optctx.image.facts import c_api, features, machines, names, runs, types
 from optctx.image.facts.fact import Fact, Family, find, lacking, named, need
 from optctx.image.facts.features import BINDING, missing_features, why_missing
 from optctx.image.loaded import llvmlite_image
+from tests.support.alone import alone
+from tests.support.scopes import unrolled_by_llvmlite
 
 
 @dataclass

@@ -16,12 +16,8 @@ from contextvars import Context, copy_context
 from typing import Any, NamedTuple
 
 import pytest
-from alone import alone
-from bare_llvm import BareLlvm, compiled_by_fresh_process
-from cpp_build import SHARED, compile_cpp
 from llvmlite import binding
 from llvmlite.binding import ffi
-from support import in_threads, unrolled, unrolled_by_llvmlite
 
 import optctx
 from optctx import OptionContext, UnsupportedImageError, _native, current, drift, record
@@ -29,6 +25,10 @@ from optctx._native import MAX_IMAGES, Image, held, loaded_libraries
 from optctx.context.lookups import process_wide_values
 from optctx.engine.attach import Engine, attach, attached, detach, engines, is_llvmlites
 from optctx.image.loaded import image_index, llvmlite_image
+from tests.support.alone import alone
+from tests.support.bare_llvm import BareLlvm, compiled_by_fresh_process
+from tests.support.cpp_build import SHARED, compile_cpp
+from tests.support.scopes import in_threads, unrolled, unrolled_by_llvmlite
 
 COUNTS = (2, 3, 4, 5)
 Digests = dict[str, dict[str, str]]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from bare_llvm import compiled_by_fresh_process
-from support import run_python
-from wheels import UnreachableError, has_wheel, library_of
+
+from tests.support.bare_llvm import compiled_by_fresh_process
+from tests.support.processes import run_python
+from tests.support.wheels import UnreachableError, has_wheel, library_of
 
 RELEASES = ("0.44.0", "0.47.0")  # their registries and options are laid out in three ways
 ARGUMENTS = ("", "-unroll-count=2", "-unroll-count=4", "-force-vector-width=2", "-align-all-functions=6")
@@ -15,13 +16,13 @@ ARGUMENTS = ("", "-unroll-count=2", "-unroll-count=4", "-force-vector-width=2", 
 # `paths`: llvmlite's own library first; `expected[n][arguments]`: what fresh processes of each one give.
 SCRIPT = """
     import contextlib, json, os, random, sys
-    from bare_llvm import BareLlvm
+    from tests.support.bare_llvm import BareLlvm
     import optctx
     from optctx import OptionContext, current
     from optctx._native import Image, held, loaded_libraries
     from optctx.context.lookups import process_wide_values
     from optctx.engine.attach import attach, detach
-    from support import in_threads, unrolled
+    from tests.support.scopes import in_threads, unrolled
 
     paths, expected, arguments = map(json.loads, sys.argv[1:])
     llvms = [BareLlvm(path) for path in paths]

@@ -12,8 +12,9 @@ import random
 import signal
 import sys
 
-from forking import run_and_end
 from llvmlite import binding
+
+from tests.support.forking import run_and_end
 
 ATTEMPTS = 2000  # about one in thirty ends a process
 MOST_FLIPS = 3

@@ -6,13 +6,9 @@ import pathlib
 from collections.abc import Callable
 
 import pytest
-from alone import alone
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from links_modules import context_of, linked, module_of, stamped, through_bitcode, through_text
 from llvmlite import binding
-from option_values import VALUES, one
-from support import CALLS, SCALE, X86, in_threads, run_python
 
 from optctx import Option, OptionContext, ProcessWideOptionError, current, registry, run_passes, stamp
 from optctx.engine.attach import attach
@@ -20,6 +16,12 @@ from optctx.errors import LinkMismatchError, OptctxError
 from optctx.fresh import FreshProcess, Job
 from optctx.testing.option import own_name
 from optctx.trust import CLASSES
+from tests.support.alone import alone
+from tests.support.ir_texts import CALLS, SCALE, X86
+from tests.support.links_modules import context_of, linked, module_of, stamped, through_bitcode, through_text
+from tests.support.option_values import VALUES, one
+from tests.support.processes import run_python
+from tests.support.scopes import in_threads
 
 WAYS: dict[str, Callable[[binding.ModuleRef], binding.ModuleRef]] = {
     "as it is": lambda module: module,

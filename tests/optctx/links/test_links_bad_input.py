@@ -5,12 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from alone import alone
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from links_modules import context_of, noted, stamped
 from llvmlite import binding
-from support import process_state
 
 from optctx import (
     OptctxError,
@@ -21,6 +18,9 @@ from optctx import (
     registry,
     stamp,
 )
+from tests.support.alone import alone
+from tests.support.links_modules import context_of, noted, stamped
+from tests.support.scopes import process_state
 
 
 def test_metadata_that_is_no_stamp_stays_an_error_until_the_module_is_stamped() -> None:

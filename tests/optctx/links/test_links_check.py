@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from links_modules import context_of, linked, module_of, noted, stamped
 from llvmlite import binding
-from option_values import one
 
 from optctx import LinkMismatchError, Option, OptionContext, check_link, stamp
 from optctx.links import Said
 from optctx.testing.option import own_name
+from tests.support.links_modules import context_of, linked, module_of, noted, stamped
+from tests.support.option_values import one
 
 
 def test_modules_that_agree_are_consistent() -> None:

@@ -6,12 +6,12 @@ import json
 import pathlib
 
 import pytest
-from links_modules import linked, module_of, stamped
 from llvmlite import binding
-from support import python_process
 
 from optctx.cli import link_reader
 from optctx.cli.main import main
+from tests.support.links_modules import linked, module_of, stamped
+from tests.support.processes import python_process
 
 
 def written(module: binding.ModuleRef, path: pathlib.Path) -> str:

@@ -95,7 +95,7 @@ def in_turn(*turns: Options) -> list[Code]:
 
 def at_once(*turns: Options) -> list[list[Code]]:
     """Compile twice on a thread for each set of options."""
-    from support import in_threads
+    from tests.support.scopes import in_threads
 
     found: list[list[Code]] = [[] for _ in turns]
 

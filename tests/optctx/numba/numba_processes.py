@@ -17,8 +17,9 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
-from alone import Server, text_of
 from llvmlite import binding
+
+from tests.support.alone import Server, text_of
 
 __all__ = ["at_once", "run", "serve"]
 

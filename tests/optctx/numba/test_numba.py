@@ -14,10 +14,9 @@ import pytest
 if sys.version_info >= (3, 14):
     pytest.skip("needs Numba, which is installed before Python 3.14", allow_module_level=True)
 
-from numba_functions import Code, at_once, bound, in_turn
-from numba_processes import run
-
 from optctx import OptionContext
+from tests.optctx.numba.numba_functions import Code, at_once, bound, in_turn
+from tests.optctx.numba.numba_processes import run
 
 pytestmark = [pytest.mark.redirected, pytest.mark.llvm22]
 

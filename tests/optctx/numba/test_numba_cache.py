@@ -16,14 +16,14 @@ if sys.version_info >= (3, 14):
     pytest.skip("needs Numba, which is installed before Python 3.14", allow_module_level=True)
 
 import numba
-import numba_cached
 from numba.core.errors import NumbaWarning
-from numba_cached import inside_and_outside, steps, taking_turns, unused
-from numba_processes import at_once
-from numba_processes import run as in_process
-from support import run_python
 
 import optctx.numba
+from tests.optctx.numba import numba_cached
+from tests.optctx.numba.numba_cached import inside_and_outside, steps, taking_turns, unused
+from tests.optctx.numba.numba_processes import at_once
+from tests.optctx.numba.numba_processes import run as in_process
+from tests.support.processes import run_python
 
 pytestmark = pytest.mark.redirected
 
@@ -103,7 +103,7 @@ FIRST_INSIDE = """
 
     optctx.attach()
     assert "numba" not in sys.modules
-    from numba_cached import inside_and_outside
+    from tests.optctx.numba.numba_cached import inside_and_outside
     print(inside_and_outside(sys.argv[1]))
 """
 

@@ -14,12 +14,12 @@ if sys.version_info >= (3, 14):
     pytest.skip("needs Numba, which is installed before Python 3.14", allow_module_level=True)
 
 import numba
-from numba_kernels import ARRAY, helper, is_vector
-from support import in_threads
 
 import optctx.numba
 from optctx import OptionContext
 from optctx.errors import NumbaOptionsWarning
+from tests.optctx.numba.numba_kernels import ARRAY, helper, is_vector
+from tests.support.scopes import in_threads
 
 pytestmark = pytest.mark.redirected
 

@@ -15,14 +15,10 @@ if sys.version_info >= (3, 14):
     pytest.skip("needs Numba, which is installed before Python 3.14", allow_module_level=True)
 
 import numba
-import numba_kernels
 import numpy as np
 from llvmlite import binding
 from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
-from numba_kernels import ARRAY, code_of, compiled, helper, is_vector, machine_code
-from numba_processes import run
-from support import in_threads
 
 import optctx.numba
 from optctx import (
@@ -32,6 +28,10 @@ from optctx import (
     UnreadOptionWarning,
     record,
 )
+from tests.optctx.numba import numba_kernels
+from tests.optctx.numba.numba_kernels import ARRAY, code_of, compiled, helper, is_vector, machine_code
+from tests.optctx.numba.numba_processes import run
+from tests.support.scopes import in_threads
 
 pytestmark = pytest.mark.redirected
 

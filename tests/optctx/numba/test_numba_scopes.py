@@ -20,12 +20,12 @@ import numpy as np
 from llvmlite import binding
 from numba.core import caching
 from numba.core.errors import TypingError
-from numba_cached import chooses, machine_code
-from support import in_threads
 
 import optctx
 from optctx import OptionContext, contained
 from optctx.errors import NumbaOptionsWarning
+from tests.optctx.numba.numba_cached import chooses, machine_code
+from tests.support.scopes import in_threads
 
 pytestmark = pytest.mark.redirected
 

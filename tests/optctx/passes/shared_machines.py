@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import binding
-from support import X86
 
 from optctx import OptionContext, emit_assembly, emit_object, run_passes
 from optctx.fresh import FreshProcess, Job
+from tests.support.ir_texts import X86
 
 __all__ = ["CASES", "EMITS", "PASSES", "SOURCE", "Options", "compiled", "expected", "make_machine"]
 

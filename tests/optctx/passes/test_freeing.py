@@ -6,14 +6,16 @@ import gc
 import pathlib
 from typing import Any
 
-import garbage
 import pytest
-from alone import end_of
 from llvmlite import binding
-from support import COUNTED, in_threads, python_process
 
 import optctx
 from optctx import OptionContext
+from tests.optctx.passes import garbage
+from tests.support.alone import end_of
+from tests.support.ir_texts import COUNTED
+from tests.support.processes import python_process
+from tests.support.scopes import in_threads
 
 pytestmark = pytest.mark.usefixtures("attached")
 redirected = pytest.mark.redirected

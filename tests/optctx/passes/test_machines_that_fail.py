@@ -10,13 +10,23 @@ from typing import Any
 
 import pytest
 from llvmlite import binding
-from shared_machines import EMITS, PASSES, SOURCE, Options, compiled, expected, make_machine
-from support import LLVMLITE, X86, process_state
 
 from optctx import OptionContext, UnsupportedImageError, run_passes
 from optctx._native import forget_machines, idle_machines
 from optctx.engine.attach import attach
 from optctx.fresh import FreshProcess
+from tests.optctx.passes.shared_machines import (
+    EMITS,
+    PASSES,
+    SOURCE,
+    Options,
+    compiled,
+    expected,
+    make_machine,
+)
+from tests.support.ir_texts import X86
+from tests.support.library_code import LLVMLITE
+from tests.support.scopes import process_state
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 

@@ -11,15 +11,15 @@ from functools import partial
 from typing import Any
 
 import pytest
-from alone import alone
 from llvmlite import binding
 from llvmlite.binding import ffi
-from support import LLVMLITE
 
 from optctx import _native
 from optctx._native import held_locks
 from optctx.errors import OptctxError, PassPipelineError
 from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
+from tests.support.alone import alone
+from tests.support.library_code import LLVMLITE
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 SECONDS = 20.0  # far more than any of these compilations takes

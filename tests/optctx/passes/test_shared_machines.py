@@ -11,10 +11,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from alone import alone
 from llvmlite import binding
-from shared_machines import CASES, EMITS, SOURCE, Options, compiled, expected, make_machine
-from support import LLVMLITE, X86, in_child, in_threads, unrolled
 
 import optctx
 from optctx import OptionContext, OptionValueError, emit_assembly, record
@@ -23,6 +20,20 @@ from optctx.fresh import FreshProcess
 from optctx.image import machines
 from optctx.image.facts.fact import named
 from optctx.image.handles import target_machine_address
+from tests.optctx.passes.shared_machines import (
+    CASES,
+    EMITS,
+    SOURCE,
+    Options,
+    compiled,
+    expected,
+    make_machine,
+)
+from tests.support.alone import alone
+from tests.support.ir_texts import X86
+from tests.support.library_code import LLVMLITE
+from tests.support.processes import in_child
+from tests.support.scopes import in_threads, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from llvmlite import binding
-from shared_machines import make_machine
-from support import SCALE
 
 from optctx import OptionContext
+from tests.optctx.passes.shared_machines import make_machine
+from tests.support.ir_texts import SCALE
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 

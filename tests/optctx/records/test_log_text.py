@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from llvmlite import binding
-from support import LLVMLITE, in_threads, unrolled, unrolled_by_llvmlite
 
 from optctx import OptionContext, UnreadOptionWarning, propagating, record
 from optctx._native import run_counts
 from optctx.records.log import Read
 from optctx.records.text import log_summary, read_cells
+from tests.support.library_code import LLVMLITE
+from tests.support.scopes import in_threads, unrolled, unrolled_by_llvmlite
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 

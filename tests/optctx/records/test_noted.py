@@ -7,13 +7,13 @@ import contextlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ir_texts import SCALE
 
 from optctx import OptionContext, record
 from optctx.fresh import Job
 from optctx.fresh.job import compile_unchecked
 from optctx.records.noted import noting, read_in
 from optctx.records.record import Recording
+from tests.support.ir_texts import SCALE
 
 pytestmark = pytest.mark.redirected
 

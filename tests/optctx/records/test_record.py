@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 from llvmlite import binding
-from runs import (
+
+import optctx
+from optctx import OptctxError, OptionContext, record, registry
+from optctx.fresh import FreshProcess, Job, compile_job
+from optctx.records import Log
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.support.runs import (
     EMISSION,
     RUN_NAMES,
     RUNS,
@@ -18,12 +24,7 @@ from runs import (
     run_module_passes,
     stores,
 )
-from support import CALLS, COUNTED, SCALE, X86, four, unrolled, unrolled_by_llvmlite
-
-import optctx
-from optctx import OptctxError, OptionContext, record, registry
-from optctx.fresh import FreshProcess, Job, compile_job
-from optctx.records import Log
+from tests.support.scopes import four, unrolled, unrolled_by_llvmlite
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 

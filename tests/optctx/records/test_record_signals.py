@@ -16,15 +16,16 @@ from functools import partial
 from typing import Any
 
 import pytest
-from alone import alone, end_of
 from llvmlite import binding
-from runs import RUNS, machine, stores
-from support import COUNTED, in_threads, unrolled
 
 import optctx
 from optctx import OptctxError, OptionContext, UnsupportedImageError, record
 from optctx.engine.audit import audit
 from optctx.fresh.job import initialise_targets
+from tests.support.alone import alone, end_of
+from tests.support.ir_texts import COUNTED
+from tests.support.runs import RUNS, machine, stores
+from tests.support.scopes import in_threads, unrolled
 
 pytestmark = pytest.mark.redirected
 

@@ -12,13 +12,15 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
-from alone import alone
-from support import SCALE, X86, eight, four, in_child, in_threads, unrolled
 
 import optctx
 from optctx import OptionContext, ScopeError, attach, record
 from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.records import Log
+from tests.support.alone import alone
+from tests.support.ir_texts import SCALE, X86
+from tests.support.processes import in_child
+from tests.support.scopes import eight, four, in_threads, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 

@@ -12,10 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from alone import alone
 from llvmlite import binding
-from runs import machine
-from support import CALLS, COUNTED, SCALE, X86, in_threads, unrolled
 
 import optctx
 from optctx import (
@@ -28,6 +25,10 @@ from optctx import (
     wrap,
 )
 from optctx.fresh import Job, compile_job
+from tests.support.alone import alone
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.support.runs import machine
+from tests.support.scopes import in_threads, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 

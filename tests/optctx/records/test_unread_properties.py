@@ -8,10 +8,11 @@ from functools import cache
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import CALLS, COUNTED, SCALE, X86, in_threads
 
 from optctx import OptionContext, UnreadOptionError, record, registry
 from optctx.fresh import Job, compile_job
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.support.scopes import in_threads
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 

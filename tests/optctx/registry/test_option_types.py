@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import pytest
-from alone import alone
-from support import CALLS, SCALE, X86, process_state, scoped
 
 from optctx import OptionContext, registry
 from optctx.fresh import FreshProcess, Job, compile_job
+from tests.support.alone import alone
+from tests.support.ir_texts import CALLS, SCALE, X86
+from tests.support.scopes import process_state, scoped
 
 AARCH64 = "aarch64-unknown-linux-gnu"
 SELECT = """

@@ -6,12 +6,12 @@ import re
 from collections import Counter
 
 import pytest
-from alone import alone
 from llvmlite import binding
-from support import run_python
 
 import optctx
 from optctx import OptionContext, UnknownOptionError, registry
+from tests.support.alone import alone
+from tests.support.processes import run_python
 
 TYPES = {
     "bool", "boolOrDefault", "int", "uint", "int64", "uint64", "float", "double", "char", "string", "enum",
@@ -247,7 +247,7 @@ def test_a_scope_does_not_show_in_the_registry() -> None:
 @pytest.mark.redirected
 def test_importing_attaches_nothing_and_the_first_use_does() -> None:
     run_python("""
-        from support import changed_code  # imports optctx
+        from tests.support.library_code import changed_code  # imports optctx
         import optctx, optctx.engine.attach
         assert optctx.engine.attach.attached() is None
         assert changed_code() == []

@@ -17,9 +17,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from alone import alone
 from llvmlite import binding
-from support import SECONDS, in_child, in_threads, reset_all, run_python, set_option
 
 from optctx import OptionContext, drift, record, registry
 from optctx._native import Kind, read_set
@@ -27,6 +25,9 @@ from optctx.engine.attach import attach
 from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.image.sets import find_element_names
 from optctx.image.typenames import parse_vtable_name
+from tests.support.alone import alone
+from tests.support.processes import SECONDS, in_child, run_python
+from tests.support.scopes import in_threads, reset_all, set_option
 
 pytestmark = pytest.mark.usefixtures("attached")
 

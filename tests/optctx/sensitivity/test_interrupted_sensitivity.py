@@ -9,13 +9,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from interrupted_commands import ENDLESS, STATUS, interrupted, moments
-from processes import of_session, wait_for
-from support import SCALE, X86
 
 from optctx import Interrupted
 from optctx.fresh import Job
 from optctx.sensitivity import Limits, Report, sensitivity
+from tests.support.interrupted_commands import ENDLESS, STATUS, interrupted, moments
+from tests.support.ir_texts import SCALE, X86
+from tests.support.processes import of_session, wait_for
 
 pytestmark = pytest.mark.redirected
 

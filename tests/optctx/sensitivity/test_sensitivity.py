@@ -7,13 +7,14 @@ import importlib
 import pathlib
 
 import pytest
-from support import COUNTED, SCALE, X86, process_state, scoped
 
 from optctx import OptionContext, registry
 from optctx.errors import OptctxError, OptionValueError, UnknownOptionError
 from optctx.fresh import FreshProcess, Job
 from optctx.sensitivity import By, Effect, Limits, Report, Trial, sensitivity
 from optctx.sensitivity.values import UNSET, values_within_type
+from tests.support.ir_texts import COUNTED, SCALE, X86
+from tests.support.scopes import process_state, scoped
 
 pytestmark = pytest.mark.redirected
 

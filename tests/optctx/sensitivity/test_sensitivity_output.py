@@ -11,12 +11,12 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 from rich.console import Console
-from support import SCALE, X86
 
 from optctx.cli.main import main
 from optctx.errors import OptctxError
 from optctx.sensitivity import Effect, NotTried, Report, Trial, as_csv, as_json, as_table, save_plot
 from optctx.sensitivity.table import dead_table, not_tried_lines
+from tests.support.ir_texts import SCALE, X86
 
 # Wider by half, a tenth fewer instructions; and one value that LLVM did not survive.
 REPORT = Report(

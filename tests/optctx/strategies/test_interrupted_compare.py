@@ -9,14 +9,14 @@ import threading
 import time
 
 import pytest
-from interrupted_commands import STATUS, interrupted
-from processes import of_session, wait_for
-from support import SCALE
 
 from optctx import Interrupted
 from optctx.cli.main import main
 from optctx.fresh import Job
 from optctx.strategies.comparison import Comparison, compare
+from tests.support.interrupted_commands import STATUS, interrupted
+from tests.support.ir_texts import SCALE
+from tests.support.processes import of_session, wait_for
 
 # Each takes minutes by itself.
 LONG = ["--strategies", "thread", "process-cold", "--programs", "100000", "--seconds", "600"]

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from support import run_python
 
 from optctx.errors import OptctxError, OptionValueError, ScopeError
 from optctx.fresh import FreshProcess, Job
@@ -21,6 +20,7 @@ from optctx.strategies.judging import Judge
 from optctx.strategies.kernel import KERNEL, OPTIONS
 from optctx.strategies.program import BYSTANDER, Outcome, Program, Step, digest, expected
 from optctx.strategies.properties import PROPERTIES, valid
+from tests.support.processes import run_python
 
 JOB = Job(KERNEL, emit="assembly")
 WIDE, NARROW, UNROLLED, INTEL = OPTIONS[1], OPTIONS[0], OPTIONS[2], OPTIONS[3]

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ir_texts import SCALE
 from llvmlite import binding
 from llvmlite.binding import ModuleRef, TargetMachine
 
@@ -24,6 +23,7 @@ from optctx.sweep.worker import _compile
 from optctx.tuning import CompilationTime, Study, parse_space, tune
 from optctx.tuning.evaluate import Candidate, Setup, make_setup, plan_of
 from optctx.tuning.evaluators import LocalEvaluator
+from tests.support.ir_texts import SCALE
 
 pytestmark = pytest.mark.skipif(
     "preserve-bc-uselistorder" not in registry(), reason="needs an LLVM that tells equal modules"

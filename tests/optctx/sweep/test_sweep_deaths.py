@@ -11,9 +11,6 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from alone import alone
-from processes import too_long, wait_until_asleep
-from support import COUNTED, SCALE, UNROLL, X86, process_state, run_python, scoped, set_option
 
 import optctx
 from optctx import OptionContext
@@ -25,6 +22,10 @@ from optctx.sweep import Axis, Row, parse_axes, sweep
 from optctx.sweep.backlog import Backlog
 from optctx.sweep.plan import Answer, Plan
 from optctx.sweep.process import SweepProcess
+from tests.support.alone import alone
+from tests.support.ir_texts import COUNTED, SCALE, UNROLL, X86
+from tests.support.processes import run_python, too_long, wait_until_asleep
+from tests.support.scopes import process_state, scoped, set_option
 
 SMALL = Job(SCALE, triple=X86)
 # LLVM asserts that a vector width is a power of two, and schedules for ever within a limit of 0.

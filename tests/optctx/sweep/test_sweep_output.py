@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import pytest
 from rich.console import Console
-from support import COUNTED, SCALE
 
 from optctx.cli.main import main
 from optctx.errors import OptctxError
@@ -21,6 +20,7 @@ from optctx.sweep import Axis, Row, as_csv, as_json, as_table
 from optctx.sweep.order import best_rows, sorted_rows
 from optctx.sweep.plot import check_sweep_plot, save_sweep_plot
 from optctx.sweep.table import summary
+from tests.support.ir_texts import COUNTED, SCALE
 
 COUNTS = Axis("count", ("1", "2", "10", "default"))
 WIDTHS = Axis("width", ("1", "3", "[b]$x$"))

@@ -15,8 +15,6 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from processes import LISTENING, of_session, wait_for
-from support import SCALE, SECONDS
 
 from optctx import OptionContext
 from optctx.cli.main import main
@@ -25,6 +23,8 @@ from optctx.sweep import Row, parse_axes
 from optctx.sweep.records import from_cells, from_record, record, to_cells
 from optctx.sweep.row import STATES
 from optctx.sweep.rowfile import FileFormat, identity, open_rows
+from tests.support.ir_texts import SCALE
+from tests.support.processes import LISTENING, SECONDS, of_session, wait_for
 
 TINY = "define i32 @f(i32 %a) {\n  %b = add i32 %a, 1\n  ret i32 %b\n}\n"
 OPTCTX = [sys.executable, "-m", "optctx"]

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 from llvmlite import binding
-from support import COUNTED, FOLLOWS_TASKS, UNROLLED_ONCE, both, eight, four
 
 from optctx import OptionContext, ScopeError, current, info, run_passes
+from tests.support.ir_texts import COUNTED
+from tests.support.scopes import FOLLOWS_TASKS, UNROLLED_ONCE, both, eight, four
 
 pytestmark = pytest.mark.usefixtures("outside")
 
@@ -124,7 +125,7 @@ def test_a_child_that_holds_a_scope_is_an_error_for_its_parent() -> None:
 
 
 def test_llvmlites_calls_see_their_own_task_while_another_holds_a_scope() -> None:
-    from support import unrolled_by_llvmlite
+    from tests.support.scopes import unrolled_by_llvmlite
 
     async def main() -> None:
         held = Held(context)

@@ -10,21 +10,19 @@ from typing import Any
 
 import pytest
 from llvmlite import binding
-from support import (
-    COUNTED,
+
+from optctx import OptionContext, ScopeError, current, info, record
+from optctx.fresh import FreshProcess, Job, Result, compile_job
+from tests.support.ir_texts import COUNTED, SCALE, X86
+from tests.support.scopes import (
     FOLLOWS_TASKS,
-    SCALE,
     UNROLLED_ONCE,
-    X86,
     both,
     eight,
     four,
     in_threads,
     unrolled_by_llvmlite,
 )
-
-from optctx import OptionContext, ScopeError, current, info, record
-from optctx.fresh import FreshProcess, Job, Result, compile_job
 
 pytestmark = [
     pytest.mark.skipif(

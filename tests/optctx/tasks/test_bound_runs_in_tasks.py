@@ -9,10 +9,11 @@ from typing import Literal
 
 import pytest
 from llvmlite import binding
-from support import COUNTED, REPORTS_SWITCHES, UNROLLED_ONCE, X86, both, eight, four, in_threads
 
 from optctx import OptionContext, ScopeError, _native, current, info
 from optctx.context import binding as judges
+from tests.support.ir_texts import COUNTED, X86
+from tests.support.scopes import REPORTS_SWITCHES, UNROLLED_ONCE, both, eight, four, in_threads
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("outside", "attributes")]
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)

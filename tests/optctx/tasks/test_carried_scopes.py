@@ -9,23 +9,21 @@ import sys
 from contextvars import copy_context
 
 import pytest
-from alone import alone
 from llvmlite import binding
-from support import (
-    COUNTED,
+
+from optctx import OptionContext, ScopeError, current, info, registry
+from optctx.fresh import Job, compile_job
+from tests.support.alone import alone
+from tests.support.ir_texts import COUNTED, X86
+from tests.support.scopes import (
     FOLLOWS_TASKS,
     UNROLLED_ONCE,
-    X86,
-    Job,
     both,
     eight,
     four,
     in_threads,
     unrolled_by_llvmlite,
 )
-
-from optctx import OptionContext, ScopeError, current, info, registry
-from optctx.fresh import compile_job
 
 pytestmark = pytest.mark.usefixtures("outside")
 

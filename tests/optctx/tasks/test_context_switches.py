@@ -9,9 +9,16 @@ from contextvars import copy_context
 from typing import TypeVar
 
 import pytest
-from support import REPORTS_SWITCHES, UNROLLED_ONCE, both, in_threads, scopes_become, unrolled_by_llvmlite
 
 from optctx import OptionContext, ScopeError, _native, current, info
+from tests.support.scopes import (
+    REPORTS_SWITCHES,
+    UNROLLED_ONCE,
+    both,
+    in_threads,
+    scopes_become,
+    unrolled_by_llvmlite,
+)
 
 R = TypeVar("R")
 OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)

@@ -8,10 +8,11 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
-from alone import alone
-from support import both, in_child, unrolled
 
 from optctx import OptionContext, current, info, propagating, record, registry
+from tests.support.alone import alone
+from tests.support.processes import in_child
+from tests.support.scopes import both, unrolled
 
 FORK = multiprocessing.get_context("fork")
 

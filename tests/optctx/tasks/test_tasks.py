@@ -15,11 +15,12 @@ from concurrent.futures import TimeoutError as Late
 from typing import Any
 
 import pytest
-from alone import alone
 from llvmlite import binding
-from support import SECONDS, both, unrolled
 
 from optctx import OptionContext, current, propagating, wrap
+from tests.support.alone import alone
+from tests.support.processes import SECONDS
+from tests.support.scopes import both, unrolled
 
 pytestmark = pytest.mark.usefixtures("outside")
 

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 from llvmlite import binding
-from support import SECONDS, UNROLLED_ONCE, both, eight, four, in_threads, set_option, unrolled
 
 from optctx import ContainmentWarning, OptionContext, contained, current, propagating, record, wrap
+from tests.support.processes import SECONDS
+from tests.support.scopes import UNROLLED_ONCE, both, eight, four, in_threads, set_option, unrolled
 
 pytestmark = pytest.mark.usefixtures("attached", "outside", "workers")
 

@@ -9,7 +9,6 @@ from ctypes import CFUNCTYPE, POINTER, c_int64
 import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
-from ir_texts import SCALE, X86
 from llvmlite import binding
 
 from optctx import Option, OptionContext, registry, run_passes
@@ -29,6 +28,7 @@ from optctx.testing import (
     smallest,
     values,
 )
+from tests.support.ir_texts import SCALE, X86
 
 CRASH = "-force-vector-width=3"  # LLVM asserts that it is a power of two
 HANG = "-misched-limit=0"

@@ -6,13 +6,13 @@ import signal
 import time
 
 import pytest
-from ir_texts import COUNTED, SCALE, UNROLL
-from support import SECONDS, run_python
 
 # Runs inside this process forget the modules that they import first.
 import optctx.testing.compiler  # noqa: F401
 from optctx import current
 from optctx.testing.unread import RunUnread
+from tests.support.ir_texts import COUNTED, SCALE, UNROLL
+from tests.support.processes import SECONDS, run_python
 
 pytest_plugins = ["pytester"]
 

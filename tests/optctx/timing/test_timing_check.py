@@ -8,8 +8,6 @@ import subprocess
 import sys
 
 import pytest
-from support import process_state
-from timing_kernels import HASH, MATMUL, SUM, compiled, hash_harness, loop, matmul_harness, sum_harness
 
 from optctx.errors import OptctxError
 from optctx.timing import (
@@ -24,6 +22,17 @@ from optctx.timing import (
     measure,
     read_case,
     reproduce,
+)
+from tests.support.scopes import process_state
+from tests.support.timing_kernels import (
+    HASH,
+    MATMUL,
+    SUM,
+    compiled,
+    hash_harness,
+    loop,
+    matmul_harness,
+    sum_harness,
 )
 
 LIBC = """

@@ -7,10 +7,10 @@ import re
 import shlex
 
 import pytest
-from timing_kernels import compiled
 
 from optctx.cli.main import main
 from optctx.timing import Harness, Outcome, Tolerance, check
+from tests.support.timing_kernels import compiled
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / "examples" / "tuning"
 OPTIONS = {

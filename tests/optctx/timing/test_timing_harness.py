@@ -11,12 +11,12 @@ from array import array
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from timing_kernels import HASH, MATMUL, SUM, hash_harness, matmul_harness, sum_harness
 
 from optctx.errors import OptctxError
 from optctx.timing import Array, Harness, Value
 from optctx.timing.inputs import array_bytes, value_word
 from optctx.timing.kinds import KINDS
+from tests.support.timing_kernels import HASH, MATMUL, SUM, hash_harness, matmul_harness, sum_harness
 
 TEXT = """
 entry = "stencil"

@@ -9,7 +9,6 @@ import struct
 
 import pytest
 from llvmlite import binding
-from timing_kernels import HASH, SUM, compiled, hash_harness
 
 from optctx import _native
 from optctx.arch.x86_64.relocations import MACHINE
@@ -17,6 +16,7 @@ from optctx.fresh import Job, compile_job
 from optctx.timing.inputs import array_bytes
 from optctx.timing.loading import load
 from optctx.timing.objects import ObjectError, parse_object
+from tests.support.timing_kernels import HASH, SUM, compiled, hash_harness
 
 PARTS = """
 declare double @sin(double)

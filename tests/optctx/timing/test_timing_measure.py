@@ -12,8 +12,6 @@ import subprocess
 import sys
 
 import pytest
-import timing_kernels
-from timing_kernels import HASH, SUM, compiled, hash_harness, loop, sum_harness
 
 from optctx.errors import OptctxError
 from optctx.timing import (
@@ -28,6 +26,8 @@ from optctx.timing import (
     processors,
     run_command,
 )
+from tests.support import timing_kernels
+from tests.support.timing_kernels import HASH, SUM, compiled, hash_harness, loop, sum_harness
 
 # Ten rounds, however long they take.
 SHORT = Budget(seconds=0, width=1.0)
@@ -249,7 +249,7 @@ def test_a_killed_caller_leaves_no_lock() -> None:
     number = processors()[-1]
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from timing_kernels import SUM, compiled, sum_harness\n"
+        "from tests.support.timing_kernels import SUM, compiled, sum_harness\n"
         "from optctx.timing import Bench, Budget\n"
         "with Bench(sum_harness(), compiled(SUM), processor=int(sys.argv[2])) as bench:\n"
         "    print('measures', flush=True)\n"

@@ -6,10 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from alone import alone
 from llvmlite import binding
-from runs import UNROLL, counted, stores_of_each
-from support import COUNTED
 
 import optctx
 from optctx import (
@@ -22,6 +19,9 @@ from optctx import (
 )
 from optctx.errors import OptionTypeError, OptionValueError
 from optctx.trust import CLASSES
+from tests.support.alone import alone
+from tests.support.ir_texts import COUNTED
+from tests.support.runs import UNROLL, counted, stores_of_each
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]
 

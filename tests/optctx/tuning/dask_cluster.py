@@ -12,10 +12,9 @@ import sys
 from collections.abc import Iterator, Mapping
 
 import llvmlite
-from processes import wait_for
-from support import SECONDS
 
 from optctx.engine.attach import attach
+from tests.support.processes import SECONDS, wait_for
 
 SUPPORT = str(pathlib.Path(__file__).parents[2] / "support")
 

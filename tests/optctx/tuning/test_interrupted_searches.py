@@ -16,11 +16,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from interrupted_commands import ENDLESS, STATUS, interrupted, moments
-from ir_texts import SCALE
-from processes import wait_for
-from support import SECONDS
-from tuning_cases import JOB, SUM, TINY, kept, loops, told
 
 from optctx import Interrupted, OptionContext
 from optctx.cli import tune_command
@@ -28,6 +23,10 @@ from optctx.cli.main import main
 from optctx.errors import OptctxError
 from optctx.tuning import Budget, Study, Trial, Tuning, tune
 from optctx.tuning.winner import Winner
+from tests.support.interrupted_commands import ENDLESS, STATUS, interrupted, moments
+from tests.support.ir_texts import SCALE
+from tests.support.processes import SECONDS, wait_for
+from tests.support.tuning_cases import JOB, SUM, TINY, kept, loops, told
 
 HARNESS = """
 entry = "sum"

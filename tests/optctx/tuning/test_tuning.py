@@ -12,8 +12,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from processes import too_long
-from tuning_cases import JOB, TINY, loops, told
 
 from optctx import OptionContext
 from optctx.errors import OptctxError
@@ -34,6 +32,8 @@ from optctx.tuning import (
     tune,
 )
 from optctx.tuning.results import front_of
+from tests.support.processes import too_long
+from tests.support.tuning_cases import JOB, TINY, loops, told
 
 
 def test_a_grid_finds_what_a_sweep_finds(fresh: FreshProcess) -> None:

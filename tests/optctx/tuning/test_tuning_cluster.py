@@ -18,10 +18,6 @@ from typing import Any
 import dask
 import pytest
 import trustme
-from dask_cluster import Cluster, another_library
-from processes import LISTENING, wait_for
-from support import SECONDS
-from tuning_cases import HARNESS, JOB, KERNEL, LOOSE, TINY, deadly, kept, loops, told
 
 from optctx import OptionContext
 from optctx.engine.attach import attach
@@ -35,6 +31,9 @@ from optctx.tuning.cluster.parcels import Parcels
 from optctx.tuning.cluster.task import Work, perform, perform_all
 from optctx.tuning.cluster.workers import Lost
 from optctx.tuning.machine import processor_model
+from tests.optctx.tuning.dask_cluster import Cluster, another_library
+from tests.support.processes import LISTENING, SECONDS, wait_for
+from tests.support.tuning_cases import HARNESS, JOB, KERNEL, LOOSE, TINY, deadly, kept, loops, told
 
 pytestmark = pytest.mark.cluster
 ARGUMENTS: dict[str, Any] = {"seed": 7, "budget": Budget(trials=24), "timeout": 60.0}

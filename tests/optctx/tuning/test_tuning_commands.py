@@ -13,14 +13,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ir_texts import SCALE, X86
 from llvmlite import binding
-from tuning_cases import JOB, TINY, loops
 
 from optctx.fresh import FreshProcess, Job
 from optctx.tuning import Budget, tune
 from optctx.tuning.report import Reproduction, Source, reproduction
 from optctx.tuning.results import Trial
+from tests.support.ir_texts import SCALE, X86
+from tests.support.tuning_cases import JOB, TINY, loops
 
 HOSTILE = "'; touch hacked; '\"$(touch hacked)`touch hacked`\\ \n\x1b\u202e\udcff7*?~ #{x}%s!"
 SHELLS = [shell for shell in ("sh", "bash") if shutil.which(shell)]

@@ -13,8 +13,6 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import pytest
-from support import SECONDS
-from tuning_cases import JOB, loops, told
 
 from optctx.errors import OptctxError
 from optctx.sweep.plan import Answer
@@ -22,6 +20,8 @@ from optctx.tuning import Budget, evaluate, parse_space, tune
 from optctx.tuning.cluster import ExecutorWorkers, Expected, RemoteEvaluator, executor, remote
 from optctx.tuning.cluster.task import Work, perform_all
 from optctx.tuning.evaluate import Candidate, make_setup
+from tests.support.processes import SECONDS
+from tests.support.tuning_cases import JOB, loops, told
 
 _LONG = 60.0  # seconds, which nothing here takes
 

@@ -7,15 +7,15 @@ import pathlib
 from dataclasses import replace
 
 import pytest
-from ir_texts import SCALE
 from llvmlite import binding
-from tuning_cases import JOB
 
 from optctx import OptionContext
 from optctx.cli.main import main
 from optctx.errors import OptctxError
 from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.tuning.marking import marked, marked_and_tried
+from tests.support.ir_texts import SCALE
+from tests.support.tuning_cases import JOB
 
 NAMES = r"""
 %p = type { i32, ptr }

@@ -8,7 +8,6 @@ import subprocess
 import sys
 
 import pytest
-from tuning_cases import HARNESS, JOB, KERNEL, LOOSE, SUM, TINY, loops
 
 from optctx import OptionContext
 from optctx.cli.main import main
@@ -19,6 +18,7 @@ from optctx.sweep.plan import Answer
 from optctx.tuning import Command, RunTime, Size, Space, parse_space, propose, tune
 from optctx.tuning.measured import Callgrind
 from optctx.tuning.minimise import minimised
+from tests.support.tuning_cases import HARNESS, JOB, KERNEL, LOOSE, SUM, TINY, loops
 
 
 @pytest.mark.long

@@ -7,7 +7,6 @@ import pathlib
 from collections.abc import Sequence
 
 import pytest
-from tuning_cases import HARNESS, JOB, KERNEL, LOOSE, cut_short, loops, told
 
 from optctx.cli.main import main
 from optctx.errors import OptctxError
@@ -15,6 +14,7 @@ from optctx.tuning import Budget, Goal, RunTime, Size, Trial, parse_space, tune
 from optctx.tuning.evaluate import Candidate
 from optctx.tuning.samplers import PRUNERS, make_pruner
 from optctx.tuning.search import Search, go_on
+from tests.support.tuning_cases import HARNESS, JOB, KERNEL, LOOSE, cut_short, loops, told
 
 TIME = [Goal("time", "times the base")]
 NAMED = [name for name in PRUNERS if name not in ("none", "threshold")] + ["threshold:2.5", "percentile:50"]

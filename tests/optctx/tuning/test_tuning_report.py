@@ -13,8 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tuning_cases import JOB, loops
-from tuning_studies import COMPILE, HOSTILE, SIZE, SPEED, TIME, all_lost, hostile, study, times
 
 from optctx.cli.main import main
 from optctx.errors import OptctxError
@@ -27,6 +25,8 @@ from optctx.tuning.report.panels import Columns
 from optctx.tuning.report.scales import scale_of
 from optctx.tuning.report.texts import figure_text
 from optctx.tuning.results import Study, Trial
+from tests.support.tuning_cases import JOB, loops
+from tests.support.tuning_studies import COMPILE, HOSTILE, SIZE, SPEED, TIME, all_lost, hostile, study, times
 
 SOURCE = Source("kernel.ll")
 FIGURES = ["history", "importance", "front", "slices", "parallel"]

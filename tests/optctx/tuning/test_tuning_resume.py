@@ -18,15 +18,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from processes import of_session, wait_for
-from support import SECONDS
-from tuning_cases import JOB, TINY, cut_short, kept, loops, told
 
 from optctx.errors import OptctxError
 from optctx.fresh import Job
 from optctx.tuning import Budget, Instructions, Trial, Tuning, journal, parse_space, tune
 from optctx.tuning.rows import Rows
 from optctx.tuning.study_file import Steps
+from tests.support.processes import SECONDS, of_session, wait_for
+from tests.support.tuning_cases import JOB, TINY, cut_short, kept, loops, told
 
 # The command, which stands still after so many more rows, while workers compile. 0: goes through.
 PAUSING = """

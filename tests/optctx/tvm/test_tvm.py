@@ -12,10 +12,7 @@ import threading
 from typing import Any
 
 import pytest
-from ir_texts import CALLS, COUNTED, SCALE, X86
 from llvmlite import binding, ir
-from support import SECONDS, in_threads, unrolled
-from tvm_targets import EIGHT, FOUR, KERNELS, TARGETS, reference
 
 import optctx.tvm
 from optctx import (
@@ -34,6 +31,10 @@ from optctx.tvm import (
     LLVMTarget,
     LLVMTargetInfo,
 )
+from tests.optctx.tvm.tvm_targets import EIGHT, FOUR, KERNELS, TARGETS, reference
+from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
+from tests.support.processes import SECONDS
+from tests.support.scopes import in_threads, unrolled
 
 
 @pytest.fixture

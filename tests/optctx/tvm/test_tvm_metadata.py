@@ -7,8 +7,6 @@ import re
 from typing import Any
 
 import pytest
-from ir_texts import SCALE, X86
-from tvm_targets import EIGHT, FOUR, TARGETS, reference
 
 from optctx import (
     UnknownOptionError,
@@ -23,6 +21,8 @@ from optctx.tvm import (
     Target,
     from_target,
 )
+from tests.optctx.tvm.tvm_targets import EIGHT, FOUR, TARGETS, reference
+from tests.support.ir_texts import SCALE, X86
 
 
 @pytest.fixture

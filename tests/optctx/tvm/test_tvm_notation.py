@@ -7,8 +7,6 @@ import re
 from typing import Any
 
 import pytest
-from support import run_python, unrolled
-from tvm_targets import FOUR
 
 from optctx import (
     OptionContext,
@@ -28,6 +26,9 @@ from optctx.tvm import (
 )
 from optctx.tvm.notation import items, without_quotes
 from optctx.tvm.option import texts_of_option
+from tests.optctx.tvm.tvm_targets import FOUR
+from tests.support.processes import run_python
+from tests.support.scopes import unrolled
 
 
 @pytest.fixture

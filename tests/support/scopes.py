@@ -1,4 +1,4 @@
-"""Helpers that several subjects share."""
+"""Scopes and the values of the process: what LLVM sees in them, and changing them past optctx."""
 
 from __future__ import annotations
 
@@ -6,34 +6,23 @@ import contextvars
 import ctypes
 import functools
 import os
-import pathlib
-import re
-import subprocess
 import sys
-import textwrap
 import threading
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
-from forking import run_and_end
-from ir_texts import CALLS as CALLS  # for those who need more of this file as well
-from ir_texts import COUNTED, UNROLL, X86
-from ir_texts import SCALE as SCALE
 from llvmlite import binding
 
 from optctx import OptionContext, info, registry
 from optctx.context.scope import _innermost
 from optctx.engine.attach import attach
 from optctx.fresh import Job, Result, compile_job
+from tests.support.ir_texts import COUNTED, UNROLL, X86
+from tests.support.processes import SECONDS
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-SECONDS = 120.0  # far more than anything here takes
-
-LLVMLITE = 0  # index of llvmlite's image where no other one was attached before
 
 UNROLLED_ONCE = 1  # what `unrolled()` gives where nobody set `unroll-count`
 
@@ -76,32 +65,6 @@ def scoped(job: Job) -> Result:
         return compile_job(job)
 
 
-def run_python(script: str, *arguments: str, file: pathlib.Path | None = None) -> str:
-    """What a script prints, run in a process of its own that must end well and complain about nothing.
-
-    With `file` the script is written there first, so that processes that it starts can import it.
-    """
-    command = ["-c", textwrap.dedent(script)]
-    if file is not None:
-        file.write_text(textwrap.dedent(script))
-        command = [str(file)]
-    done = python_process(*command, *arguments)
-    assert (done.returncode, done.stderr) == (0, ""), f"status {done.returncode}\n{done.stdout}{done.stderr}"
-    return done.stdout
-
-
-def python_process(*arguments: str, seconds: float = SECONDS) -> subprocess.CompletedProcess[str]:
-    """Python, run to its end with these arguments in the folder of this file; warnings are errors."""
-    return subprocess.run(
-        [sys.executable, "-W", "error", *arguments],
-        cwd=pathlib.Path(__file__).parent,  # where this file can be imported from
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
-        capture_output=True,
-        text=True,
-        timeout=seconds,
-    )
-
-
 def outside(work: Callable[P, R]) -> Callable[P, R]:
     """For a thread to begin with: outside any scope, also where threads inherit contextvars."""
     copy = contextvars.copy_context()
@@ -129,16 +92,6 @@ def in_threads(works: Sequence[Callable[[], object]]) -> None:
     assert not any(thread.is_alive() for thread in threads), "a thread hangs"
     if errors:
         raise errors[0]
-
-
-def in_child(work: Callable[[], object]) -> None:
-    """Runs the work in a child of fork, which has to end well."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads is what is tested
-        pid = os.fork()
-    if not pid:
-        run_and_end(work)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 def four() -> OptionContext:
@@ -185,34 +138,3 @@ def parse_module() -> None:
 def process_state() -> dict[str, tuple[object, int]]:
     """(value, occurrences) of every option, process-wide."""
     return {name: (option.value, option.occurrences) for name, option in registry().items()}
-
-
-def code_pieces() -> list[tuple[int, bytes]]:
-    """(address, bytes that the file holds) for the code of llvmlite's library, as the system mapped it."""
-    from llvmlite.binding import ffi
-
-    path = os.path.realpath(ffi.lib._name)
-    pieces = []
-    with open("/proc/self/maps") as maps, open(path, "rb") as file:
-        for line in maps:
-            match = re.match(r"(\w+)-(\w+) ..x. (\w+) \S+ \d+ +(.*)", line)
-            if match is None or match[4] != path:
-                continue
-            begin, end, offset = (int(match[i], 16) for i in (1, 2, 3))
-            file.seek(offset)
-            pieces.append((begin, file.read(end - begin)))
-    assert pieces, f"no code of {path} is mapped"
-    return pieces
-
-
-def changed_code() -> list[int]:
-    """Addresses of the 64-byte lines of the library's code that are not as in its file."""
-    changed = []
-    for begin, expected in code_pieces():
-        actual = ctypes.string_at(begin, len(expected))
-        if actual == expected:
-            continue
-        for at in range(0, len(expected), 64):
-            if actual[at : at + 64] != expected[at : at + 64]:
-                changed.append(begin + at)
-    return changed
