@@ -107,10 +107,10 @@ class _Stock:
         return _ODD if cls.compiled and name == "wrong and remembering" else compile_job(job)
 
     @classmethod
-    def set_company_options(cls, options: Sequence[str]) -> None:
+    def set_company_options(cls, arguments: Sequence[str]) -> None:
         """Before company is compiled."""
         cls.options = True
-        forked.set_process_options(options)
+        forked.set_process_options(arguments)
 
     @classmethod
     def compile_company(cls, job: Job) -> Outcome:

@@ -245,7 +245,7 @@ FAULTS: dict[str, tuple[Callable[[], object], str]] = {
     "crashes": (crash, "dies of SIGSEGV"),
     "aborts": (os.abort, "dies of SIGABRT"),
     "exits": (lambda: os._exit(3), "exits with 3"),
-    "raises": (lambda: {}["x"], "raises KeyError: 'x'"),
+    "raises": (lambda: {"y": 0}["x"], "raises KeyError: 'x'"),
 }
 
 
@@ -326,7 +326,7 @@ def find_in_sets() -> None:
         target.prepare()
         return sets.SetsHunt(target)
 
-    sets.compile_case = faulty  # type: ignore[assignment]
+    sets.compile_case = faulty
     hunt, batches = hunting(), 0
     while "words" not in [finding.outcome.printed for finding in hunt.findings]:
         hunt.run_batch(batches, 100)
@@ -347,7 +347,7 @@ def find_in_sets() -> None:
 @pytest.mark.redirected
 def test_two_options_that_go_wrong_together_are_found_and_made_small() -> None:
     """And the same seeds find the same."""
-    said = run_python("import test_fuzz; test_fuzz.find_in_sets()")
+    said = run_python("from tests.long.test_fuzz import find_in_sets; find_in_sets()")
     assert said == "-slp-vectorize-hor=true -unroll-runtime=true prints\n"
 
 
@@ -365,7 +365,7 @@ def find_in_modules() -> None:
 
     target = modules.ModulesTarget()
     target.prepare()
-    modules.translate = faulty  # type: ignore[assignment]
+    modules.translate = faulty
     hunt = Hunt(target)
     hunt.run_batch(1, 25)
     print(hunt.findings[0].program)
@@ -374,7 +374,7 @@ def find_in_modules() -> None:
 @pytest.mark.long
 @pytest.mark.redirected
 def test_a_finding_in_modules_is_one_option_and_a_program() -> None:
-    program = run_python("import test_fuzz; test_fuzz.find_in_modules()")
+    program = run_python("from tests.long.test_fuzz import find_in_modules; find_in_modules()")
     assert program.count('"optctx"="') == 1
     assert program.count("define ") == 1
     [options] = re.findall(r'"optctx"="(.*?)"', program)

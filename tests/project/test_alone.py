@@ -30,7 +30,7 @@ def test_a_test_has_a_process_of_its_own_in_which_nothing_is_attached_or_runs() 
     from optctx.engine.attach import attached
 
     assert os.getpid() == HERE  # this module was imported here
-    assert {"support", "llvmlite.binding", "optctx"} <= sys.modules.keys()
+    assert {"tests.support.scopes", "llvmlite.binding", "optctx"} <= sys.modules.keys()
     assert attached() is None
     assert threading.active_count() == len(os.listdir("/proc/self/task")) == 1
     assert not os.read(0, 1)

@@ -27,7 +27,7 @@ def picture(top: str) -> dict[str, int]:
 
 def imported(file: pathlib.Path) -> set[str]:
     """The folders and modules of optctx that a file imports, those in functions included."""
-    found = set()
+    found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module == "optctx":
             found.update(name.name for name in node.names)

@@ -1,8 +1,9 @@
-"""Other releases of llvmlite, from PyPI. `python tests/support/wheels.py` tries those left out here, too."""
+"""Other releases of llvmlite, from PyPI. `python -m tests.support.wheels` tries those left out here, too."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from tests.support.wheels import REFUSED, TAKEN, UnreachableError, check_refused
 
 LEFT_OUT = {"0.45.1", "0.46.0", "0.48.0"}  # the LLVM of 0.47.0, its library, and the LLVM of 0.49.0
 pytestmark = pytest.mark.long
-VERSIONS = [
+VERSIONS: list[tuple[str, Callable[[str], None], Any]] = [
     *((version, check_refused, ()) for version in REFUSED),
     *((version, check_taken, pytest.mark.redirected) for version in TAKEN),
 ]

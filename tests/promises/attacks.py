@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 __all__ = ["attack"]
 
@@ -53,7 +54,7 @@ def _main(how: str, *trust: str) -> None:
         return
     import optctx
 
-    more = {"trust": trust} if trust else {}
+    more: dict[str, Any] = {"trust": trust} if trust else {}
     try:
         if how == "stamp":
             with optctx.OptionContext.from_module(module, **more):

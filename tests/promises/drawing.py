@@ -207,8 +207,8 @@ class _Drawing:
             others = [number for number in range(len(self.contexts)) if number != own]
             step = step._replace(context=draw(st.sampled_from(others)))
         if action == "refused enter":
-            others = [changes for changes in _CHANGES if changes != self.model.in_force(thread)]
-            step = step._replace(options=draw(st.sampled_from(others)))
+            changes = [each for each in _CHANGES if each != self.model.in_force(thread)]
+            step = step._replace(options=draw(st.sampled_from(changes)))
         if action in ("nest", "tasks"):
             step = step._replace(options=draw(_ANY))
         if action == "set":

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from llvmlite import binding
@@ -102,7 +103,7 @@ def begin_at_once(number: int, wanted: Result) -> None:
     ]
     random.Random(number).shuffle(firsts)
     results: list[Result] = []
-    in_threads([lambda first=first: begin_and_compile(first) for first in firsts])
+    in_threads([partial(begin_and_compile, first) for first in firsts])
     assert results == [wanted] * len(firsts)
 
 
@@ -211,7 +212,7 @@ def test_everything_at_once_gives_what_fresh_processes_give(expected: dict[Job, 
                 work(dice)
                 assert current() == OptionContext(base="defaults")
 
-        in_threads([lambda n=n, work=work: repeat(n, work) for n, work in enumerate(works)])
+        in_threads([partial(repeat, n, work) for n, work in enumerate(works)])
     assert not drift()
     assert {job: scoped(job) for job in JOBS} == expected
 

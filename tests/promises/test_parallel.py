@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from llvmlite import binding
@@ -62,7 +63,7 @@ def test_threads_with_random_options_get_what_a_fresh_process_gives(
             assert result == fresh.compile(job), job.options
             seen[number].add(result)
 
-    in_threads([lambda number=number: work(number) for number in range(threads)])
+    in_threads([partial(work, number) for number in range(threads)])
     # The options do something, and leave nothing behind.
     assert min(len(results) for results in seen) > ROUNDS // threads // 2
     assert all(compile_job(job) == fresh.compile(job) for job in JOBS)
@@ -98,7 +99,7 @@ def test_code_that_knows_llvmlite_only_is_scoped_too() -> None:
                 assert with_llvmlite_alone(SCALE) == expected[width]
             assert with_llvmlite_alone(SCALE) == plain
 
-    in_threads([lambda width=width: work(width) for width in widths])
+    in_threads([partial(work, width) for width in widths])
 
 
 def test_what_llvmlite_gives_inside_is_what_a_process_with_the_options_gives() -> None:
@@ -110,7 +111,7 @@ def test_what_llvmlite_gives_inside_is_what_a_process_with_the_options_gives() -
         binding.initialize_all_asmprinters()
         binding.set_option("", "-force-vector-width=8")
         from tests.support.ir_texts import SCALE
-        from test_parallel import with_llvmlite_alone
+        from tests.promises.test_parallel import with_llvmlite_alone
         print(with_llvmlite_alone(SCALE), end="")
         import optctx.engine.attach
         assert optctx.engine.attach.attached() is None

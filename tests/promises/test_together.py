@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from llvmlite import binding
 
@@ -48,7 +50,7 @@ def test_a_stamp_gives_back_a_context_with_the_same_fingerprint() -> None:
 def test_the_cache_is_not_misled_by_a_scope_that_watches_its_own_reads() -> None:
     with CompileCache() as cache:
         for unread in ("ignore", "error", "error"):
-            with OptionContext({"unroll-count": 4}, unread=unread):  # type: ignore[arg-type]
+            with OptionContext({"unroll-count": 4}, unread=unread):
                 found = cache.compile(COUNTED, UNROLL, triple=X86, emit="ir").ir or ""
                 assert found.count("store volatile") == 4
                 assert unrolled() == 4  # what is found in the cache was not read
@@ -56,7 +58,7 @@ def test_the_cache_is_not_misled_by_a_scope_that_watches_its_own_reads() -> None
 
 @alone
 def test_what_others_set_while_somebody_records_and_watches_is_told_and_counts() -> None:
-    events = []
+    events: list[Any] = []
     with optctx.watch(events.append), optctx.record() as log:
         assert unrolled() == 1
         binding.set_option("", "-unroll-count=3")

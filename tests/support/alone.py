@@ -1,9 +1,9 @@
 """`@alone`: run a test in a process of its own, a child of a process that has loaded everything.
 
 A test that attaches for the first time, chooses an engine, forks or may crash needs a process of its own. A
-fresh interpreter takes 100 ms to import `support`. A child of fork takes a few: it has what its parent, the
-server, imported. The server has attached nothing and has one thread. There is one server for each set of
-environment variables, because an interpreter, its loader and its libraries read some of them early.
+fresh interpreter takes 100 ms to import `tests.support.scopes`. A child of fork takes a few: it has what its
+parent, the server, imported. The server has attached nothing and has one thread. There is one server for each
+set of environment variables, because an interpreter, its loader and its libraries read some of them early.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def _server(environment: dict[str, str]) -> Server:
     if key not in _servers:
         if len(_servers) == MOST:
             _servers.pop(next(iter(_servers))).close()
-        _servers[key] = Server("alone", environment)
+        _servers[key] = Server("tests.support.alone", environment)
     return _servers[key]
 
 
@@ -189,7 +189,7 @@ def _close() -> None:
 
 def serve(descriptor: int) -> None:
     """Fork a child for each call that comes. Returns in each child, which ends as every interpreter does."""
-    import support  # noqa: F401  # what nearly every test uses, loaded once
+    import tests.support.scopes  # noqa: F401  # what nearly every test uses, loaded once
 
     connection: Connection[End, Call] = Connection(descriptor)
     interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: for pytest, which ends this

@@ -1,6 +1,6 @@
 """A library of llvmlite's, called without llvmlite. A copy of its file is a second LLVM with own globals.
 
-python -m bare_llvm LIBRARY ARGUMENT...    what a fresh process compiles with these options, as digests
+python -m tests.support.bare_llvm LIBRARY ARGUMENT...    what these options give, as digests
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def compiled_by_fresh_process(path: str | pathlib.Path, *arguments: str) -> dict
     import subprocess
 
     done = subprocess.run(
-        [sys.executable, "-m", "bare_llvm", str(path), *arguments],
+        [sys.executable, "-m", "tests.support.bare_llvm", str(path), *arguments],
         cwd=pathlib.Path(__file__).parent,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
         capture_output=True,

@@ -20,7 +20,7 @@ Work = Callable[[], object]
 # No signal is looked at between a call and the return of its result.
 RETURNS = {dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap}
 TOOL = 4  # of the numbers that sys.monitoring has for tools, one that nobody else uses
-MONITORED = sys.version_info >= (3, 12)
+monitoring: Any = getattr(sys, "monitoring", None)
 
 
 class Interrupt(BaseException):
@@ -29,7 +29,7 @@ class Interrupt(BaseException):
 
 def interrupt_at(work: Work, number: int, places: tuple[str, ...]) -> int:
     """Runs the work, interrupted before instruction `number` of files there; how many it reached."""
-    return _monitored(work, number, places) if MONITORED else _traced(work, number, places)
+    return _monitored(work, number, places) if monitoring else _traced(work, number, places)
 
 
 def instructions(work: Work, places: tuple[str, ...]) -> int:
@@ -39,8 +39,8 @@ def instructions(work: Work, places: tuple[str, ...]) -> int:
 
 def stop() -> None:
     """Interrupts no more, until the work ends."""
-    if MONITORED and sys.monitoring.get_tool(TOOL) is not None:
-        sys.monitoring.set_events(TOOL, sys.monitoring.events.NO_EVENTS)
+    if monitoring and monitoring.get_tool(TOOL) is not None:
+        monitoring.set_events(TOOL, monitoring.events.NO_EVENTS)
     sys.settrace(None)
 
 
@@ -50,7 +50,7 @@ def _monitored(work: Work, number: int, places: tuple[str, ...]) -> int:
     def on_instruction(code: CodeType, offset: int) -> Any:
         nonlocal count
         if not code.co_filename.startswith(places):
-            return sys.monitoring.DISABLE
+            return monitoring.DISABLE
         if threading.get_ident() == own and code.co_code[offset] not in RETURNS:
             count += 1
             if count == number:
@@ -59,8 +59,8 @@ def _monitored(work: Work, number: int, places: tuple[str, ...]) -> int:
         return None
 
     _use_tool(places)
-    sys.monitoring.register_callback(TOOL, sys.monitoring.events.INSTRUCTION, on_instruction)
-    sys.monitoring.set_events(TOOL, sys.monitoring.events.INSTRUCTION)
+    monitoring.register_callback(TOOL, monitoring.events.INSTRUCTION, on_instruction)
+    monitoring.set_events(TOOL, monitoring.events.INSTRUCTION)
     _until_interrupted(work)
     return count
 
@@ -72,9 +72,9 @@ def _use_tool(places: tuple[str, ...]) -> None:
     """What was disabled for other places counts again; for the same ones, that would take long."""
     global _places
     if _places is None:
-        sys.monitoring.use_tool_id(TOOL, "interrupts")
+        monitoring.use_tool_id(TOOL, "interrupts")
     if _places != places:
-        sys.monitoring.restart_events()
+        monitoring.restart_events()
         _places = places
 
 

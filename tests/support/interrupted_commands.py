@@ -86,7 +86,7 @@ def interrupted(
     return Ended(process.returncode, out, err)
 
 
-STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+STATUS: dict[int, int] = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 ENDLESS = ["--set", "misched-limit=default,0", "--set", "unroll-count=1,2", "--timeout", "100"]
 
 

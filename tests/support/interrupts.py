@@ -1,7 +1,7 @@
 """Work that exceptions interrupt: at each instruction of optctx's own Python code, and where a signal comes.
 
-python -m interrupts 100000            what 100,000 signals leave behind
-python -m interrupts 5000 decimal      the same of decimal.localcontext
+python -m tests.support.interrupts 100000            what 100,000 signals leave behind
+python -m tests.support.interrupts 5000 decimal      the same of decimal.localcontext
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def is_free(lock: Any) -> bool:
 
 def state() -> dict[str, object]:
     """What must be the same before and after."""
-    held = dict(_native.held())
+    held: dict[str, object] = {**_native.held()}
     held["mark"] = _innermost.get(None)
     held["watchers"] = len(_native.watchers(LLVMLITE))
     held["llvmlite's lock"] = is_free(ffi.lib._lock._lock)
@@ -282,7 +282,7 @@ def works() -> dict[str, Work]:
 def main(arguments: list[str]) -> int:
     count = int(arguments[0])
     if arguments[1:] == ["decimal"]:
-        left = 0
+        lost = 0
 
         def empty() -> None:
             with decimal.localcontext(prec=9):
@@ -291,8 +291,8 @@ def main(arguments: list[str]) -> int:
         for _ in range(count):
             decimal.setcontext(decimal.Context(prec=28))
             signals(empty, 1, 2e-5)
-            left += decimal.getcontext().prec != 28
-        print(f"decimal.localcontext: {count} interrupts, {left} left")
+            lost += decimal.getcontext().prec != 28
+        print(f"decimal.localcontext: {count} interrupts, {lost} left")
         return 0
     # Code of the interpreter's own library that such an exception breaks: the locks of threading.Condition.
     unsafe = ("propagated",)

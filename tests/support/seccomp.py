@@ -13,7 +13,6 @@ import os
 import platform
 import signal
 import struct
-import sys
 from collections.abc import Collection
 
 __all__ = ["FORBIDDEN", "confine"]
@@ -49,7 +48,7 @@ def confine(allowed: Collection[str] = ()) -> None:
     """
     if platform.machine() != "x86_64":
         raise OSError("the numbers of system calls are those of x86-64")
-    faulthandler.register(signal.SIGSYS, sys.__stderr__, all_threads=False, chain=True)
+    faulthandler.register(signal.SIGSYS, 2, all_threads=False, chain=True)
     library = ctypes.CDLL(None, use_errno=True)
     code = _program(sorted(number for name, number in FORBIDDEN.items() if name not in allowed))
     body = ctypes.create_string_buffer(b"".join(code), len(code) * 8)

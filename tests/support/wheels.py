@@ -1,6 +1,6 @@
 """Other releases of llvmlite, from PyPI: what optctx does with each.
 
-`python tests/support/wheels.py` tries them all.
+`python -m tests.support.wheels` tries them all.
 
 Each is installed once, into a folder of its own under build/, and tried in a process of its own.
 """

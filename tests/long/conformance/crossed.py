@@ -408,7 +408,7 @@ def _references(jobs: Sequence[Job], options: argparse.Namespace) -> Known:
         for given in (False, True)
     ]
     found = dict(run_forked(tasks, options.timeout))
-    known = {pair: tuple(found[(*pair, given)] for given in (False, True)) for pair in pairs}
+    known = {pair: (found[(*pair, False)], found[(*pair, True)]) for pair in pairs}
     return {
         pair: each
         for pair, each in known.items()

@@ -43,6 +43,9 @@ class Watched:
     After a death the next case gets a new child. A context manager.
     """
 
+    _data: bytes
+    _selector: selectors.DefaultSelector
+
     def __init__(self, seconds: float) -> None:
         """`seconds`: that a case may take."""
         self._seconds = seconds

@@ -127,10 +127,10 @@ class Runs:
 
 def run_all(
     groups: Sequence[Sequence[str]], modes: Sequence[str], jobs: int, runs: Runs
-) -> tuple[dict[str, Outcomes], Counter[str]]:
+) -> tuple[dict[str, Outcomes], dict[str, float]]:
     """What came of every test, and the seconds that processes took, by mode."""
     found: dict[str, Outcomes] = {mode: {} for mode in modes}
-    seconds: Counter[str] = Counter()
+    seconds = dict.fromkeys(modes, 0.0)
 
     def work(modules: Sequence[str], mode: str) -> None:
         outcomes, took = runs.run(modules, mode)
@@ -148,7 +148,7 @@ def run_all(
 
 def scope_first(
     groups: Sequence[Sequence[str]], modes: Sequence[str], jobs: int, runs: Runs
-) -> tuple[dict[str, Outcomes], Counter[str]]:
+) -> tuple[dict[str, Outcomes], dict[str, float]]:
     """As `run_all`, but in the other ways only what does not pass inside a scope."""
     found, seconds = run_all(groups, ("scope",), jobs, runs)
     left: dict[str, list[str]] = {}  # by module
@@ -232,7 +232,7 @@ def confirmed(found: dict[str, Outcomes], jobs: int, limit: float) -> list[str]:
     return [test for test in suspects if len({found[mode][test][0] for mode in found}) > 1]
 
 
-def table(found: dict[str, Outcomes], seconds: Counter[str]) -> list[str]:
+def table(found: dict[str, Outcomes], seconds: dict[str, float]) -> list[str]:
     """In Markdown."""
     kinds = ("passed", "failed", "skipped", "crashed")
     lines = [f"| Numba's tests | tests | {' | '.join(kinds)} | seconds |", "| --- " * (len(kinds) + 3) + "|"]

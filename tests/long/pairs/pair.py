@@ -99,7 +99,7 @@ def _pairs(draw: st.DrawFn) -> Pair:
     arguments = st.lists(argument, max_size=_MOST, unique_by=_name)
     first = draw(arguments)
     second = list(first)
-    if first and draw(st.booleans()):
+    if first != [] and draw(st.booleans()):
         second.pop(draw(st.integers(0, len(first) - 1)))
     taken = {_name(text) for text in second}
     second += [text for text in draw(arguments) if _name(text) not in taken]

@@ -183,9 +183,9 @@ def pools(actor: Actor) -> None:
     actor.compiled += len(names)
     with propagating(ThreadPoolExecutor(2)) as pool:
         with context_of(options):
-            results = pool.map(compile_job, map(job, names))
+            compiled = pool.map(compile_job, map(job, names))
         # Waiting inside would hold up a thread in "exclusive", which in turn holds up the pool.
-        results = list(results)
+        results = list(compiled)
     for name, result in zip(names, results, strict=True):
         actor.judge(result, name, options)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import binding
@@ -83,7 +84,7 @@ def attributes(actor: Actor) -> None:
 def errors(actor: Actor) -> None:
     """Errors from inside LLVM, in cycles that hold what they were raised about."""
     module = binding.parse_assembly(unrolling("bad", "x"), binding.create_context())
-    work = [
+    work: list[Callable[[], object]] = [
         lambda: optctx.run_passes(module, UNROLL),
         lambda: optctx.run_passes(module, "no-such-pass"),
         lambda: emit_assembly(module, new_machine()),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from optctx._native import Transaction
 from optctx.arch.site import Site
 from optctx.engine.attach import Engine, attach
-from optctx.engine.redirecting import _trampolines
+from optctx.engine.redirecting import Redirecting, _trampolines
 
 
 def page_table() -> list[tuple[int, int, str]]:
@@ -27,6 +27,7 @@ def page_table() -> list[tuple[int, int, str]]:
 def attach_without(choose: Callable[[Engine], Sequence[Site]]) -> tuple[Engine, Sequence[Site]]:
     """Attach, but leave the instructions alone that `choose` takes from the plan; those as well."""
     engine = attach()
+    assert isinstance(engine.mechanism, Redirecting)
     missed = choose(engine)
     left_alone = {site.address for site in missed}
     code = [part for part in _trampolines(engine.plan, engine.index) if part[0] not in left_alone]

@@ -92,7 +92,7 @@ def test_one_site_that_was_missed_is_reported_with_function_option_and_address(k
         return [
             next(
                 site
-                for site in engine.plan.references.sites
+                for site in engine.plan.references.sites or ()
                 if site.region == address
                 and site.offset == engine.survey.value_offset
                 and site.writes == (kind == "write")
@@ -116,7 +116,7 @@ def test_one_site_that_was_missed_is_reported_with_function_option_and_address(k
 
 @alone
 def test_with_nothing_redirected_every_read_is_reported() -> None:
-    engine, missed = attach_without(lambda engine: engine.plan.references.sites[1:])
+    engine, missed = attach_without(lambda engine: (engine.plan.references.sites or [])[1:])
     sites = {site.address: site for site in missed}
     owners = {}
     for option in engine.options.values():
@@ -164,9 +164,10 @@ def test_neighbours_do_not_show_and_accesses_from_elsewhere_do() -> None:
         with audit() as seen:
             ctypes.string_at(table.live, 1)
         # Storage beside the options goes by its own name.
-        name = demangle(engine.image.object_at(table.live).name)
+        symbol = engine.image.object_at(table.live)
+        assert symbol is not None
         # By one instruction of Python's or by several, as its version is.
-        assert {(access.option, access.write) for access in seen.accesses} == {(name, False)}
+        assert {(access.option, access.write) for access in seen.accesses} == {(demangle(symbol.name), False)}
     with audit() as seen:
         assert number.value == 0  # no context: LLVM's own is what this thread is to see
     assert seen.accesses == []

@@ -10,6 +10,7 @@ import threading
 import warnings
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def test_set_option_acts_on_its_scope_alone_as_in_a_process_of_its_own(fresh: Fr
                 assert compile_job(JOB) == expected[count]
             assert compile_job(JOB) == outside
 
-    in_threads([lambda count=count: work(count) for count in COUNTS])
+    in_threads([partial(work, count) for count in COUNTS])
 
 
 def one() -> st.SearchStrategy[tuple[Option, object]]:
@@ -184,7 +185,7 @@ def test_threads_inside_one_context_do_not_see_what_each_other_sets() -> None:
             assert shared.with_sets()["unroll-count"] == count
             together.wait()
 
-    in_threads([lambda count=count: work(count) for count in COUNTS])
+    in_threads([partial(work, count) for count in COUNTS])
     with shared:
         assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
 

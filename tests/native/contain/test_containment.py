@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -133,7 +134,7 @@ def test_threads_whose_targets_write_the_same_option_do_not_meet(fresh: FreshPro
             number = (first + 3 * step) % len(jobs)
             assert scoped(jobs[number]) == expected[number], jobs[number].triple
 
-    in_threads([lambda first=first: work(first) for first in range(3)])
+    in_threads([partial(work, first) for first in range(3)])
     assert process_state() == before
     assert compile_job(JOB) == expected[0]
     assert registry()["min-jump-table-entries"].value == 4

@@ -379,7 +379,7 @@ def test_all_code_that_looks_at_the_flag_asks_for_the_type_as_well() -> None:
     asked = image.symbol("_ZN4llvm18isCurrentDebugTypeEPKci")
     assert asked is not None
     sites, refusals = find_sites(image, [(address, 1)])
-    looking = {each.function for each in [*sites, *refusals]}
+    looking = {each.function for each in sites} | {each.function for each in refusals}
     asking = {function.name for at, _ in find_branches(image, [asked]) if (function := image.function_at(at))}
     assert len(sites) > 10_000
     assert len(looking) > 3_000

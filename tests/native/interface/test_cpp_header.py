@@ -7,6 +7,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_the_example_on_threads_with_options_of_their_own(tmp_path: pathlib.Path
         assert example.planned_unrolling(trips, ctypes.byref(count), words, len(words)) == 0, words.value
         return count.value
 
-    in_threads([lambda number=number: work(number) for number in range(2, 6)])
+    in_threads([partial(work, number) for number in range(2, 6)])
     status, message = look_up(b"enable-gvn-hoist")
     assert (status, message.rpartition(": ")[2]) == (2, "the option is of type bool")
     status, message = look_up(b"unrol-count")

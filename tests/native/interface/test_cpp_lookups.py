@@ -7,6 +7,7 @@ import pathlib
 import time
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 
 import llvmlite.binding as llvm
 import pytest
@@ -319,7 +320,7 @@ def test_lookups_are_right_while_scopes_come_and_go(cpp: Lookups) -> None:
     with OptionContext(dict.fromkeys(_TOGETHER[:2], 1), cfg_func_name="1"):
         cpp.keep()
     try:
-        in_threads([lambda number=number: work(number) for number in range(1, 7)])
+        in_threads([partial(work, number) for number in range(1, 7)])
     finally:
         cpp.drop()
 

@@ -6,6 +6,7 @@ import pytest
 
 from optctx._native import Transaction, read_bytes
 from optctx.engine.mechanism import Clock
+from optctx.engine.plan import Plan
 from optctx.engine.redirecting import Redirecting, _trampolines
 from optctx.image.loaded import image_index, llvmlite_image
 from optctx.image.survey import survey
@@ -16,7 +17,7 @@ __all__ = ["Sites", "as_before", "make_plan", "prepare", "refused"]
 Sites = list[tuple[int, bytes, bytes]]  # address, the bytes there, the new code
 
 
-def make_plan() -> Redirecting:
+def make_plan() -> Plan:
     """What attaching to llvmlite's library would redirect, as a plan."""
     image = llvmlite_image()
     return Redirecting(image, survey(image), Clock()).plan

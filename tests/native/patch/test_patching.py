@@ -282,7 +282,7 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
 
     def decode(address: int) -> list[Any]:
         decoder = Decoder(64, read_bytes(address, 80), ip=address)
-        found = []
+        found: list[Any] = []
         while not found or found[-1].code != Code.JMP_REL32_64:
             found.append(decoder.decode())
             assert not found[-1].is_invalid
@@ -302,6 +302,8 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
 
     saved = addresses = 0
     plan, index = make_plan(), image_index(llvmlite_image())
+    assert plan.references.sites is not None
+    assert plan.printing is not None
     identity = identity_view(index)
     for site, word, loads_address in zip(plan.references.sites, *plan.words(), strict=True):
         old = Decoder(64, site.code, ip=site.address).decode()

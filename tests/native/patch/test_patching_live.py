@@ -134,7 +134,7 @@ def test_threads_that_come_and_go_are_no_reason_not_to_attach() -> None:
 @alone
 def test_what_interrupts_a_second_attach_may_use_optctx() -> None:
     # A signal handler or a finaliser, between two instructions; here what attaching itself calls.
-    seen = []
+    seen: list[int] = []
 
     def interrupt() -> None:
         if attached() is None and not seen:

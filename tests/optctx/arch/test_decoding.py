@@ -61,7 +61,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
 
     def everything(decoder: Decoder) -> dict[str, Any]:
         for module in (branches, sites, trampolines):
-            module.decoder = lambda: decoder
+            pytest.MonkeyPatch().setattr(module, "decoder", lambda: decoder)
         findings_of(image).forget()
         plan = plan_redirected(image, surveyed, reporting)
         return {

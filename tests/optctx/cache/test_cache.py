@@ -84,9 +84,9 @@ def test_pipeline_target_and_emission_are_part_of_the_input(cache: CompileCache)
 
 def test_a_result_comes_back_whole(cache: CompileCache) -> None:
     for emit in ("object", "assembly", "ir", "none"):
-        made = cache.compile(SCALE, triple=X86, emit=emit)  # type: ignore[arg-type]
-        found = cache.compile(SCALE, triple=X86, emit=emit)  # type: ignore[arg-type]
-        assert made == found == compile_job(Job(SCALE, triple=X86, emit=emit))  # type: ignore[arg-type]
+        made = cache.compile(SCALE, triple=X86, emit=emit)
+        found = cache.compile(SCALE, triple=X86, emit=emit)
+        assert made == found == compile_job(Job(SCALE, triple=X86, emit=emit))
     assert counts(cache) == (4, 4)
 
 
@@ -146,7 +146,7 @@ def test_what_llvm_refuses_is_an_error_every_time_and_is_not_kept(cache: Compile
         with pytest.raises(OptctxError, match="cannot read the module"):
             cache.compile(b"no bitcode")
     with pytest.raises(TypeError, match="module"):
-        cache.compile(7)  # type: ignore[arg-type]
+        cache.compile(7)
     assert cache.hits == 0
     assert unrolled(cache) == 1
 
@@ -217,6 +217,7 @@ def test_what_others_set_process_wide_counts() -> None:
 
     def unrolled() -> int:
         text = cache.compile(COUNTED, "function(loop-unroll)", triple=X86, emit="ir").ir
+        assert text is not None
         return text.count("store volatile")
 
     assert unrolled() == 1

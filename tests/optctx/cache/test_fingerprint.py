@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from llvmlite import binding
@@ -23,7 +24,7 @@ ROOT = Path(__file__).parents[3]
 PAIRS = 60
 
 
-def fingerprint(source: str = SCALE, **overrides: object) -> str:
+def fingerprint(source: str = SCALE, **overrides: Any) -> str:
     with OptionContext(base="defaults", **overrides), optctx.record() as log:
         assert compile_job(Job(source, triple=X86)).error is None
     return log.fingerprint()

@@ -11,6 +11,8 @@ import pathlib
 import re
 import signal
 import time
+from functools import partial
+from typing import Any
 
 import capstone
 import pytest
@@ -49,7 +51,7 @@ def whole_stacks(job: Job) -> list[FirstRead]:
 def places(*jobs: Job) -> dict[str, list[ReadPlace]]:
     reads = Reads()
     for job in jobs:
-        reads.add(first_reads(lambda job=job: compiled(job)))
+        reads.add(first_reads(partial(compiled, job)))
     found: dict[str, list[ReadPlace]] = {}
     for place in reads.places:
         found.setdefault(place.option, []).append(place)
@@ -162,19 +164,18 @@ def same(called: str, entered: str) -> bool:
     return called == entered or demangle(called).split("(")[0] == demangle(entered).split("(")[0]
 
 
-def test_stacks_go_through_the_code_that_optctx_made() -> None:
+def test_stacks_go_through_the_code_that_optctx_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without knowing what that code's frames look like, they end there."""
     recording = recording_stacks()
-    known = stacks._RecordingStacks._recorder
-    try:
-        stacks._RecordingStacks._recorder = lambda self, recorder: (
-            recorder.keep_stacks([], (0, 0)),
-            recorder,
-        )[1]  # type: ignore[method-assign]
+
+    def recorder_of(self: object, recorder: Any) -> Any:
+        recorder.keep_stacks([], (0, 0))
+        return recorder
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stacks._RecordingStacks, "_recorder", recorder_of)
         with recording:
             compiled(O3)
-    finally:
-        stacks._RecordingStacks._recorder = known  # type: ignore[method-assign]
     cut = [read for read in stacks_in(recording) if not read.whole]
     assert cut
     assert all(read.whole for read in whole_stacks(O3))

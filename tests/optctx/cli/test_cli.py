@@ -57,7 +57,7 @@ def test_a_difference_is_named_and_is_exit_status_1(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Failing(FreshProcess):
-        def compile(self, job: Job) -> Result:
+        def compile(self, job: Job, *, timeout: float | None = None) -> Result:
             return Result(error="the fresh process said no")
 
     monkeypatch.setattr(importlib.import_module("optctx.sweep.sweep"), "FreshProcess", Failing)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 from llvmlite.binding import create_context, parse_assembly
@@ -37,7 +38,7 @@ BLANK = OptionContext(base="defaults")
 # Quoted by LLVM, in the repr of a context or of another object, or by its name.
 LONG_INPUT: dict[str, Callable[[], object]] = {
     **{
-        f"{name} ({way})": lambda name=name, value=value: OptionContext({name: value})
+        f"{name} ({way})": partial(OptionContext, {name: value})
         for name in ("unroll-count", "chr-bias-threshold", "x86-asm-syntax", "spirv-ext", "pgo-analysis-map")
         for way, value in {
             "text": LONG,

@@ -176,6 +176,7 @@ def object_of_orc(module: Any, target: Any) -> bytes:
     prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     prototype(call)(ctypes.addressof(result), ctypes.addressof(compiler), module_at)
     assert ((result[1] or 0) & 1) == 0  # no error
+    assert result[0] is not None
     buffer = ctypes.cast(result[0], ffi.LLVMMemoryBufferRef)
     try:
         start, size = ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer)

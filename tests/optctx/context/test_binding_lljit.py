@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -203,6 +203,7 @@ class Named(str):
     """A library's name that, when llvmlite asks for it, has another library linked first."""
 
     __slots__ = ("inner",)
+    inner: Callable[[], object]
 
     def __str__(self) -> str:
         self.inner()

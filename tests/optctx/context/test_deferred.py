@@ -40,7 +40,7 @@ KINDS: dict[str, Callable[..., Any]] = {
     "an asynchronous generator": generating,
     "a context manager": contextlib.contextmanager(generator),
     "an asynchronous context manager": contextlib.asynccontextmanager(generating),
-    "a coroutine of types.coroutine": types.coroutine(generator),  # type: ignore[arg-type]
+    "a coroutine of types.coroutine": types.coroutine(generator),
 }
 
 

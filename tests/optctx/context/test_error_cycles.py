@@ -178,7 +178,7 @@ PATHS: dict[str, tuple[Work, str]] = {
     "link, stamped by others": (lambda module, _: optctx.check_link([module]), STAMPED_BY_OTHERS),
     "link": (lambda module, _: link(module), COUNTED),
     "link type": (lambda module, _: optctx.check_link(module), COUNTED),
-    "bind": (lambda _, context: OptionContext().bind(context, "no"), COUNTED),
+    "bind": (lambda _, context: OptionContext().bind(context, "no"), COUNTED),  # type: ignore[arg-type]
     "bind a module": (lambda module, _: OptionContext().bind(module), COUNTED),
     "unbind": (lambda _, context: optctx.unbind(context), COUNTED),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -85,7 +86,7 @@ def assembly_of(text: str, options: dict[str, object], llvm_context: Any) -> dic
 
 
 def test_machine_function_passes_see_the_attribute(llvm_context: Any) -> None:
-    option = {"disable-peephole": True}
+    option: dict[str, object] = {"disable-peephole": True}
     plain = SCALE.replace("@scale", "@one") + SCALE.replace("@scale", "@other")
     attributed = plain.replace("@other(ptr noalias %out, ptr noalias %in, i64 %n)", "{}").replace(
         "{}", '@other(ptr noalias %out, ptr noalias %in, i64 %n) "optctx"="-disable-peephole"'
@@ -142,7 +143,7 @@ def test_threads_with_different_attributes_do_not_meet() -> None:
                     optctx.run_passes(module, UNROLL)
                     right.append(stores_of_each(module) == {"here": count, "there": 1})
 
-    in_threads([lambda count=count: work(count) for count in (2, 3, 5, 7)])
+    in_threads([partial(work, count) for count in (2, 3, 5, 7)])
     assert right == [True] * 160
 
 

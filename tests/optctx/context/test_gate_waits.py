@@ -95,13 +95,13 @@ def test_none_is_told_of_that_works_or_waits_for_a_moment() -> None:
         with plain:  # warnings are errors
             entered.append(True)
 
-    entered, works = [], lambda: sum(range(1000))
+    entered: list[bool] = []
     thread = threading.Thread(target=enter)
     with exclusive:
         thread.start()
         end_at = time.monotonic() + 2
         while time.monotonic() < end_at:
-            works()
+            sum(range(1000))
     end(thread)
     for _ in range(3):  # each time for less than it takes
         thread = threading.Thread(target=enter)

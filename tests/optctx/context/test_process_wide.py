@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from llvmlite import binding
@@ -33,7 +34,7 @@ from tests.support.scopes import outside, scopes_become, unrolled
 BISECTED = Job(SCALE, "default<O3>", ("-opt-bisect-limit=5",), triple=X86, emit="ir")
 
 
-def exclusive(**named: object) -> OptionContext:
+def exclusive(**named: Any) -> OptionContext:
     return OptionContext(process_wide="exclusive", **named)
 
 
@@ -42,7 +43,7 @@ def state(name: str) -> tuple[object, int]:
     return option.value, option.occurrences
 
 
-def in_thread(work: Callable[[], None]) -> threading.Thread:
+def in_thread(work: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=outside(work))
     thread.start()
     return thread
@@ -320,7 +321,7 @@ def test_all_of_llvms_data_is_as_it_was_to_the_byte_where_threads_take_turns() -
         if option.scope == "process" or option.alias_of or option.type == "other":
             continue
         choices = list(option.choices)
-        value = choices[-1] if choices else values.get(option.type, "1")
+        value: object = choices[-1] if choices else values.get(option.type, "1")
         value = choices if option.type == "set" else value
         try:
             OptionContext({name: value}, base="defaults")

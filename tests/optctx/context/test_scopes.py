@@ -81,8 +81,11 @@ def test_as_a_decorator_it_lets_exceptions_through() -> None:
 
 
 def test_run_calls_inside_and_gives_the_result() -> None:
+    def three(a: int, *, b: int) -> tuple[int, int, int]:
+        return a, b, unrolled()
+
     assert four().run(unrolled) == 4
-    assert four().run(lambda a, *, b: (a, b, unrolled()), 1, b=2) == (1, 2, 4)
+    assert four().run(three, 1, b=2) == (1, 2, 4)
     with pytest.raises(ZeroDivisionError):
         four().run(lambda: 1 // 0)
 
@@ -215,7 +218,7 @@ def test_a_scope_without_a_pause_works_in_a_coroutine() -> None:
             return unrolled()
 
     async def both() -> list[int]:
-        return await asyncio.gather(compile_in(four()), compile_in(eight()))
+        return list(await asyncio.gather(compile_in(four()), compile_in(eight())))
 
     assert asyncio.run(both()) == [4, 8]
 

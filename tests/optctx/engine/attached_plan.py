@@ -8,7 +8,7 @@ from typing import Any
 
 from optctx._native import read_bytes
 from optctx.engine.attach import Engine, attach
-from optctx.engine.redirecting import _trampolines
+from optctx.engine.redirecting import Redirecting, _trampolines
 from optctx.engine.setters import parser_code
 from optctx.image.records import OptionRecord
 
@@ -24,6 +24,7 @@ def decided(engine: Engine) -> dict[str, Any]:
     plan, sites = engine.plan, engine.plan.references.sites
     assert sites is not None
     assert plan.readers is not None
+    assert isinstance(engine.mechanism, Redirecting)
 
     def at(address: int) -> int | None:
         return address - base if contains(address) else None
@@ -79,6 +80,7 @@ def _stored(record: OptionRecord, base: int) -> Any:
 def changed(engine: Engine) -> list[int]:
     """Where instructions of LLVM's code are changed, from the library's base. Nothing else of the code is."""
     image = engine.image
+    assert isinstance(engine.mechanism, Redirecting)
     code = [
         *_trampolines(engine.plan, engine.index),
         *engine.mechanism.hooks.code,

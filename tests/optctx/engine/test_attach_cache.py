@@ -10,6 +10,7 @@ import shutil
 import stat
 import struct
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -379,16 +380,13 @@ def test_another_file_of_the_same_library_is_another_library(
         )
     assert len(entries(home)) == 2, "one for each"
     os.utime(copy, (1, 1))
-    assert kept._name(Image_of(copy)) != kept._name(Image_of(pathlib.Path(ffi.lib._name)))
+    assert kept._name(image_of(copy)) != kept._name(image_of(pathlib.Path(ffi.lib._name)))
 
 
-class Image_of:  # noqa: N801
+def image_of(path: pathlib.Path) -> Any:
     """As much of an image as the name of its entry takes."""
-
-    def __init__(self, path: pathlib.Path) -> None:
-        status = path.stat()
-        self.path, self.build_id = "same", llvmlite_image().build_id
-        self.identity = (0, 0, status.st_size, status.st_mtime_ns, 0)
+    identity = (0, 0, path.stat().st_size, path.stat().st_mtime_ns, 0)
+    return SimpleNamespace(path="same", build_id=llvmlite_image().build_id, identity=identity)
 
 
 def test_the_name_of_an_entry_has_everything_that_it_follows_from() -> None:

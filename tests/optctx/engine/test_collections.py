@@ -25,7 +25,8 @@ pytestmark = pytest.mark.redirected
 
 inner: Any = None  # of the process that a test has of its own
 problems: list[str] = []  # nothing catches what a collection raises, so it is kept
-runs, collects, references = [0], [False], []
+runs, collects = [0], [False]
+references: list[Any] = []
 
 
 def begin() -> dict[str, Callable[[], object]]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import pytest
 
 import optctx
+from optctx._native import redirect
 from optctx.engine import redirecting
 from tests.support.alone import alone
 from tests.support.kernel_refusals import forbid_code, refuse
@@ -77,8 +78,7 @@ def test_a_kernel_that_forbids_changing_code_is_an_error_for_who_wants_threads()
 @pytest.mark.parametrize("step", [1, 2])
 @alone(OPTCTX_ENGINE="")
 def test_a_change_that_fails_half_way_is_a_reason_to_take_turns(step: int) -> None:
-    redirect = redirecting.redirect
-    redirecting.redirect = lambda *given: redirect(*given, step)
+    pytest.MonkeyPatch().setattr(redirecting, "redirect", lambda a, b, c, d: redirect(a, b, c, d, step))
     use_it("asked to fail")
 
 

@@ -320,5 +320,5 @@ def test_nothing_is_raised_where_the_folder_has_become_a_file(tmp_path: Path) ->
         with warned() as texts, CompileCache(folder) as cache:
             folder.rmdir()
             folder.write_text("")
-            step(cache)  # type: ignore[operator]
+            step(cache)
         assert len(texts) == warnings, step

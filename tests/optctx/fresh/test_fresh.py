@@ -38,7 +38,7 @@ def test_a_job_without_options_is_what_a_thread_compiles(fresh: FreshProcess) ->
 def test_every_kind_of_output_is_the_same_on_both_sides(fresh: FreshProcess) -> None:
     found = {}
     for emit in ("assembly", "ir", "both", "none"):
-        job = replace(JOB, emit=emit)  # type: ignore[arg-type]
+        job = replace(JOB, emit=emit)
         there = fresh.compile(job)
         assert there == compile_job(job), emit
         assert there.instructions > 0, emit

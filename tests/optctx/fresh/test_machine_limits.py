@@ -283,7 +283,8 @@ def run_out(*_: object) -> NoReturn:
     def fail(*_: object) -> NoReturn:
         raise MemoryError
 
-    alone.encode = worker.encode = fail  # type: ignore[assignment]
+    for module in (alone, worker):
+        pytest.MonkeyPatch().setattr(module, "encode", fail)
     fail()
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import locale
 import pathlib
+import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 from llvmlite.binding import ffi
@@ -114,7 +117,7 @@ def test_tools_on_four_threads_do_not_meet(run_tool: Tool) -> None:
                 assert both() == (3, 3)
             assert both() == (UNROLLED_ONCE, UNROLLED_ONCE)
 
-    in_threads([lambda count=count: work(count) for count in (1, 2, 4, 8)])
+    in_threads([partial(work, count) for count in (1, 2, 4, 8)])
     assert not drift()
     assert (process_state(), _raw_state()) == before
 
@@ -144,10 +147,8 @@ def test_threads_wait_for_the_parser_where_a_subinterpreter_has_been(run_tool: T
     """From then on `PyGILState_Check` takes every thread for one that holds the GIL."""
 
     def child() -> None:
-        try:
-            import _interpreters as interpreters
-        except ImportError:
-            import _xxsubinterpreters as interpreters
+        name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+        interpreters = importlib.import_module(name)
         interpreters.destroy(interpreters.create())
 
         def work() -> None:

@@ -229,10 +229,14 @@ def test_names_that_are_no_text_or_not_in_order_are_no_table() -> None:
         def object_at(self, _: int) -> Fake:
             return self
 
+    def find(at: int) -> Any:
+        image: Any = Fake(at)
+        return sets.find_element_names(image, "NS_5SPIRV9Extension9ExtensionE")
+
     def table(*names: bytes) -> Any:
         arena = Arena()
         held = [[*arena.text(name), value] for value, name in enumerate(names)]
-        return sets.find_element_names(Fake(tree(arena, held)), "NS_5SPIRV9Extension9ExtensionE")
+        return find(tree(arena, held))
 
     assert table(b"a", b"b", b"c").by_value == {0: "a", 1: "b", 2: "c"}
     for names in ([b"b", b"a"], [b"a", b"a"], [b"a", b"\xff"], [b"", b"a"], [b"a", b"b" * 300]):
@@ -240,5 +244,4 @@ def test_names_that_are_no_text_or_not_in_order_are_no_table() -> None:
     # LLVM 20's keys are strings of another class: a pointer where a length is expected.
     arena = Arena()
     held = [[arena.text(name)[0], number, 0] for number, name in enumerate([b"a", b"b"])]
-    at = tree(arena, [[0, words[0], words[1]] for words in held])
-    assert sets.find_element_names(Fake(at), "NS_5SPIRV9Extension9ExtensionE") is None
+    assert find(tree(arena, [[0, words[0], words[1]] for words in held])) is None

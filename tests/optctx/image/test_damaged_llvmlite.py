@@ -34,6 +34,8 @@ class Registry:
                 "_ZN4llvm2cl20getRegisteredOptionsERNS0_10SubCommandE",
             )
         )
+        assert top is not None
+        assert options is not None
         self.map = call_pointer(options, call_pointer(top))
         self.wild = wild_words(Arena())
         found = survey(self.image)
@@ -64,11 +66,11 @@ def test_any_word_of_the_registry_and_of_its_options_may_be_wild() -> None:
     its = Registry()
     dice = random.Random(1)
     table = place(its.map + 8).value
-    some = [record for record in its.records.values() if record.size is not None]
+    some = [(record.address, record.size) for record in its.records.values() if record.size is not None]
     places = [its.map + at for at in (8, 16, 24)]
     places += [table + 8 * dice.randrange(3 * 4096) for _ in range(20)]
-    for record in dice.sample(some, 60):
-        places += [record.address + 8 * dice.randrange(record.size // 8)]
+    for address, size in dice.sample(some, 60):
+        places += [address + 8 * dice.randrange(size // 8)]
     refused = sum(its.outcome(address, dice.choice(its.wild)) for address in places)
     assert not its.outcome(its.map, 0)  # the epoch, which says nothing
     survey(its.image)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import pathlib
 from collections.abc import Set
+from typing import Any
 
 import pytest
 
@@ -26,14 +27,14 @@ def test_an_address_that_may_be_the_end_of_another_object_is_refused(tmp_path: p
     path = str(library)
     ctypes.CDLL(path)
     [base] = [base for name, base in loaded_libraries() if name == path]
-    image = Image(path, base)
+    image: Any = Image(path, base)
     option, behind, table = map(image.symbol, ("option", "behind_option", "table"))
     spans = [(option, 32), (behind, 32), (table, 32)]
 
-    def settled(tables: Set[int] = frozenset()) -> tuple[Set[object], Set[object]]:
-        sites, refusals = processor().find_sites(image, spans)
-        assert not refusals
-        sites = Sites.of(image, sites)
+    def settled(tables: Set[int] = frozenset()) -> tuple[set[object], set[object]]:
+        found, refused = processor().find_sites(image, spans)
+        assert not refused
+        sites = Sites.of(image, found)
         refusals = find_ends(image, sites, dict(spans), tables)
         unsure = {refusal.address for refusal in refusals}
         sites = sites.where(lambda site: site.address not in unsure)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from llvmlite import binding
 
 import optctx
-import optctx.image.printing
 from optctx._native import Image
 from optctx.engine.attach import attach
 from optctx.errors import UnsupportedImageError
@@ -51,7 +52,7 @@ class FakeImage:
     __hash__ = object.__hash__
 
 
-def facts_of(module: object) -> list[Fact[object]]:
+def facts_of(module: object) -> list[Fact[Any]]:
     found = []
     for value in vars(module).values():
         several = (
@@ -112,7 +113,7 @@ def test_scopes_work_without_it(feature: str, refused: int) -> None:
     if feature == features.BINDING:
         features._FEATURES[features.BINDING] = (LACKING,)
     else:
-        optctx.image.printing.IS_DEBUG_TYPE = LACKING
+        pytest.MonkeyPatch().setattr("optctx.image.printing.IS_DEBUG_TYPE", LACKING)
     [image] = optctx.info()["images"]
     assert optctx.info()["engine"] == "thread"
     with optctx.OptionContext(unroll_count=4):
@@ -128,7 +129,11 @@ def test_scopes_work_without_it(feature: str, refused: int) -> None:
 def test_what_cannot_be_intercepted_is_told_where_a_context_is_bound() -> None:
     features._FEATURES[features.BINDING] = (LACKING,)
     context = optctx.OptionContext(unroll_count=4)
-    for use in (lambda: context.bind(binding.create_context()), lambda: optctx.attach(attributes="error")):
+    uses: list[Callable[[], object]] = [
+        lambda: context.bind(binding.create_context()),
+        lambda: optctx.attach(attributes="error"),
+    ]
+    for use in uses:
         with pytest.raises(optctx.UnsupportedImageError) as caught:
             use()
         assert "expected llvm::f (the symbol none), found none; enter" in str(caught.value)

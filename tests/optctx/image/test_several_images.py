@@ -13,6 +13,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from contextvars import Context, copy_context
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -161,7 +162,7 @@ def test_threads_with_other_values_in_each_image_give_what_fresh_processes_give(
                     assert llvm.digests() == expected[argument], (seed, argument)
                     compiled.append((llvm is second, argument))
 
-    in_threads([lambda seed=seed: work(seed) for seed in range(4)])
+    in_threads([partial(work, seed) for seed in range(4)])
     assert second.digests() == first.digests() == expected[""]
     assert not any(held().values()), held()
     assert (len(compiled), len(set(compiled))) == (64, 10), "each value in each image"
@@ -197,7 +198,7 @@ def test_each_image_has_either_engine(copy: pathlib.Path, expected: Digests, way
                     innermost = [argument for each, argument in entered if each is engine][-1]
                     assert llvm.digests() == expected[innermost], (seed, entered)
 
-    in_threads([lambda seed=seed: work(seed) for seed in range(3)])
+    in_threads([partial(work, seed) for seed in range(3)])
     assert second.digests() == first.digests() == expected[""]
     exclusive = context_of(own, "-rng-seed=7", process_wide="exclusive")
     if own.mechanism.name == "exclusive":
@@ -264,7 +265,7 @@ def test_a_task_takes_its_scopes_of_both_images_along(
             assert values() == ["", ""]
             assert unrolled() == 1
 
-    in_threads([lambda seed=seed: work(seed) for seed in range(2)])
+    in_threads([partial(work, seed) for seed in range(2)])
     _native.simulate_context_switches(False)
     assert not any(held().values()), held()
 
@@ -295,7 +296,7 @@ def test_process_wide_changes_of_one_image_are_not_those_of_the_other(
             pass
         entered = threading.Event()
         thread = threading.Thread(target=lambda: its.run(lambda: (entered.set(), seen.append(values()))))
-        seen = []
+        seen: list[list[int]] = []
         thread.start()
         assert not entered.wait(0.3), "it waits until the changes of the other image are undone"
         assert values() == [7, 0]
@@ -350,9 +351,9 @@ def test_contexts_of_another_image_say_where_they_cannot_be_used(copy: pathlib.P
     with pytest.raises(optctx.UnsupportedImageError) as caught:
         four.bind(binding.get_global_context())
     assert str(copy) in str(caught.value)
-    with pytest.raises(optctx.OptionTypeError) as caught:
+    with pytest.raises(optctx.OptionTypeError) as refused:
         pickle.dumps(four)
-    assert str(copy) in str(caught.value)
+    assert str(copy) in str(refused.value)
     assert four.derive(unroll_max_count=9)._engine is other
 
 
@@ -388,10 +389,10 @@ def test_more_images_than_there_is_room_for_are_refused() -> None:
         def __init__(self, base: int) -> None:
             self.base = base
 
-    images = [Made(base) for base in range(16, 16 + MAX_IMAGES)]
+    images: list[Any] = [Made(base) for base in range(16, 16 + MAX_IMAGES)]
     assert [image_index(each) for each in images] == list(range(MAX_IMAGES))
     assert image_index(images[3]) == 3
     with pytest.raises(UnsupportedImageError) as caught:
-        image_index(Made(1))
+        image_index(Made(1))  # type: ignore[arg-type]
     assert "expected at most 8 LLVMs in a process" in str(caught.value)
     assert "libmade.so" in str(caught.value)

@@ -11,6 +11,7 @@ import pathlib
 import random
 import signal
 import sys
+from functools import partial
 
 from llvmlite import binding
 
@@ -38,7 +39,7 @@ def main() -> None:
             damaged[dice.randrange(HEAD, len(damaged))] ^= 1 << dice.randrange(8)
         child = os.fork()
         if not child:
-            run_and_end(lambda data=bytes(damaged): parse(data))
+            run_and_end(partial(parse, bytes(damaged)))
         _, status = os.waitpid(child, 0)
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGABRT, signal.SIGSEGV):
             print(damaged.hex())

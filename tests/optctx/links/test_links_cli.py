@@ -10,6 +10,7 @@ from llvmlite import binding
 
 from optctx.cli import link_reader
 from optctx.cli.main import main
+from optctx.fresh.exchange import Exchange
 from tests.support.links_modules import linked, module_of, stamped
 from tests.support.processes import python_process
 
@@ -113,8 +114,7 @@ def deadly(
         "link_reader.read_stamps = read\nmain = link_reader.main\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    exchange = link_reader.Exchange
-    monkeypatch.setattr(link_reader, "Exchange", lambda module, **more: exchange("reader", **more))
+    monkeypatch.setattr(link_reader, "Exchange", lambda module, **more: Exchange("reader", **more))
     return written(module_of("plain.c"), tmp_path / "deadly.ll")
 
 

@@ -19,7 +19,7 @@ _LOADED_ADDRESS = re.compile(r"(4[89]b[89a-f])[0-9a-f]{1,16}")
 array = np.arange(100)
 
 
-@numba.njit  # type: ignore[untyped-decorator]
+@numba.njit
 def is_special(value: int) -> bool:
     return value == 1 or value == 14 or value == 29
 

@@ -25,7 +25,7 @@ Code = dict[str, str]
 _CODE = 64  # bytes of machine code, none of which is an address
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _abort(_: Any, condition: Any) -> Any:
     """Abort the process if the condition holds. With `trap-unreachable` LLVM puts a trap after the call."""
 
@@ -47,11 +47,11 @@ def compiled() -> Code:
     Without the numbers that Numba gives to functions.
     """
 
-    @njit("int64(int64, int64)")  # type: ignore[untyped-decorator]
+    @njit("int64(int64, int64)")
     def chooses(x: int, y: int) -> int:
         return y * y // 7 if x == 1 or x == 14 or x == 29 else y
 
-    @njit("int64(int64[:], int64)")  # type: ignore[untyped-decorator]
+    @njit("int64(int64[:], int64)")
     def loops(values: Any, n: int) -> int:
         count = 0
         for i in range(n):
@@ -65,7 +65,7 @@ def compiled() -> Code:
                 count -= 2
         return count
 
-    @njit("void(int64)")  # type: ignore[untyped-decorator]
+    @njit("void(int64)")
     def stops(x: int) -> None:
         _abort(x == 3)
 

@@ -25,7 +25,7 @@ _PROGRAM = 1
 _EXECUTED = 4
 
 
-@numba.njit  # type: ignore[untyped-decorator]
+@numba.njit
 def helper(array: Any) -> int:
     result = 0
     for value in array:

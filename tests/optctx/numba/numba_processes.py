@@ -58,7 +58,7 @@ def at_once(*works: Callable[[], Any], process_wide: Sequence[str] = (), **envir
 
 @functools.cache
 def _server() -> Server:
-    server = Server("numba_processes", dict(os.environ))
+    server = Server("tests.optctx.numba.numba_processes", dict(os.environ))
     atexit.register(server.close)
     return server
 

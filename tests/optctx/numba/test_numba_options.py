@@ -129,7 +129,7 @@ def test_plain_functions_call_functions_with_options_that_raise() -> None:
 
 
 def test_what_numba_can_do_inside_functions_with_options() -> None:
-    recursive = numba.njit(lambda n: n if n < 2 else recursive(n - 1) + recursive(n - 2))
+    recursive: Any = numba.njit(lambda n: n if n < 2 else recursive(n - 1) + recursive(n - 2))
 
     @optctx.numba.njit(options=SCALAR)
     def own(n: int) -> int:
@@ -249,7 +249,7 @@ class Other(CPUDispatcher):  # type: ignore[misc]
 
 def test_a_context_compiles_a_dispatcher_under_its_values() -> None:
     plain = numba.njit("int64(int64[::1])", fastmath=True)(total)
-    function = OptionContext(SCALAR)(plain)
+    function: Any = OptionContext(SCALAR)(plain)
     assert function is not plain
     assert (is_vector(plain), is_vector(function)) == (True, False)
     assert function.targetoptions["fastmath"] is True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import pathlib
 import sys
 import threading
@@ -117,7 +118,7 @@ def test_signatures_are_kept_apart() -> None:
 def helper_in(options: dict[str, Any] | None) -> Callable[[int], int]:
     """A function that calls one that Numba compiled in a scope of these options."""
 
-    @numba.njit  # type: ignore[untyped-decorator]
+    @numba.njit
     def helper(x: int) -> bool:
         return x == 1 or x == 14 or x == 29
 
@@ -149,7 +150,7 @@ def test_code_with_a_helper_of_the_same_options_is_cached() -> None:
 
 
 def test_a_helper_that_read_the_same_values_is_cached_in_its_callers() -> None:
-    @numba.njit  # type: ignore[untyped-decorator]
+    @numba.njit
     def helper(x: int) -> bool:
         return x == 1 or x == 14 or x == 29
 
@@ -289,9 +290,7 @@ def test_a_process_that_was_killed_leaves_no_code_of_an_older_source(
         sys.modules.pop("helped", None)
         for path in folder.rglob("*.pyc"):
             path.unlink()
-        import helped
-
-        return helped.calls
+        return importlib.import_module("helped").calls
 
     with OptionContext(FAST):
         assert numba.njit(calls(HELPED.format(operator="+")), cache=True)(2) == 5

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from llvmlite import binding
 
 from optctx import OptionContext, emit_assembly, emit_object, run_passes
 from optctx.fresh import FreshProcess, Job
+from optctx.fresh.job import Emit
 from tests.support.ir_texts import X86
 
 __all__ = ["CASES", "EMITS", "PASSES", "SOURCE", "Options", "compiled", "expected", "make_machine"]
 
-Options = dict[str, object]
+Options = Mapping[str, object]
 
 PASSES = "default<O2>"
 # A switch (bit tests and jump tables), code that is never reached, a division, calls, an address.
@@ -116,7 +117,7 @@ def expected(
 ) -> bytes:
     """What a fresh process gives with these options set for the whole of it."""
     arguments = tuple(OptionContext(options, base="defaults").args())
-    kind = "assembly" if "assembly" in emit else "object"
+    kind: Emit = "assembly" if "assembly" in emit else "object"
     result = fresh.compile(Job(source, PASSES, arguments, triple, cpu, emit=kind))
     assert result.error is None, result.error
     return result.code

@@ -17,7 +17,7 @@ import optctx
 from optctx import OptionContext, OptionValueError, emit_assembly, record
 from optctx._native import forget_machines, idle_machines
 from optctx.fresh import FreshProcess
-from optctx.image import machines
+from optctx.image.facts import machines
 from optctx.image.facts.fact import named
 from optctx.image.handles import target_machine_address
 from tests.optctx.passes.shared_machines import (
@@ -53,6 +53,7 @@ def under(options: Options | None) -> Any:
 
 @pytest.mark.parametrize("emit", EMITS)
 def test_whoever_uses_the_machine_first_leaves_nothing_in_it(fresh: FreshProcess, emit: str) -> None:
+    order: tuple[Options | None, ...]
     for options in ({"min-bit-test-cmps": 100}, TRAPS):
         scoped, plain = (expected(fresh, X86, each, emit) for each in (options, {}))
         assert scoped != plain

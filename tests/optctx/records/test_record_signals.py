@@ -30,7 +30,7 @@ from tests.support.scopes import in_threads, unrolled
 pytestmark = pytest.mark.redirected
 
 
-def four(**more: str) -> OptionContext:
+def four(**more: Any) -> OptionContext:
     return OptionContext({"unroll-count": 4}, base="defaults", **more)
 
 
@@ -91,7 +91,7 @@ def test_any_other_fault_ends_the_process_as_ever(fault: str, block: str, traced
 @alone
 def test_handlers_are_as_before_afterwards_whatever_they_were() -> None:
     heard = []
-    kinds = [
+    kinds: list[Callable[[], object]] = [
         lambda: signal.signal(signal.SIGSEGV, lambda *arguments: heard.append(arguments[0])),
         lambda: signal.signal(signal.SIGSEGV, signal.SIG_IGN),
         lambda: signal.signal(signal.SIGSEGV, signal.SIG_DFL),

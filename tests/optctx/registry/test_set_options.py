@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 from llvmlite import binding
@@ -254,7 +255,7 @@ def test_reads_are_recorded() -> None:
 
 @alone
 def test_a_set_that_llvm_is_replacing_is_read_as_it_was_or_as_it_is() -> None:
-    names = [OptionContext({"spirv-ext": text})["spirv-ext"] for text in ("", "all", "khr")]
+    names: list[Any] = [OptionContext({"spirv-ext": text})["spirv-ext"] for text in ("", "all", "khr")]
     option = attach().options["spirv-ext"].record
     value = option.address + attach().survey.value_offset
     members = attach().image.functions_named([("_ZN4llvm2cl3optISt3setI", "")])[0]
@@ -271,7 +272,7 @@ def test_a_set_that_llvm_is_replacing_is_read_as_it_was_or_as_it_is() -> None:
     sys.setswitchinterval(1e-6)
     writer = threading.Thread(target=write)
     writer.start()
-    seen = set()
+    seen: set[tuple[object, ...]] = set()
     try:
         until = time.monotonic() + SECONDS
         while len(seen) < len(names) and time.monotonic() < until:

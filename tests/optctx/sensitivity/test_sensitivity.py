@@ -262,7 +262,7 @@ def test_llvms_parsers_take_the_values_that_are_guessed_as_far_as_types_tell() -
             literal = isinstance(value, str) and value in (name, *option.aliases)
             if value is not UNSET:
                 try:
-                    OptionContext({value: True} if literal else {name: value}, base="defaults")
+                    OptionContext({str(value): True} if literal else {name: value}, base="defaults")
                 except OptionValueError:
                     refused.add(name)
     assert seen >= {"bool", "boolOrDefault", "int", "uint", "uint64", "float", "double", "enum"}

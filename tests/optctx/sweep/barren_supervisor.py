@@ -13,5 +13,5 @@ def serve(*arguments: object) -> NoReturn:
 
 
 def main() -> int:
-    supervisor.serve = serve
+    supervisor.serve = serve  # type: ignore[assignment, attr-defined]
     return supervisor.main()

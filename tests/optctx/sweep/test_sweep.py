@@ -133,7 +133,7 @@ def test_a_bad_pipeline_ends_the_sweep_with_llvms_words() -> None:
 
 def test_a_fresh_process_that_differs_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     class Differing(FreshProcess):
-        def compile(self, job: Job) -> Result:
+        def compile(self, job: Job, *, timeout: float | None = None) -> Result:
             failing = "-unroll-count=2" in job.options
             return Result(error="no such luck") if failing else Result(code=b"another")
 

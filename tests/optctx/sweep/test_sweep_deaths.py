@@ -186,7 +186,7 @@ def test_a_helper_that_is_killed_is_an_error_and_keeps_what_is_done(monkeypatch:
 def test_where_no_worker_lives_every_combination_is_compiled_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     class Barren(SweepProcess):
         def __init__(self) -> None:
-            Exchange.__init__(self, "barren_supervisor")
+            Exchange.__init__(self, "tests.optctx.sweep.barren_supervisor")
 
     monkeypatch.setattr(sys.modules["optctx.sweep.sweep"], "SweepProcess", Barren)
     signal.alarm(60)  # it waited for ever
@@ -203,7 +203,7 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     started: list[int] = []
 
     class Noted(SweepProcess):
-        def __enter__(self) -> SweepProcess:
+        def __enter__(self) -> Noted:
             entered = super().__enter__()
             assert self._helper is not None
             started.append(self._helper.pid)

@@ -51,7 +51,8 @@ JOBS = [
 def run(main: Main, *, eager: bool = False) -> None:
     async def started() -> None:
         if eager:
-            asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+            factory = asyncio.eager_task_factory  # type: ignore[attr-defined, unused-ignore]
+            asyncio.get_running_loop().set_task_factory(factory)
         await main()
 
     asyncio.run(started())

@@ -11,6 +11,7 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext, ScopeError, _native, current, info
+from optctx.context import attributes, enclosing
 from optctx.context import binding as judges
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.scopes import REPORTS_SWITCHES, UNROLLED_ONCE, both, eight, four, in_threads
@@ -20,7 +21,7 @@ OUTSIDE = (UNROLLED_ONCE, UNROLLED_ONCE)
 
 
 RunIn = Callable[[contextvars.Context, Callable[[], object]], object]
-DuringARun = Callable[[Callable[[object], None]], None]
+DuringARun = Callable[[Callable[[object], object]], None]
 
 
 @pytest.fixture(params=[False, True], ids=["calls", "switches"])
@@ -75,7 +76,7 @@ def counts(bound: OptionContext | None) -> tuple[int, int]:
 @pytest.fixture
 def during_a_run() -> Iterator[DuringARun]:
     """Has a function called with the innermost context where LLVM asks for the options of an attribute."""
-    steps: list[Callable[[object], None]] = []
+    steps: list[Callable[[object], object]] = []
     failed: list[BaseException] = []
 
     def resolve(
@@ -86,11 +87,11 @@ def during_a_run() -> Iterator[DuringARun]:
                 steps.pop()(here)
             except BaseException as error:
                 failed.append(error)
-        return judges.resolve(image, text, here, before, triple)
+        return attributes.resolve(image, text, here, before, triple)
 
-    _native.set_judges(judges._may_run, resolve, judges._cannot_enter, judges.tell)
+    _native.set_judges(judges._may_run, resolve, judges._cannot_enter, enclosing.tell)
     yield steps.append
-    _native.set_judges(judges._may_run, judges.resolve, judges._cannot_enter, judges.tell)
+    _native.set_judges(judges._may_run, attributes.resolve, judges._cannot_enter, enclosing.tell)
     assert not steps, "LLVM never asked"
     if failed:
         raise failed[0]

@@ -86,7 +86,7 @@ def test_a_wrapped_function_looks_like_the_function() -> None:
         return extra + more
 
     with unroll(4):
-        wrapped = wrap(count)
+        wrapped: Any = wrap(count)
     assert (wrapped.__name__, wrapped.__doc__) == ("count", "How often.")
     assert inspect.signature(wrapped) == inspect.signature(count)
     assert "count" in repr(wrapped)

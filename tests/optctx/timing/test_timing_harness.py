@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from optctx.errors import OptctxError
 from optctx.timing import Array, Harness, Value
 from optctx.timing.inputs import array_bytes, value_word
-from optctx.timing.kinds import KINDS
+from optctx.timing.kinds import KINDS, Kind
 from tests.support.timing_kernels import HASH, MATMUL, SUM, hash_harness, matmul_harness, sum_harness
 
 TEXT = """
@@ -220,7 +220,7 @@ def test_the_same_harness_gives_the_same_bytes_on_every_machine() -> None:
 
 
 @given(st.sampled_from(sorted(KINDS)), st.integers(), st.data())
-def test_random_numbers_stay_within_their_range(name: str, seed: int, data: st.DataObject) -> None:
+def test_random_numbers_stay_within_their_range(name: Kind, seed: int, data: st.DataObject) -> None:
     kind = KINDS[name]
     numbers = st.floats(-1e6, 1e6, width=32) if kind.is_float else st.integers(kind.low, kind.high)
     low, high = sorted((data.draw(numbers), data.draw(numbers)))

@@ -70,4 +70,4 @@ def test_integers_have_no_tolerance() -> None:
 def test_a_tolerance_is_a_number_that_is_not_negative() -> None:
     for bound in (-1, NAN, INF, "1"):
         with pytest.raises(OptctxError, match="a tolerance is a number that is not negative"):
-            Tolerance(relative=bound)
+            Tolerance(relative=bound)  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -277,7 +277,7 @@ def test_an_attribute_of_a_megabyte_is_refused_with_a_short_message(llvm_context
             assert len(str(caught.value)) < 1000, kind
 
 
-STAMPS = {
+STAMPS: dict[str, Callable[[], str]] = {
     "one long text": lambda: stamped(f'!"unroll-count", !"{"a" * (1 << 20)}"'),
     "many texts": lambda: stamped('!"unroll-count"' + ', !"3"' * (1 << 17)),
     "many options": lambda: stamped(*(f'!"x{number:060}", !"3"' for number in range(1 << 14))),

@@ -16,7 +16,7 @@ import llvmlite
 from optctx.engine.attach import attach
 from tests.support.processes import SECONDS, wait_for
 
-SUPPORT = str(pathlib.Path(__file__).parents[2] / "support")
+ROOT = str(pathlib.Path(__file__).parents[3])
 
 
 class Cluster:
@@ -43,7 +43,7 @@ class Cluster:
 
     def start(self, name: str, *words: str, modules: pathlib.Path | None = None) -> None:
         """Start a worker of one thread. `modules`: a folder whose modules it finds first."""
-        path = os.pathsep.join([*([str(modules)] if modules else []), SUPPORT])
+        path = os.pathsep.join([*([str(modules)] if modules else []), ROOT])
         command = ["distributed.cli.dask_worker", self.address, "--nthreads", "1", "--name", name]
         self.workers[name] = self._run(*command, "--no-dashboard", *words, PYTHONPATH=path)
 
@@ -58,7 +58,7 @@ class Cluster:
         file = self._folder / "scheduler.json"
         words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
         words += ["--protocol", self._protocol]
-        given = {"PYTHONPATH": SUPPORT, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+        given = {"PYTHONPATH": ROOT, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
         self.scheduler = self._run("distributed.cli.dask_scheduler", *words, **given)
         wait_for(lambda: file.exists() and file.read_text().endswith("}"))
         return int(json.loads(file.read_text())["address"].rpartition(":")[2])

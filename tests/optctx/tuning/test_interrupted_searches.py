@@ -326,7 +326,7 @@ def test_an_interrupt_that_a_finaliser_swallows_comes_again(
     monkeypatch.setattr("optctx.cli.main._run", swallowed(partial(os.kill, os.getpid(), number)))
     before = signal.signal(number, signal.default_int_handler)  # in the background it may be ignored
     try:
-        assert main(["list"]) == STATUS[number]  # type: ignore[index]
+        assert main(["list"]) == STATUS[number]
         assert capfd.readouterr() == ("", "optctx: interrupted\n")
         assert signal.getsignal(number) is signal.default_int_handler
     finally:

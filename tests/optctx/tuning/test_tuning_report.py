@@ -244,7 +244,7 @@ def test_an_option_with_a_condition_can_be_the_important_one() -> None:
 
 
 def test_where_nothing_matters_nothing_is_important() -> None:
-    nothing = {"size": {}}
+    nothing: dict[str, dict[str, float]] = {"size": {}}
     assert importances(Data(STUDIES["equal figures"])) == nothing
     assert importances(Data(study(1, lost=0.0))) == importances(Data(study(0))) == nothing
     same = tuple(replace(trial, options={"a": "1"}) for trial in study(30).trials)
