@@ -180,7 +180,9 @@ def judged(*names: str) -> Any:
     """What the suite makes of the jobs in `suite_faults`, each with the fault that it is named after."""
     with tempfile.TemporaryDirectory() as references:
         return json.loads(
-            run_python("import sys, suite_faults; suite_faults.judge_jobs(*sys.argv[1:])", references, *names)
+            run_python(
+                "import sys, tests.long.suite_faults as it; it.judge_jobs(*sys.argv[1:])", references, *names
+            )
         )
 
 
@@ -299,12 +301,12 @@ def test_the_report_is_written_as_text() -> None:
 def run_command(fault: str, folder: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     (folder / "x").mkdir()
     (folder / "x" / "a.ll").write_text("; RUN: opt -passes=licm -unroll-count=3 %s\n")
-    script = "import sys, suite_faults; sys.exit(suite_faults.run_command(*sys.argv[1:]))"
+    script = "import sys, tests.long.suite_faults as it; sys.exit(it.run_command(*sys.argv[1:]))"
     given = ["--tests", str(folder), "--cache", str(folder / "cache"), "x", "--timeout", "60", *arguments]
     return subprocess.run(
         [sys.executable, "-c", script, fault, *given],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), *filter(None, sys.path)])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
         capture_output=True,
         text=True,
         timeout=120,

@@ -127,7 +127,7 @@ def compiled_by_fresh_process(path: str | pathlib.Path, *arguments: str) -> dict
 
     done = subprocess.run(
         [sys.executable, "-m", "tests.support.bare_llvm", str(path), *arguments],
-        cwd=pathlib.Path(__file__).parent,
+        cwd=pathlib.Path(__file__).parents[2],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
         capture_output=True,
         text=True,

@@ -39,10 +39,10 @@ def run_python(script: str, *arguments: str, file: pathlib.Path | None = None) -
 
 
 def python_process(*arguments: str, seconds: float = SECONDS) -> subprocess.CompletedProcess[str]:
-    """Python, run to its end with these arguments in the folder of this file; warnings are errors."""
+    """Python, run to its end with these arguments in the project's folder; warnings are errors."""
     return subprocess.run(
         [sys.executable, "-W", "error", *arguments],
-        cwd=pathlib.Path(__file__).parent,  # where this file can be imported from
+        cwd=pathlib.Path(__file__).parents[2],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)},
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""Forks under load: `python tests/native/os/fork_load.py --forks 10000`, with `--stock` for llvmlite alone.
+"""Forks under load: `python -m tests.native.os.fork_load --forks 10000`; `--stock` for llvmlite alone.
 
 Threads attach and detach, enter and leave, compile, record and bind, while the main thread forks. Each child
 does three of these things by itself. gdb looks at a child that hangs, which tells the locks of optctx from

@@ -13,7 +13,6 @@ import threading
 import warnings
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from types import FrameType
 
 import pytest
@@ -52,9 +51,8 @@ def child(work: Callable[[], object]) -> None:
 @pytest.mark.parametrize("forks", [20, pytest.param(10_000, marks=pytest.mark.long)])
 def test_forks_under_load_do_not_hang_in_locks_of_optctx(forks: int) -> None:
     seconds = 300 + forks
-    load = str(Path(__file__).parent / "fork_load.py")
-    limits = ["--forks", str(forks), "--seconds", str(seconds), "--hangs", "1"]
-    done = python_process(load, *limits, seconds=seconds + 60)
+    command = ["-m", "tests.native.os.fork_load", "--forks", str(forks), "--seconds", str(seconds)]
+    done = python_process(*command, "--hangs", "1", seconds=seconds + 60)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["forks"] == forks, summary

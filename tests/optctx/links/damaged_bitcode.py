@@ -1,6 +1,7 @@
 """Flips bits of the bitcode in a file until stock llvmlite does not survive it. Prints that bitcode in hex.
 
-A program that never imports optctx: python damaged_bitcode.py FILE. Prints nothing if LLVM survives all.
+A program that never imports optctx: python -m tests.optctx.links.damaged_bitcode FILE.
+Prints nothing if LLVM survives all.
 """
 
 from __future__ import annotations

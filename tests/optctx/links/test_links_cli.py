@@ -91,7 +91,7 @@ def test_bitcode_that_llvm_does_not_survive_is_one_line_that_names_the_file(
     four: str, eight: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     damaged = tmp_path / "damaged.bc"
-    found = python_process(str(pathlib.Path(__file__).with_name("damaged_bitcode.py")), four)
+    found = python_process("-m", "tests.optctx.links.damaged_bitcode", four)
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout, "LLVM survives all damage: the test needs another kind"
     damaged.write_bytes(bytes.fromhex(found.stdout))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import pathlib
 from typing import Any
 
 import pytest
@@ -36,7 +35,7 @@ def test_any_order_of_closing_and_collecting_goes_on() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_modules_that_an_exception_interrupts_half_made_go_on(seed: int) -> None:
-    done = python_process(str(pathlib.Path(__file__).with_name("interrupted_modules.py")), str(seed))
+    done = python_process("-m", "tests.optctx.passes.interrupted_modules", str(seed))
     assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr
 
 
