@@ -179,11 +179,8 @@ def test_reference_outcomes_are_kept_for_the_next_run(tmp_path: pathlib.Path) ->
 def judged(*names: str) -> Any:
     """What the suite makes of the jobs in `suite_faults`, each with the fault that it is named after."""
     with tempfile.TemporaryDirectory() as references:
-        return json.loads(
-            run_python(
-                "import sys, tests.long.suite_faults as it; it.judge_jobs(*sys.argv[1:])", references, *names
-            )
-        )
+        script = "import sys, tests.long.suite_faults as it; it.judge_jobs(*sys.argv[1:])"
+        return json.loads(run_python(script, references, *names))
 
 
 def verdict(name: str, *company: str) -> tuple[str, str]:
