@@ -58,7 +58,14 @@ def run_tests(replica: Replica, tests: Sequence[str], failures: int, jobs: int, 
         "-n",
         jobs if jobs > 1 else 0,
     ]
-    command += ["-p", "tests.long.mutants.progress", "-m", "not cluster and not long", f"--maxfail={failures}", *tests]
+    command += [
+        "-p",
+        "tests.long.mutants.progress",
+        "-m",
+        "not cluster and not long",
+        f"--maxfail={failures}",
+        *tests,
+    ]
     left_out = ("PYTHONPATH", "VIRTUAL_ENV", "PYTEST_ADDOPTS")
     environment = {name: value for name, value in os.environ.items() if name not in left_out}
     began = time.time()

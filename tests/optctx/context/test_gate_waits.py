@@ -66,7 +66,7 @@ def test_a_thread_that_an_exclusive_one_waits_for_says_so() -> None:
     def enter() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
-            warnings.showwarning = show
+            warnings.showwarning = show  # type: ignore[assignment]
             for _ in range(2):
                 with plain:
                     pass

@@ -90,7 +90,10 @@ def endless(session: int) -> bool:
 
 @pytest.mark.parametrize(
     ("command", "places"),
-    [("sensitivity", 3), *(pytest.param(each, 9, marks=pytest.mark.long) for each in ("sensitivity", "sweep"))],
+    [
+        ("sensitivity", 3),
+        *(pytest.param(each, 9, marks=pytest.mark.long) for each in ("sensitivity", "sweep")),
+    ],
 )
 def test_a_signal_at_any_moment_leaves_nothing_and_is_one_line(
     command: str, places: int, tmp_path: pathlib.Path

@@ -263,7 +263,10 @@ def test_rows_whose_file_vanishes_midway_are_an_error(
 # Signals
 
 
-SOME = [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.long) for each in (signal.SIGINT, signal.SIGHUP))]
+SOME = [
+    signal.SIGTERM,
+    *(pytest.param(each, marks=pytest.mark.long) for each in (signal.SIGINT, signal.SIGHUP)),
+]
 
 
 @pytest.mark.parametrize("number", SOME)
