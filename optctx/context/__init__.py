@@ -8,6 +8,19 @@ from optctx.context import (
 from optctx.context.attributes import attach, detach
 from optctx.context.binding import bound, unbind
 from optctx.context.context import OptionContext
-from optctx.context.lookups import contained, current, lookup, tool
+from optctx.context.lookups import contained, current, lookup, process_wide_values, tool
+from optctx.context.text import needs_value
 
-__all__ = ["OptionContext", "attach", "bound", "contained", "current", "detach", "lookup", "tool", "unbind"]
+__all__ = [
+    "OptionContext",
+    "attach",
+    "bound",
+    "contained",
+    "current",
+    "detach",
+    "lookup",
+    "needs_value",
+    "process_wide_values",
+    "tool",
+    "unbind",
+]

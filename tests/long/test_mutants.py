@@ -29,11 +29,14 @@ def test_the_core_part_is_there() -> None:
     assert {each.near for each in MUTATIONS.values()} <= set(CORE)
 
 
-@pytest.mark.parametrize(("text", "found"), [("a b", 0), ("a = 1\na = 1\n", 2)])
-def test_a_mutation_without_its_one_place_says_so(tmp_path: pathlib.Path, text: str, found: int) -> None:
-    (tmp_path / "file.py").write_text(text)
-    with pytest.raises(CannotMutateError, match=f"change {found} times instead of once; adapt the mutation"):
-        mutated(Mutation("name", "what", "file.py", "", "a = 1\n", "a = 2\n"), tmp_path)
+@pytest.mark.parametrize(
+    ("text", "found"), [("a b", "no file"), ("a = 1\na = 1\n", "optctx/file.py, optctx/file.py")]
+)
+def test_a_mutation_without_its_one_place_says_so(tmp_path: pathlib.Path, text: str, found: str) -> None:
+    (tmp_path / "optctx").mkdir()
+    (tmp_path / "optctx" / "file.py").write_text(text)
+    with pytest.raises(CannotMutateError, match=f"is in {found}; expected it once; adapt the mutation"):
+        mutated(Mutation("name", "what", "", "a = 1\n", "a = 2\n"), tmp_path)
 
 
 @pytest.mark.parametrize(

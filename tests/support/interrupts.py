@@ -26,12 +26,12 @@ from llvmlite.binding import ffi
 
 import optctx
 from optctx import CompileCache, OptionContext, _native, emit_object, propagating, record, run_passes, watch
-from optctx.context.scope import _innermost
 from optctx.engine import attach as attaching
 from optctx.engine.audit import audit
 from optctx.fresh.job import initialise_targets
 from tests.support.each_instruction import Interrupt, instructions, interrupt_at, stop
 from tests.support.library_code import LLVMLITE
+from tests.support.scopes import mark
 
 Work = Callable[[], object]
 
@@ -64,7 +64,7 @@ def is_free(lock: Any) -> bool:
 def state() -> dict[str, object]:
     """What must be the same before and after."""
     held: dict[str, object] = {**_native.held()}
-    held["mark"] = _innermost.get(None)
+    held["mark"] = mark()
     held["watchers"] = len(_native.watchers(LLVMLITE))
     held["llvmlite's lock"] = is_free(ffi.lib._lock._lock)
     held["attaching"] = is_free(attaching._lock)

@@ -15,7 +15,6 @@ from typing import ParamSpec, TypeVar
 from llvmlite import binding
 
 from optctx import OptionContext, info, registry
-from optctx.context.scope import _innermost
 from optctx.engine.attach import attach
 from optctx.fresh import Job, Result, compile_job
 from tests.support.ir_texts import COUNTED, UNROLL, X86
@@ -65,10 +64,19 @@ def scoped(job: Job) -> Result:
         return compile_job(job)
 
 
+def mark() -> object:
+    """What a context of contextvars has of optctx's scopes."""
+    return next(
+        (value for variable, value in contextvars.copy_context().items() if variable.name == "optctx"), None
+    )
+
+
 def outside(work: Callable[P, R]) -> Callable[P, R]:
     """For a thread to begin with: outside any scope, also where threads inherit contextvars."""
     copy = contextvars.copy_context()
-    copy.run(_innermost.set, None)
+    for variable in copy:
+        if variable.name == "optctx":
+            copy.run(variable.set, None)
     return functools.partial(copy.run, work)
 
 

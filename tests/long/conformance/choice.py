@@ -74,7 +74,7 @@ def choose(jobs: list[Job], options: argparse.Namespace) -> list[Job]:
 
 def value_needs() -> NeedsValue:
     """Whether an option takes a value. Attaches."""
-    from optctx.context.text import needs_value
+    from optctx.context import needs_value
     from optctx.engine.attach import attach
 
     engine = attach()

@@ -8,9 +8,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from optctx import OptctxError, OptionContext, current, info, registry
-from optctx.context.contents import drift_of
-from optctx.engine.attach import attach
+from optctx import OptctxError, OptionContext, current, drift, info, registry
 from optctx.fresh import Job, Result, compile_job
 
 __all__ = ["JOB", "Case", "Report", "perform", "process_state"]
@@ -149,7 +147,7 @@ def _left_behind(before: dict[str, tuple[object, int]] | None) -> str:
         }
         if changed:
             return f"changes process-wide values: {changed}"
-    if drift_of(attach()).patches:
+    if drift():
         return "changes process-wide values"
     if info()["active_scopes"]:
         return f"leaves {info()['active_scopes']} scopes entered"

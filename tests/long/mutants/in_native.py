@@ -10,7 +10,6 @@ _VIEW = (
     Mutation(
         "outer-scope-lost",
         "leaving a nested scope shows the process's values, not those of the outer scope",
-        "native/view/per_thread.cpp",
         "tests/optctx/context/test_scopes.py",
         "set_current_view(frame.image, frame.previous);\n        if (!frame.activation",
         "set_current_view(frame.image, identity_view(frame.image));\n        if (!frame.activation",
@@ -18,7 +17,6 @@ _VIEW = (
     Mutation(
         "one-view",
         "the first thread sees the values of every scope that another thread enters",
-        "native/view/slots.cpp",
         "tests/optctx/context/test_scopes.py",
         "    current[image] = view;\n}\n\nSubstitute* substitute",
         "    static PerImage<View>& first = current;\n    first[image] = view;\n"
@@ -27,7 +25,6 @@ _VIEW = (
     Mutation(
         "written-stays",
         "what LLVM wrote inside a scope is still there at its next entry",
-        "native/view/context.cpp",
         "tests/native/contain/test_containment.py",
         "            node.front().activation->reset();",
         "            (void)node;",
@@ -35,7 +32,6 @@ _VIEW = (
     Mutation(
         "gate-open-inside",
         "a thread that changes options for the whole process does not wait for threads inside",
-        "native/view/gate.cpp",
         "tests/optctx/context/test_process_wide.py",
         "return s.phase == Phase::open && s.inside.load() == own;",
         "return (void)own, s.phase == Phase::open;",
@@ -43,7 +39,6 @@ _VIEW = (
     Mutation(
         "gate-open-outside",
         "threads enter while another one has changed options for the whole process",
-        "native/view/gate.cpp",
         "tests/optctx/context/test_process_wide.py",
         "if (!s.closed.load() || closes > 0) {",
         "if (!s.closed.load() || closes > 0 || s.phase == Phase::in_force) {",
@@ -51,7 +46,6 @@ _VIEW = (
     Mutation(
         "gate-deadlock-allowed",
         "two threads inside that both change options for the whole process wait for each other",
-        "native/view/gate.cpp",
         "tests/optctx/context/test_process_wide.py",
         "    if (depth > 0 && s.waiting_closers > 0)\n",
         "    if (depth > 0 && s.waiting_closers > 1)\n",
@@ -59,7 +53,6 @@ _VIEW = (
     Mutation(
         "gate-calls-nothing",
         "a thread that waits at the gate handles no signal and warns of no deadlock",
-        "native/view/gate.cpp",
         "tests/optctx/context/test_gate_waits.py",
         "        call_out(lock, ticket);\n",
         "        if (ticket == 0 && s.waiting == 0) call_out(lock, ticket);\n",
@@ -67,7 +60,6 @@ _VIEW = (
     Mutation(
         "occurrences-stay",
         "an option that was changed for the whole process counts as given afterwards",
-        "native/view/process_wide.cpp",
         "tests/optctx/context/test_process_wide.py",
         "    restore(change.option + head_at, saved.head);\n",
         "",
@@ -75,7 +67,6 @@ _VIEW = (
     Mutation(
         "fork-not-repaired",
         "nothing is repaired in a child of fork",
-        "native/view/scope.cpp",
         "tests/native/os/test_forks.py",
         "const bool watches_forks = os::repair_after_fork(count_again);",
         "const auto watches_forks = &count_again;",
@@ -83,7 +74,6 @@ _VIEW = (
     Mutation(
         "fork-counts-parents",
         "a child of fork counts its parent's threads inside",
-        "native/view/gate.cpp",
         "tests/native/os/test_forks.py",
         "    s.inside = depth > 0 ? 1 : 0;\n",
         "",
@@ -91,7 +81,6 @@ _VIEW = (
     Mutation(
         "thread-stays-inside",
         "a thread that ends inside scopes stays inside",
-        "native/view/stack.hpp",
         "tests/optctx/context/test_scopes.py",
         "        while (!levels.empty()) abandon(take(std::prev(levels.end())));\n        abandon(",
         "        abandon(",
@@ -99,7 +88,6 @@ _VIEW = (
     Mutation(
         "left-before-undone",
         "a scope no longer counts before what it set for the whole process is undone",
-        "native/view/stack.hpp",
         "tests/native/view/test_turns.py",
         "        mechanism(image).leave(at->frame, below(at), above(at));\n"
         "        if (counted) active_levels[image].fetch_sub(1, std::memory_order_release);\n",
@@ -109,7 +97,6 @@ _VIEW = (
     Mutation(
         "reader-unmarked",
         "one reader in 64 is never marked as having read",
-        "native/view/reads.hpp",
         "tests/optctx/cache/test_fingerprint.py",
         "        marks_[reader].store(1, std::memory_order_relaxed);\n",
         "        if (reader % 64 != 0) marks_[reader].store(1, std::memory_order_relaxed);\n",
@@ -117,7 +104,6 @@ _VIEW = (
     Mutation(
         "reads-of-hidden",
         "what LLVM reads of a nested scope's own override counts for the outer scope's as well",
-        "native/view/context.cpp",
         "tests/optctx/records/test_unread.py",
         "hides.push_back(slots[reader.slot]);",
         "hides.push_back(slots[reader.slot] && false);",
@@ -125,7 +111,6 @@ _VIEW = (
     Mutation(
         "reads-not-cleared",
         "what LLVM read inside a scope still counts when it is judged the next time",
-        "native/view/context.cpp",
         "tests/optctx/records/test_unread.py",
         "    reads_->clear();\n",
         "",
@@ -133,7 +118,6 @@ _VIEW = (
     Mutation(
         "reads-marked-once",
         "what LLVM reads inside a scope is marked at its first entry only",
-        "native/view/activation.cpp",
         "tests/optctx/records/test_unread.py",
         "    renew_sets();\n"
         "    if (reads_ != nullptr) space_.layout()->poison(view_.data(), reads_, nullptr);\n",
@@ -142,7 +126,6 @@ _VIEW = (
     Mutation(
         "inner-record-lost",
         "what a record() block inside another one has seen is missing from the outer one",
-        "native/view/recorder.cpp",
         "tests/optctx/records/test_record.py",
         "    if (outer != nullptr) outer->add(*self);\n",
         "",
@@ -150,7 +133,6 @@ _VIEW = (
     Mutation(
         "string-not-shared",
         "a scope entered again has no share of its strings, and LLVM frees them under it",
-        "native/view/activation.cpp",
         "tests/native/contain/test_contained.py",
         "        share_value(space_.regions()[owner.slot], copies + owner.object_at);\n",
         "",
@@ -158,7 +140,6 @@ _VIEW = (
     Mutation(
         "set-not-renewed",
         "what was put into a set of enumerators inside a scope is still there at its next entry",
-        "native/view/activation.cpp",
         "tests/optctx/registry/test_set_options.py",
         "        if (same_state(region, object, pristine_sets_[i])) continue;\n        release_value",
         "        if (i < pristine_sets_.size()) continue;\n        release_value",
@@ -166,7 +147,6 @@ _VIEW = (
     Mutation(
         "set-not-cleared",
         "what LLVM is to parse an override of a set into holds the elements of the process's own set",
-        "native/view/shadow.cpp",
         "tests/optctx/registry/test_set_options.py",
         "            build_set(value, {});\n            return;\n        case Kind::string:",
         "            return;\n        case Kind::string:",
@@ -174,7 +154,6 @@ _VIEW = (
     Mutation(
         "turns-not-taken",
         "where threads take turns, they do not wait for their turn",
-        "native/view/turns.cpp",
         "tests/native/view/test_turns.py",
         "        state.moved.wait(lock, [&] { return state.serving == ticket && ready(); });",
         "        (void)ready;\n        state.moved.wait(lock, [&] { return state.serving == ticket; });",
@@ -182,7 +161,6 @@ _VIEW = (
     Mutation(
         "entry-leaks",
         "48 bytes are lost at each entry of a scope",
-        "native/view/scope.cpp",
         "tests/promises/test_growth.py",
         "void enter(Frame&& frame, ScopeEntry entry) noexcept { stack.push",
         "static void* volatile lost = nullptr;\n"
@@ -194,7 +172,6 @@ _CONTAIN = (
     Mutation(
         "contained-leaks",
         "what LLVM's setters are given inside a scope is set for the whole process as well",
-        "native/contain/setters.cpp",
         "tests/native/contain/test_contained.py",
         "    return Outcome::contained;\n}\n\n// Returns the context",
         "    return Outcome::process;\n}\n\n// Returns the context",
@@ -202,7 +179,6 @@ _CONTAIN = (
     Mutation(
         "sets-error-sets",
         'sets="error" reports what LLVM\'s setters were given, and sets it all the same',
-        "native/contain/setters.cpp",
         "tests/native/contain/test_contained.py",
         "        reporter.not_set(image, option);\n        return Outcome::nothing;",
         "        reporter.not_set(image, option);\n        return Outcome::process;",
@@ -210,7 +186,6 @@ _CONTAIN = (
     Mutation(
         "not-contained-untold",
         "an option that no scope can contain is set for the whole process without a warning",
-        "native/contain/setters.cpp",
         "tests/native/contain/test_contained.py",
         "if (changes == nullptr || !changes->changes(option)) reporter.not_contained(image, option);",
         "(void)changes;",
@@ -218,7 +193,6 @@ _CONTAIN = (
     Mutation(
         "given-forgotten",
         "what a setter was given inside a scope does not count for the next setter of the same option",
-        "native/contain/setters.cpp",
         "tests/native/contain/test_contained.py",
         "    Given given = activation.given();\n",
         "    Given given;\n",
@@ -229,7 +203,6 @@ _BIND = (
     Mutation(
         "on-mismatch-ignored",
         'on_mismatch="error" and "warn" switch as "switch" does',
-        "native/bind/runs.cpp",
         "tests/optctx/context/test_binding_checks.py",
         "        if (binding->on_mismatch == OnMismatch::switch_over) {",
         "        if (binding->on_mismatch >= OnMismatch{}) {",
@@ -237,7 +210,6 @@ _BIND = (
     Mutation(
         "binding-outlives",
         "an LLVMContext has the binding of an earlier one that was at its address",
-        "native/bind/runs.cpp",
         "tests/optctx/context/test_binding_lifetimes.py",
         "        unbind(image, subject);\n        return 0;",
         "        return 0;",
@@ -245,7 +217,6 @@ _BIND = (
     Mutation(
         "first-attribute-only",
         "of the functions of a module only the first one's attribute counts",
-        "native/bind/runs.cpp",
         "tests/optctx/context/test_function_attributes.py",
         "function != nullptr; function = llvm.next_function(function))",
         "function != nullptr; function = nullptr)",
@@ -253,7 +224,6 @@ _BIND = (
     Mutation(
         "refused-attribute-runs",
         "a module with a refused attribute is compiled all the same",
-        "native/bind/runs.cpp",
         "tests/optctx/context/test_function_attributes.py",
         "    if (resolved.answer == Resolved::Answer::refused) return false;\n",
         "",
@@ -261,7 +231,6 @@ _BIND = (
     Mutation(
         "attribute-outside-scope",
         "an attribute lies on top of the process's values, not on those of the thread's scope",
-        "native/bind/runs.cpp",
         "tests/optctx/context/test_function_attributes.py",
         "text, view::current_owner(run.image), run",
         "text, nullptr, run",
@@ -269,7 +238,6 @@ _BIND = (
     Mutation(
         "unbound-mismatch",
         "a run that on_mismatch refuses is not stopped",
-        "native/bind/runs.cpp",
         "tests/optctx/context/test_binding_checks.py",
         "case Skip::return_zero:\n            arguments[result_index] = 0;\n            return skip_call;",
         "case Skip::return_zero:\n            return 0;",
@@ -280,7 +248,6 @@ _MACHINE = (
     Mutation(
         "machine-of-another-context",
         "LLVM works with a target machine that was made for another scope of the same run",
-        "native/machine/machines.cpp",
         "tests/optctx/passes/test_shared_machines.py",
         "        if (each.original == original && each.context.get() == context) return each.machine;",
         "        if (each.original == original) return each.machine;",
@@ -288,7 +255,6 @@ _MACHINE = (
     Mutation(
         "machine-never-made",
         "a target machine keeps the values of the scope that it was made in, wherever it is used",
-        "native/machine/pool.cpp",
         "tests/optctx/passes/test_shared_machines.py",
         "    return found == known_.end() ? key == outside : found->second.key == key;",
         "    return found == known_.end() || found->second.key == key || !key.empty();",
@@ -296,7 +262,6 @@ _MACHINE = (
     Mutation(
         "written-machine-kept",
         "a target machine that was made under values that LLVM was given inside is used by later runs",
-        "native/machine/machines.cpp",
         "tests/optctx/passes/test_shared_machines.py",
         "        if (each.context.get() == context) each.kept = false;",
         "        if (each.context.get() == context) each.kept = each.kept;",

@@ -10,7 +10,6 @@ _CONTEXT = (
     Mutation(
         "pickle-loses-process",
         "a pickled context loses what it inherits from the process",
-        "optctx/context/contents.py",
         "tests/optctx/context/test_context.py",
         "        inherited = self._drifted_texts(engine)\n",
         "        inherited: dict[str, Texts] = {}\n",
@@ -18,7 +17,6 @@ _CONTEXT = (
     Mutation(
         "inherited-wins",
         "an inherited value hides the override of the same option on top of it",
-        "optctx/context/contents.py",
         "tests/optctx/context/test_context.py",
         "        effective = {**self.inherited, **self.own}.values()\n        settings",
         "        effective = {**self.own, **self.inherited}.values()\n        settings",
@@ -26,7 +24,6 @@ _CONTEXT = (
     Mutation(
         "defaults-drift",
         'base="defaults" has what was set for the whole process',
-        "optctx/context/contents.py",
         "tests/optctx/context/test_scopes.py",
         "        return Contents(engine.space.no_drift(), {}, {})\n    contents",
         "        return Contents(drift_of(engine), {}, {})\n    contents",
@@ -34,7 +31,6 @@ _CONTEXT = (
     Mutation(
         "choices-twice",
         "one choice of an option does not take the place of another one",
-        "optctx/context/context.py",
         "tests/optctx/context/test_context.py",
         "        own = {override.option.record.name: override for override in made}\n",
         "        own = {override.name: override for override in made}\n",
@@ -42,7 +38,6 @@ _CONTEXT = (
     Mutation(
         "equal-though-given",
         "contexts are equal of which only one gives an option, with its registered value",
-        "optctx/context/context.py",
         "tests/optctx/context/test_context.py",
         "        return value, _native.option_at(self._native.address(option.slot)).occurrences != 0",
         "        return value, False",
@@ -50,7 +45,6 @@ _CONTEXT = (
     Mutation(
         "derive-forgets-unread",
         "a derived context judges no unread overrides",
-        "optctx/context/context.py",
         "tests/optctx/records/test_unread.py",
         "        mode = self._unread if unread is None else unread\n",
         '        mode = "ignore" if unread is None else unread\n',
@@ -58,7 +52,6 @@ _CONTEXT = (
     Mutation(
         "recipe-of-other-values",
         "a pass manager that was made elsewhere runs as it is, whatever values it was made under",
-        "optctx/context/recipes.py",
         "tests/optctx/context/test_pass_managers.py",
         "        if recipe.values == self._values and not self._anew:",
         "        if not self._anew:",
@@ -66,7 +59,6 @@ _CONTEXT = (
     Mutation(
         "recipe-not-mixed",
         "a pass manager that was changed under other values counts as made under the first ones",
-        "optctx/context/recipes.py",
         "tests/optctx/context/test_pass_managers.py",
         "    if recipe.values != values:\n        recipe.values = MIXED\n",
         "",
@@ -74,7 +66,6 @@ _CONTEXT = (
     Mutation(
         "deferred-accepted",
         "a generator function is put inside a context, though its body runs outside",
-        "optctx/context/deferred.py",
         "tests/optctx/context/test_deferred.py",
         "_LATER = 0x20 | 0x80 | 0x200",
         "_LATER = 0x80 | 0x200",
@@ -82,7 +73,6 @@ _CONTEXT = (
     Mutation(
         "deferred-returned",
         "a function inside a context returns a body that then runs outside",
-        "optctx/context/deferred.py",
         "tests/optctx/context/test_deferred.py",
         "    if isinstance(result, _DEFERRED) and _has_not_begun(result):",
         "    if isinstance(result, _MANAGERS) and _has_not_begun(result):",
@@ -90,7 +80,6 @@ _CONTEXT = (
     Mutation(
         "deadlock-untold",
         "no warning tells of a deadlock with a thread inside a process-wide context",
-        "optctx/context/waiting.py",
         "tests/optctx/context/test_gate_waits.py",
         "        if now - since > _PATIENCE and place not in _wait.told:",
         "        if now - since > 100 * _PATIENCE and place not in _wait.told:",
@@ -98,7 +87,6 @@ _CONTEXT = (
     Mutation(
         "problem-swallowed",
         "an error that is found inside LLVM is not raised by the call that ran it",
-        "optctx/context/enclosing.py",
         "tests/optctx/context/test_binding_checks.py",
         "            raise problem\n",
         "            del problem\n",
@@ -106,7 +94,6 @@ _CONTEXT = (
     Mutation(
         "attribute-untrusted",
         "attributes of functions set options that the program does not trust modules with",
-        "optctx/context/attributes.py",
         "tests/optctx/trust/test_trust.py",
         "parse_args(engine, text, check=trust.check)",
         "parse_args(engine, text)",
@@ -114,7 +101,6 @@ _CONTEXT = (
     Mutation(
         "attribute-value-untrusted",
         "attributes of functions set values over which LLVM may end the process",
-        "optctx/context/attributes.py",
         "tests/optctx/trust/test_trust.py",
         "        trust.check_value(option, name, override.value(engine))\n",
         "",
@@ -122,7 +108,6 @@ _CONTEXT = (
     Mutation(
         "unread-hides-error",
         "an unread override hides the error that a block has failed with",
-        "optctx/context/unread.py",
         "tests/optctx/records/test_unread.py",
         '    if mode == "error" and not failed:',
         '    if mode == "error":',
@@ -130,7 +115,6 @@ _CONTEXT = (
     Mutation(
         "reset-keeps-own",
         "after a reset of all options inside a scope, with_sets() still has the scope's overrides",
-        "optctx/context/setters.py",
         "tests/native/contain/test_contained.py",
         "        contents = Contents(engine.space.no_drift(), kept, {})\n",
         "        contents = Contents(engine.space.no_drift(), kept, contents.own)\n",
@@ -141,7 +125,6 @@ _RECORDS = (
     Mutation(
         "fingerprint-of-unread",
         "a fingerprint changes with an option that was not read",
-        "optctx/records/fingerprint.py",
         "tests/optctx/cache/test_fingerprint.py",
         "sorted(changed.keys() & {option.record.name for option in read})",
         "sorted(changed.keys())",
@@ -149,7 +132,6 @@ _RECORDS = (
     Mutation(
         "fingerprint-not-process-wide",
         "a fingerprint does not change with what a context changes for the whole process",
-        "optctx/records/fingerprint.py",
         "tests/optctx/cache/test_fingerprint.py",
         '    return [*states, ("", process_wide)] if process_wide else states',
         "    return states",
@@ -157,7 +139,6 @@ _RECORDS = (
     Mutation(
         "record-misses-drift",
         "a record does not tell that an option was set for the whole process inside its block",
-        "optctx/records/log.py",
         "tests/optctx/cache/test_fingerprint.py",
         "        drifts = [self._drift] if now.is_same(self._drift) else [self._drift, now]",
         "        drifts = [self._drift]",
@@ -165,7 +146,6 @@ _RECORDS = (
     Mutation(
         "record-read-elsewhere",
         "another thread sees the log of a block that has not ended",
-        "optctx/records/log.py",
         "tests/optctx/records/test_record_threads.py",
         "        if threading.get_ident() != self._thread:",
         "        if self._thread == 0:",
@@ -176,7 +156,6 @@ _DRIFTING = (
     Mutation(
         "drift-overlooked",
         "drift() overlooks options that contexts have no storage for",
-        "optctx/drifting/drift.py",
         "tests/optctx/drifting/test_drift.py",
         "    states.update(_outside_contexts(engine))\n",
         "",
@@ -184,7 +163,6 @@ _DRIFTING = (
     Mutation(
         "watch-not-ended",
         "a watcher that was closed goes on reporting",
-        "optctx/drifting/watch.py",
         "tests/optctx/drifting/test_watch.py",
         "        if remove_watcher(self):\n",
         "        if not self.closed:\n",
@@ -192,7 +170,6 @@ _DRIFTING = (
     Mutation(
         "watch-of-contained",
         "a watcher reports what is set inside a scope that contains it",
-        "optctx/drifting/watch.py",
         "tests/native/contain/test_contained.py",
         "isinstance(each, Watcher) and each._contained)",
         "isinstance(each, Watcher))",
@@ -203,7 +180,6 @@ _IMAGE = (
     Mutation(
         "tuning-settings-lost",
         "tuning options that are made again lose what the program has set in them",
-        "optctx/image/tuning.py",
         "tests/optctx/context/test_pass_managers.py",
         "(field, get(pointer)) for field, (get, default)",
         "(field, default) for field, (get, default)",
@@ -211,7 +187,6 @@ _IMAGE = (
     Mutation(
         "freed-twice",
         "an LLVMContext that is closed before its modules is disposed of at once",
-        "optctx/image/freeing.py",
         "tests/optctx/passes/test_freeing.py",
         "            lifetime.close()\n",
         "            original(self)\n",
@@ -219,7 +194,6 @@ _IMAGE = (
     Mutation(
         "set-without-sign",
         "an override of a set is written for LLVM without its signs",
-        "optctx/image/sets.py",
         "tests/optctx/registry/test_set_options.py",
         'f"+{item}" if item in known else item',
         'f"-{item}" if item in known else item',
@@ -227,7 +201,6 @@ _IMAGE = (
     Mutation(
         "choice-by-place",
         "a choice is told by its place in the list instead of the number that it stores",
-        "optctx/registry/values.py",
         "tests/promises/test_properties.py",
         "zip(names, stored, strict=True) if value == found), None)\n\n\n_SIZES",
         "zip(names, range(len(stored)), strict=True) if value == found), None)\n\n\n_SIZES",
@@ -238,7 +211,6 @@ _ENGINE = (
     Mutation(
         "instructions-overlooked",
         "one in a thousand instructions that read options is overlooked",
-        "optctx/engine/references.py",
         "tests/native/audit/test_audit.py",
         "    sites = found.sites\n",
         "    sites = found.sites.where(lambda site: (site.address - image.base) % 1000 != 0)\n",
@@ -246,7 +218,6 @@ _ENGINE = (
     Mutation(
         "instructions-not-redirected",
         "eight instructions that read options are known, and not redirected",
-        "optctx/engine/redirecting.py",
         "tests/native/audit/test_audit.py",
         "sites.packed, words.tobytes(), loads, thread",
         "sites.packed[:-256], words[:-8].tobytes(), loads[:-8], thread",
@@ -254,7 +225,6 @@ _ENGINE = (
     Mutation(
         "detached-while-bound",
         "detaching says nothing where contexts are bound",
-        "optctx/engine/attach.py",
         "tests/optctx/context/test_binding_checks.py",
         "    if users.bindings:\n",
         "    if users.bindings > 1:\n",
@@ -262,7 +232,6 @@ _ENGINE = (
     Mutation(
         "unread-by-target",
         "what no code of a target has read is said to be read by a pass that did not run",
-        "optctx/engine/why_unread.py",
         "tests/optctx/records/test_unread.py",
         "    if own is not None and all(target == own for target in targets) and not _ran(own, ran):",
         "    if own is not None and all(target != own for target in targets) and not _ran(own, ran):",

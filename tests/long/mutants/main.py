@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import pathlib
 import shutil
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     if given.list:
         for each in MUTATIONS.values():
-            print(f"{each.name}: {each.breaks} ({each.file})")
+            print(f"{each.name}: {each.breaks}")
         return 0
     if unknown := set(given.names) - {_NONE, *MUTATIONS}:
         print(f"no mutation is called {', '.join(sorted(unknown))}; --list shows all")
@@ -73,7 +74,8 @@ def _try(name: str, replica: Replica, given: argparse.Namespace) -> bool:
         return False
     finally:
         if mutation is not None:
-            replica.take_out(mutation)
+            with contextlib.suppress(CannotMutateError):  # then it was not put in either
+                replica.take_out(mutation)
     print(_row(name, mutation, built, outcome), flush=True)
     return outcome.verdict == ("missed" if mutation is None else "caught")
 

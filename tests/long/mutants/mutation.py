@@ -1,11 +1,14 @@
-"""A mutation as data: one plausible mistake, as a text that takes the place of another one in one file."""
+"""A mutation as data: one plausible mistake, as a text that takes the place of another one in the code."""
 
 from __future__ import annotations
 
+import functools
 import pathlib
 from dataclasses import dataclass
 
 __all__ = ["CannotMutateError", "Mutation", "mutated"]
+
+_SUFFIXES = (".cpp", ".hpp", ".py")
 
 
 class CannotMutateError(Exception):
@@ -16,30 +19,30 @@ class CannotMutateError(Exception):
 class Mutation:
     name: str
     breaks: str  # the promise that does not hold any more, as a sentence
-    file: str  # from the repository's root
     near: str  # the tests of its subject, which run first
-    before: str  # occurs exactly once
+    before: str  # occurs exactly once in the code
     after: str
 
-    @property
-    def is_native(self) -> bool:
-        """Whether it must be compiled."""
-        return not self.file.endswith(".py")
+    def file(self, root: pathlib.Path) -> str:
+        """Where the text to change is, from the repository's root.
+
+        Raises CannotMutateError if it does not occur exactly once.
+        """
+        found = [name for name, text in _code(root).items() for _ in range(text.count(self.before))]
+        if len(found) != 1:
+            raise CannotMutateError(
+                f"{self.name}: the text to change is in {', '.join(found) or 'no file'}; expected it once; "
+                f"adapt the mutation:\n{self.before}"
+            )
+        return found[0]
+
+
+@functools.cache
+def _code(root: pathlib.Path) -> dict[str, str]:
+    files = [path for folder in ("native", "optctx") for path in (root / folder).rglob("*")]
+    return {str(path.relative_to(root)): path.read_text() for path in files if path.suffix in _SUFFIXES}
 
 
 def mutated(mutation: Mutation, root: pathlib.Path) -> str:
-    """The text of the file with the mutation.
-
-    Raises CannotMutateError if the text to change does not occur exactly once.
-    """
-    path = root / mutation.file
-    if not path.is_file():
-        raise CannotMutateError(f"{mutation.name}: {mutation.file} is gone; adapt the mutation")
-    text = path.read_text()
-    found = text.count(mutation.before)
-    if found != 1:
-        raise CannotMutateError(
-            f"{mutation.name}: {mutation.file} has the text to change {found} times instead of once; "
-            f"adapt the mutation:\n{mutation.before}"
-        )
-    return text.replace(mutation.before, mutation.after)
+    """The text of the file with the mutation. Raises CannotMutateError."""
+    return _code(root)[mutation.file(root)].replace(mutation.before, mutation.after)

@@ -46,13 +46,14 @@ class Replica:
 
     def put_in(self, mutation: Mutation) -> float:
         """Put a mutation in, and build it. Returns the seconds of the build."""
-        text = mutated(mutation, self.tree)
-        (self.tree / mutation.file).write_text(text)
-        return self.build() if mutation.is_native else 0.0
+        name = mutation.file(self._root)
+        (self.tree / name).write_text(mutated(mutation, self._root))
+        return 0.0 if name.endswith(".py") else self.build()
 
     def take_out(self, mutation: Mutation) -> None:
         """Restore the file, with a new time. The next `build`, or the next native mutation, builds it."""
-        shutil.copyfile(self._root / mutation.file, self.tree / mutation.file)
+        name = mutation.file(self._root)
+        shutil.copyfile(self._root / name, self.tree / name)
 
     def build(self) -> float:
         """Compile what has changed. Returns the seconds."""

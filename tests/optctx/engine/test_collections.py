@@ -16,10 +16,9 @@ from typing import Any
 import pytest
 
 from optctx import OptionContext, _native, current
-from optctx.context.scope import _innermost
 from tests.support.alone import alone
 from tests.support.interrupts import state, works
-from tests.support.scopes import four, unrolled
+from tests.support.scopes import four, mark, unrolled
 
 pytestmark = pytest.mark.redirected
 
@@ -36,7 +35,7 @@ def begin() -> dict[str, Callable[[], object]]:
 
 
 def seen() -> tuple[object, ...]:
-    return _innermost.get(None), _native.in_line()
+    return mark(), _native.in_line()
 
 
 def enter_and_leave(*_: object) -> None:

@@ -23,7 +23,7 @@ from llvmlite.binding import ffi
 import optctx
 from optctx import OptionContext, UnsupportedImageError, _native, current, drift, record
 from optctx._native import MAX_IMAGES, Image, held, loaded_libraries
-from optctx.context.lookups import process_wide_values
+from optctx.context import process_wide_values
 from optctx.engine.attach import Engine, attach, attached, detach, engines, is_llvmlites
 from optctx.image.loaded import image_index, llvmlite_image
 from tests.support.alone import alone

@@ -20,7 +20,7 @@ SCRIPT = """
     import optctx
     from optctx import OptionContext, current
     from optctx._native import Image, held, loaded_libraries
-    from optctx.context.lookups import process_wide_values
+    from optctx.context import process_wide_values
     from optctx.engine.attach import attach, detach
     from tests.support.scopes import in_threads, unrolled
 
