@@ -30,7 +30,7 @@ def at_work(process: subprocess.Popen[str]) -> None:
     time.sleep(1)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_while_programs_run(number: int, tmp_path: pathlib.Path) -> None:
     (tmp_path / "scale.ll").write_text(SCALE)
     began: list[float] = []

@@ -26,7 +26,7 @@ JOB = Job(KERNEL, emit="assembly")
 WIDE, NARROW, UNROLLED, INTEL = OPTIONS[1], OPTIONS[0], OPTIONS[2], OPTIONS[3]
 LLVMLITES = [name for name in STRATEGIES if name != "command-line"]
 # Copies of a library of 179 MB, and locks whose waiters are given time to show that they wait.
-SLOW = {"private-copy", "exclusive", "exclusive-comgr", "exclusive-triton"}
+SLOW = {"private-copy", "process-cold", "exclusive", "exclusive-comgr", "exclusive-triton"}
 pytestmark = pytest.mark.redirected
 
 
