@@ -132,10 +132,10 @@ _VIEW = (
     ),
     Mutation(
         "string-not-shared",
-        "a scope entered again has no share of its strings, and LLVM frees them under it",
-        "tests/native/contain/test_contained.py",
-        "        share_value(space_.regions()[owner.slot], copies + owner.object_at);\n",
-        "",
+        "a scope has no share of its strings, and LLVM frees them under their context",
+        "tests/native/contain/test_registered_objects.py",
+        "        share_value(region, at);\n        if (region.ownership == Ownership::set)",
+        "        if (region.ownership == Ownership::set)",
     ),
     Mutation(
         "set-not-renewed",
@@ -143,13 +143,6 @@ _VIEW = (
         "tests/optctx/registry/test_set_options.py",
         "        if (same_state(region, object, pristine_sets_[i])) continue;\n        release_value",
         "        if (i < pristine_sets_.size()) continue;\n        release_value",
-    ),
-    Mutation(
-        "set-not-cleared",
-        "what LLVM is to parse an override of a set into holds the elements of the process's own set",
-        "tests/optctx/registry/test_set_options.py",
-        "            build_set(value, {});\n            return;\n        case Kind::string:",
-        "            return;\n        case Kind::string:",
     ),
     Mutation(
         "turns-not-taken",

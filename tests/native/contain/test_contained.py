@@ -100,18 +100,6 @@ def test_the_scopes_own_values_are_what_it_starts_from() -> None:
         assert both() == (4, 4)
 
 
-def test_a_string_that_is_replaced_inside_is_whole_at_each_entry() -> None:
-    """LLVM frees what it replaces, unless somebody else has a share of it."""
-    name = "asan-memory-access-callback-prefix"
-    contexts = {letter * 99: OptionContext({name: letter * 99}, base="defaults") for letter in "abc"}
-    for _ in range(5):
-        for text, context in contexts.items():
-            with context:
-                assert current()[name] == context[name] == text
-                set_option(name, "z" * 99)
-                assert current()[name] == "z" * 99
-
-
 def test_lists_take_the_place_of_the_scopes_and_grow_inside() -> None:
     with OptionContext({"force-attribute": ["f:cold"]}, base="defaults") as context:
         set_option("force-attribute", "g:noinline")

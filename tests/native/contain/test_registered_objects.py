@@ -88,6 +88,24 @@ def test_a_value_written_to_the_object_is_what_llvm_reads_there(fresh: FreshProc
     in_threads([work, work])
 
 
+def test_a_string_assigned_to_the_object_leaves_the_contexts_own_whole() -> None:
+    """C++ gives back the object's share of the old string then, and frees that if nobody else has one."""
+    assign = ctypes.CDLL("libstdc++.so.6")["_ZNSs6assignEPKcm"]  # std::string::assign, as LLVM was built
+    assign.argtypes, assign.restype = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t), ctypes.c_void_p
+    name = "dot-cfg-dir"  # one of those that each scope has copies of, because LLVM itself may write to them
+    contexts = {letter * 99: OptionContext({name: letter * 99}, base="defaults") for letter in "abc"}
+    for _ in range(4):
+        for text, context in contexts.items():
+            with context:
+                assert (context[name], text_of(name)) == (text, text)
+                assign(value_at(name), b"z" * 99, 99)
+                assert (context[name], text_of(name)) == (text, "z" * 99)
+
+
+def text_of(name: str) -> str:
+    return ctypes.string_at(read_words(value_at(name), 1)[0]).decode()
+
+
 def test_setters_and_pointers_work_on_the_same_values() -> None:
     with four() as context:
         set_option("unroll-count", "8")
