@@ -382,11 +382,12 @@ def test_arguments() -> None:
 def test_figures(name: str) -> None:
     sets = [(f"-unroll-count={count}",) for count in (2, 3, 4)]
     figures = figures_of(name, Job(KERNEL), sets, threads=2, seconds=0.05)
-    assert figures.start_up > 0
-    assert figures.later > 0
-    assert figures.first > 0
     assert list(figures.different) == list(figures.equal) == [1, 2]
-    assert all(rate > 0 for rate in (*figures.different.values(), *figures.equal.values()))
+    # Times and rates are measured apart, and are of the same compilation: one tells the other, roughly.
+    rates = (*figures.different.values(), *figures.equal.values())
+    assert all(0.05 < rate * figures.later < 20 for rate in rates), figures
+    assert figures.first > figures.later / 20
+    assert figures.start_up > 0
     assert (figures.memory is None) == (name == "save-restore")
 
 
