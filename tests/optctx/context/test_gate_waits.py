@@ -74,7 +74,7 @@ def test_a_thread_that_an_exclusive_one_waits_for_says_so() -> None:
     thread = threading.Thread(target=enter, name="the late one")
     with exclusive:
         thread.start()
-        assert said.wait(60)
+        assert said.wait(14)
         assert thread.is_alive()
     end(thread)
     [(message, category, file, *_)] = told
