@@ -110,8 +110,8 @@ def test_a_block_ends_even_where_the_interpreter_forgets_its_statement() -> None
         before = state()
         for make in (four, contained, record, audit, lambda: exclusive):
             for number in range(60):
-                signal.setitimer(signal.ITIMER_REAL, 0.002 + number * 1e-6)
                 try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.002 + number * 1e-6)
                     loop(make())
                 except Interrupt:
                     pass
