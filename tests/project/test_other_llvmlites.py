@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
-from tests.support.wheels import REFUSED, TAKEN, UnreachableError, check_refused, check_taken, has_wheel
+from tests.optctx.engine.attached_plan import KEPT
+from tests.support.wheels import (
+    REFUSED,
+    TAKEN,
+    UnreachableError,
+    check_refused,
+    check_taken,
+    has_wheel,
+    plans_of,
+)
+
+T = TypeVar("T")
 
 LEFT_OUT = {"0.45.1", "0.46.0", "0.48.0"}  # the LLVM of 0.47.0, its library, and the LLVM of 0.49.0
 pytestmark = pytest.mark.long
@@ -28,9 +40,22 @@ VERSIONS: list[tuple[str, Callable[[str], None], Any]] = [
 def test_it_is_taken_or_refused_before_anything_is_changed(
     version: str, check: Callable[[str], None]
 ) -> None:
+    with_wheel(check, version)
+
+
+@pytest.mark.redirected
+@pytest.mark.parametrize("version", TAKEN)
+def test_attaching_decides_what_earlier_versions_of_this_package_decided(version: str) -> None:
+    kept = json.loads(KEPT.read_text())[version]
+    cold, warm = with_wheel(plans_of, version)
+    assert cold == kept
+    assert warm == kept
+
+
+def with_wheel(work: Callable[[str], T], version: str) -> T:
     if not has_wheel(version):
         pytest.skip(f"PyPI has no wheel of llvmlite {version} for this Python")
     try:
-        check(version)
+        return work(version)
     except UnreachableError as error:
         pytest.skip(f"PyPI cannot be reached: {error}")

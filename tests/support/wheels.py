@@ -7,6 +7,7 @@ Each is installed once, into a folder of its own under build/, and tried in a pr
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import re
@@ -14,10 +15,22 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from importlib import metadata
+
+import pytest
 
 from tests.support.processes import run_python
 
-__all__ = ["REFUSED", "TAKEN", "UnreachableError", "check_refused", "check_taken", "has_wheel", "library_of"]
+__all__ = [
+    "REFUSED",
+    "TAKEN",
+    "UnreachableError",
+    "check_refused",
+    "check_taken",
+    "has_wheel",
+    "library_of",
+    "plans_of",
+]
 
 # Release -> the CPython 3.x that PyPI has a wheel for (Linux, x86-64, with the GIL), first and last.
 REFUSED = {"0.43.0": (10, 12)}
@@ -130,6 +143,18 @@ _TAKEN = """
 """
 
 
+# What attaching decides, first with nothing kept, and then with what that has kept.
+_PLANNED = """
+    import sys
+    sys.path.insert(0, {folder!r})
+    import llvmlite
+    from tests.optctx.engine.attached_plan import report
+
+    assert llvmlite.__version__ == {version!r}
+    print(report())
+"""
+
+
 class UnreachableError(Exception):
     """The package index cannot be reached; the message is pip's."""
 
@@ -152,6 +177,18 @@ def check_taken(version: str) -> None:
     """Scopes on four threads give what fresh processes give, with other output for other values."""
     kernel = str(_ROOT / "examples" / "kernel.ll")
     run_python(_TAKEN.format(folder=str(_installed(version)), version=version, kernel=kernel))
+
+
+def plans_of(version: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Digests of what attaching decides, cold and warm. Raises UnreachableError."""
+    folder = str(_installed(version)) if version in TAKEN else ""  # the environment's own
+    script = _PLANNED.format(folder=folder, version=version)
+    with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
+        for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
+            patch.setenv(name, home)
+        cold, warm = (json.loads(run_python(script)) for _ in range(2))
+    assert (cold["state"], warm["state"]) == ("kept", "used")
+    return cold["decided"], warm["decided"]
 
 
 def library_of(version: str) -> pathlib.Path:
@@ -187,6 +224,16 @@ def _install(version: str, folder: pathlib.Path) -> None:
 
 
 def main() -> None:
+    """With an argument, what attaching decides is written to a file of this name, for each release in it."""
+    if sys.argv[1:]:
+        file = pathlib.Path(sys.argv[1])
+        kept = json.loads(file.read_text())
+        kept |= {
+            version: plans_of(version)[0]
+            for version in (*filter(has_wheel, TAKEN), metadata.version("llvmlite"))
+        }
+        file.write_text(json.dumps(kept, indent=1) + "\n")
+        return
     for version in filter(has_wheel, REFUSED):
         check_refused(version)
         print(f"llvmlite {version}: refused")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pathlib
+from collections.abc import Mapping
 from typing import Any
 
-from optctx._native import read_bytes
+from optctx._native import read_bytes, trampolines
 from optctx.engine.attach import Engine, attach
 from optctx.engine.redirecting import Redirecting, _trampolines
 from optctx.engine.setters import parser_code
@@ -18,9 +20,17 @@ _REGION = (
 )  # fmt: skip
 
 
+# Of each release of llvmlite: digests of what an earlier version of this package decided. Where that changes
+# on purpose, `python -m tests.support.wheels tests/programs/kept_plans.json` writes them anew.
+KEPT = pathlib.Path(__file__).parents[2] / "programs" / "kept_plans.json"
+# Where a thread's view is, from its thread pointer: which differs with what else a process has loaded.
+_PLACE = -1024
+
+
 def decided(engine: Engine) -> dict[str, Any]:
     """Survey, plan and code. Addresses count from the library's base; those on the heap are left out."""
     base, contains = engine.image.base, engine.image.contains
+    words, loads = engine.plan.words()
     plan, sites = engine.plan, engine.plan.references.sites
     assert sites is not None
     assert plan.readers is not None
@@ -60,8 +70,11 @@ def decided(engine: Engine) -> dict[str, Any]:
                    for each in plan.references.tables],
         "loose": [at(address) for address in plan.references.loose],
         "readers": list(plan.readers),
-        "words": [list(column) for column in plan.words()],
-        "trampolines": [(address - base, *code) for address, *code in _trampolines(plan, engine.index)],
+        "words": (list(words), list(loads)),
+        "trampolines": [
+            (address - base, *code)
+            for address, *code in trampolines(sites.image, sites.packed, words.tobytes(), loads, _PLACE)
+        ],
         "hooks": [(address - base, code) for address, code, _ in engine.mechanism.hooks.code],
     }  # fmt: skip
 
@@ -101,13 +114,26 @@ def changed(engine: Engine) -> list[int]:
 
 
 def report() -> str:
-    """What a process prints that compares itself with others."""
+    """What a process prints that compares itself with others, and with earlier versions of this package."""
     engine = attach()
+    parts = {**decided(engine), "changed": changed(engine)}
     return json.dumps(
         {
             "state": engine.kept,
-            "decided": hashlib.sha256(repr(decided(engine)).encode()).hexdigest(),
-            "changed": hashlib.sha256(repr(changed(engine)).encode()).hexdigest(),
+            "decided": {name: _digest(part) for name, part in parts.items()},
             "sites": len(engine.plan.references.sites or ()),
         }
     )
+
+
+def _digest(part: object) -> str:
+    """Of values alone: classes may get other names, or become one."""
+    return hashlib.sha256(repr(_plain(part)).encode()).hexdigest()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [_plain(each) for each in value]
+    return getattr(value, "name", value)  # of an enumerator of native code

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import llvmlite
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,7 @@ from optctx.folders.own_key import own_key
 from optctx.folders.seal import TAG_SIZE
 from optctx.image.findings import Findings
 from optctx.image.loaded import llvmlite_image
+from tests.optctx.engine.attached_plan import KEPT
 from tests.support.processes import run_python
 
 pytestmark = pytest.mark.redirected
@@ -106,7 +108,12 @@ def filled(cold: tuple[Home, dict[str, Any]], home: Home) -> dict[str, Any]:
 
 
 def decisions(found: dict[str, Any]) -> tuple[Any, ...]:
-    return found["decided"], found["changed"], found["sites"]
+    return found["decided"], found["sites"]
+
+
+def test_it_decides_what_earlier_versions_decided(filled: dict[str, Any]) -> None:
+    """The others of what is kept: tests/project/test_other_llvmlites.py."""
+    assert filled["decided"] == json.loads(KEPT.read_text())[llvmlite.__version__]
 
 
 def test_a_process_that_finds_it_decides_the_same_and_compiles_as_a_fresh_one(
@@ -438,8 +445,7 @@ def test_processes_that_begin_at_once_decide_the_same(home: Home, cold: tuple[Ho
         REPORT,
     )
     found = json.loads(out)
-    assert len(found) == 4
-    assert {decisions(each) for each in found} == {decisions(cold[1])}
+    assert [decisions(each) for each in found] == [decisions(cold[1])] * 4
     assert attached()["state"] == "used"
     assert len(entries(home)) == 1
 
