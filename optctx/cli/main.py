@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import itertools
 import sys
 from collections.abc import Sequence
 
-from optctx.cli import (
-    census_command,
-    check_link_command,
-    compare_command,
-    completion_command,
-    export_command,
-    info_command,
-    list_command,
-    record_command,
-    sensitivity_command,
-    show_command,
-    sweep_command,
-    tune_command,
-)
 from optctx.cli.console import OutputError, abandon, complain, doors, flush_errors, prepare_streams
 from optctx.cli.files import explain
 from optctx.cli.interrupts import Interrupts
@@ -30,20 +17,21 @@ from optctx.errors import OptctxError, ProcessWideOptionError
 
 __all__ = ["COMMANDS", "main", "make_parser", "parse"]
 
-COMMANDS = {
-    "sweep": sweep_command,
-    "record": record_command,
-    "sensitivity": sensitivity_command,
-    "tune": tune_command,
-    "compare": compare_command,
-    "list": list_command,
-    "show": show_command,
-    "check-link": check_link_command,
-    "info": info_command,
-    "census": census_command,
-    "export": export_command,
-    "completion": completion_command,
-}
+# In the order of the help.
+COMMANDS = (
+    "sweep",
+    "record",
+    "sensitivity",
+    "tune",
+    "compare",
+    "list",
+    "show",
+    "check-link",
+    "info",
+    "census",
+    "export",
+    "completion",
+)
 
 _MOST_OPTIONS = 5000  # LLVM has 2,600; argparse takes quadratic time
 
@@ -125,7 +113,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
             f"expected at most {_MOST_OPTIONS:,} options on the command line, found {options:,}"
         )
     check_command(argv, COMMANDS)
-    parser, commands = make_parser()
+    parser, commands = make_parser(argv[0] if argv and argv[0] in COMMANDS else None)
     # argparse would take a word such as -hexagon-... for options of one letter, of which -h prints help.
     words = itertools.takewhile(lambda argument: argument != "--", argv)
     unknown = [argument for argument in words if argument.startswith("-h") and argument != "-h"]
@@ -136,8 +124,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
-def make_parser() -> tuple[Parser, argparse._SubParsersAction[Parser]]:
-    """Make the parser of the whole command line. The second result has the commands' parsers in `choices`."""
+def make_parser(only: str | None = None) -> tuple[Parser, argparse._SubParsersAction[Parser]]:
+    """Make the parser of the whole command line. The second result has the commands' parsers in `choices`.
+
+    `only`: the one command that it is to know, by default all: importing what the others need takes 0.1 s.
+    """
     parser = Parser(
         prog="optctx",
         description="Give each compilation its own LLVM options: compile under many values, see what LLVM "
@@ -147,6 +138,6 @@ def make_parser() -> tuple[Parser, argparse._SubParsersAction[Parser]]:
     )
     add_version(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS.values():
-        command.add(commands)
+    for name in COMMANDS if only is None else (only,):
+        importlib.import_module(f"optctx.cli.{name.replace('-', '_')}_command").add(commands)
     return parser, commands
