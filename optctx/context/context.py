@@ -12,11 +12,18 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 from optctx import _native
 from optctx.context.args import parse_args
 from optctx.context.binding import OnMismatch, bind
-from optctx.context.compiled import decorated, is_compiled
 from optctx.context.contents import Base, Contents, rebuild, resolve_base
-from optctx.context.deferred import call_inside, refuse_deferred
-from optctx.context.given import given_options
-from optctx.context.misuse import ContextType, checked_mapping, no_attribute, wrong_lookup
+from optctx.context.inputs import (
+    ContextType,
+    call_inside,
+    checked_mapping,
+    decorated,
+    given_options,
+    is_compiled,
+    no_attribute,
+    refuse_deferred,
+    wrong_lookup,
+)
 from optctx.context.override import Override, make_override
 from optctx.context.saved import read_options, write_options
 from optctx.context.scopable import ProcessWideMode, scopable

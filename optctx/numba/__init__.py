@@ -9,7 +9,7 @@ Needs Numba 0.61 or newer. Import it separately: `import optctx` does not import
 Numba: functions that plain Numba decorates compile as before.
 """
 
-from optctx.context.compiled import use_decorator
+from optctx.context.inputs import use_decorator
 from optctx.numba import required  # noqa: F401  # refuse what cannot work  # isort: split
 from optctx.numba.call import Call, call_of
 from optctx.numba.callbacks import cfunc

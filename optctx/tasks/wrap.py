@@ -8,7 +8,7 @@ from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from optctx.context import OptionContext, current
-from optctx.context.deferred import call_inside, refuse_deferred
+from optctx.context.inputs import call_inside, refuse_deferred
 
 __all__ = ["Wrapped", "wrap"]
 
