@@ -3,13 +3,12 @@
 from optctx.context import (
     jit_libraries,  # noqa: F401  # bindings follow modules into llvmlite's LLJIT
     pass_managers,  # noqa: F401  # llvmlite's pass managers run under the values where they run
-    workers,  # noqa: F401  # multiprocessing's workers begin outside any scope
 )
 from optctx.context.attributes import attach, detach
 from optctx.context.binding import bound, unbind
 from optctx.context.context import OptionContext
 from optctx.context.lookups import contained, current, lookup, process_wide_values, tool
-from optctx.context.text import needs_value
+from optctx.context.texts import needs_value
 
 __all__ = [
     "OptionContext",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable
 
-from optctx.context.scopable import ProcessWideMode, scopable
-from optctx.context.text import Texts, flag_text, needs_value, split_text
+from optctx.context.overrides import ProcessWideMode, scopable
+from optctx.context.texts import Texts, flag_text, needs_value, split_text
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, OptionValueError, shown

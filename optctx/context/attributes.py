@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from optctx import _native
 from optctx.context.args import parse_args
 from optctx.context.enclosing import tell
-from optctx.context.override import make_override
+from optctx.context.overrides import make_override
 from optctx.engine import attach as engine_attach
 from optctx.engine.machines import belongs_to_machine
 from optctx.errors import (
@@ -30,7 +30,7 @@ from optctx.trust import TUNING, Trust, trusting
 
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
-    from optctx.context.override import Override
+    from optctx.context.overrides import Override
     from optctx.engine.attach import Engine
 
 __all__ = ["Attributes", "attach", "attributes_policy", "detach", "resolve", "why_attributes_cannot_count"]

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Union
 
 from optctx import _native
 from optctx._native import Kind, Setting
-from optctx.context.exclusive import changes_of
-from optctx.context.override import Override, make_override
-from optctx.context.text import Texts, texts_of
+from optctx.context.overrides import Override, changes_of, make_override
+from optctx.context.texts import Texts, texts_of
 from optctx.engine.attach import Engine
 from optctx.errors import OptionTypeError, OptionValueError, shown
 from optctx.registry.values import read_value

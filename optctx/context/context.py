@@ -24,14 +24,13 @@ from optctx.context.inputs import (
     refuse_deferred,
     wrong_lookup,
 )
-from optctx.context.override import Override, make_override
+from optctx.context.overrides import Override, ProcessWideMode, make_override, scopable
 from optctx.context.saved import read_options, write_options
-from optctx.context.scopable import ProcessWideMode, scopable
 from optctx.context.scope import cannot_enter, cannot_leave, check_in_line, entered, follow_tasks
 from optctx.context.setters import SetsMode, contents_with, native_mode
-from optctx.context.stamped import agreed, stamped_overrides
+from optctx.context.stamps import agreed, stamped_overrides
 from optctx.context.subclass import state_of, with_state
-from optctx.context.text import Texts, texts_of
+from optctx.context.texts import Texts, texts_of
 from optctx.context.unread import UnreadMode, check_mode, judge, marks
 from optctx.context.waiting import warn_of_deadlock
 from optctx.engine.attach import Engine, attach, attach_again, attached, is_llvmlites

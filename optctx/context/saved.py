@@ -14,14 +14,13 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from optctx.context.stamped import trusted_overrides
+from optctx.context.stamps import trusted_overrides
 from optctx.errors import OptctxError, shown
 from optctx.outputs import write_whole
 
 if TYPE_CHECKING:
-    from optctx.context.override import Override
-    from optctx.context.scopable import ProcessWideMode
-    from optctx.context.text import Texts
+    from optctx.context.overrides import Override, ProcessWideMode
+    from optctx.context.texts import Texts
     from optctx.engine.attach import Engine
     from optctx.trust import Trust
 

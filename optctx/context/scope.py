@@ -4,11 +4,15 @@ A ContextVar holds the mark of the task's innermost scope, so scopes go wherever
 made inside them, `asyncio.to_thread`, `copy_context().run`. LLVM sees the scopes of the thread. The native
 module brings the two in line around every call into LLVM that Python code makes. Where the interpreter
 reports switches of tasks, it also does so at every switch (design/tasks.md).
+
+Workers of multiprocessing begin outside any scope, wherever they are forked (design/fork.md).
 """
 
 from __future__ import annotations
 
 import contextvars
+import os
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -30,7 +34,6 @@ if TYPE_CHECKING:
     from optctx.engine.attach import Engine
 
 __all__ = [
-    "begin_outside",
     "cannot_enter",
     "cannot_leave",
     "check_in_line",
@@ -97,11 +100,6 @@ def cannot_leave(context: OptionContext, text: str) -> ScopeError:
     return ScopeError(f"cannot leave {shown(context)}: {text}")
 
 
-def begin_outside() -> None:
-    """Leave every scope and recording of this thread and task. In a worker process no other code would."""
-    _native.leave_all()
-
-
 def follow_tasks(engine: Engine) -> None:
     """Make every call through llvmlite, from now on, see the scope of its task.
 
@@ -131,3 +129,27 @@ def _follow(engine: Engine) -> None:
 def library_calls(engine: Engine) -> LibraryCalls:
     """The callbacks for the beginning and the end of a call through llvmlite: always the same pair."""
     return _library_calls.setdefault(engine.index, _native.library_calls(engine.index))
+
+
+class _Worker:
+    """The object that `_begin` is registered for: multiprocessing calls `_begin` while the object lives."""
+
+
+_worker = _Worker()
+_told: list[object] = []  # multiprocessing.util, once `_begin` is registered there
+
+
+def _tell_multiprocessing() -> None:
+    """Register `_begin`, before a fork. multiprocessing calls it in the children that it forks itself."""
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None and util not in _told:
+        util.register_after_fork(_worker, _begin)
+        _told.append(util)
+
+
+def _begin(_: _Worker) -> None:
+    """Leave every scope and recording of this thread and task. In a worker process no other code would."""
+    _native.leave_all()
+
+
+os.register_at_fork(before=_tell_multiprocessing)

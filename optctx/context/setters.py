@@ -14,8 +14,8 @@ from optctx import _native
 from optctx._native import Kind
 from optctx.context.contents import Contents
 from optctx.context.enclosing import tell
-from optctx.context.override import Override
-from optctx.context.text import texts_of
+from optctx.context.overrides import Override
+from optctx.context.texts import texts_of
 from optctx.engine.attach import engine_of
 from optctx.errors import (
     ContainmentError,

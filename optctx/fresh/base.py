@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from optctx.context import OptionContext
-from optctx.context.text import Texts, texts_of
+from optctx.context.texts import Texts, texts_of
 from optctx.drifting import drift
 from optctx.engine.attach import attach
 from optctx.errors import OptionValueError

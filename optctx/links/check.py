@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from optctx.context import OptionContext
-from optctx.context.stamped import taken
-from optctx.context.stamps import module_identifier, module_label, read_stamps
-from optctx.context.text import Texts
+from optctx.context.stamps import module_identifier, module_label, read_stamps, taken
+from optctx.context.texts import Texts
 from optctx.engine.attach import Engine, attach
 from optctx.errors import LinkMismatchError, OptionTypeError, shown
 from optctx.links.report import LinkReport, Mismatch, Said

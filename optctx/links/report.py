@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from optctx.context.stamped import in_words
+from optctx.context.stamps import in_words
 from optctx.registry.values import Value
 from optctx.wording import columns, counted
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from optctx import Option, OptionContext, Read, registry
-from optctx.context.text import Texts
+from optctx.context.texts import Texts
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 from optctx.fresh.base import command_line

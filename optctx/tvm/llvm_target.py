@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from optctx.context import OptionContext
 from optctx.context.contents import Base, resolve_base
 from optctx.context.context import _parent
-from optctx.context.scopable import ProcessWideMode
+from optctx.context.overrides import ProcessWideMode
 from optctx.context.unread import UnreadMode
 from optctx.engine.attach import attach
 from optctx.errors import TargetError, shown

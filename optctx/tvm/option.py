@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
-from optctx.context.text import Texts
+from optctx.context.texts import Texts
 from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, TargetError, shown
 from optctx.image.typenames import type_name

@@ -10,8 +10,7 @@ from typing import Literal
 
 from optctx.context import OptionContext
 from optctx.context.contents import Base
-from optctx.context.override import Override, make_override
-from optctx.context.scopable import ProcessWideMode, scopable
+from optctx.context.overrides import Override, ProcessWideMode, make_override, scopable
 from optctx.context.unread import UnreadMode
 from optctx.engine.attach import Engine, attach
 from optctx.errors import (

@@ -1,17 +1,18 @@
-"""Turns Python values into command-line text for LLVM's own parsers."""
+"""Python values as text for LLVM's own parsers; and what an option takes, where they refuse the text."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 
 from optctx._native import Kind, call_virtual_uint, option_at
 from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, OptionValueError, shown
 from optctx.image.sets import ElementNames
-from optctx.image.typenames import type_name
+from optctx.image.typenames import INTEGER_RANGES, type_name
+from optctx.wording import did_you_mean, nearest
 
-__all__ = ["Texts", "flag_text", "needs_value", "texts_of"]
+__all__ = ["Texts", "expectation", "flag_text", "needs_value", "texts_of"]
 
 # One entry for each occurrence; None is a flag without a value (-name).
 Texts = tuple[str | None, ...]
@@ -20,6 +21,7 @@ _INTEGERS = (Kind.int32, Kind.uint32, Kind.int64, Kind.uint64)
 _FLOATS = (Kind.float32, Kind.float64)
 _LONGEST_INTEGER = 14_000  # bits; str() refuses more than 4,300 digits, and no option holds nearly as many
 _VALUE_REQUIRED, _VALUE_DISALLOWED = 2, 3  # cl::ValueExpected
+_MOST_CHOICES = 12  # in a message
 _COMMA_SEPARATED = 1  # cl::MiscFlags
 
 
@@ -140,3 +142,35 @@ def _wrong_type(option: PlannedOption, name: str, value: object, expected: str) 
         f"cannot set {name!r} to {shown(value)}: the option is of type {type_name(option.record.type.kind)} "
         f"and takes {expected}, found {type(value).__name__}{hint}"
     )
+
+
+def expectation(option: PlannedOption, texts: Sequence[str]) -> str:
+    """Say what the option takes, or suggest the choice nearest to the given text. May be empty."""
+    kind = option.record.type.kind
+    if option.record.choices is not None:
+        return _choices(list(option.record.choices.names()), texts)
+    split = [part for text in texts for part in text.split() if part.startswith("-") and len(part) > 1]
+    if split and not split[0][1:].isdigit() and " " in texts[-1]:
+        return "write each option as a word of its own"
+    if kind == Kind.list:
+        kind = option.record.type.element
+    return _by_kind(kind)
+
+
+def _by_kind(kind: Kind) -> str:
+    name = type_name(kind)
+    if name in INTEGER_RANGES:
+        least, most = INTEGER_RANGES[name]
+        return f"expected a whole number from {least:,} to {most:,}"
+    if kind in _FLOATS:
+        return "expected a number, such as 0.5"
+    return "expected one character" if kind == Kind.character else ""
+
+
+def _choices(choices: list[str], texts: Sequence[str]) -> str:
+    known = [choice for choice in choices if choice]
+    wrong = [part for text in texts for part in text.split(",") if part not in choices]
+    if near := did_you_mean(name for part in wrong[:1] for name in nearest(part, known)):
+        return near
+    more = f" and {len(known) - _MOST_CHOICES} more" if len(known) > _MOST_CHOICES else ""
+    return f"expected one of {', '.join(known[:_MOST_CHOICES])}{more}"

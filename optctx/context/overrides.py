@@ -1,0 +1,235 @@
+"""Options with the values that a context gives them.
+
+Which may be set, what LLVM makes of their text, and the changes for the whole process of those that cannot be
+scoped.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from typing import Literal
+
+from optctx._native import Change, Kind, ParseError, ProcessWide, Setting, call_pointer
+from optctx.context.texts import Texts, expectation
+from optctx.engine.attach import Engine
+from optctx.engine.refusals import COPIED_FOR_GOOD, PlannedOption
+from optctx.errors import (
+    OptionTypeError,
+    OptionValueError,
+    ProcessWideOptionError,
+    UnsupportedImageError,
+    llvms_reason,
+    shown,
+)
+from optctx.image.facts.fact import Fact, find_object, need
+from optctx.image.facts.names import DEBUG_FLAG, OPT_BISECTOR, PASS_GATE, SET_DEBUG_TYPES
+from optctx.image.printing import find_debug_types
+from optctx.registry.registry import find
+from optctx.registry.values import Value, read_value
+
+__all__ = ["Override", "ProcessWideMode", "changes_of", "make_override", "scopable"]
+
+ProcessWideMode = Literal["refuse", "exclusive"]
+
+# Options whose callback changes a single object, which can be restored with the option.
+_BISECTION = ("opt-bisect-limit",)
+_DEBUG_TYPES = ("debug-only",)
+# Sizes in bytes of cl::location variables that have no symbol, by kind.
+_VARIABLE_SIZES = {Kind.boolean: 1, Kind.string: 8}
+_PRINTS = "it makes LLVM print and end the process"
+_NEVER = {
+    **COPIED_FOR_GOOD,
+    **dict.fromkeys(("help", "help-hidden", "help-list", "help-list-hidden", "version"), _PRINTS),
+    "debug-counter": "its counters keep running, and where they were cannot be put back",
+    "print-debug-counter": "it makes every debug counter count, which cannot be put back",
+    "debug-buffer-size": "LLVM reads it once, when it first prints",
+}
+
+
+def scopable(engine: Engine, name: str, mode: ProcessWideMode = "refuse") -> PlannedOption:
+    """Look up the option called `name`, through an alias too, if a context may set it.
+
+    Raises UnknownOptionError, and ProcessWideOptionError with the reason if the option cannot be scoped. In
+    mode "exclusive" it raises the latter only if the option could not be restored exactly either.
+    """
+    if mode not in ("refuse", "exclusive"):
+        raise OptionTypeError(f'process_wide is "refuse" or "exclusive", found {shown(mode)}')
+    option = engine.resolve(find(engine, name))
+    if option.scope != "process" and option.slot is not None:
+        return option
+    never = _why_not(option)
+    if mode == "refuse":
+        raise ProcessWideOptionError(
+            f"cannot set {name!r} for one thread: {option.reason}; {_instead(option, never)}",
+            name,
+            option.reason,
+        )
+    if never:
+        raise ProcessWideOptionError(
+            f"cannot set {name!r}, not even process-wide while a context is entered: {never}; "
+            f"{_instead(option, never)}",
+            name,
+            never,
+        )
+    return option
+
+
+def _instead(option: PlannedOption, never: str) -> str:
+    """What to do about an option that cannot be scoped. `never`: why it cannot be restored, or empty."""
+    if not never:
+        return (
+            'use process_wide="exclusive", which sets it for the whole process while the context is entered'
+        )
+    if never == _PRINTS:
+        return "leave it out"
+    setting = f"llvmlite.binding.set_option('', '-{option.record.name}=...')"
+    return f"leave it out, or set it once, before anything compiles: {setting}"
+
+
+def _why_not(option: PlannedOption) -> str:
+    """Why a change of the option could not be undone exactly; empty if it could."""
+    record = option.record
+    kind = record.type.kind
+    never = next((_NEVER[name] for name in record.names if name in _NEVER), "")
+    if never:
+        return never
+    if record.callback and record.name not in _BISECTION:
+        return "it runs a callback, whose effect cannot be undone"
+    if kind == Kind.other and record.name not in _DEBUG_TYPES:
+        return "its value has no form that could be put back"
+    if not record.type.supported:
+        return "its type has a layout that is not known here"
+    if record.type.external and record.variable_size is None and kind not in _VARIABLE_SIZES:
+        return "its value is in storage (cl::location) of unknown size"
+    return ""
+
+
+class Override:
+    """`texts` are what LLVM parsed; `setting` is the storage that holds the result.
+
+    Without a `setting` the option cannot be scoped: LLVM parses the text when the context is entered. Two are
+    equal that say the same.
+    """
+
+    __slots__ = ("name", "option", "setting", "texts")
+
+    def __init__(self, name: str, texts: Texts, option: PlannedOption, setting: Setting | None) -> None:
+        self.name = name
+        self.texts = texts
+        self.option = option
+        self.setting = setting
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Override) and (self.name, self.texts) == (other.name, other.texts)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.texts))
+
+    def value(self, engine: Engine) -> Value:
+        """The value that LLVM parsed from the text, or the text itself if the type has no readable form."""
+        if self.setting is None or self.option.record.type.kind == Kind.other:
+            return list(self.texts) if self.option.record.type.kind == Kind.list else self.texts[-1]
+        addresses = {patch.slot: patch.address for patch in self.setting.patches}
+        if self.option.record.type.external:
+            return read_value(self.option, addresses[self.option.variable_slot])
+        assert self.option.slot is not None
+        return read_value(self.option, addresses[self.option.slot] + engine.survey.value_offset)
+
+    def args(self) -> list[str]:
+        """The override as command-line arguments."""
+        return [f"-{self.name}" if text is None else f"-{self.name}={text}" for text in self.texts]
+
+
+def make_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode = "refuse") -> Override:
+    """Have LLVM parse `texts` for the option. Changes nothing process-wide and prints nothing.
+
+    `name` is the one that the caller gave. Raises as `scopable` does, and OptionValueError with LLVM's words.
+    """
+    option = scopable(engine, name, mode)
+    _check_text(name, texts)
+    if option.scope == "process":
+        return Override(name, texts, option, None)
+    # A literal choice is parsed under its own name; everything else under the option's.
+    own = name if name in option.record.names else option.record.name
+    assert option.slot is not None
+    try:
+        setting = engine.space.parse(option.slot, own, list(texts))
+    except ParseError as error:
+        raise OptionValueError(_message(option, name, texts, llvms_reason(str(error)))) from None
+    return Override(own, texts, option, setting)
+
+
+def _check_text(name: str, texts: Texts) -> None:
+    for text in texts:
+        if text is not None and ("\0" in text or any("\ud800" <= c <= "\udfff" for c in text)):
+            raise OptionValueError(
+                f"cannot set {name!r} to {shown(text)}: the text of an option is UTF-8 without NUL; take the "
+                "other characters out"
+            )
+
+
+def _message(option: PlannedOption, name: str, texts: Texts, words: str) -> str:
+    given = ",".join(text for text in texts if text is not None)
+    expected = expectation(option, [text for text in texts if text is not None])
+    if not expected:
+        return f"cannot set {name!r} to {shown(given)}: LLVM says: {words}"
+    # Some of LLVM's messages end with an exclamation mark.
+    end = f" {expected[0].upper()}{expected[1:]}" if words.endswith("!") else f"; {expected}"
+    return f"cannot set {name!r} to {shown(given)}: LLVM says: {words}{end}"
+
+
+def changes_of(engine: Engine, overrides: Iterable[Override]) -> ProcessWide | None:
+    """The process-wide changes for those overrides that cannot be scoped. None if all can be."""
+    exclusive = [override for override in overrides if override.setting is None]
+    if not exclusive:
+        return None
+    exclusive.sort(key=lambda override: override.option.record.name)
+    key = shlex.join(arg for override in exclusive for arg in override.args())
+    changes = [_change(engine, override) for override in exclusive]
+    debugs = any(override.option.record.name in _DEBUG_TYPES for override in exclusive)
+    set_types = need(engine.image, SET_DEBUG_TYPES).address if debugs else 0
+    return ProcessWide.make(engine.space, changes, key, set_types)
+
+
+def _change(engine: Engine, override: Override) -> Change:
+    record = override.option.record
+    kind = record.type.kind
+    variable = (
+        (record.variable, record.variable_size or _VARIABLE_SIZES.get(kind, 1)) if record.variable else (0, 0)
+    )
+    return Change(
+        record.address,
+        override.name,
+        list(override.texts),
+        kind,
+        engine.survey.value_offset,
+        record.has_defaults,
+        variable,
+        _state(engine, record.name),
+        _debug_types(engine) if record.name in _DEBUG_TYPES else (0, 0),
+    )
+
+
+def _state(engine: Engine, name: str) -> tuple[int, int]:
+    """(address, size) of the object that parsing the option changes besides its value, or (0, 0)."""
+    if name in _BISECTION:
+        call_pointer(need(engine.image, PASS_GATE).address)  # makes the object if it does not exist yet
+        return _object(engine, OPT_BISECTOR)
+    if name in _DEBUG_TYPES:
+        return _object(engine, DEBUG_FLAG)
+    return 0, 0
+
+
+def _debug_types(engine: Engine) -> tuple[int, int]:
+    """(address of the list of debug types, size of an element in bytes)."""
+    types = find_debug_types(engine.image)
+    return types.address, types.type_size
+
+
+def _object(engine: Engine, fact: Fact[None]) -> tuple[int, int]:
+    need(engine.image, fact)
+    symbol = find_object(engine.image, fact)
+    if symbol is None:
+        raise UnsupportedImageError(f"{engine.image.path}: expected {fact.what} to be an object, found none")
+    return symbol.address, symbol.size
