@@ -61,7 +61,7 @@ def _compare_as_often() -> None:
     """Have `watch()` compare as often for each compilation as at full speed: it does so by the clock."""
     from importlib import import_module
 
-    allowance = import_module("optctx.drifting.allowance")
+    allowance = import_module("optctx.drifting.comparison")
     allowance.time = SimpleNamespace(  # type: ignore[attr-defined]
         monotonic=lambda: time.process_time() / _SLOWER
     )

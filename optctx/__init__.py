@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # imported on first use
     from optctx.engine.report import info
     from optctx.headers import get_include
     from optctx.links import check_link
-    from optctx.links.stamp import stamp
+    from optctx.links.check import stamp
     from optctx.passes import emit_assembly, emit_object, run_passes
     from optctx.records import Log, Read, Unread
     from optctx.records.record import record

@@ -20,7 +20,7 @@ from optctx.image.records import OptionRecord
 from optctx.image.reporting import find_reporting
 from optctx.image.state_beside import find_state_beside
 from optctx.image.typenames import type_name
-from optctx.registry.option import Option
+from optctx.registry.registry import Option
 from optctx.registry.values import value_text
 
 __all__ = ["census"]

@@ -12,7 +12,7 @@ from optctx.engine.attach import Engine, attach
 from optctx.engine.plan import PlannedOption
 from optctx.image.libraries import UNKNOWN, Origins
 from optctx.image.typenames import type_name
-from optctx.registry.option import Option
+from optctx.registry.registry import Option
 from optctx.registry.values import Value
 
 __all__ = ["DeclaredOption", "by_library", "declared_options"]

@@ -1,7 +1,8 @@
-"""Finds changes of process-wide values that bypassed LLVM's parsers, by comparing with earlier values."""
+"""Finds changes of values that bypassed LLVM's parsers, by comparing with earlier ones, not too often."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from optctx._native import CoveredStorage, Kind, Spans, inside_if_free, process_wide_epoch
@@ -17,7 +18,28 @@ from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
 from optctx.locks import Rank, lock_held_by_fork
 
-__all__ = ["Comparison", "Difference"]
+__all__ = ["Allowance", "Comparison", "Difference"]
+
+
+class Allowance:
+    """Allows `each_second` pieces of work a second, and `at_once` pieces in a row.
+
+    Any number of threads can ask at once. Two that ask at the same moment may count as one.
+    """
+
+    def __init__(self, each_second: float, at_once: int) -> None:
+        self._apart = 1 / each_second
+        self._tolerance = (at_once - 0.5) * self._apart
+        self._next = time.monotonic()  # when the next piece would be due at regular intervals
+
+    def take(self) -> bool:
+        """Return whether the work may be done now. If so, it counts as done."""
+        now = time.monotonic()
+        if now < self._next - self._tolerance:
+            return False
+        self._next = max(self._next, now) + self._apart
+        return True
+
 
 _HEAD = (8, 8)  # (bytes from the start of an Option, size): occurrences, flags, position
 _VALUE_SIZES = {

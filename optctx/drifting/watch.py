@@ -17,9 +17,8 @@ from optctx._native import (
     report_unraisable,
     watchers,
 )
-from optctx.drifting.allowance import Allowance
-from optctx.drifting.comparison import Comparison, Difference
-from optctx.drifting.event import DriftEvent, Moment, here
+from optctx.drifting.comparison import Allowance, Comparison, Difference
+from optctx.drifting.drift import DriftEvent, Moment, here
 from optctx.drifting.interception import Interception, Listeners
 from optctx.drifting.option_state import OptionState, live_state, shown_state
 from optctx.engine.attach import Engine, attach

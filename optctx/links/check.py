@@ -1,4 +1,4 @@
-"""`check_link`: checks, before modules are linked, that they were compiled with the same options."""
+"""`stamp` writes into a module what it was compiled with; `check_link` compares modules to be linked."""
 
 from __future__ import annotations
 
@@ -7,16 +7,127 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from optctx.context import OptionContext
-from optctx.context.stamps import module_identifier, module_label, read_stamps, taken
+from optctx.context.stamps import in_words, module_identifier, module_label, read_stamps, taken, write_stamp
 from optctx.context.texts import Texts
 from optctx.engine.attach import Engine, attach
 from optctx.errors import LinkMismatchError, OptionTypeError, shown
-from optctx.links.report import LinkReport, Mismatch, Said
+from optctx.registry.values import Value
+from optctx.wording import columns, counted
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef
 
-__all__ = ["OnLinkMismatch", "check_link"]
+__all__ = ["LinkReport", "Mismatch", "OnLinkMismatch", "Said", "check_link", "stamp"]
+
+
+def stamp(module: ModuleRef, ctx: OptionContext) -> None:
+    """Write the options of a context into a module, for `OptionContext.from_module` and `check_link`.
+
+    The named metadata `!optctx.options` holds, as command-line text, every option in which the context
+    differs from what LLVM registered. Bitcode, textual IR, LLVM's linker and its passes preserve it, and it
+    changes no code. A context without changes leaves a stamp as well. The stamp replaces all earlier stamps
+    of the module.
+
+    Reaches only the module. During the call, no other thread may use its LLVMContext except through llvmlite.
+
+    Raises:
+        TypeError: `module` is not a module.
+        OptctxError: The module is closed.
+        OptionTypeError: `ctx` is not an OptionContext.
+        OptionValueError: The context inherits a process-wide value without a text form.
+        UnsupportedImageError: The library lacks a function that this needs. On each error the module is
+            unchanged.
+    """
+    if not isinstance(ctx, OptionContext):
+        raise OptionTypeError(f"a module is stamped with an OptionContext, found {shown(ctx)}")
+    write_stamp(module, ctx._contents.flat(attach()))
+
+
+_SHOWN = 5  # mismatches, or modules, that a message lists
+
+
+@dataclass(frozen=True)
+class Said:
+    """The value of an option in modules that agree on it."""
+
+    value: Value  # as command-line text if this LLVM does not accept it; None if it does not know the option
+    given: bool  # LLVM can tell a default that was given from one that was not
+    modules: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "given" if self.given else "not given"
+        return in_words(self.value, self.given)
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """An option whose values differ between modules. `said` begins with the value in the first module."""
+
+    option: str
+    known: bool  # to the LLVM of this process
+    said: tuple[Said, ...]
+
+    def __str__(self) -> str:
+        words = (f"{each} in {_several(each.modules)}" for each in self.said)
+        return f"{self.option!r} is {' but '.join(words)}"
+
+
+@dataclass(frozen=True)
+class LinkReport:
+    """The mismatches of a link, in order of option. `bool()` is true if there are any; `str()` is a table.
+
+    `unstamped` names the modules without a stamp, whose options are unknown. They make the report true only
+    if `stamps_required`.
+    """
+
+    mismatches: tuple[Mismatch, ...]
+    unstamped: tuple[str, ...]
+    stamped: tuple[str, ...]
+    stamps_required: bool = False
+
+    def __iter__(self) -> Iterator[Mismatch]:
+        return iter(self.mismatches)
+
+    def __bool__(self) -> bool:
+        return bool(self.mismatches) or (self.stamps_required and bool(self.unstamped))
+
+    def __str__(self) -> str:
+        lines = columns(self.rows()) if self.mismatches else [self.summary()]
+        if self.unstamped:
+            lines.append(f"unstamped: {', '.join(self.unstamped)}")
+        return "\n".join(lines)
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """(option, value, modules with that value); the name is empty in all but an option's first row."""
+        rows = []
+        for mismatch in self.mismatches:
+            name = mismatch.option if mismatch.known else f"{mismatch.option} (unknown here)"
+            for number, said in enumerate(mismatch.said):
+                rows.append(("" if number else name, str(said), ", ".join(said.modules)))
+        return rows
+
+    def summary(self) -> str:
+        """One line: how many options differ among how many modules."""
+        count = len(self.mismatches)
+        options = counted(count, "option differs", "options differ") if count else "no option differs"
+        return f"{options} among {len(self.stamped)} stamped"
+
+    def words(self) -> str:
+        """The words for an error: the first mismatches, and unstamped modules if they count."""
+        found = [str(mismatch) for mismatch in self.mismatches[:_SHOWN]]
+        if len(self.mismatches) > _SHOWN:
+            more = counted(len(self.mismatches) - _SHOWN, "more option differs", "more options differ")
+            found.append(more)
+        if self.stamps_required and self.unstamped:
+            found.append(f"no stamp in {_several(self.unstamped)}")
+        return "; ".join(found)
+
+
+def _several(modules: Sequence[str]) -> str:
+    more = f" and {len(modules) - _SHOWN} more" if len(modules) > _SHOWN else ""
+    return ", ".join(modules[:_SHOWN]) + more
+
 
 OnLinkMismatch = Literal["report", "error"]
 _LINK_STEP = "the link step"

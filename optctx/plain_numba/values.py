@@ -10,7 +10,7 @@ from collections.abc import Collection
 from llvmlite import binding
 from numba.core import config
 
-from optctx.cache.key import Situation
+from optctx.cache.entries import Situation
 from optctx.context import OptionContext
 from optctx.context.attributes import attributes_policy
 from optctx.context.context import seen

@@ -1,17 +1,18 @@
-"""`record()`: a block that records every option that LLVM reads."""
+"""`record()`: a block that records what LLVM reads; and for tools, which of some options it reads."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from optctx._native import Recorder, RecordingBase
 from optctx.context.scope import follow_tasks
 from optctx.engine.attach import attach
-from optctx.engine.reader_index import reader_index
+from optctx.engine.reader_index import ReaderIndex, reader_index
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.records.log import Log
 
-__all__ = ["Recording", "record"]
+__all__ = ["Recording", "noting", "read_in", "record"]
 
 
 class Recording(RecordingBase):
@@ -74,3 +75,37 @@ def record() -> Recording:
         ScopeError: On leaving, if the block is not the innermost one of this thread.
     """
     return Recording()
+
+
+class _RecordingSome(Recording):
+    _names: frozenset[str] = frozenset()
+
+    def _recorder(self, recorder: Recorder) -> Recorder:
+        recorder.only(_readers(reader_index(attach()), self._names))
+        return recorder
+
+
+def noting(names: frozenset[str]) -> Recording:
+    """As `record()`, but only reads of these options are seen. `read_in` gives them.
+
+    The first read of an option takes as long as in `record()`. Reads of others take nothing, where a
+    compilation has some hundreds of them. None of the names is an alias. Raises as `record()` does.
+    """
+    recording = _RecordingSome()
+    recording._names = names
+    return recording
+
+
+def read_in(recording: Recording) -> frozenset[str]:
+    """Names of the options of `noting` that were read in its block, which has ended.
+
+    Raises OptctxError if not everything was recorded.
+    """
+    assert isinstance(recording, _RecordingSome)
+    # A reader may see several options, and an enclosing block may want more.
+    return recording.log.names & recording._names
+
+
+@lru_cache(maxsize=16)
+def _readers(index: ReaderIndex, names: frozenset[str]) -> list[int]:
+    return index.of(names)

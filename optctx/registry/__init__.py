@@ -1,6 +1,5 @@
 """N0: everything that LLVM has registered, with types, defaults and process-wide values."""
 
-from optctx.registry.option import Option
-from optctx.registry.registry import Registry, registry
+from optctx.registry.registry import Option, Registry, registry
 
 __all__ = ["Option", "Registry", "registry"]

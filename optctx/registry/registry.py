@@ -1,18 +1,156 @@
-"""The mapping from names to options, and the errors for names that are not registered."""
+"""Registered options as values to look at, the mapping from names to them, and errors for other names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 
+from optctx._native import Kind, demangle, option_at
 from optctx.engine.attach import Engine, attach
 from optctx.engine.plan import PlannedOption
 from optctx.errors import UnknownOptionError, shown
+from optctx.image.typenames import type_name
 from optctx.registry.foreign import advice_for
-from optctx.registry.option import Option
+from optctx.registry.values import Value, choice_help, read_default, read_value
+from optctx.trust import TrustClass, judgement_of
 from optctx.wording import did_you_mean, nearest
 
-__all__ = ["Registry", "find", "registry"]
+__all__ = ["Option", "Registry", "find", "registry"]
+
+_HIDDEN = ("not", "hidden", "really")
+
+
+class Option:
+    """What LLVM registered under `name`. Reading it changes nothing and ignores the scope of the thread."""
+
+    __slots__ = ("_engine", "_planned", "name")
+
+    def __init__(self, engine: Engine, planned: PlannedOption, name: str) -> None:
+        self._engine = engine
+        self._planned = planned
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<Option {self.name}: {self.type} = {self.value!r}, scope {self.scope}>"
+
+    @property
+    def type(self) -> str:
+        """One of bool, boolOrDefault, int, uint, int64, uint64, float, double, char, string, enum, list,
+        bits, set and other.
+        """
+        return type_name(self._target.record.type.kind)
+
+    @property
+    def default(self) -> Value:
+        """The registered value (`cl::init`), independent of later changes."""
+        target = self._target
+        engine = self._engine
+        if target.record.type.kind not in (Kind.list, Kind.bits, Kind.set):
+            return read_default(target, engine.survey.value_offset)
+        if target.slot is not None:
+            return read_value(target, engine.space.default_address(target.slot) + engine.survey.value_offset)
+        return self.value if self.occurrences == 0 else None  # refused by scope; LLVM keeps no other copy
+
+    @property
+    def value(self) -> Value:
+        """The process-wide value now, independent of the scope of this thread."""
+        storage = self._engine.process_wide(self._target)
+        return read_value(self._target, storage.value)
+
+    @property
+    def occurrences(self) -> int:
+        """How often the option was given process-wide."""
+        storage = self._engine.process_wide(self._target)
+        return option_at(storage.option).occurrences
+
+    @property
+    def help(self) -> str:
+        """LLVM's one-line description."""
+        return option_at(self._planned.record.address).help
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """Choice -> LLVM's description of it, for an enum, and for bits, a set or a list of enums."""
+        return choice_help(self._target.record.choices)
+
+    @property
+    def alias_of(self) -> str | None:
+        """The name of the option that this one stands for."""
+        return self._target.record.name if self._planned.record.alias_of else None
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other names under which the same option can be given."""
+        own = self._target.record.address
+        names = [name for name in self._target.record.names if name != self.name]
+        for planned in self._engine.plan.options.values():
+            if planned.record.alias_of == own:
+                names.extend(name for name in planned.record.names if name != self.name)
+        return tuple(sorted(names))
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """Names of the categories under which LLVM lists it."""
+        return tuple(option_at(self._planned.record.address).categories)
+
+    @property
+    def hidden(self) -> str:
+        """ "not" (shown by -help), "hidden" (by -help-hidden) or "really"."""
+        return _HIDDEN[min(option_at(self._planned.record.address).hidden, 2)]
+
+    @property
+    def storage(self) -> str:
+        """Where the value is: internal (in the Option), external (where `cl::location` points) or heap."""
+        record = self._target.record
+        if record.size is None:
+            return "heap"
+        return "external" if record.type.external else "internal"
+
+    @property
+    def scope(self) -> str:
+        """thread: a context can set it. process: it cannot, see `reason`. unread: this library does not read
+        it.
+
+        If threads take turns (`info()["engine"]` is "exclusive"), reads are not known and no option is
+        unread.
+        """
+        return self._target.scope
+
+    @property
+    def reason(self) -> str:
+        """Why the option cannot be set per thread, or an empty string."""
+        return self._target.reason
+
+    @property
+    def trust(self) -> TrustClass:
+        """What the option can do apart from changing generated code: tuning, output, input, code or process.
+
+        By default, modules (attributes, stamps) can set only options of the class tuning. `SECURITY.md`
+        defines the classes.
+        """
+        return judgement_of(self._target).trust
+
+    @property
+    def trust_reason(self) -> str:
+        """Why the option is in its class."""
+        return judgement_of(self._target).reason
+
+    @property
+    def trusted_values(self) -> str:
+        """The values for which the class holds, such as "0..1000" or "1|2|4"; empty for all values."""
+        return judgement_of(self._target).values
+
+    @property
+    def read_by(self) -> tuple[str, ...]:
+        """The functions of this library that read the option, demangled.
+
+        Empty if threads take turns (`info()["engine"]` is "exclusive"), because reads are not known then.
+        """
+        return tuple(dict.fromkeys(demangle(name) for name in self._target.readers))
+
+    @property
+    def _target(self) -> PlannedOption:
+        return self._engine.resolve(self._planned)
 
 
 class Registry(Mapping[str, Option]):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh.job import Job, emit_all, make_target_machine, processor_of, unchecked
-from optctx.records.noted import noting, read_in
+from optctx.records.record import noting, read_in
 from optctx.registry import registry
 from optctx.sweep.by_reads import ByReads
 

@@ -21,7 +21,7 @@ from optctx import (
 )
 from optctx._native import watchers
 from optctx.drifting import interception
-from optctx.drifting.allowance import Allowance
+from optctx.drifting.comparison import Allowance
 from tests.optctx.drifting.watching import ignore, told
 from tests.support.ir_texts import COUNTED
 from tests.support.library_code import LLVMLITE
@@ -340,7 +340,7 @@ def test_where_llvm_cannot_be_watched_nothing_is_left_half_done(monkeypatch: pyt
 
 def test_calls_that_come_fast_compare_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr("optctx.drifting.allowance.time.monotonic", lambda: now)
+    monkeypatch.setattr("optctx.drifting.comparison.time.monotonic", lambda: now)
     allowance = Allowance(each_second=25, at_once=20)
     assert [allowance.take() for _ in range(22)] == [True] * 20 + [False] * 2
     now += 0.04

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from optctx import OptionContext, record
 from optctx.fresh import Job
 from optctx.fresh.job import compile_unchecked
-from optctx.records.noted import noting, read_in
-from optctx.records.record import Recording
+from optctx.records.record import Recording, noting, read_in
 from tests.support.ir_texts import SCALE
 
 pytestmark = pytest.mark.redirected

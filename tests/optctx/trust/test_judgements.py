@@ -65,7 +65,7 @@ def test_every_option_has_been_judged_with_its_type() -> None:
 
 
 def test_an_option_that_is_not_in_the_list_is_not_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("optctx.trust.judgements._judgements", dict)
+    monkeypatch.setattr("optctx.trust.trust._judgements", dict)
     judged = judgement_of(registry()["unroll-count"]._target)
     assert judged.trust == "code"
     assert "has not been judged" in judged.reason
