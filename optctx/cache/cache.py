@@ -14,7 +14,7 @@ from optctx.cache.entries import Situation, input_key, pack_reads, pack_result, 
 from optctx.context import OptionContext, current
 from optctx.engine.attach import Engine, attach
 from optctx.errors import OptctxError
-from optctx.folders.seal import check_key
+from optctx.folders.files import check_key
 from optctx.folders.store import FolderStore
 from optctx.image.handles import module_address
 from optctx.locks import Rank, lock_held_by_fork

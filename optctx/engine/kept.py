@@ -15,9 +15,8 @@ from optctx import _native
 from optctx._native import Image
 from optctx.arch import CannotDecodeError, processor
 from optctx.errors import OptctxError
-from optctx.folders.files import UnusableError, make_own_folder
+from optctx.folders.files import Problem, UnusableError, make_own_folder
 from optctx.folders.own_key import own_key
-from optctx.folders.problems import Problem
 from optctx.folders.store import FolderStore
 from optctx.image.findings import findings_of
 

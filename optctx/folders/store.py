@@ -16,9 +16,14 @@ from contextlib import AbstractContextManager
 
 from optctx.errors import OptctxError, shown
 from optctx.folders.files import (
+    COMPILED_CODE,
     FOLDER_FLAGS,
     READ_FLAGS,
+    TAG_SIZE,
     WRITE_FLAGS,
+    Problem,
+    Problems,
+    Seal,
     UnusableError,
     check_file,
     make_folder,
@@ -26,8 +31,6 @@ from optctx.folders.files import (
     untrusted,
     write_all,
 )
-from optctx.folders.problems import Problem, Problems
-from optctx.folders.seal import COMPILED_CODE, TAG_SIZE, Seal
 from optctx.locks import lock_left_behind
 
 __all__ = ["FolderStore"]

@@ -12,7 +12,7 @@ from optctx._native import run_counted
 from optctx.errors import OptctxError, PassPipelineError, clipped, shown
 from optctx.fresh.triples import target_of
 from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
-from optctx.passes.native_api import native_api
+from optctx.passes.compiling import native_api
 
 if TYPE_CHECKING:
     from llvmlite.binding import ContextRef, ModuleRef, TargetMachine

@@ -10,8 +10,7 @@ from __future__ import annotations
 import time
 
 from optctx._native import Kind, read_checked
-from optctx.image.memory import WORD, MisfitError, load_words
-from optctx.image.trees import walk_tree
+from optctx.image.memory import WORD, MisfitError, load_words, walk_tree
 from optctx.image.typenames import OptionType, element_size
 
 __all__ = ["MANY_PARTS", "prove_contents"]

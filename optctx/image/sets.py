@@ -7,8 +7,7 @@ from typing import NamedTuple
 from optctx._native import Image
 from optctx.image.facts.fact import find_object
 from optctx.image.facts.names import ENUM_TABLES
-from optctx.image.memory import WORD, MisfitError, load_text, load_words
-from optctx.image.trees import walk_tree
+from optctx.image.memory import WORD, MisfitError, load_text, load_words, walk_tree
 
 __all__ = ["ElementNames", "find_element_names"]
 

@@ -1,6 +1,5 @@
 """Compiling on several threads at once, each with its own option values, without llvmlite's lock."""
 
-from optctx.passes.emit import emit_assembly, emit_object
-from optctx.passes.run import instruction_count, run_passes
+from optctx.passes.compiling import emit_assembly, emit_object, instruction_count, run_passes
 
 __all__ = ["emit_assembly", "emit_object", "instruction_count", "run_passes"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from optctx import CacheWarning, CompileCache, OptionContext
-from optctx.folders.seal import TAG_SIZE, Seal
+from optctx.folders.files import TAG_SIZE, Seal
 from tests.support.ir_texts import COUNTED, X86
 
 UNROLL = "function(loop-unroll)"

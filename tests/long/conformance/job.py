@@ -15,7 +15,7 @@ from llvmlite import binding
 
 from optctx.errors import OptctxError
 from optctx.passes import emit_assembly, emit_object, run_passes
-from optctx.passes.native_api import native_api
+from optctx.passes.compiling import native_api
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine

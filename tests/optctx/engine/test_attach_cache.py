@@ -23,9 +23,8 @@ from optctx._native import Image
 from optctx.engine import kept
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
-from optctx.folders.files import make_own_folder
+from optctx.folders.files import TAG_SIZE, make_own_folder
 from optctx.folders.own_key import own_key
-from optctx.folders.seal import TAG_SIZE
 from optctx.image.findings import Findings
 from optctx.image.loaded import llvmlite_image
 from tests.optctx.engine.attached_plan import KEPT
@@ -483,7 +482,7 @@ def test_no_damage_is_taken_for_an_entry(
         lives_in(home, patch)
         patch.setattr(kept, "findings_of", lambda image: findings)
         patch.setattr(kept, "_name", lambda image: "")
-        patch.setattr("optctx.folders.seal.Seal.name", lambda seal, key: file.name)
+        patch.setattr("optctx.folders.files.Seal.name", lambda seal, key: file.name)
         file.write_bytes(content)
         loaded = kept.Kept(llvmlite_image()).load()
         assert loaded == (bytes(content) == whole)

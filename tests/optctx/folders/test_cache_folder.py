@@ -13,7 +13,7 @@ import pytest
 
 from optctx import CacheWarning, CompileCache, OptctxError
 from optctx.folders import store as folder_module
-from optctx.folders.seal import TAG_SIZE
+from optctx.folders.files import TAG_SIZE
 from optctx.folders.store import FolderStore
 from tests.support.cache_folders import KEY, counts, drop_capabilities, filled, unrolled_by_four, warned
 from tests.support.processes import in_child

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from optctx import CompileCache, OptctxError
-from optctx.folders.seal import TAG_SIZE, Seal
+from optctx.folders.files import TAG_SIZE, Seal
 from tests.support.cache_folders import KEY, counts, filled, plant, unrolled_by_four, warned
 from tests.support.processes import SECONDS
 

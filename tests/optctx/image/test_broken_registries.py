@@ -14,7 +14,7 @@ import pytest
 
 from optctx._native import MisfitError, RegistryCopy, registry_layouts, walk_registry
 from optctx.image import sets
-from optctx.image.trees import walk_tree
+from optctx.image.memory import walk_tree
 from tests.optctx.image.hand_made import (
     EMPTY,
     MAPS,

@@ -1,0 +1,281 @@
+"""Textual pass pipelines, objects and assembly from llvmlite's modules, several threads at once.
+
+llvmlite's `ffi.lib` takes one process-wide lock around every call, so no call here goes through it. A
+separate `ctypes.CDLL` of the same file, which is already loaded, gives separate function objects. ctypes
+releases the GIL around each call. Functions that the library does not export are called at their address in
+its symbol table.
+
+Only one thread at a time may use an LLVMContext and what is in it, or a TargetMachine. Each of them has a
+reentrant lock, found by its address (native/compile/keyed_locks.hpp). Modules in separate LLVMContexts, with
+separate target machines, never wait for each other.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable
+from ctypes import c_uint, c_void_p
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from optctx import _native
+from optctx._native import Image, Llvm
+from optctx.context.enclosing import forget_problems, raise_problems
+from optctx.errors import OptctxError, PassPipelineError, UnsupportedImageError, clipped, shown
+from optctx.image.facts.c_api import COMPILING, LLVMLITE, MODULE_CONTEXT
+from optctx.image.facts.fact import Fact, find
+from optctx.image.facts.names import INSTRUCTION_COUNT
+from optctx.image.handles import module_address, pipeline_text, target_machine_address
+from optctx.image.loaded import image_index, llvmlite_image
+from optctx.image.pass_names import pass_names
+from optctx.image.tuning import setter_addresses, settings_of
+from optctx.wording import did_you_mean, nearest
+
+if TYPE_CHECKING:
+    from llvmlite.binding import ModuleRef, PipelineTuningOptions, TargetMachine
+
+__all__ = [
+    "NativeApi",
+    "emit_assembly",
+    "emit_object",
+    "instruction_count",
+    "llvmlite_lock",
+    "native_api",
+    "pipeline_hint",
+    "raise_errors",
+    "run_passes",
+]
+
+Function = Callable[..., Any]
+
+
+class NativeApi:
+    """Typed functions of one loaded library. Pointers are plain integers (`c_void_p`). `image` is its index.
+
+    Making a NativeApi changes nothing in the process. Raises UnsupportedImageError if the library lacks a
+    function.
+    """
+
+    def __init__(self, image: Image) -> None:
+        self.image = image_index(image)
+        self._image = image
+        self._library = ctypes.CDLL(image.path)
+
+        self.native = Llvm(
+            self.image,
+            {
+                **{name: self._exported_address(symbol) for name, symbol in LLVMLITE.items()},
+                **{name: self._hidden_address(fact) for name, fact in COMPILING.items()},
+            },
+        )
+        self.global_context = self._exported("LLVMPY_GetGlobalContext", c_void_p)
+        self.module_context = self._hidden(MODULE_CONTEXT, c_void_p, c_void_p)
+        self.instruction_count = self._hidden(INSTRUCTION_COUNT, c_uint, c_void_p)
+
+    def _exported_address(self, name: str) -> int:
+        try:
+            address = ctypes.cast(getattr(self._library, name), c_void_p).value
+        except AttributeError:
+            raise self._missing(name) from None
+        assert address  # it is a function
+        return address
+
+    def _hidden_address(self, fact: Fact[None]) -> int:
+        found = find(self._image, fact)
+        if found is None:
+            raise self._missing(fact.what)
+        return found.address
+
+    def _exported(self, name: str, result: type[Any] | None, *arguments: type[Any]) -> Function:
+        try:
+            function = getattr(self._library, name)
+        except AttributeError:
+            raise self._missing(name) from None
+        function.restype = result
+        function.argtypes = arguments
+        return function  # type: ignore[no-any-return]  # ctypes functions are looked up by name
+
+    def _hidden(self, fact: Fact[None], result: type[Any] | None, *arguments: type[Any]) -> Function:
+        return ctypes.CFUNCTYPE(result, *arguments)(self._hidden_address(fact))
+
+    def _missing(self, name: str) -> UnsupportedImageError:
+        return UnsupportedImageError(
+            f"compiling needs the function {name}, which {self._image.path} does not have; "
+            "install an llvmlite release that optctx supports, with its symbol table"
+        )
+
+
+@cache
+def native_api() -> NativeApi:
+    """The functions of llvmlite's own library, looked up once in a process.
+
+    Raises UnsupportedImageError if llvmlite's library is missing or lacks a function.
+    """
+    return NativeApi(llvmlite_image())
+
+
+def llvmlite_lock(api: NativeApi, context: int) -> Any:
+    """llvmlite's own lock for LLVM's global LLVMContext, which every user of llvmlite shares. Else None.
+
+    Do not compile in the global LLVMContext from a callback that llvmlite runs under its lock.
+    """
+    if context != api.global_context():
+        return None
+    from llvmlite.binding import ffi  # importing optctx works without llvmlite
+
+    return ffi.lib._lock
+
+
+def raise_errors(errors: list[bytes]) -> None:
+    """Raise OptctxError with the errors that LLVM reported for the module, if any."""
+    if errors:
+        words = (" ".join(each.decode(errors="replace").split()) for each in errors)
+        raise OptctxError("LLVM refuses the module: " + "; ".join(words))
+
+
+_LEVEL = re.compile(r"-?(?:default<)?-?(O[0-3sz])>?")
+_UNKNOWN = re.compile(r"unknown (?:\w+ )*pass (?:name )?'(?P<name>[^']*)'")
+_BAD_LEVEL = re.compile(r"(default|thinlto-pre-link|thinlto|lto-pre-link|lto)<")
+_SYNTAX = "write it as for `opt -passes`, such as 'default<O3>' or 'function(sroa,instcombine)'"
+
+
+def pipeline_hint(pipeline: str, said: str) -> str:
+    """Say what to write instead, at the end of a message. `said`: LLVM's words."""
+    text = pipeline.strip()
+    if level := _LEVEL.fullmatch(text):
+        return f"did you mean 'default<{level[1]}>'?"
+    if not text:
+        return _SYNTAX
+    if text.count("(") != text.count(")"):
+        return f"found {text.count('(')} '(' and {text.count(')')} ')'; close every parenthesis"
+    if text.count("<") != text.count(">"):
+        return f"found {text.count('<')} '<' and {text.count('>')} '>'; close every angle bracket"
+    if text.startswith("-passes="):
+        return f"leave out '-passes=': {shown(text.removeprefix('-passes='))}"
+    if _BAD_LEVEL.match(text) and "optimization level" in said:
+        return "the levels are O0, O1, O2, O3, Os and Oz, such as 'default<O3>'"
+    if re.search(r"[\w>)]\s+-?\w", text):
+        return f"separate passes with commas: {shown(_with_commas(text))}"
+    return _nearest_pass(said) or _SYNTAX
+
+
+def _with_commas(text: str) -> str:
+    return ",".join(word.strip(",").lstrip("-") for word in text.split())
+
+
+def _nearest_pass(said: str) -> str:
+    found = _UNKNOWN.search(said)
+    if found is None:
+        return ""
+    name = found["name"].lstrip("-").partition("<")[0]
+    known = pass_names(llvmlite_image())
+    if level := _LEVEL.fullmatch(name):
+        return f"did you mean 'default<{level[1]}>'?"
+    if name in known:  # LLVM does not know it inside a pass manager of another kind
+        return f"{name!r} is a {known[name]} pass: write it at the top level, or inside {known[name]}(...)"
+    return did_you_mean(repr(each) for each in nearest(name, known))
+
+
+def run_passes(
+    module: ModuleRef,
+    pipeline: str,
+    *,
+    target_machine: TargetMachine | None = None,
+    tuning: PipelineTuningOptions | None = None,
+) -> None:
+    """Run a pass pipeline, such as "default<O3>", on a module, in place.
+
+    The passes see this thread's option values. The call releases the GIL and does not take llvmlite's
+    process-wide lock. Threads run in parallel if each has an LLVMContext
+    (`llvmlite.binding.create_context()`) and a target machine of its own; threads that share one wait for one
+    another. Modules in LLVM's global context, llvmlite's default, wait for every other use of llvmlite.
+    During the call, no other thread may use the module's LLVMContext through llvmlite, nor close an object in
+    use.
+
+    Args:
+        module: Changed in place.
+        pipeline: As for `opt -passes`, such as "function(sroa,instcombine)".
+        target_machine: Tells the passes about costs and registers. Without one they assume no target.
+        tuning: Its settings replace those that the call would make from this thread's option values. What the
+            program has not set follows the values of the call.
+
+    Raises:
+        PassPipelineError: The pipeline does not parse. The module is unchanged.
+        TypeError: An argument is not an object of llvmlite's.
+        OptctxError: An object is closed, or a pass reports an error.
+        UnsupportedImageError: The library lacks a function that this needs.
+    """
+    module_at = module_address(module)
+    machine_at = 0 if target_machine is None else target_machine_address(target_machine)
+    settings = () if tuning is None else settings_of(tuning)
+    text = pipeline_text(pipeline)
+    api = native_api()
+    context = api.module_context(module_at)
+    forget_problems()
+    error, errors = _native.run_passes(
+        api.native,
+        context,
+        llvmlite_lock(api, context),
+        module_at,
+        machine_at,
+        setter_addresses(settings),
+        text,
+    )
+    if error is not None:
+        said = clipped(error.decode(errors="replace"))
+        raise PassPipelineError(
+            f"cannot parse the pass pipeline {shown(pipeline)}: {said}; {pipeline_hint(pipeline, said)}"
+        )
+    raise_errors(errors)
+    raise_problems()
+
+
+def instruction_count(module: ModuleRef) -> int:
+    """Count the IR instructions of a module, over all its functions, without debug records.
+
+    Raises as `run_passes` does. No other thread may change the module during the call.
+    """
+    return int(native_api().instruction_count(module_address(module)))
+
+
+def emit_object(module: ModuleRef, target_machine: TargetMachine) -> bytes:
+    """Emit a module as an object file, in the target's own format.
+
+    Sees this thread's option values, and waits for other threads as `run_passes` does. LLVM's code generator
+    lowers the module in place, so emit last. Initialize the target's printer first:
+    `llvmlite.binding.initialize_native_asmprinter()` or `initialize_all_asmprinters()`.
+
+    Raises:
+        OptctxError: The target cannot emit, the code has an error (in inline assembly, for instance), or an
+            object is closed. LLVM's fatal errors still terminate the process.
+        TypeError: An argument is not an object of llvmlite's.
+        UnsupportedImageError: The library lacks a function that this needs.
+    """
+    return _emit(module, target_machine, as_object=True)
+
+
+def emit_assembly(module: ModuleRef, target_machine: TargetMachine) -> str:
+    """Emit a module as assembly text. Otherwise the same as `emit_object`."""
+    return _emit(module, target_machine, as_object=False).decode(errors="backslashreplace")
+
+
+def _emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool) -> bytes:
+    module_at = module_address(module)
+    machine_at = target_machine_address(target_machine)
+    api = native_api()
+    context = api.module_context(module_at)
+    forget_problems()
+    code, message, errors = _native.emit(
+        api.native, context, llvmlite_lock(api, context), module_at, machine_at, as_object
+    )
+    raise_errors(errors)
+    raise_problems(stacklevel=4)
+    if code is None:
+        what = "an object" if as_object else "assembly"
+        why = message.decode(errors="replace").strip() or "no reason given"
+        raise OptctxError(
+            f"LLVM cannot emit {what} for {target_machine.triple}: {why}; "
+            "call llvmlite.binding.initialize_all_asmprinters() first, or choose a target that emits it"
+        )
+    return code
