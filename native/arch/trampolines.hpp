@@ -10,7 +10,7 @@
 
 namespace optctx::arch {
 
-// One instruction that refers to the region at `region`, `offset` bytes into it, as optctx/arch/site.py packs it.
+// One instruction that refers to the region at `region`, `offset` bytes into it, as optctx/arch/processor.py packs it.
 struct PackedSite {
     std::uint64_t address;  // from the image's base, in bytes; so is `region`
     std::uint64_t region;

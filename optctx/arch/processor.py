@@ -1,17 +1,230 @@
 """The interface of a processor: it finds instructions that refer to storage, and makes code to run instead.
 
-Each processor has a folder here, all with the same file names. The native part is in native/arch.
+Each processor has a folder here, all with the same file names. The native part is in native/arch. What it
+finds are sites, which can be redirected, and refusals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+import struct
+from array import array
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol, overload
 
-from optctx._native import Image
-from optctx.arch.site import Site, SiteRefusal, Sites
+from optctx._native import Image, Uses, check_sites, group_uses, site_words
 
-__all__ = ["Branch", "CannotDecodeError", "CodeReferences", "FunctionEntrance", "Processor"]
+__all__ = [
+    "Branch",
+    "CannotDecodeError",
+    "CodeReferences",
+    "FunctionEntrance",
+    "Functions",
+    "Processor",
+    "Site",
+    "SiteRefusal",
+    "Sites",
+    "Uses",
+]
+
+
+class Site(NamedTuple):
+    """An instruction that refers to the byte at `offset` in the region that begins at `region`."""
+
+    address: int
+    code: bytes
+    region: int
+    offset: int
+    function: str
+    tactic: int  # how its trampoline gets a register; each processor has its own numbers
+    scratch: int  # number of that register
+    operand_at: int  # index in `code` of the byte that selects the operand
+    writes: bool
+    takes_address: bool
+    reads: bool  # also if it takes the address, through which later code may read
+    number: int = 0  # of the function's symbol
+
+
+class SiteRefusal(NamedTuple):
+    """An instruction that refers to a region and cannot be redirected."""
+
+    address: int
+    region: int
+    function: str
+    code: bytes
+    reason: str
+
+
+class Functions(NamedTuple):
+    """Functions of an image, by the numbers of their symbols. Names are read from its file on demand."""
+
+    image: Image
+    numbers: tuple[int, ...]
+
+    def names(self) -> tuple[str, ...]:
+        """Their mangled names, each once."""
+        symbols = map(self.image.numbered, self.numbers)
+        return tuple(dict.fromkeys(symbol.name for symbol in symbols if symbol is not None))
+
+
+class _Row(NamedTuple):
+    """The fields of a packed site. `address` and `region` are in bytes from the image's base."""
+
+    address: int
+    region: int
+    offset: int
+    function: int
+    length: int
+    tactic: int
+    scratch: int
+    operand_at: int
+    uses: int
+
+
+_PACKED = struct.Struct("<QQiIBBBBB3x")  # arch::PackedSite of native/arch/trampolines.hpp
+_WRITES, _TAKES_ADDRESS, _READS = 1, 2, 4
+_ADDRESSES = 1 << 64  # of which options on the heap may be before the library
+
+
+def _sorted(rows: list[bytes]) -> list[bytes]:
+    return sorted(rows, key=lambda row: int.from_bytes(row[:8], "little"))  # by address
+
+
+class Sites:
+    """Sites of one image, in order of address. Iterating and indexing make `Site` objects.
+
+    A site takes 32 bytes here, because thousands of them live as long as the process.
+    """
+
+    def __init__(self, image: Image, packed: bytes) -> None:
+        """`packed`: the attribute `packed` of other Sites of the same library.
+
+        Raises ValueError for bytes that are not whole rows.
+        """
+        if len(packed) % _PACKED.size:
+            raise ValueError(f"expected rows of {_PACKED.size} bytes, found {len(packed)} bytes")
+        self.image = image
+        self.packed = packed
+
+    @classmethod
+    def of(cls, image: Image, sites: Iterable[Site]) -> Sites:
+        """Pack sites, which can be in any order. Iterates over them once."""
+        base = image.base
+        rows: list[bytes] = [
+            _PACKED.pack(
+                site.address - base,
+                site.region - base,
+                site.offset,
+                site.number,
+                len(site.code),
+                site.tactic,
+                site.scratch,
+                site.operand_at,
+                site.writes * _WRITES | site.takes_address * _TAKES_ADDRESS | site.reads * _READS,
+            )
+            for site in sites
+        ]
+        return cls(image, b"".join(_sorted(rows)))
+
+    def check(self) -> None:
+        """Raise MisfitError if the library's file does not have these instructions.
+
+        Does not check that instructions begin at these addresses, or that no site is missing.
+        """
+        check_sites(self.image, self.packed)
+
+    def __len__(self) -> int:
+        return len(self.packed) // _PACKED.size
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sites) and self.packed == other.packed
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __iter__(self) -> Iterator[Site]:
+        return map(self._site, self._rows())
+
+    @overload
+    def __getitem__(self, index: int) -> Site: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Site]: ...
+    def __getitem__(self, index: int | slice) -> Site | list[Site]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"expected an index of {len(self)} sites, found {index}")
+        return self._site(_Row(*_PACKED.unpack_from(self.packed, index % len(self) * _PACKED.size)))
+
+    def where(self, keep: Callable[[Site], bool], regions: Container[int] | None = None) -> Sites:
+        """The sites without those for which `keep` is false.
+
+        `regions`: addresses of the regions whose sites `keep` judges; None for all.
+        """
+        size, base = _PACKED.size, self.image.base
+        kept = [
+            self.packed[at * size : (at + 1) * size]
+            for at, row in enumerate(_PACKED.iter_unpack(self.packed))
+            if (regions is not None and row[1] + base not in regions) or keep(self._site(_Row(*row)))
+        ]
+        return Sites(self.image, b"".join(kept))
+
+    def of_regions(self, regions: Container[int]) -> Sites:
+        """The sites that refer to one of the regions (addresses)."""
+        size, base = _PACKED.size, self.image.base
+        kept = [
+            self.packed[at * size : (at + 1) * size]
+            for at, row in enumerate(_PACKED.iter_unpack(self.packed))
+            if row[1] + base in regions
+        ]
+        return Sites(self.image, b"".join(kept))
+
+    def taking_addresses(self) -> list[Site]:
+        """The sites that take an address."""
+        rows = map(_Row._make, _PACKED.iter_unpack(self.packed))
+        return [self._site(row) for row in rows if row.uses & _TAKES_ADDRESS]
+
+    def counts(self) -> dict[int, int]:
+        """Region -> number of sites that refer to it."""
+        base = self.image.base
+        found: dict[int, int] = {}
+        for row in _PACKED.iter_unpack(self.packed):
+            found[row[1] + base] = found.get(row[1] + base, 0) + 1
+        return found
+
+    def uses(self) -> dict[int, Uses]:
+        """By region, what its sites do with it."""
+        return group_uses(self.packed, self.image.base)
+
+    def words(self, slots: Mapping[int, int], readers: array[int], first: int) -> tuple[array[int], bytes]:
+        """For each (the word of the view that it goes through, whether that leads to an address it takes).
+
+        `slots`: by region (address). `readers`: for each the index of its reader, or NO_READER; `first`: the
+        word of the first reader. What LLVM reports through has none: it is replaced by slot while values are
+        parsed.
+        """
+        base = self.image.base
+        places = {(region - base) % _ADDRESSES: slot for region, slot in slots.items()}
+        words, loads = site_words(self.packed, places, readers.tobytes(), first)
+        return array("I", words), loads
+
+    def _rows(self) -> Iterator[_Row]:
+        return map(_Row._make, _PACKED.iter_unpack(self.packed))
+
+    def _site(self, row: _Row) -> Site:
+        base, symbol = self.image.base, self.image.numbered(row.function)
+        return Site(
+            row.address + base,
+            self.image.initial_bytes(row.address + base, row.length),
+            row.region + base,
+            row.offset,
+            symbol.name if symbol is not None else "",
+            row.tactic,
+            row.scratch,
+            row.operand_at,
+            bool(row.uses & _WRITES),
+            bool(row.uses & _TAKES_ADDRESS),
+            bool(row.uses & _READS),
+            row.function,
+        )
 
 
 class CannotDecodeError(Exception):

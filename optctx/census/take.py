@@ -8,18 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from optctx._native import OCCURRENCES_AT, POSITION_AT, Kind, demangle, option_at
-from optctx.arch.site import Site
+from optctx.arch.processor import Site
 from optctx.census.facts import Census, OptionFacts, Reader
 from optctx.census.signature import signature_of
 from optctx.engine.attach import Engine, attach, is_llvmlites
 from optctx.engine.plan import PlannedOption
 from optctx.engine.references import References, read_references
 from optctx.engine.refusals import COPIED_FOR_GOOD
+from optctx.image.abi import type_name
 from optctx.image.libraries import UNKNOWN, Origins
-from optctx.image.records import OptionRecord
-from optctx.image.reporting import find_reporting
-from optctx.image.state_beside import find_state_beside
-from optctx.image.typenames import type_name
+from optctx.image.options import OptionRecord
+from optctx.image.storage_beside import find_reporting, find_state_beside
 from optctx.registry.registry import Option
 from optctx.registry.values import value_text
 

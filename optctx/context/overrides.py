@@ -24,7 +24,7 @@ from optctx.errors import (
 )
 from optctx.image.facts.fact import Fact, find_object, need
 from optctx.image.facts.names import DEBUG_FLAG, OPT_BISECTOR, PASS_GATE, SET_DEBUG_TYPES
-from optctx.image.printing import find_debug_types
+from optctx.image.storage_beside import find_debug_types
 from optctx.registry.registry import find
 from optctx.registry.values import Value, read_value
 

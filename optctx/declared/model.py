@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from optctx._native import Kind
 from optctx.engine.attach import Engine, attach
 from optctx.engine.plan import PlannedOption
+from optctx.image.abi import type_name
 from optctx.image.libraries import UNKNOWN, Origins
-from optctx.image.typenames import type_name
 from optctx.registry.registry import Option
 from optctx.registry.values import Value
 

@@ -17,9 +17,9 @@ from optctx._native import (
 from optctx.arch import processor
 from optctx.engine.machines import Machines
 from optctx.image.entries import Entrance, callers, find_entrances, find_runs
-from optctx.image.facts.c_api import INTERCEPTING
 from optctx.image.facts.fact import need
 from optctx.image.facts.features import BINDING, why_missing
+from optctx.image.facts.names import INTERCEPTING
 from optctx.image.facts.runs import Run
 
 __all__ = ["Hooks", "prepare_hooks"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from optctx._native import NO_SLOT, Image, Kind, LookupTable
 from optctx.engine.plan import Plan, PlannedOption
-from optctx.image.typenames import element_size, type_name
+from optctx.image.abi import element_size, type_name
 
 __all__ = ["publish_options"]
 

@@ -7,17 +7,21 @@ from bisect import bisect_right
 from collections.abc import Mapping
 
 from optctx._native import NO_SLOT, Image, Kind, Ownership, Region, Role
-from optctx.arch.site import Functions, Uses
+from optctx.arch.processor import Functions, Uses
 from optctx.engine.reach import Reach, narrowed, readers_of
 from optctx.engine.readers import no_readers
 from optctx.engine.references import References, read_references
 from optctx.engine.refusals import PlannedOption, refuse
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.features import DEBUG_OUTPUT
-from optctx.image.printing import Printing, find_printing
-from optctx.image.records import OptionRecord
-from optctx.image.reporting import ReportingObject
-from optctx.image.state_beside import StateBeside, find_state_beside
+from optctx.image.options import OptionRecord
+from optctx.image.storage_beside import (
+    Printing,
+    ReportingObject,
+    StateBeside,
+    find_printing,
+    find_state_beside,
+)
 from optctx.image.survey import Survey
 from optctx.lazy import lazy
 

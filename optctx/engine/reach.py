@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from optctx._native import Ownership, Region, Role
-from optctx.arch.site import Site, Sites
+from optctx.arch.processor import Site, Sites
 from optctx.engine.readers import NO_READER, Readers
 from optctx.image.memory import load_bytes
 

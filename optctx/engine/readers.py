@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from optctx._native import Image, group_readers
-from optctx.arch.site import Sites
+from optctx.arch.processor import Sites
 
 __all__ = ["NO_READER", "Reader", "Readers", "no_readers"]
 

@@ -31,7 +31,7 @@ from optctx.image.facts.fact import find_members
 from optctx.image.facts.features import FAMILIES
 from optctx.image.findings import findings_of
 from optctx.image.loaded import image_index
-from optctx.image.reporting import find_reporting
+from optctx.image.storage_beside import find_reporting
 from optctx.image.survey import Survey
 
 __all__ = ["Redirecting"]

@@ -6,10 +6,10 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping
 
 from optctx._native import NO_SLOT, Kind
-from optctx.arch.site import Functions, Uses
+from optctx.arch.processor import Functions, Uses
 from optctx.engine.references import References
-from optctx.image.records import OptionRecord
-from optctx.image.state_beside import StateBeside
+from optctx.image.options import OptionRecord
+from optctx.image.storage_beside import StateBeside
 
 __all__ = ["COPIED_FOR_GOOD", "PlannedOption", "refuse"]
 

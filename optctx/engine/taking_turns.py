@@ -10,7 +10,7 @@ from optctx.engine.plan import plan_in_place
 from optctx.engine.setters import setter_tables
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import image_index
-from optctx.image.reporting import find_reporting, find_stream_table
+from optctx.image.storage_beside import find_reporting, find_stream_table
 from optctx.image.survey import Survey
 
 __all__ = ["TakingTurns"]

@@ -12,11 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from optctx._native import Image, Kind, words_match
-from optctx.image.choices import Choices
+from optctx.image.abi import OptionType
 from optctx.image.memory import WORD, MisfitError, load_words
-from optctx.image.records import OptionRecord
-from optctx.image.sets import ElementNames
-from optctx.image.typenames import OptionType
+from optctx.image.options import Choices, ElementNames, OptionRecord
 
 __all__ = ["pack_survey", "question_of", "unpack_survey"]
 

@@ -15,8 +15,8 @@ from typing import Any, Final, TypeAlias, Union
 
 from optctx._native import inside, make_lock_safe
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.c_api import METADATA
 from optctx.image.facts.fact import need
+from optctx.image.facts.names import METADATA
 from optctx.image.loaded import llvmlite_image
 
 __all__ = [

@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 from optctx._native import Image, Kind
-from optctx.image.records import OptionRecord
+from optctx.image.abi import type_name
+from optctx.image.options import OptionRecord
 from optctx.image.survey import survey
-from optctx.image.typenames import type_name
 
 __all__ = ["Scalar", "find_scalars"]
 

@@ -13,8 +13,7 @@ from optctx._native import (
     read_checked,
     walk_registry,
 )
-from optctx.image.choices import Choices
-from optctx.image.contents import MANY_PARTS, prove_contents
+from optctx.image.abi import MANY_PARTS, OptionType, element_size, parse_vtable_name, prove_contents
 from optctx.image.facts import types
 from optctx.image.facts.fact import Found, find, need
 from optctx.image.facts.names import (
@@ -27,9 +26,7 @@ from optctx.image.facts.names import (
 from optctx.image.findings import findings_of
 from optctx.image.kept_survey import pack_survey, question_of, unpack_survey
 from optctx.image.memory import WORD, MisfitError, checking, load_words
-from optctx.image.records import OptionRecord
-from optctx.image.sets import find_element_names
-from optctx.image.typenames import OptionType, element_size, parse_vtable_name
+from optctx.image.options import Choices, OptionRecord, find_element_names
 
 __all__ = ["Survey", "keep_survey", "survey"]
 

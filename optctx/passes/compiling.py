@@ -23,9 +23,8 @@ from optctx import _native
 from optctx._native import Image, Llvm
 from optctx.context.enclosing import forget_problems, raise_problems
 from optctx.errors import OptctxError, PassPipelineError, UnsupportedImageError, clipped, shown
-from optctx.image.facts.c_api import COMPILING, LLVMLITE, MODULE_CONTEXT
 from optctx.image.facts.fact import Fact, find
-from optctx.image.facts.names import INSTRUCTION_COUNT
+from optctx.image.facts.names import COMPILING, INSTRUCTION_COUNT, LLVMLITE, MODULE_CONTEXT
 from optctx.image.handles import module_address, pipeline_text, target_machine_address
 from optctx.image.loaded import image_index, llvmlite_image
 from optctx.image.pass_names import pass_names

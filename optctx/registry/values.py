@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from optctx._native import Kind, read_bytes, read_list, read_scalar, read_set
 from optctx.engine.plan import PlannedOption
-from optctx.image.choices import Choices
-from optctx.image.sets import ElementNames
-from optctx.image.typenames import OptionType, element_size
+from optctx.image.abi import OptionType, element_size
+from optctx.image.options import Choices, ElementNames
 
 __all__ = ["Value", "choice_help", "python_types", "read_default", "read_value", "value_text"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optctx.image.typenames import INTEGER_RANGES
+from optctx.image.abi import INTEGER_RANGES
 from optctx.registry.values import Value
 
 if TYPE_CHECKING:

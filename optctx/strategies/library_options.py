@@ -6,7 +6,7 @@ from functools import cache
 from typing import ClassVar, Literal, NamedTuple
 
 from optctx._native import demangle
-from optctx.arch.site import Site
+from optctx.arch.processor import Site
 from optctx.census.contexts import reaches_in
 from optctx.engine.attach import attach, attached
 from optctx.engine.reach import Reach

@@ -12,7 +12,7 @@ from itertools import pairwise
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh import Job
-from optctx.image.typenames import INTEGER_RANGES
+from optctx.image.abi import INTEGER_RANGES
 from optctx.registry import registry
 from optctx.testing.compiler import Compiler, DiedError
 

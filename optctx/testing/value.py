@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from optctx.errors import OptctxError
-from optctx.image.typenames import INTEGER_RANGES
+from optctx.image.abi import INTEGER_RANGES
 from optctx.registry.values import Value
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from optctx._native import Kind
 from optctx.engine.attach import Engine
 from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, UnknownOptionError, UntrustedOptionError, shown
-from optctx.image.typenames import type_name
+from optctx.image.abi import type_name
 
 __all__ = ["CLASSES", "TUNING", "Judgement", "Trust", "TrustClass", "judgement_of", "trusting"]
 

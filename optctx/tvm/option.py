@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias, cast
 from optctx.context.texts import Texts
 from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, TargetError, shown
-from optctx.image.typenames import type_name
+from optctx.image.abi import type_name
 
 __all__ = ["ClOption", "OptionType", "parse_option_string", "read_option", "texts_of_option"]
 

@@ -3,10 +3,18 @@
 from optctx.arch.x86_64.branches import find_branches
 from optctx.arch.x86_64.decoding import decoder
 from optctx.arch.x86_64.entrances import entrance_code, find_entrance
-from optctx.arch.x86_64.sites import find_accesses, find_references_to, find_sites, find_targets
-from optctx.arch.x86_64.tactics import Tactic
+from optctx.arch.x86_64.sites import (
+    Tactic,
+    access_at,
+    calls,
+    find_accesses,
+    find_references_to,
+    find_sites,
+    find_targets,
+    saves_scratch,
+    trampoline_size,
+)
 from optctx.arch.x86_64.thunks import branch_to, passing_thunk, thunk
-from optctx.arch.x86_64.trampolines import access_at, calls, saves_scratch, trampoline_size
 
 __all__ = [
     "access_at",

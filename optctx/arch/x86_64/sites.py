@@ -1,11 +1,15 @@
-"""Finds every instruction that refers to given storage, and decides how each one can be redirected.
+"""Finds every instruction that refers to given storage, decides how each is redirected, and checks the code.
 
-A native scan proposes places. Each function is decoded up to them, because only real instructions count.
+A native scan proposes places. Each function is decoded up to them, because only real instructions count. A
+tactic is how a trampoline gets a register for the address of the storage. native/arch/x86_64/trampolines.cpp
+makes the code that runs instead of an instruction; it is decoded here, to check it.
 """
 
 from __future__ import annotations
 
 import bisect
+import enum
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
@@ -17,22 +21,89 @@ from optctx._native import (
     find_references_in,
     find_references_to_each,
     locate,
+    rewrite,
 )
-from optctx.arch.processor import CannotDecodeError, CodeReferences
-from optctx.arch.site import Site, SiteRefusal, Sites
+from optctx.arch.processor import CannotDecodeError, CodeReferences, Site, SiteRefusal, Sites
 from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference, decoder
-from optctx.arch.x86_64.tactics import Tactic
-from optctx.arch.x86_64.trampolines import check_rewrite
+from optctx.errors import UnsupportedImageError
 
 __all__ = [
     "Tactic",
+    "access_at",
+    "calls",
+    "check_rewrite",
     "find_accesses",
     "find_references_to",
     "find_sites",
     "find_targets",
     "judge",
     "references_at",
+    "saves_scratch",
+    "trampoline_size",
 ]
+
+
+class Tactic(enum.IntEnum):
+    """The values of `Site.tactic`, as in native/arch/x86_64/trampolines.cpp."""
+
+    DESTINATION = 0  # the instruction overwrites a whole register that it does not read
+    SAVED = 1  # a register is saved on the stack
+    CALL = 2  # a call or jump through memory: r11 is free there (System V ABI, 3.2.1)
+
+
+_SKIP_RED_ZONE_AND_PUSH = 6  # bytes, in a trampoline that saves a register
+_LOAD_VIEW_AND_WORD = 16
+_POP_AND_BACK = 9
+_DISPLACEMENT = struct.Struct("<i")
+_ZERO = bytes(_DISPLACEMENT.size)
+
+
+def access_at(site: Site) -> int:
+    """See `Processor`."""
+    return _LOAD_VIEW_AND_WORD + (_SKIP_RED_ZONE_AND_PUSH if site.tactic == Tactic.SAVED else 0)
+
+
+def saves_scratch(site: Site) -> bool:
+    """See `Processor`."""
+    return site.tactic == Tactic.SAVED
+
+
+def calls(site: Site) -> bool:
+    """See `Processor`."""
+    return site.tactic == Tactic.CALL
+
+
+def trampoline_size(site: Site) -> int:
+    """See `Processor`."""
+    code = rewrite(site.code, site.operand_at, site.scratch, site.offset)
+    return access_at(site) + len(code) + (_POP_AND_BACK if saves_scratch(site) else 0)
+
+
+def check_rewrite(site: Site) -> None:
+    """Decode the instruction that will run instead. It must be the same one, on the intended memory.
+
+    Raises UnsupportedImageError if it is not.
+    """
+    before = site.code
+    code = rewrite(before, site.operand_at, site.scratch, site.offset)
+    at = site.operand_at + 1
+    same = len(before) == len(code) and _DISPLACEMENT.unpack_from(code, at) == (site.offset,)
+    if same:  # the displacements are right; without them only a few hundred instructions differ
+        old, new = before[:at] + _ZERO + before[at + 4 :], code[:at] + _ZERO + code[at + 4 :]
+        difference = _difference(decoder().name, old, new, site.scratch)
+    else:
+        difference = decoder().difference(before, code, site.address, site.scratch, site.offset)
+    if difference:
+        raise UnsupportedImageError(
+            f"the instruction {before.hex()} at {site.address:#x} in {site.function} "
+            f"could not be rewritten: {code.hex()} {difference}"
+        )
+
+
+@lru_cache(1024)
+def _difference(name: str, old: bytes, new: bytes, base: int) -> str:
+    return decoder().difference(old, new, 0, base, 0)
+
 
 _JUMP_SIZE = 5  # bytes of jmp rel32
 # rsp (4) and r12 (12) as a base need a SIB byte, which would make the instruction longer.

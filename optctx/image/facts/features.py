@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any, Final
 
 from optctx._native import Image
-from optctx.image.facts.c_api import COMPILING, INTERCEPTING, METADATA
 from optctx.image.facts.fact import Fact, Family, lacking
 from optctx.image.facts.machines import MACHINE_FUNCTIONS
 from optctx.image.facts.names import (
+    COMPILING,
     CURRENT_DEBUG_TYPES,
     DEBUG_FLAG,
     END_STREAM,
+    INTERCEPTING,
     IS_DEBUG_TYPE,
     MAKE_STREAM,
+    METADATA,
     OPT_BISECTOR,
     PARSE_OPTIONS,
     PASS_GATE,

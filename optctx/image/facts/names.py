@@ -1,4 +1,7 @@
-"""Functions and objects of LLVM that optctx calls, reads or redirects."""
+"""Functions and variables of LLVM, and functions of C, which optctx calls, reads or redirects.
+
+LLVM's own C API is not exported by llvmlite.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from optctx.image.facts.fact import Fact, named
 
 __all__ = [
     "ADD_OCCURRENCE",
+    "COMPILING",
     "CURRENT_DEBUG_TYPES",
     "DEBUG_FLAG",
+    "DEFAULTS",
     "DIAGNOSTIC_CALLBACK",
     "END_STREAM",
     "ENUM_TABLES",
@@ -18,15 +23,21 @@ __all__ = [
     "ERRS",
     "ERRS_STREAM",
     "INSTRUCTION_COUNT",
+    "INTERCEPTING",
     "IS_DEBUG_TYPE",
     "LIST_DELETERS",
+    "LLVMLITE",
     "MAKE_STREAM",
+    "METADATA",
+    "MODULE_CONTEXT",
+    "ONCE",
     "OPTION_VALUE_OF_UNSIGNED",
     "OPT_BISECTOR",
     "OPT_OF_UNSIGNED",
     "PARSE_OPTIONS",
     "PARSE_PIPELINE",
     "PASS_GATE",
+    "PLAIN",
     "PRINT_PASS_NAMES",
     "REGISTERED_OPTIONS",
     "RESET_OPTION",
@@ -38,6 +49,43 @@ __all__ = [
     "WRITE_TO_STREAM",
     "TopLevel",
 ]
+
+_REGISTRY = "_ZN4llvm20RegisterRegAllocBaseI{}E8RegistryE"
+_FLAG = "_ZN12_GLOBAL__N_1L{}InitializeDefault{}RegisterAllocatorFlagE"
+_PROFILE = "_ZN4llvm10sampleprof15FunctionSamples{}E"
+
+# Name of the variable -> options that it serves: they cannot be scoped unless the variable is.
+# MachinePassRegistry is {list of passes, default, listener}: the default is copied from the option at the
+# first compilation, under a once_flag.
+DEFAULTS: Final = {
+    "_ZN4llvm17RegisterScheduler8RegistryE": ("pre-RA-sched",),
+    _REGISTRY.format("NS_16RegisterRegAllocE"): ("regalloc",),
+    _REGISTRY.format("N12_GLOBAL__N_120SGPRRegisterRegAllocE"): ("sgpr-regalloc",),
+    _REGISTRY.format("N12_GLOBAL__N_120VGPRRegisterRegAllocE"): ("vgpr-regalloc",),
+    _REGISTRY.format("N12_GLOBAL__N_119WWMRegisterRegAllocE"): ("wwm-regalloc",),
+    _REGISTRY.format("N12_GLOBAL__N_119RVVRegisterRegAllocE"): ("riscv-rvv-regalloc",),
+}
+ONCE: Final = {
+    "_ZL38InitializeDefaultRegisterAllocatorFlag": ("regalloc",),
+    _FLAG.format(42, "SGPR"): ("sgpr-regalloc",),
+    _FLAG.format(42, "VGPR"): ("vgpr-regalloc",),
+    _FLAG.format(41, "WWM"): ("wwm-regalloc",),
+    _FLAG.format(41, "RVV"): ("riscv-rvv-regalloc",),
+}
+# Plain variables. What the reader of a sample profile says of it, for the passes that use the profile:
+PLAIN: Final = (
+    _PROFILE.format("11ProfileIsCS"),
+    _PROFILE.format("11ProfileIsFS"),
+    _PROFILE.format("13HasUniqSuffix"),
+    _PROFILE.format("19ProfileIsPreInlined"),
+    _PROFILE.format("19ProfileIsProbeBased"),
+    _PROFILE.format("6UseMD5"),
+    # Taken from the first subtarget of the process; what it is decides about waits in AMDGPU code.
+    "_ZZN4llvm6AMDGPU6DepCtr24getDefaultDepCtrEncodingERKNS_15MCSubtargetInfoEE7Default",
+    # Up to LLVM 21: numbers the calls in PTX from the start of the process.
+    "_ZL20GlobalUniqueCallSite",
+)
+
 
 # The registry. How a symbol leads to the SubCommand: by calling it, past an llvm::ManagedStatic, or at once.
 TopLevel = Literal["call", "managed", "object"]
@@ -141,4 +189,82 @@ END_STREAM: Final = named("the destructor of llvm::raw_fd_ostream", "_ZN4llvm14r
 # Mangled name of an enum, as in the type of an option -> its table, a std::map from names to the enum.
 ENUM_TABLES: Final = {
     "NS_5SPIRV9Extension9ExtensionE": named("SPIRVExtensionMap", "_ZL17SPIRVExtensionMap"),
+}
+
+
+def _plain(*symbols: str) -> dict[str, Fact[None]]:
+    return {symbol: named(symbol, symbol) for symbol in symbols}
+
+
+_MODULE_CONTEXT = "LLVMGetModuleContext"
+MODULE_CONTEXT: Final = named(_MODULE_CONTEXT, _MODULE_CONTEXT)
+
+# In the order of LlvmCalls in native/bind/runs.hpp.
+INTERCEPTING: Final = tuple(
+    _plain(
+        _MODULE_CONTEXT,
+        "LLVMGetFirstFunction",
+        "LLVMGetNextFunction",
+        "LLVMGetGlobalParent",
+        "LLVMGetStringAttributeAtIndex",
+        "LLVMGetStringAttributeValue",
+        "LLVMGetTarget",
+        "LLVMGetTargetMachineTriple",
+    ).values()
+)
+
+METADATA: Final = {
+    **_plain(
+        _MODULE_CONTEXT,
+        "LLVMGetModuleIdentifier",
+        "LLVMGetSourceFileName",
+        "LLVMGetNamedMetadata",
+        "LLVMGetNamedMetadataNumOperands",
+        "LLVMGetNamedMetadataOperands",
+        "LLVMAddNamedMetadataOperand",
+        "LLVMAddModuleFlag",
+        "LLVMIsAMDNode",
+        "LLVMIsAMDString",
+        "LLVMGetMDNodeNumOperands",
+        "LLVMGetMDNodeOperands",
+        "LLVMGetMDString",
+        "LLVMMDStringInContext2",
+        "LLVMMDNodeInContext2",
+        "LLVMMetadataAsValue",
+    ),
+    "clear": named("llvm::NamedMDNode::clearOperands", "_ZN4llvm11NamedMDNode13clearOperandsEv"),
+}
+
+# What native/compile/llvm.hpp calls these functions, and what the library does.
+COMPILING: Final = {
+    "parse_pipeline": PARSE_PIPELINE,
+    "set_diagnostic_handler": DIAGNOSTIC_CALLBACK,
+    "instruction_count": INSTRUCTION_COUNT,
+    **{
+        name: named(symbol, symbol)
+        for name, symbol in (
+            ("error_message", "LLVMGetErrorMessage"),
+            ("dispose_error_message", "LLVMDisposeErrorMessage"),
+            ("diagnostic_handler", "LLVMContextGetDiagnosticHandler"),
+            ("diagnostic_severity", "LLVMGetDiagInfoSeverity"),
+            ("diagnostic_description", "LLVMGetDiagInfoDescription"),
+            ("dispose_message", "LLVMDisposeMessage"),
+        )
+    },
+}
+
+# The same of llvmlite's own functions, which its library exports.
+LLVMLITE: Final = {
+    "create_tuning": "LLVMPY_CreatePipelineTuningOptions",
+    "dispose_tuning": "LLVMPY_DisposePipelineTuningOptions",
+    "create_pass_builder": "LLVMPY_CreatePassBuilder",
+    "dispose_pass_builder": "LLVMPY_DisposePassBuilder",
+    "create_pass_manager": "LLVMPY_CreateNewModulePassManager",
+    "run_pass_manager": "LLVMPY_RunNewModulePassManager",
+    "dispose_pass_manager": "LLVMPY_DisposeNewModulePassManger",  # the library's own spelling
+    "emit_to_memory": "LLVMPY_TargetMachineEmitToMemory",
+    "buffer_start": "LLVMPY_GetBufferStart",
+    "buffer_size": "LLVMPY_GetBufferSize",
+    "dispose_buffer": "LLVMPY_DisposeMemoryBuffer",
+    "dispose_string": "LLVMPY_DisposeString",
 }

@@ -14,7 +14,7 @@ import optctx
 from optctx import OptionContext, info, record, registry
 from optctx.engine.attach import attach
 from optctx.engine.machines import belongs_to_machine
-from optctx.image.typenames import INTEGER_RANGES
+from optctx.image.abi import INTEGER_RANGES
 from tests.long.conformance import job as compiling
 from tests.long.conformance.job import Job, compile_job, initialise, source
 from tests.long.fuzz.bases import attributed

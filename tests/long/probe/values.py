@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optctx.image.typenames import INTEGER_RANGES
+from optctx.image.abi import INTEGER_RANGES
 from optctx.registry import Option
 
 __all__ = ["accepted_values", "hostile_values", "spread_values"]

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Sequence
 
 from optctx._native import Transaction
-from optctx.arch.site import Site
+from optctx.arch.processor import Site
 from optctx.engine.attach import Engine, attach
 from optctx.engine.redirecting import Redirecting, _trampolines
 

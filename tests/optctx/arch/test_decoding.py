@@ -12,8 +12,8 @@ import pytest
 
 from optctx._native import Span, find_references, instruction_length, locate
 from optctx.arch import CannotDecodeError
-from optctx.arch.site import SiteRefusal
-from optctx.arch.x86_64 import branches, decoding, sites, trampolines
+from optctx.arch.processor import SiteRefusal
+from optctx.arch.x86_64 import branches, decoding, sites
 from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference
 from optctx.arch.x86_64.decoding_capstone import CapstoneDecoder
 from optctx.arch.x86_64.sites import Tactic, judge, references_at
@@ -24,7 +24,7 @@ from optctx.image import entries
 from optctx.image.findings import findings_of
 from optctx.image.loaded import image_index, llvmlite_image
 from optctx.image.machines import find_machine_functions
-from optctx.image.reporting import find_reporting
+from optctx.image.storage_beside import find_reporting
 from optctx.image.survey import survey
 from tests.support.alone import alone
 from tests.support.processes import run_python
@@ -60,7 +60,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
     targets |= dict.fromkeys(find_machine_functions(image)[0], "")
 
     def everything(decoder: Decoder) -> dict[str, Any]:
-        for module in (branches, sites, trampolines):
+        for module in (branches, sites):
             pytest.MonkeyPatch().setattr(module, "decoder", lambda: decoder)
         findings_of(image).forget()
         plan = plan_redirected(image, surveyed, reporting)

@@ -12,7 +12,7 @@ from optctx._native import read_bytes, trampolines
 from optctx.engine.attach import Engine, attach
 from optctx.engine.redirecting import Redirecting, _trampolines
 from optctx.engine.setters import parser_code
-from optctx.image.records import OptionRecord
+from optctx.image.options import OptionRecord
 
 _REGION = (
     "size", "role", "kind", "ownership", "variable", "value_offset", "has_defaults", "scoped", "written",

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from optctx._native import MisfitError, RegistryCopy, registry_layouts, walk_registry
-from optctx.image import sets
+from optctx.image import options
 from optctx.image.memory import walk_tree
 from tests.optctx.image.hand_made import (
     EMPTY,
@@ -231,7 +231,7 @@ def test_names_that_are_no_text_or_not_in_order_are_no_table() -> None:
 
     def find(at: int) -> Any:
         image: Any = Fake(at)
-        return sets.find_element_names(image, "NS_5SPIRV9Extension9ExtensionE")
+        return options.find_element_names(image, "NS_5SPIRV9Extension9ExtensionE")
 
     def table(*names: bytes) -> Any:
         arena = Arena()

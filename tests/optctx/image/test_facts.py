@@ -14,7 +14,7 @@ import optctx
 from optctx._native import Image
 from optctx.engine.attach import attach
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts import c_api, features, machines, names, runs, types
+from optctx.image.facts import features, machines, names, runs, types
 from optctx.image.facts.fact import Fact, Family, find, lacking, named, need
 from optctx.image.facts.features import BINDING, missing_features, why_missing
 from optctx.image.loaded import llvmlite_image
@@ -93,7 +93,7 @@ def test_an_image_without_facts_lacks_every_feature_and_says_why() -> None:
 
 def test_this_llvm_has_every_fact() -> None:
     image: Image = llvmlite_image()
-    everything = [fact for module in (names, c_api, machines) for fact in facts_of(module)]
+    everything = [fact for module in (names, machines) for fact in facts_of(module)]
     everything += [run.fact for run in runs.RUNS if isinstance(run.fact, Fact)]
     assert len(everything) > 70
     assert [fact.what for fact in everything if find(image, fact) is None] == []
@@ -113,7 +113,7 @@ def test_scopes_work_without_it(feature: str, refused: int) -> None:
     if feature == features.BINDING:
         features._FEATURES[features.BINDING] = (LACKING,)
     else:
-        pytest.MonkeyPatch().setattr("optctx.image.printing.IS_DEBUG_TYPE", LACKING)
+        pytest.MonkeyPatch().setattr("optctx.image.storage_beside.IS_DEBUG_TYPE", LACKING)
     [image] = optctx.info()["images"]
     assert optctx.info()["engine"] == "thread"
     with optctx.OptionContext(unroll_count=4):

@@ -24,8 +24,8 @@ from optctx import OptionContext, drift, record, registry
 from optctx._native import Kind, read_set
 from optctx.engine.attach import attach
 from optctx.fresh import FreshProcess, Job, compile_job
-from optctx.image.sets import find_element_names
-from optctx.image.typenames import parse_vtable_name
+from optctx.image.abi import parse_vtable_name
+from optctx.image.options import find_element_names
 from tests.support.alone import alone
 from tests.support.processes import SECONDS, in_child, run_python
 from tests.support.scopes import in_threads, reset_all, set_option

@@ -15,7 +15,7 @@ from optctx import (
 )
 from optctx.engine.attach import attach
 from optctx.errors import TargetWarning
-from optctx.image.typenames import type_name
+from optctx.image.abi import type_name
 from optctx.tvm import (
     ClOption,
     LLVMInstance,

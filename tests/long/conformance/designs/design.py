@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from optctx._native import demangle
-from optctx.arch.site import Site
+from optctx.arch.processor import Site
 from optctx.census.facts import OptionFacts
 from optctx.strategies.library_options import CONTEXTS, has_context
 

@@ -1,0 +1,205 @@
+"""The types of options, from the mangled names of their vtables, and proofs that they hold what these say.
+
+Facts of the Itanium C++ ABI and of libstdc++: a copy-on-write std::string is one pointer to its characters;
+{length, capacity, owners} stand before them. A std::vector is {begin, end, end of storage}. For the rest see
+native/image/option_layout.hpp. Nothing follows a pointer in an option before it is proven.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from functools import cache
+from typing import NamedTuple
+
+from optctx._native import Kind, read_checked
+from optctx.image.facts import types
+from optctx.image.memory import WORD, MisfitError, load_words, walk_tree
+
+__all__ = [
+    "INTEGER_RANGES",
+    "MANY_PARTS",
+    "OptionType",
+    "element_size",
+    "parse_vtable_name",
+    "prove_contents",
+    "type_name",
+]
+
+_NAMES = {
+    Kind.boolean: "bool",
+    Kind.bool_or_default: "boolOrDefault",
+    Kind.int32: "int",
+    Kind.uint32: "uint",
+    Kind.int64: "int64",
+    Kind.uint64: "uint64",
+    Kind.float32: "float",
+    Kind.float64: "double",
+    Kind.character: "char",
+    Kind.string: "string",
+    Kind.enumeration: "enum",
+    Kind.list: "list",
+    Kind.bits: "bits",
+    Kind.set: "set",
+    Kind.other: "other",
+}
+
+# Type -> (least, most) that LLVM's parsers take.
+INTEGER_RANGES = {
+    "int": (-(2**31), 2**31 - 1),
+    "uint": (0, 2**32 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+    "uint64": (0, 2**64 - 1),
+}
+
+# Bytes of a list element; an enum's size is not in its name.
+_ELEMENT_SIZES = {
+    Kind.boolean: 1,
+    Kind.int32: 4,
+    Kind.uint32: 4,
+    Kind.int64: 8,
+    Kind.uint64: 8,
+    Kind.float32: 4,
+    Kind.float64: 8,
+    Kind.character: 1,
+    Kind.string: 8,
+}
+
+
+class OptionType(NamedTuple):
+    """`kind` as stored; `element` of a list or a set; `external`: the value is where cl::location says."""
+
+    kind: Kind
+    element: Kind = Kind.other
+    enum: str = ""  # mangled, of a set's elements
+    external: bool = False
+    alias: bool = False
+    registry_parser: bool = False  # the value is a pointer; the choices come from a registry of passes
+    supported: bool = True  # False: a layout that is not known here
+
+
+@cache  # thousands of options have a few dozen types
+def parse_vtable_name(name: str, enumerated: bool) -> OptionType:
+    """The type behind a vtable symbol; `enumerated` says that the option's parser has a list of choices."""
+    if name == types.ALIAS:
+        return OptionType(Kind.other, alias=True)
+    unknown = Kind.enumeration if enumerated else Kind.other
+    if match := re.fullmatch(types.OPT, name):
+        mangled = match["type"]
+        if held := re.fullmatch(types.SET, mangled):
+            # cl::location of a set is nowhere in this library, so copying it is untested.
+            return OptionType(Kind.set, Kind.enumeration, held["enum"], supported=match["external"] == "0")
+        if mangled.startswith(types.STANDARD_CLASS):
+            unknown = Kind.other  # a class of the standard library (std::set), whatever its parser is
+        return OptionType(
+            types.SCALARS.get(mangled, unknown),
+            external=match["external"] == "1",
+            registry_parser=types.REGISTRY_PARSER in match["parser"],
+            supported=types.NEW_STRING not in mangled,
+        )
+    if match := re.fullmatch(types.LIST, name):
+        # "<element>b<parser>": the b is the storage class `bool`, that is: internal.
+        element, storage, _ = match["type"].partition("bN")
+        kind = Kind.list if match["class"] == "4list" else Kind.bits
+        return OptionType(
+            kind,
+            element=types.SCALARS.get(element, unknown),
+            supported=bool(storage) and types.NEW_STRING not in element,
+        )
+    return OptionType(Kind.other, supported=False)
+
+
+def type_name(kind: Kind) -> str:
+    """The name users see: "bool", "uint", "enum", ..."""
+    return _NAMES[kind]
+
+
+def element_size(kind: Kind) -> int:
+    """Bytes that one list element takes, or 0 if its type does not say."""
+    return _ELEMENT_SIZES.get(kind, 0)
+
+
+MANY_PARTS = frozenset((Kind.string, Kind.list, Kind.bits, Kind.set))  # what has pointers in it
+
+_MOST = 1 << 24  # bytes of a text or of a vector
+_ATTEMPTS = 100  # another thread may be setting the option, which takes LLVM some microseconds
+_VECTOR, _LIST_DEFAULTS, _LIST_POSITIONS, _BITS_POSITIONS = 3, 3 * WORD, 7 * WORD, WORD
+_POSITION = 4  # bytes
+_SHARED_POINTER = 2 * WORD  # bytes
+_SCALARS = {
+    Kind.boolean: 1,
+    Kind.character: 1,
+    Kind.bool_or_default: 4,
+    Kind.int32: 4,
+    Kind.uint32: 4,
+    Kind.float32: 4,
+}
+
+
+def prove_contents(
+    name: str, option_type: OptionType, address: int, size: int | None, has_defaults: bool = True
+) -> None:
+    """The option's value is at `address`; `size` in bytes where that is a variable with a name.
+
+    `has_defaults`: of a list, whether it holds default elements.
+
+    Raises MisfitError if it does not fit, again and again.
+    """
+    for attempt in range(_ATTEMPTS):
+        try:
+            return _prove(option_type, address, size, has_defaults)
+        except MisfitError as error:
+            if attempt == _ATTEMPTS - 1:
+                raise MisfitError(f"the value of the option {name} is not of its type: {error}") from error
+            time.sleep(0)
+
+
+def _prove(option_type: OptionType, address: int, size: int | None, has_defaults: bool) -> None:
+    kind = option_type.kind
+    if not option_type.supported:
+        return
+    if kind == Kind.string:
+        _prove_string(address)
+    elif kind == Kind.list:
+        _prove_list(option_type.element, address, has_defaults)
+    elif kind == Kind.bits:
+        _prove_vector(address + _BITS_POSITIONS, _POSITION)
+    elif kind == Kind.set:
+        walk_tree(address, 1, "a set")
+    elif not option_type.external:
+        return  # in the object itself, which has been read
+    elif kind != Kind.other:
+        read_checked(address, _SCALARS.get(kind, WORD), "a value")
+    elif size == _SHARED_POINTER:
+        for at in load_words(address, 2, "a shared pointer"):
+            load_words(at, 2 if at else 0, "what a shared pointer owns")
+
+
+def _prove_string(address: int) -> None:
+    (characters,) = load_words(address, 1, "a string")
+    if characters < 3 * WORD:
+        raise MisfitError(f"expected a string at {address:#x}, found the pointer {characters:#x}")
+    length, capacity, _ = load_words(characters - 3 * WORD, 3, "the head of a string")
+    if not length <= capacity <= _MOST:
+        raise MisfitError(f"expected a string at {address:#x}, found {length} of {capacity} characters")
+    if read_checked(characters, length + 1, "the characters of a string")[-1:] != b"\0":
+        raise MisfitError(f"expected a string at {address:#x}, found one that does not end")
+
+
+def _prove_list(element: Kind, address: int, has_defaults: bool) -> None:
+    begin, end = _prove_vector(address, element_size(element) or 1)
+    if has_defaults:
+        _prove_vector(address + _LIST_DEFAULTS, WORD)
+    _prove_vector(address + (_LIST_POSITIONS if has_defaults else _LIST_DEFAULTS), _POSITION)
+    if element == Kind.string:
+        for at in range(begin, end, WORD):
+            _prove_string(at)
+
+
+def _prove_vector(address: int, element: int) -> tuple[int, int]:
+    """(begin, end) of its elements, of so many bytes each."""
+    begin, end, storage = load_words(address, _VECTOR, "a vector")
+    if not (begin <= end <= storage and (end - begin) % element == 0 and end - begin <= _MOST):
+        raise MisfitError(f"expected a vector at {address:#x}, found one from {begin:#x} to {end:#x}")
+    read_checked(begin, end - begin, "the elements of a vector")
+    return begin, end

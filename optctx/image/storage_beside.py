@@ -1,0 +1,258 @@
+"""Storage beside the options that their values pass through on their way to LLVM's code.
+
+Variables and tables; pointers to options in LLVM's own data, past which code reaches an option that no
+instruction names; what LLVM reports through (llvm::errs(), the handler of fatal errors); and how it decides
+about debug output: `DebugFlag && isCurrentDebugType(TYPE)` (llvm/Support/Debug.h).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import NamedTuple
+
+from optctx._native import Image, Kind, Span, Symbol, call_pointer, find_data_pointers
+from optctx.errors import UnsupportedImageError
+from optctx.image.facts.fact import find_object, need
+from optctx.image.facts.names import (
+    CURRENT_DEBUG_TYPES,
+    DEBUG_FLAG,
+    DEFAULTS,
+    ERROR_HANDLER,
+    ERROR_HANDLER_DATA,
+    ERRS,
+    ERRS_STREAM,
+    IS_DEBUG_TYPE,
+    LIST_DELETERS,
+    ONCE,
+    PLAIN,
+    STREAM_TABLE,
+    WRITE_TO_STREAM,
+)
+from optctx.image.findings import findings_of
+from optctx.image.memory import WORD, checking, load_words
+from optctx.image.options import OptionRecord
+from optctx.image.survey import Survey
+
+__all__ = [
+    "DebugTypes",
+    "PointerTable",
+    "Pointers",
+    "Printing",
+    "ReportingObject",
+    "StateBeside",
+    "StreamTable",
+    "find_debug_types",
+    "find_pointers",
+    "find_printing",
+    "find_reporting",
+    "find_state_beside",
+    "find_stream_table",
+]
+
+_POINTER = 8  # bytes
+
+
+class StateBeside(NamedTuple):
+    """A variable of LLVM's into which compilations copy what options say.
+
+    From byte `initial_at` on, `initial` is what it holds before anything has run. `serves`: options that
+    cannot be scoped unless this variable is.
+    """
+
+    address: int
+    size: int
+    initial_at: int
+    initial: bytes
+    serves: tuple[str, ...]
+
+
+def find_state_beside(image: Image) -> tuple[list[StateBeside], set[str]]:
+    """(the variables found, names of options that lack one of theirs)."""
+    findings = findings_of(image)
+    found: list[StateBeside] = []
+    missing: set[str] = set()
+    whole: list[tuple[str, tuple[str, ...]]] = [*ONCE.items(), *((name, ()) for name in PLAIN)]
+    parts = [(name, serves, _POINTER, _POINTER) for name, serves in DEFAULTS.items()]
+    for name, serves, at, size in [*parts, *((name, serves, 0, 0) for name, serves in whole)]:
+        named = findings.symbol(name)
+        symbol = findings.object_at(named.address) if named is not None else None
+        if named is None or symbol is None or symbol.address != named.address:
+            missing.update(serves)
+            continue
+        initial = image.initial_bytes(symbol.address + at, size or symbol.size)
+        found.append(StateBeside(symbol.address, symbol.size, at, initial, serves))
+    return found, missing
+
+
+class PointerTable(NamedTuple):
+    """A constant table with pointers to options: (byte in the table, address that it holds)."""
+
+    address: int
+    size: int
+    pointers: tuple[tuple[int, int], ...]
+
+
+class Pointers(NamedTuple):
+    """Pointers in the image's data that lead into spans. `nameless`: (address, target) of those in no object.
+
+    Those that only static initialisers read do not matter: the linker's constant pools are full of them.
+    """
+
+    tables: list[PointerTable]
+    nameless: list[tuple[int, int]]
+
+    def windows(self) -> list[tuple[int, int]]:
+        """(address, bytes): what code that reads a nameless pointer, or its neighbours with it, refers to."""
+        reach = 64  # bytes of the longest vector load
+        spans: list[tuple[int, int]] = []
+        for at, _ in sorted(self.nameless):
+            begin = max(at - reach, sum(spans[-1]) if spans else 0)
+            spans.append((begin, at + _POINTER - begin))
+        return spans
+
+    def loose(self, accesses: list[tuple[int, int]]) -> list[int]:
+        """Targets of the nameless pointers that one of the (address, bytes) accesses reads."""
+        return [
+            target
+            for at, target in self.nameless
+            if any(address < at + _POINTER and address + max(size, 1) > at for address, size in accesses)
+        ]
+
+
+def find_pointers(image: Image, spans: list[tuple[int, int]]) -> Pointers:
+    """Those that lead into the spans."""
+    tables: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    nameless = []
+    for at, target in find_data_pointers(image, [Span(begin, size) for begin, size in spans]):
+        symbol = image.object_at(at)
+        if symbol is not None:
+            tables.setdefault((symbol.address, symbol.size), []).append((at - symbol.address, target))
+        else:
+            nameless.append((at, target))
+    return Pointers([PointerTable(*place, tuple(held)) for place, held in sorted(tables.items())], nameless)
+
+
+_TABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
+
+
+class ReportingObject(NamedTuple):
+    """`address` is absolute; `size` in bytes."""
+
+    address: int
+    size: int
+
+
+class StreamTable(NamedTuple):
+    """The stream's virtual functions: bytes that they take, and the index of raw_fd_ostream::write_impl."""
+
+    size: int
+    write_index: int
+
+
+def find_reporting(image: Image) -> list[ReportingObject]:
+    """errs()'s stream, the fatal error handler, its data.
+
+    Raises UnsupportedImageError with what is not as expected.
+    """
+    found = []
+    for fact in (ERRS_STREAM, ERROR_HANDLER, ERROR_HANDLER_DATA):
+        need(image, fact)
+        symbol = find_object(image, fact)
+        if symbol is None:
+            raise UnsupportedImageError(f"{image.path}: expected {fact.what} to be an object, found none")
+        with checking(image.path):
+            load_words(symbol.address, symbol.size // WORD, fact.what)
+        found.append(ReportingObject(symbol.address, symbol.size))
+    # The stream is made at the first call; from then on it is where its symbol says.
+    made = call_pointer(need(image, ERRS).address)
+    with checking(image.path):
+        if found[0].address == made and load_words(made, 5, "llvm::errs()")[2:] == [0, 0, 0]:
+            return found
+    raise UnsupportedImageError(
+        f"{image.path}: llvm::errs() is not the unbuffered stream that its symbol says"
+    )
+
+
+def find_stream_table(image: Image, stream: ReportingObject) -> StreamTable:
+    """The vtable that the stream uses. Raises UnsupportedImageError if that is not raw_fd_ostream's."""
+    with checking(image.path):
+        (begin,) = load_words(stream.address, 1, "llvm::errs()")
+    symbol = findings_of(image).object_at(begin) if image.contains(begin) else None
+    table, write = need(image, STREAM_TABLE), need(image, WRITE_TO_STREAM).address
+    if symbol is None or symbol.address != table.address or begin != table.address + _TABLE_HEAD:
+        raise UnsupportedImageError(
+            f"{image.path}: the virtual functions of llvm::errs() are not those of {table.symbol}"
+        )
+    with checking(image.path):
+        words = load_words(begin, (symbol.size - _TABLE_HEAD) // WORD, table.symbol)
+    if write not in words:
+        raise UnsupportedImageError(
+            f"{image.path}: expected {WRITE_TO_STREAM.what} in {table.symbol}, found no such entry"
+        )
+    return StreamTable(symbol.size - _TABLE_HEAD, words.index(write))
+
+
+_LIST_WORDS = 3  # of an llvm::ManagedStatic: {object, deleter, next}
+
+
+class DebugTypes(NamedTuple):
+    """The static list of types, which exists. `size` and `type_size`, of one type, in bytes."""
+
+    address: int
+    size: int
+    type_size: int
+
+
+class Printing(NamedTuple):
+    """`option` is `debug`, which `flag` belongs to, and `debug_only` the other one that sets it. `types`: the
+    list that the function called `asked` reads."""
+
+    option: OptionRecord
+    debug_only: OptionRecord
+    flag: int
+    types: DebugTypes
+    asked: str  # mangled
+
+
+def find_debug_types(image: Image) -> DebugTypes:
+    """The list of types; has LLVM make it, which is empty unless some were given.
+
+    Raises UnsupportedImageError if the image lacks it, or if its types are not what their reader says.
+    """
+    need(image, CURRENT_DEBUG_TYPES)
+    asked, symbol = need(image, IS_DEBUG_TYPE), find_object(image, CURRENT_DEBUG_TYPES)
+    if symbol is None:
+        raise UnsupportedImageError(f"{image.path}: expected {CURRENT_DEBUG_TYPES.what} to be an object")
+    call_pointer(asked.address, ctypes.addressof(ctypes.create_string_buffer(b"optctx")))
+    _check_deleter(image, symbol, asked.form)
+    return DebugTypes(symbol.address, symbol.size, asked.form)
+
+
+def _check_deleter(image: Image, types: Symbol, type_size: int) -> None:
+    with checking(image.path):
+        _, deleter, _ = load_words(types.address, _LIST_WORDS, CURRENT_DEBUG_TYPES.what)
+    function = findings_of(image).function_at(deleter) if image.contains(deleter) else None
+    expected, found = LIST_DELETERS[type_size], "none" if function is None else function.name
+    if expected != found:
+        raise UnsupportedImageError(
+            f"{image.path}: expected {expected} to delete {CURRENT_DEBUG_TYPES.what}, found {found}"
+        )
+
+
+def find_printing(image: Image, survey: Survey) -> Printing:
+    """Raises UnsupportedImageError where anything is not as in an LLVM that has debug output.
+
+    Those that were built without assertions have none.
+    """
+    types = find_debug_types(image)
+    flag = need(image, DEBUG_FLAG).address
+    options = {name: record for record in survey.records for name in record.names}
+    option, debug_only = options.get("debug"), options.get("debug-only")
+    if option is None or debug_only is None:
+        raise UnsupportedImageError(f"{image.path}: expected the options debug and debug-only")
+    plain = option.type.kind == Kind.boolean and option.type.external and not option.callback
+    if not plain or option.variable != flag or option.variable_size != 1 or option.heap_size is None:
+        raise UnsupportedImageError(
+            f"{image.path}: the option debug is not a plain one that sets {DEBUG_FLAG.what}"
+        )
+    return Printing(option, debug_only, flag, types, need(image, IS_DEBUG_TYPE).symbol)
