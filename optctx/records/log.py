@@ -167,6 +167,7 @@ class Log:
         self._runs: tuple[int, int] | None = None  # (on all threads, on this one); set at the end
         self._ended: list[Scope] | None = None
         self._problem: str | None = None
+        self._reads: Mapping[str, Read] | None = None  # once the block has ended, and somebody asked
 
     @property
     def is_over(self) -> bool:
@@ -193,6 +194,9 @@ class Log:
         Reads of `debug`, and of options that cannot be scoped (`Option.scope` "process"), are not seen. If
         LLVM itself wrote an option inside a scope, `values` has the context's value.
         """
+        if self._reads is not None:
+            return self._reads
+        is_over = self.is_over
         values: dict[str, list[Value]] = {}
         readers: set[int] = set()
         same: dict[str, bool] = {}  # override -> whether it equals the process-wide value in every scope
@@ -210,7 +214,7 @@ class Log:
                     equal = known and value == value_under(self._engine, outside, option)
                     same[name] = equal and same.get(name, True)
         functions = reader_index(self._engine).functions(sorted(readers))
-        return MappingProxyType(
+        found = MappingProxyType(
             {
                 name: Read(
                     name,
@@ -221,6 +225,9 @@ class Log:
                 for name in sorted(values)
             }
         )
+        if is_over:
+            self._reads = found
+        return found
 
     @property
     def unread(self) -> list[Unread]:

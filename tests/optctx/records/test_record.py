@@ -53,6 +53,17 @@ def test_an_option_is_recorded_with_its_value_and_the_function_that_reads_it() -
     assert log.unread == []
 
 
+def test_reads_grow_inside_the_block_and_are_worked_out_once_after_it() -> None:
+    with record() as log:
+        assert not log.reads
+        unrolled()
+        first = log.reads
+        compile_job(Job(SCALE, triple=X86))
+        assert log.reads.keys() > first.keys() > set()
+    assert log.reads is log.reads
+    assert log.reads.keys() > first.keys()
+
+
 def test_what_was_read_before_the_block_and_after_it_is_not_in_it() -> None:
     unrolled()
     with record() as log:
