@@ -167,7 +167,7 @@ class Log:
         self._runs: tuple[int, int] | None = None  # (on all threads, on this one); set at the end
         self._ended: list[Scope] | None = None
         self._problem: str | None = None
-        self._reads: Mapping[str, Read] | None = None  # once the block has ended, and somebody asked
+        self._reads: Mapping[str, Read] | None = None  # once the block has ended, and they were asked for
 
     @property
     def is_over(self) -> bool:
