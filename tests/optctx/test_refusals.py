@@ -34,6 +34,7 @@ MARKS = {
     "attributes": [pytest.mark.redirected],
     "binding": [pytest.mark.redirected],
     "numba": [pytest.mark.redirected],
+    "reads": [pytest.mark.redirected],
     "llvm22": [pytest.mark.redirected, pytest.mark.llvm22],
 }  # of tables
 SENTENCES = 2  # that a message may have
