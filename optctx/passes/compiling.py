@@ -39,10 +39,7 @@ __all__ = [
     "emit_assembly",
     "emit_object",
     "instruction_count",
-    "llvmlite_lock",
     "native_api",
-    "pipeline_hint",
-    "raise_errors",
     "run_passes",
 ]
 
@@ -114,7 +111,7 @@ def native_api() -> NativeApi:
     return NativeApi(llvmlite_image())
 
 
-def llvmlite_lock(api: NativeApi, context: int) -> Any:
+def _llvmlite_lock(api: NativeApi, context: int) -> Any:
     """llvmlite's own lock for LLVM's global LLVMContext, which every user of llvmlite shares. Else None.
 
     Do not compile in the global LLVMContext from a callback that llvmlite runs under its lock.
@@ -126,7 +123,7 @@ def llvmlite_lock(api: NativeApi, context: int) -> Any:
     return ffi.lib._lock
 
 
-def raise_errors(errors: list[bytes]) -> None:
+def _raise_errors(errors: list[bytes]) -> None:
     """Raise OptctxError with the errors that LLVM reported for the module, if any."""
     if errors:
         words = (" ".join(each.decode(errors="replace").split()) for each in errors)
@@ -139,7 +136,7 @@ _BAD_LEVEL = re.compile(r"(default|thinlto-pre-link|thinlto|lto-pre-link|lto)<")
 _SYNTAX = "write it as for `opt -passes`, such as 'default<O3>' or 'function(sroa,instcombine)'"
 
 
-def pipeline_hint(pipeline: str, said: str) -> str:
+def _pipeline_hint(pipeline: str, said: str) -> str:
     """Say what to write instead, at the end of a message. `said`: LLVM's words."""
     text = pipeline.strip()
     if level := _LEVEL.fullmatch(text):
@@ -215,7 +212,7 @@ def run_passes(
     error, errors = _native.run_passes(
         api.native,
         context,
-        llvmlite_lock(api, context),
+        _llvmlite_lock(api, context),
         module_at,
         machine_at,
         setter_addresses(settings),
@@ -224,9 +221,9 @@ def run_passes(
     if error is not None:
         said = clipped(error.decode(errors="replace"))
         raise PassPipelineError(
-            f"cannot parse the pass pipeline {shown(pipeline)}: {said}; {pipeline_hint(pipeline, said)}"
+            f"cannot parse the pass pipeline {shown(pipeline)}: {said}; {_pipeline_hint(pipeline, said)}"
         )
-    raise_errors(errors)
+    _raise_errors(errors)
     raise_problems()
 
 
@@ -266,9 +263,9 @@ def _emit(module: ModuleRef, target_machine: TargetMachine, *, as_object: bool) 
     context = api.module_context(module_at)
     forget_problems()
     code, message, errors = _native.emit(
-        api.native, context, llvmlite_lock(api, context), module_at, machine_at, as_object
+        api.native, context, _llvmlite_lock(api, context), module_at, machine_at, as_object
     )
-    raise_errors(errors)
+    _raise_errors(errors)
     raise_problems(stacklevel=4)
     if code is None:
         what = "an object" if as_object else "assembly"

@@ -31,7 +31,6 @@ __all__ = [
     "Tactic",
     "access_at",
     "calls",
-    "check_rewrite",
     "find_accesses",
     "find_references_to",
     "find_sites",
@@ -79,7 +78,7 @@ def trampoline_size(site: Site) -> int:
     return access_at(site) + len(code) + (_POP_AND_BACK if saves_scratch(site) else 0)
 
 
-def check_rewrite(site: Site) -> None:
+def _check_rewrite(site: Site) -> None:
     """Decode the instruction that will run instead. It must be the same one, on the intended memory.
 
     Raises UnsupportedImageError if it is not.
@@ -152,7 +151,7 @@ def _judged(
                 continue
             outcome = judge(reference, region, name, number)
             if isinstance(outcome, Site):
-                check_rewrite(outcome)
+                _check_rewrite(outcome)
                 yield outcome
             else:
                 refusals.append(outcome)

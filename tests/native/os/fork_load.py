@@ -34,9 +34,7 @@ from tests.support.forking import run_and_end
 from tests.support.ir_texts import COUNTED, UNROLL, X86
 
 LIMIT = 20.0  # seconds that a child may take; most take 0.1
-ASLEEP = (
-    2.0  # seconds asleep in a row: a child has one thread, and nothing in it waits so long for anything else
-)
+ASLEEP = 2.0  # seconds in a row: a child has one thread, which waits so long for nothing but a lock
 
 
 @dataclass

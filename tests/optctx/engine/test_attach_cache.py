@@ -23,7 +23,7 @@ from optctx._native import Image
 from optctx.engine import kept
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
-from optctx.folders.files import TAG_SIZE, make_own_folder
+from optctx.folders.files import TAG_SIZE
 from optctx.folders.own_key import own_key
 from optctx.image.findings import Findings
 from optctx.image.loaded import llvmlite_image
@@ -487,15 +487,6 @@ def test_no_damage_is_taken_for_an_entry(
         loaded = kept.Kept(llvmlite_image()).load()
         assert loaded == (bytes(content) == whole)
         assert findings.taken_over == loaded
-
-
-def test_a_home_of_another_user_gets_no_folder(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    with pytest.raises(Exception, match="belongs to another user"):
-        make_own_folder(str(tmp_path / "cache" / "optctx"))
-    assert not list(tmp_path.iterdir())
 
 
 def test_the_variable_is_read_at_the_first_use(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from optctx import CacheWarning, CompileCache, OptctxError
 from optctx.folders import store as folder_module
-from optctx.folders.files import TAG_SIZE
+from optctx.folders.files import TAG_SIZE, UnusableError, make_own_folder
 from optctx.folders.store import FolderStore
 from tests.support.cache_folders import KEY, counts, drop_capabilities, filled, unrolled_by_four, warned
 from tests.support.processes import in_child
@@ -322,3 +322,10 @@ def test_nothing_is_raised_where_the_folder_has_become_a_file(tmp_path: Path) ->
             folder.write_text("")
             step(cache)
         assert len(texts) == warnings, step
+
+
+def test_a_home_of_another_user_gets_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(UnusableError, match="belongs to another user"):
+        make_own_folder(str(tmp_path / "cache" / "optctx"))
+    assert not list(tmp_path.iterdir())
