@@ -6,7 +6,7 @@
 #include "os/os.hpp"
 #include "scoping.hpp"
 #include "task_scope.hpp"
-#include "view/per_thread.hpp"
+#include "view/engine_of.hpp"
 #include "view/scope.hpp"
 #include "view/turns.hpp"
 

@@ -1,13 +1,58 @@
 #include "view/activation.hpp"
 
+#include "os/fork_locks.hpp"
 #include "view/context.hpp"
 #include "view/exposed.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace optctx::view {
+namespace {
+
+// Idle activations of the contexts of all images, oldest first.
+class Pool {
+public:
+    // Returns an idle activation of this context, or an empty list.
+    Acquired take(const Context& owner) {
+        Acquired found;
+        const std::lock_guard lock(mutex_);
+        // The newest are at the end, and a scope is usually re-entered soon.
+        const auto at =
+            std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& each) { return each.owner == &owner; });
+        if (at != idle_.rend()) found.splice(found.begin(), idle_, std::next(at).base());
+        return found;
+    }
+
+    void give(Acquired activation) {
+        Acquired oldest;  // destroyed after the lock is released
+        const std::lock_guard lock(mutex_);
+        idle_.splice(idle_.end(), activation);
+        if (idle_.size() > most) oldest.splice(oldest.begin(), idle_, idle_.begin());
+    }
+
+    void forget(const Context& owner) {
+        Acquired gone;
+        const std::lock_guard lock(mutex_);
+        for (auto at = idle_.begin(); at != idle_.end();) {
+            const auto next = std::next(at);
+            if (at->owner == &owner) gone.splice(gone.begin(), idle_, at);
+            at = next;
+        }
+    }
+
+private:
+    static constexpr std::size_t most = 128;  // in the process, about 115 KB each
+    os::ForkSafeMutex mutex_{os::Rank::activations};
+    Acquired idle_;
+};
+
+auto& idle = *new Pool;  // outlives every thread
+
+}  // namespace
 
 Activation::Activation(Space& space, std::vector<void*> values, Context* owner, Reads* reads)
     : space_(space), reads_(reads), view_(std::move(values)), copies_(space.take_copies()) {
@@ -198,31 +243,28 @@ void Activation::renew_sets() {
     }
 }
 
-ActivationPool::Node ActivationPool::take(const void* owner) {
-    Node node;
-    const std::lock_guard lock(mutex_);
-    // The newest are at the end, and a scope is usually re-entered soon.
-    const auto found =
-        std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& idle) { return idle.owner == owner; });
-    if (found != idle_.rend()) node.splice(node.begin(), idle_, std::next(found).base());
-    return node;
-}
-
-void ActivationPool::give(Node node) {
-    Node oldest;  // destroyed after the lock is released
-    const std::lock_guard lock(mutex_);
-    idle_.splice(idle_.end(), node);
-    if (idle_.size() > capacity_) oldest.splice(oldest.begin(), idle_, idle_.begin());
-}
-
-void ActivationPool::forget(const void* owner) {
-    Node gone;
-    const std::lock_guard lock(mutex_);
-    for (auto at = idle_.begin(); at != idle_.end();) {
-        const auto next = std::next(at);
-        if (at->owner == owner) gone.splice(gone.begin(), idle_, at);
-        at = next;
+Acquired acquire(Context& context) {
+    context.come_in();
+    try {
+        Acquired found = idle.take(context);
+        if (found.empty())
+            found.push_back({&context, std::make_unique<Activation>(context.space(), context.values(), &context,
+                                                                    context.reads().get())});
+        else
+            found.front().activation->reset();
+        return found;
+    } catch (...) {
+        context.go_out();
+        throw;
     }
 }
+
+void release(Context& context, Acquired activation) {
+    if (activation.front().activation->adopted() == nullptr) idle.give(std::move(activation));
+    activation.clear();
+    context.go_out();
+}
+
+void forget_idle(const Context& context) { idle.forget(context); }
 
 }  // namespace optctx::view

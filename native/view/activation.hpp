@@ -1,8 +1,7 @@
-// An activation: one thread's use of a context. The pool keeps a bounded number of idle ones for later entries.
+// An activation: one thread's use of a context. Idle ones are kept for later entries.
 #pragma once
 
 #include "image/registry_copy.hpp"
-#include "os/fork_locks.hpp"
 #include "view/space.hpp"
 
 #include <cstdint>
@@ -81,27 +80,20 @@ private:
     bool raises_flag_ = false;
 };
 
-// Idle activations, oldest first. Re-entering a context takes one of its own back, which is several times faster than
-// making a new one. The pool keeps at most `capacity`.
-class ActivationPool {
-public:
-    struct Idle {
-        const void* owner;
-        std::unique_ptr<Activation> activation;
-    };
-    using Node = std::list<Idle>;  // holds one element; spliced between lists, never copied
-
-    explicit ActivationPool(std::size_t capacity) : capacity_(capacity) {}
-    // Returns an idle activation of this owner, or an empty list.
-    Node take(const void* owner);
-    void give(Node node);
-    // Drops the activations of an owner that is about to be destroyed.
-    void forget(const void* owner);
-
-private:
-    std::size_t capacity_;
-    os::ForkSafeMutex mutex_{os::Rank::activations};
-    std::list<Idle> idle_;
+// Activations of one context that no thread uses, or one that a thread has acquired. Spliced between lists, never
+// copied: handing one on cannot fail.
+struct Idle {
+    const Context* owner;
+    std::unique_ptr<Activation> activation;
 };
+using Acquired = std::list<Idle>;  // of one element; empty where there is none
+
+// Returns an activation of the context that LLVM has not written to, for one thread: an idle one if there is any, which
+// is several times faster than making one. Throws UnwatchedError like Context::come_in.
+Acquired acquire(Context& context);
+// The process keeps a bounded number of idle ones.
+void release(Context& context, Acquired activation);
+// Drops the idle ones of a context that is about to be destroyed.
+void forget_idle(const Context& context);
 
 }  // namespace optctx::view

@@ -1,5 +1,7 @@
 #include "view/context.hpp"
 
+#include "view/activation.hpp"
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -8,11 +10,7 @@ namespace optctx::view {
 
 namespace {
 
-// Maximum number of idle activations in the process, about 115 KB each.
-constexpr std::size_t kept_activations = 128;
-
-// Shared by the contexts of all images. These outlive every thread.
-auto& pool = *new ActivationPool(kept_activations);
+// Both outlive every thread.
 auto& watch_mutex = *new os::ForkSafeMutex(os::Rank::contexts);
 // Contexts with threads inside that mark reads; guarded by watch_mutex.
 auto& watched = *new std::vector<Context*>;
@@ -30,7 +28,7 @@ Context::Context(Space& space, std::shared_ptr<const Setting> base, Setting over
       raises_flag_(flag_is_set()) {}
 
 Context::~Context() {
-    pool.forget(this);
+    forget_idle(*this);
     delete key_.load();
 }
 
@@ -118,27 +116,6 @@ std::string Context::find_key() const {
         append_state(space_.regions()[slot], address(slot), key);
     }
     return key;
-}
-
-ActivationPool::Node Context::acquire() {
-    come_in();
-    try {
-        ActivationPool::Node node = pool.take(this);
-        if (node.empty())
-            node.push_back({this, std::make_unique<Activation>(space_, values(), this, reads_.get())});
-        else
-            node.front().activation->reset();
-        return node;
-    } catch (...) {
-        go_out();
-        throw;
-    }
-}
-
-void Context::release(ActivationPool::Node activation) {
-    if (activation.front().activation->adopted() == nullptr) pool.give(std::move(activation));
-    activation.clear();
-    go_out();
 }
 
 void Context::come_in() {

@@ -1,7 +1,6 @@
 // A context: a full, immutable set of option values that threads enter and leave.
 #pragma once
 
-#include "view/activation.hpp"
 #include "view/poison.hpp"
 #include "view/process_wide.hpp"
 #include "view/space.hpp"
@@ -66,10 +65,10 @@ public:
     // Whether LLVM's flag for debug output is raised while a thread is inside.
     bool raises_flag() const noexcept { return raises_flag_; }
 
-    // Returns an activation that LLVM has not written to, for one thread. Throws UnwatchedError if reads are watched
-    // and page faults of this thread cannot be handled.
-    ActivationPool::Node acquire();
-    void release(ActivationPool::Node activation);
+    // A thread is about to see the values, or sees them no longer. `come_in` throws UnwatchedError, with nothing
+    // changed, if reads are watched and page faults of this thread cannot be handled.
+    void come_in();
+    void go_out();
     // From `hold` to `let_go`, LLVM may start to read in this context at any time, even while no thread is inside.
     void hold() noexcept;
     void let_go() noexcept;
@@ -83,8 +82,6 @@ private:
     const Block* block(std::uint32_t slot) const;
     std::string find_key() const;
     std::shared_ptr<Reads> reads_without(const std::vector<bool>& slots) const;
-    void come_in();
-    void go_out();
     bool flag_is_set() const;
 
     Space& space_;

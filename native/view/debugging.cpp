@@ -1,6 +1,6 @@
 #include "view/debugging.hpp"
 
-#include "view/process_wide.hpp"
+#include "view/epochs.hpp"
 #include "view/slots.hpp"
 
 #include <algorithm>

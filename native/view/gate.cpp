@@ -22,7 +22,7 @@ struct GateState {
     os::ForkSafeMutex mutex{os::Rank::gate};
     os::ForkSafeCondition moved;
     Phase phase = Phase::open;
-    Key changes{};                       // the changes in force, or being made
+    ChangeKey changes{};                 // the changes in force, or being made
     std::vector<unsigned long> sharers;  // threads that have closed the gate
     std::size_t waiting = 0;             // threads
     std::size_t waiting_closers = 0;
@@ -50,7 +50,7 @@ std::atomic<WhileWaiting> call_while_waiting{nullptr};
 
 unsigned long this_thread() noexcept { return pthread_self(); }
 
-[[noreturn]] void refuse(const Key& wanted, const char* why) {
+[[noreturn]] void refuse(const ChangeKey& wanted, const char* why) {
     const char* where = wanted.image == s.changes.image ? "" : ", in another LLVM";
     throw GateError("cannot apply " + wanted.text + " process-wide: " + why + " (" + s.changes.text + where + ")");
 }
@@ -144,7 +144,7 @@ void leave() noexcept {
     s.moved.notify_all();
 }
 
-bool close(const Key& changes) {
+bool close(const ChangeKey& changes) {
     os::ForkSafeLock lock(s.mutex);
     if (closes > 0) {
         if (s.changes != changes) refuse(changes, "this thread is inside a context with other process-wide values");
@@ -177,7 +177,7 @@ bool close(const Key& changes) {
     return first;
 }
 
-bool try_share(const Key& changes) noexcept {
+bool try_share(const ChangeKey& changes) noexcept {
     const std::lock_guard lock(s.mutex);
     if (s.phase != Phase::in_force || s.changes != changes) return false;
     if (closes == 0) {

@@ -3,22 +3,15 @@
 // for each other.
 #pragma once
 
+#include "view/process_wide.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 namespace optctx::view::gate {
-
-// The changes that close the gate: those with this text, in this image. The same text means other changes in another
-// image.
-struct Key {
-    unsigned image;
-    std::string text;
-    friend bool operator==(const Key&, const Key&) = default;
-};
 
 // Called on a thread that waits, now and again, with the threads that have closed the gate (of pthread_self). What it
 // throws ends the wait, with nothing changed.
@@ -48,9 +41,9 @@ void leave() noexcept;
 // Closes the gate for `changes`. May wait, like `enter`. Returns true if the
 // caller must make the changes and then call `changed`. Throws GateError, with nothing changed, if this thread has
 // closed the gate for other changes, if it is inside while another thread waits to close, or if it waits already.
-bool close(const Key& changes);
+bool close(const ChangeKey& changes);
 // Closes the gate if these changes are already in force, ahead of any waiting thread. Never waits for threads inside.
-bool try_share(const Key& changes) noexcept;
+bool try_share(const ChangeKey& changes) noexcept;
 // Reports that the changes were made. With `false` the changes failed, and the gate opens again.
 void changed(bool done);
 // Returns true if the caller is the last sharer to leave. It must then undo the changes and call `open`.

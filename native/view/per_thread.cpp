@@ -9,7 +9,7 @@
 namespace optctx::view {
 namespace {
 
-class PerThread final : public Mechanism {
+class PerThread final : public Engine {
 public:
     bool admit_at_once(Frame& frame, const Frame*) override {
         if (frame.view != nullptr) return show_again(frame);
@@ -48,7 +48,7 @@ public:
             above->previous = frame.previous;
         else
             set_current_view(frame.image, frame.previous);
-        if (!frame.activation.empty()) frame.context->release(std::move(frame.activation));
+        if (!frame.activation.empty()) release(*frame.context, std::move(frame.activation));
         if (frame.admitted) dismiss(*frame.context);
     }
 
@@ -111,20 +111,12 @@ auto& instance = *new PerThread;  // outlives every thread
 }  // namespace
 
 void activate(Frame& frame) {
-    frame.activation = frame.context->acquire();
+    frame.activation = acquire(*frame.context);
     frame.view = frame.activation.front().activation->view();
     frame.previous = current_view(frame.image);
     set_current_view(frame.image, frame.view);
 }
 
-Mechanism& per_thread() noexcept { return instance; }
-
-void hand_over(unsigned image, Mechanism& next) {
-    if (&mechanism(image) == &next) return;
-    gate::close({image, "the exclusive engine"});
-    use(image, next);
-    gate::changed(true);
-    if (gate::last_out()) gate::open();
-}
+Engine& per_thread() noexcept { return instance; }
 
 }  // namespace optctx::view

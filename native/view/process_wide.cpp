@@ -4,7 +4,6 @@
 #include "os/fork_locks.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -19,7 +18,6 @@ using image::RawOption;
 // Both objects outlive every thread.
 auto& changing = *new os::ForkSafeMutex(os::Rank::changes);
 auto& in_force = *new PerImage<std::shared_ptr<ProcessWide>>;  // guarded by `changing`
-PerImage<std::atomic<std::uint64_t>> epochs{};
 
 constexpr std::size_t head_at = offsetof(RawOption, occurrences);
 constexpr std::size_t head_size = offsetof(RawOption, arg) - head_at;
@@ -89,7 +87,7 @@ bool ProcessWide::debugs() const noexcept {
 
 void ProcessWide::apply() {
     const std::lock_guard lock(changing);
-    ++epochs[image()];
+    ++process_wide_epochs[image()];
     saved_.clear();
     raise_flag();
     for (const Change& change : changes_) {
@@ -109,7 +107,7 @@ void ProcessWide::apply() {
         } catch (...) {
             undo_from(saved_.size());
             lower_flag();
-            ++epochs[image()];
+            ++process_wide_epochs[image()];
             throw;
         }
     }
@@ -119,7 +117,7 @@ void ProcessWide::apply() {
 void ProcessWide::undo() noexcept {
     undo_from(saved_.size());
     lower_flag();
-    ++epochs[image()];
+    ++process_wide_epochs[image()];
 }
 
 void undo_process_wide(unsigned image) noexcept {
@@ -180,7 +178,5 @@ bool debugs_process_wide(unsigned image) {
     const std::lock_guard lock(changing);
     return in_force[image] != nullptr && in_force[image]->debugs();
 }
-
-std::uint64_t process_wide_epoch(unsigned image) noexcept { return epochs[image].load(); }
 
 }  // namespace optctx::view

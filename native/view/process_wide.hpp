@@ -1,7 +1,7 @@
 // Changes options that cannot be scoped in LLVM's own objects, and restores them exactly.
 #pragma once
 
-#include "view/gate.hpp"
+#include "view/epochs.hpp"
 #include "view/space.hpp"
 
 #include <cstdint>
@@ -27,6 +27,13 @@ struct Change {
     std::size_t debug_type_size;  // bytes
 };
 
+// Names changes: those with this text, in this image. The same text means other changes in another image.
+struct ChangeKey {
+    unsigned image;
+    std::string text;
+    friend bool operator==(const ChangeKey&, const ChangeKey&) = default;
+};
+
 // The bytes of an option before a change.
 struct Saved {
     std::vector<std::uint8_t> head;  // occurrence count, flags, position
@@ -50,7 +57,7 @@ public:
     ProcessWide(Space& space, std::vector<Change> changes, std::string text, std::uintptr_t set_debug_types);
     unsigned image() const noexcept { return key_.image; }
     const std::string& text() const noexcept { return key_.text; }
-    const gate::Key& key() const noexcept { return key_; }
+    const ChangeKey& key() const noexcept { return key_; }
     // Whether LLVM prints debug output of some types, in contexts that ask for it, while this is in force.
     bool debugs() const noexcept;
     // Whether it changes the option at this address, and restores it.
@@ -72,7 +79,7 @@ private:
 
     Space& space_;
     std::vector<Change> changes_;
-    gate::Key key_;
+    ChangeKey key_;
     std::uintptr_t set_debug_types_;
     std::vector<Saved> saved_;
 };
@@ -83,7 +90,5 @@ void undo_process_wide(unsigned image) noexcept;
 std::vector<Covered> covered_storage();
 // Whether the changes in force make the image print debug output.
 bool debugs_process_wide(unsigned image);
-// Incremented by each apply and each undo in the image: odd from the beginning of a change until it is undone.
-std::uint64_t process_wide_epoch(unsigned image) noexcept;
 
 }  // namespace optctx::view

@@ -2,6 +2,8 @@
 #include "view/scope.hpp"
 
 #include "os/fork_locks.hpp"
+#include "view/engine_of.hpp"
+#include "view/gate.hpp"
 #include "view/per_thread.hpp"
 #include "view/process_wide.hpp"
 #include "view/recorder.hpp"
@@ -16,10 +18,6 @@
 namespace optctx::view {
 namespace {
 
-PerImage<std::atomic<Mechanism*>> chosen_mechanism{};
-std::atomic<bool> follows{false};       // the interpreter reports switches
-std::atomic<bool> any_in_turns{false};  // threads take turns in at least one image
-
 thread_local Stack stack;
 
 // Compilations of this thread in an image. They end under the engine that they began under.
@@ -29,16 +27,16 @@ struct Compilations {
 };
 thread_local PerImage<Compilations> compilations{};
 
-Mechanism& mechanism_of_compilations(unsigned image) noexcept {
+Engine& engine_of_compilations(unsigned image) noexcept {
     const auto [count, in_turns] = compilations[image];
-    if (count == 0) return mechanism(image);
+    if (count == 0) return engine_of(image);
     return in_turns ? turns() : per_thread();
 }
 
 // False if the engine changed during the wait.
-bool began(unsigned image, Mechanism& begun) noexcept {
+bool began(unsigned image, Engine& begun) noexcept {
     Compilations& own = compilations[image];
-    if (own.count == 0 && &begun != &mechanism(image)) {
+    if (own.count == 0 && &begun != &engine_of(image)) {
         begun.end_compilation(stack.innermost(image));
         return false;
     }
@@ -76,10 +74,10 @@ std::size_t activations_of(const Context& context) noexcept {
     return static_cast<std::size_t>(count(stack.levels) + count(stack.carried));
 }
 
-void after_fork_in_child(Mechanism& engine) noexcept {
+void after_fork_in_child(Engine& engine) noexcept {
     const auto& levels = stack.levels;
     const auto at = std::find_if(levels.rbegin(), levels.rend(),
-                                 [&](const Level& level) { return &mechanism(level.frame.image) == &engine; });
+                                 [&](const Level& level) { return &engine_of(level.frame.image) == &engine; });
     engine.after_fork_in_child(at == levels.rend() ? nullptr : &at->frame);
 }
 
@@ -102,23 +100,13 @@ void count_again() noexcept {
 // A thread with a turn could wait at the gate for a thread that has closed it or is inside, and that one for the turn.
 void check_no_cycle(const Frame& frame) {
     const ProcessWide* changes = frame.context == nullptr ? nullptr : frame.context->process_wide().get();
-    if (changes != nullptr && any_in_turns.load() && !mechanism(frame.image).spans_images())
+    if (changes != nullptr && any_takes_turns() && !engine_of(frame.image).spans_images())
         throw gate::GateError("cannot apply " + changes->text() +
                               " process-wide: threads take turns in another LLVM of this process, and could wait for "
                               "each other");
 }
 
 }  // namespace
-
-Mechanism& mechanism(unsigned image) noexcept {
-    Mechanism* chosen = chosen_mechanism[image].load(std::memory_order_acquire);
-    return chosen != nullptr ? *chosen : per_thread();
-}
-
-void use(unsigned image, Mechanism& chosen) noexcept {
-    if (chosen.spans_images()) any_in_turns = true;
-    chosen_mechanism[image].store(&chosen, std::memory_order_release);
-}
 
 void process_ends() noexcept { process_ending = true; }
 
@@ -139,12 +127,12 @@ std::optional<Frame> frame_here(unsigned image, Mark mark) {
     return frame_outside(image);
 }
 
-bool admit_at_once(Frame& frame) { return mechanism(frame.image).admit_at_once(frame, stack.innermost(frame.image)); }
+bool admit_at_once(Frame& frame) { return engine_of(frame.image).admit_at_once(frame, stack.innermost(frame.image)); }
 void admit(Frame& frame) {
     check_no_cycle(frame);
-    mechanism(frame.image).admit(frame, stack.innermost(frame.image));
+    engine_of(frame.image).admit(frame, stack.innermost(frame.image));
 }
-Carried carry(Frame& frame) { return mechanism(frame.image).carry(frame, stack.innermost(frame.image)); }
+Carried carry(Frame& frame) { return engine_of(frame.image).carry(frame, stack.innermost(frame.image)); }
 
 bool in_line(Mark task) noexcept { return stack.shown == task; }
 
@@ -282,9 +270,6 @@ void leave_borrowed() noexcept {
     stack.take(std::prev(last.base()));
 }
 
-void follow_switches(bool follow) noexcept { follows = follow; }
-bool follows_switches() noexcept { return follows.load(std::memory_order_relaxed); }
-
 bool has_entered(Mark mark) noexcept { return stack.find(mark) != stack.levels.end(); }
 
 Shown show(Mark mark, const std::vector<Values>& values) {
@@ -314,20 +299,20 @@ Shown show(Mark mark, const std::vector<Values>& values) {
 }
 
 bool begin_compilation_at_once(unsigned image) {
-    Mechanism& begun = mechanism_of_compilations(image);
+    Engine& begun = engine_of_compilations(image);
     return begun.begin_compilation_at_once(stack.innermost(image)) && began(image, begun);
 }
 
 void begin_compilation(unsigned image) {
-    Mechanism* begun;
+    Engine* begun;
     do {
-        begun = &mechanism_of_compilations(image);
+        begun = &engine_of_compilations(image);
         begun->begin_compilation(stack.innermost(image));
     } while (!began(image, *begun));
 }
 
 void end_compilation(unsigned image) noexcept {
-    Mechanism& begun = mechanism_of_compilations(image);
+    Engine& begun = engine_of_compilations(image);
     --compilations[image].count;
     begun.end_compilation(stack.innermost(image));
 }

@@ -1,9 +1,9 @@
 // The scopes that each thread is inside, and how they follow the tasks that run on it.
 #pragma once
 
-#include "view/abandoned.hpp"
 #include "view/context.hpp"
-#include "view/mechanism.hpp"
+#include "view/engine.hpp"
+#include "view/mark.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -11,21 +11,6 @@
 #include <vector>
 
 namespace optctx::view {
-
-// A task (a coroutine, a request, code run in a copied contextvars.Context) is known here only by its mark. A mark is
-// an object of the caller's, one for each entry into a context; null stands for outside any scope. The task keeps the
-// mark of its innermost scope; the thread keeps the scopes that were entered on it. If the two disagree, either code
-// was carried to another thread, or another task is suspended inside its scope on this thread.
-using Mark = void*;
-
-// What the caller supplies for a scope. `mark` and `token` are references that the caller takes back; `owner` lives as
-// long as the mark.
-struct ScopeEntry {
-    Mark mark = nullptr;
-    void* owner = nullptr;  // the caller's object for the context
-    void* token = nullptr;
-    Ticket ticket{};  // of the block that holds the scope, if any
-};
 
 // Makes a frame with the values of a context, which this thread can then be admitted to.
 Frame frame_of(const std::shared_ptr<Context>& context);
@@ -35,7 +20,7 @@ Frame frame_outside(unsigned image);
 // that encloses the scope of the mark, or LLVM's own. Returns nullopt if one of these scopes was not entered on this
 // thread.
 std::optional<Frame> frame_here(unsigned image, Mark mark);
-// Admit this thread to the frame; see Mechanism.
+// Admit this thread to the frame; see Engine.
 bool admit_at_once(Frame& frame);
 void admit(Frame& frame);
 Carried carry(Frame& frame);
@@ -99,10 +84,6 @@ Mark end_call() noexcept;
 void enter_borrowed(const std::shared_ptr<Context>& context, void* owner);
 void leave_borrowed() noexcept;
 
-// Where the interpreter reports task switches, scopes of many tasks may be entered on one thread at once, in images
-// whose engine can show any of them (Mechanism::shows_any).
-void follow_switches(bool follow) noexcept;
-bool follows_switches() noexcept;
 bool has_entered(Mark mark) noexcept;
 // The values that a task has in one image, and the owner of their context.
 struct Values {
@@ -118,7 +99,7 @@ struct Shown {
 // scopes entered on this thread are not needed.
 Shown show(Mark mark, const std::vector<Values>& values);
 
-// A compilation of this thread in an image, inside a scope or outside; see Mechanism.
+// A compilation of this thread in an image, inside a scope or outside; see Engine.
 bool begin_compilation_at_once(unsigned image);
 void begin_compilation(unsigned image);
 void end_compilation(unsigned image) noexcept;

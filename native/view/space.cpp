@@ -1,7 +1,6 @@
 #include "view/space.hpp"
 
 #include "image/option_layout.hpp"
-#include "view/overlay.hpp"
 #include "view/sets.hpp"
 
 #include <algorithm>
@@ -83,19 +82,12 @@ Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint3
     last_drift_ = std::make_shared<const Setting>();
 }
 
-Space::~Space() = default;
-
 void Space::scope_debugging(const Debugging::Places& places) {
     debugging_ = std::make_unique<Debugging>(image_, places);
     defaults_[places.types_slot] = debugging_->types(false);
     identity_view(image_)[places.types_slot] = debugging_->types_outside();
     layout_->spread(identity_view(image_));
     last_view_ = defaults_;
-}
-
-Overlay& Space::overlay() {
-    if (overlay_ == nullptr) overlay_ = std::make_unique<Overlay>(*this);
-    return *overlay_;
 }
 
 void Space::add_copied(std::uint32_t slot) {

@@ -84,8 +84,6 @@ struct CopiedPointer {
     std::size_t offset;
 };
 
-class Overlay;
-
 // The size in bytes of the copies of an Exposed.
 std::size_t exposed_bytes(const std::vector<Region>& regions) noexcept;
 
@@ -96,7 +94,6 @@ public:
           std::shared_ptr<const Layout> layout);
     Space(const Space&) = delete;
     Space& operator=(const Space&) = delete;
-    ~Space();
 
     unsigned image() const noexcept { return image_; }
     const std::vector<Region>& regions() const noexcept { return regions_; }
@@ -147,8 +144,6 @@ public:
     void scope_debugging(const Debugging::Places& places);
     Debugging* debugging() const noexcept { return debugging_.get(); }
 
-    // Only for a space that is not redirected. Constructed on first use, with no thread inside LLVM.
-    Overlay& overlay();
     // Guards LLVM's own storage while a context's values are put into it (view/overlay.hpp). From `cover` to `uncover`,
     // both called with the lock held, the contents before `cover` count as process-wide.
     os::ForkSafeLock hold_storage();
@@ -194,7 +189,6 @@ private:
 
     os::ForkSafeMutex storage_mutex_{os::Rank::storage};
     bool covered_ = false;
-    std::unique_ptr<Overlay> overlay_;
     std::unique_ptr<Debugging> debugging_;
     std::vector<void*> last_view_;  // defaults with the last drift on top
     std::shared_ptr<const Setting> last_drift_;

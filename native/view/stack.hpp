@@ -2,9 +2,9 @@
 // uses it: the bodies are here so that entering and leaving a scope is one function.
 #pragma once
 
-#include "view/mechanism.hpp"
+#include "view/engine_of.hpp"
+#include "view/mark.hpp"
 #include "view/orphans.hpp"
-#include "view/scope.hpp"
 #include "view/set_inside.hpp"
 
 #include <algorithm>
@@ -41,12 +41,12 @@ using Levels = std::vector<Level>;
 
 inline bool near(unsigned image, unsigned other) noexcept {
     if (image == other) return true;
-    const Mechanism& own = mechanism(image);
-    return &own == &mechanism(other) && own.spans_images();
+    const Engine& own = engine_of(image);
+    return &own == &engine_of(other) && own.spans_images();
 }
 
 // Whether this thread can show its frames of the image in any order.
-inline bool follows_in(unsigned image) noexcept { return follows_switches() && mechanism(image).shows_any(); }
+inline bool follows_in(unsigned image) noexcept { return follows_switches() && engine_of(image).shows_any(); }
 
 struct Stack {
     Levels levels;  // of all images
@@ -104,7 +104,7 @@ struct Stack {
     }
 
     // Leaves a frame that was admitted and is not on the stack.
-    void dismiss(Frame& frame) noexcept { mechanism(frame.image).leave(frame, innermost(frame.image), nullptr); }
+    void dismiss(Frame& frame) noexcept { engine_of(frame.image).leave(frame, innermost(frame.image), nullptr); }
 
     // The frame has been admitted. If `push` throws, it has left the frame again; it does not after `make_room`.
     void push(Frame&& frame, Reason reason, ScopeEntry entry, Mark shows) {
@@ -127,7 +127,7 @@ struct Stack {
         const unsigned image = at->frame.image;
         const bool counted = at->counts();
         if (at->abandoned) --abandoned;
-        mechanism(image).leave(at->frame, below(at), above(at));
+        engine_of(image).leave(at->frame, below(at), above(at));
         if (counted) active_levels[image].fetch_sub(1, std::memory_order_release);
         const auto [mark, previous, reason] = std::tuple(at->shown, at->previous, at->reason);
         if (reason == Reason::scope) forget_set_inside(at->entry.mark);
@@ -248,7 +248,7 @@ struct Stack {
             if ((images >> image & 1) == 0) continue;
             const Level* level = seen(image);
             any = any || level != nullptr;
-            mechanism(image).show(image, level == nullptr ? nullptr : &level->frame);
+            engine_of(image).show(image, level == nullptr ? nullptr : &level->frame);
         }
         if (!any) shown = nullptr;
     }
@@ -265,7 +265,7 @@ struct Stack {
 
     static void drop(Level& level) noexcept {
         if (level.frame.view == nullptr) return;
-        Mechanism& own = mechanism(level.frame.image);
+        Engine& own = engine_of(level.frame.image);
         own.leave(level.frame, nullptr, nullptr);
         own.show(level.frame.image, nullptr);  // the frame shown before may be gone
     }

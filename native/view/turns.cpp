@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -72,7 +73,7 @@ struct TurnState {
 thread_local std::size_t compilations = 0;
 thread_local bool in_process = false;
 
-class Turns final : public Mechanism {
+class Turns final : public Engine {
 public:
     Turns() : process_(std::make_shared<Group>()), state_(new TurnState) { state_->current = process_; }
 
@@ -276,9 +277,15 @@ private:
         state.current = group;
     }
 
-    static Overlay& overlay_of(const Held& held) { return held.context->space().overlay(); }
+    // The first time, no thread is inside LLVM. The space of an attached image lives as long as the process.
+    Overlay& overlay_of(const Held& held) {
+        Space& space = held.context->space();
+        std::unique_ptr<Overlay>& overlay = overlays_[space.image()];
+        if (overlay == nullptr) overlay = std::make_unique<Overlay>(space);
+        return *overlay;
+    }
 
-    static void put_away(const Group& group) {
+    void put_away(const Group& group) {
         for (const auto& each : group.held) {
             if (each->lending > 0)
                 each->kept = overlay_of(*each).unload_and_keep();
@@ -288,7 +295,7 @@ private:
     }
 
     // If it throws, nothing is loaded.
-    static void load(const Group& group) {
+    void load(const Group& group) {
         std::size_t loaded = 0;
         try {
             for (; loaded < group.held.size(); ++loaded) {
@@ -310,12 +317,13 @@ private:
 
     const std::shared_ptr<Group> process_;
     TurnState* const state_;
+    PerImage<std::unique_ptr<Overlay>> overlays_;  // for the thread with the turn
 };
 
 auto& instance = *new Turns;  // outlives every thread
 
 }  // namespace
 
-Mechanism& turns() noexcept { return instance; }
+Engine& turns() noexcept { return instance; }
 
 }  // namespace optctx::view

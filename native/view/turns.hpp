@@ -2,7 +2,7 @@
 // equal values share a turn; threads with different values take turns.
 #pragma once
 
-#include "view/mechanism.hpp"
+#include "view/engine.hpp"
 
 namespace optctx::view {
 
@@ -13,6 +13,6 @@ namespace optctx::view {
 //
 // All such images of a process share the turn: with a turn for each, threads could wait for each other in a cycle. For
 // the same reason, options of the other images cannot be changed process-wide while an image uses this engine.
-Mechanism& turns() noexcept;
+Engine& turns() noexcept;
 
 }  // namespace optctx::view

@@ -26,7 +26,7 @@ _VIEW = (
         "written-stays",
         "what LLVM wrote inside a scope is still there at its next entry",
         "tests/native/contain/test_containment.py",
-        "            node.front().activation->reset();",
+        "            found.front().activation->reset();",
         "            (void)node;",
     ),
     Mutation(
@@ -89,10 +89,10 @@ _VIEW = (
         "left-before-undone",
         "a scope no longer counts before what it set for the whole process is undone",
         "tests/native/view/test_turns.py",
-        "        mechanism(image).leave(at->frame, below(at), above(at));\n"
+        "        engine_of(image).leave(at->frame, below(at), above(at));\n"
         "        if (counted) active_levels[image].fetch_sub(1, std::memory_order_release);\n",
         "        if (counted) active_levels[image].fetch_sub(1, std::memory_order_release);\n"
-        "        mechanism(image).leave(at->frame, below(at), above(at));\n",
+        "        engine_of(image).leave(at->frame, below(at), above(at));\n",
     ),
     Mutation(
         "reader-unmarked",

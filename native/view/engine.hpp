@@ -18,7 +18,7 @@ struct Frame {
     unsigned image;
     // With the `thread` engine:
     View view = nullptr;  // if set before admission: a view that this thread already has, to be shown again
-    ActivationPool::Node activation{};
+    Acquired activation{};
     View previous = nullptr;
     bool admitted = false;  // the gate counts it
     // With the `exclusive` engine:
@@ -30,9 +30,9 @@ enum class Carried { fully, without_process_wide, not_at_all };
 
 // Frames are near each other if they are of the same image or, where an engine `spans_images`, if the images use that
 // engine. `outer` is this thread's innermost frame near `frame` other than `frame` itself, or null.
-class Mechanism {
+class Engine {
 public:
-    virtual ~Mechanism() = default;
+    virtual ~Engine() = default;
     // Whether one frame decides what LLVM sees in all images that use this engine.
     virtual bool spans_images() const noexcept { return false; }
     // Admit this thread: LLVM sees the frame's values from then on. `admit_at_once` never waits, and returns false if
@@ -57,9 +57,5 @@ public:
     // Runs in the child of a fork, where only this thread survives. `scope` is its innermost frame, or null.
     virtual void after_fork_in_child(const Frame* scope) noexcept = 0;
 };
-
-// The engine of an image: `per_thread()` unless `use` chose another.
-Mechanism& mechanism(unsigned image) noexcept;
-void use(unsigned image, Mechanism& chosen) noexcept;
 
 }  // namespace optctx::view
