@@ -87,7 +87,7 @@ sanitize: build/$(USED)/.made
 build/%/.made: $(SOURCES)
 	$(PYTHON) -m venv build/$*
 	build/$*/bin/pip install --quiet --disable-pip-version-check \
-	  --config-settings=cmake.define.OPTCTX_SANITIZE=$* --config-settings=build-dir=build/$*/cmake \
+	  --config-settings=cmake.define.OPTCTX_SANITIZE=$* --config-settings=cmake.define.OPTCTX_LAB=ON --config-settings=build-dir=build/$*/cmake \
 	  -e '.[test]'
 	echo 'import os; os.RTLD_DEEPBIND = 0' > $$(echo build/$*/lib/python*/site-packages)/sanitizer.pth
 	touch $@
@@ -98,7 +98,7 @@ stub: $(VENV)/.built
 
 # The editable install finds changed Python files by itself; changed native code is built again.
 $(VENV)/.built: $(VENV)/.made $(SOURCES)
-	$(BIN)/pip install --quiet --disable-pip-version-check --config-settings=cmake.define.OPTCTX_WERROR=ON -e '.[test]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --config-settings=cmake.define.OPTCTX_WERROR=ON --config-settings=cmake.define.OPTCTX_LAB=ON -e '.[test]'
 	touch $@
 
 # Dependency groups need pip 25.1.

@@ -904,7 +904,7 @@ def machine_interceptor() -> int:
 
 def configure_machines(image: int, calls: Mapping[str, int], settings: Sequence[int]) -> None:
     """
-    Set LLVM's functions. `calls`: addresses by the names of native/machine/llvm.hpp. `settings`: those of functions that change a machine as the code generator does. Raises RuntimeError if a check of the image fails.
+    Set LLVM's functions. `calls`: addresses by the names of native/intercept/machine_copies.hpp. `settings`: those of functions that change a machine as the code generator does. Raises RuntimeError if a check of the image fails.
     """
 
 def set_cannot_make_machine(tell: object) -> None:

@@ -9,7 +9,6 @@ import sys
 from typing import Any
 
 __all__ = [
-    "AuditError",
     "CacheWarning",
     "ContainmentError",
     "ContainmentWarning",
@@ -172,10 +171,6 @@ class UntrustedOptionError(OptctxError):
 
 class UntrustedOptionWarning(UserWarning):
     """The attribute "optctx" of a function was refused, and the function compiled without it."""
-
-
-class AuditError(OptctxError, RuntimeError):
-    """An audit could not start, with nothing changed, or may have missed accesses."""
 
 
 class CacheWarning(RuntimeWarning):

@@ -1,7 +1,7 @@
 // Where instructions begin: the lengths of the usual ones. Whatever else a library has is for a decoder to say.
 #pragma once
 
-#include "arch/references.hpp"
+#include "arch/scan.hpp"
 
 #include <cstdint>
 #include <optional>

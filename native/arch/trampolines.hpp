@@ -1,7 +1,7 @@
 // The code that runs instead of a redirected instruction: it reads this thread's storage of an option.
 #pragma once
 
-#include "image/elf.hpp"
+#include "image/library.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // A copy of LLVM's map of registered options that points at other Option objects.
 #pragma once
 
-#include "image/registry_layout.hpp"
+#include "image/registry.hpp"
 
 #include <cstdint>
 #include <functional>

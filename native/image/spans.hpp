@@ -1,10 +1,13 @@
-// Spans of storage, and a test for addresses inside them.
+// Spans of storage: a test for addresses inside them, and the pointers in an image's own data that lead there.
 #pragma once
+
+#include "image/library.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 namespace optctx::image {
@@ -52,5 +55,9 @@ private:
     std::uintptr_t width_ = 0;
     std::vector<bool> touched_;  // by granule from `low_`: a span overlaps it
 };
+
+// Pointers in the image's data, set up by the loader, that point into `spans`.
+std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_data_pointers(const Image& image,
+                                                                          const std::vector<Span>& spans);
 
 }  // namespace optctx::image

@@ -1,7 +1,7 @@
 // Compares words in memory with those that an earlier process found in the same library.
 #pragma once
 
-#include "image/elf.hpp"
+#include "image/library.hpp"
 
 #include <cstdint>
 #include <span>

@@ -2,7 +2,7 @@
 
 #include "interface/lookup.hpp"
 #include "interface/table.hpp"
-#include "view/scope.hpp"
+#include "scopes/scope.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -14,7 +14,7 @@
 
 // One object for each handle given out. Many handles may share a context.
 struct optctx_context {
-    std::shared_ptr<const optctx::view::Context> context;
+    std::shared_ptr<const optctx::contexts::Context> context;
     mutable std::atomic<std::size_t> owners{1};
 };
 
@@ -53,7 +53,7 @@ const Table& table_of(const optctx_image* image) noexcept { return static_cast<c
 
 const OptionEntry& entry_of(const optctx_option* option) noexcept { return static_cast<const OptionEntry&>(*option); }
 
-const view::Context* context_of(const optctx_context* handle) noexcept {
+const contexts::Context* context_of(const optctx_context* handle) noexcept {
     return handle == nullptr ? nullptr : handle->context.get();
 }
 
@@ -67,7 +67,7 @@ int32_t find_image(const void* address, const optctx_image** out, optctx_error* 
 
 int32_t current(const optctx_image* image, const optctx_context** out, optctx_error* error) noexcept {
     return guarded(error, [&] {
-        const view::Context* context = view::current_context(table_of(image).index());
+        const contexts::Context* context = scopes::current_context(table_of(image).index());
         *out = context == nullptr ? nullptr : new optctx_context{context->shared_from_this()};
         return OPTCTX_OK;
     });
@@ -104,7 +104,7 @@ int32_t find(const optctx_image* image, const char* name, std::size_t length, co
     return guarded(error, [&] { return fail(error, OPTCTX_UNKNOWN_OPTION, table.unknown(wanted)); });
 }
 
-bool is_of(const OptionEntry& entry, const view::Context* context) noexcept {
+bool is_of(const OptionEntry& entry, const contexts::Context* context) noexcept {
     return context == nullptr || context->space().image() == table_of(entry.image).index();
 }
 
@@ -118,7 +118,7 @@ int32_t read(const optctx_context* handle, const optctx_option* option, optctx_v
              optctx_error* error) noexcept {
     const OptionEntry& entry = entry_of(option);
     return guarded(error, [&]() -> int32_t {
-        if (entry.element_kind == view::Kind::other)
+        if (entry.element_kind == values::Kind::other)
             return fail(error, OPTCTX_UNREADABLE,
                         "cannot look up '" + std::string(option->name) + "': the option is of type " + option->type +
                             ", whose value has no readable form");

@@ -1,9 +1,11 @@
 #include "interface/lookup.hpp"
 
-#include "image/option_layout.hpp"
-#include "view/values.hpp"
+#include "image/layouts.hpp"
+#include "values/read_values.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,12 +16,12 @@ namespace {
 
 // What an optctx_value points to if it is not a single plain item.
 struct Owned {
-    std::vector<view::Scalar> scalars;
+    std::vector<values::Scalar> scalars;
     std::vector<optctx_item> items;
 };
 
-std::uintptr_t address_of(const view::Context* context, const Place& place) {
-    if (context == nullptr || place.slot == view::no_slot) return place.live;
+std::uintptr_t address_of(const contexts::Context* context, const Place& place) {
+    if (context == nullptr || place.slot == values::no_slot) return place.live;
     return reinterpret_cast<std::uintptr_t>(context->address(place.slot)) + place.offset;
 }
 
@@ -34,10 +36,10 @@ optctx_item enumerator(const OptionEntry& entry, std::uint64_t stored) {
 }
 
 // The item's text still belongs to the scalar.
-optctx_item item(const OptionEntry& entry, const view::Scalar& scalar) {
-    if (entry.element_kind == view::Kind::enumeration) return enumerator(entry, std::get<std::uint64_t>(scalar));
+optctx_item item(const OptionEntry& entry, const values::Scalar& scalar) {
+    if (entry.element_kind == values::Kind::enumeration) return enumerator(entry, std::get<std::uint64_t>(scalar));
     if (const auto* text = std::get_if<std::string>(&scalar)) {
-        if (entry.element_kind == view::Kind::character)
+        if (entry.element_kind == values::Kind::character)
             return {static_cast<unsigned char>(text->front()), 0.0, nullptr, 0};
         return {0, 0.0, text->c_str(), text->size()};
     }
@@ -54,15 +56,15 @@ void hand_over(std::unique_ptr<Owned> owned, optctx_value& out) {
     out.owned = owned.release();
 }
 
-void read_several(const OptionEntry& entry, std::vector<view::Scalar> scalars, optctx_value& out) {
+void read_several(const OptionEntry& entry, std::vector<values::Scalar> scalars, optctx_value& out) {
     auto owned = std::make_unique<Owned>();
     owned->scalars = std::move(scalars);
-    for (const view::Scalar& scalar : owned->scalars) owned->items.push_back(item(entry, scalar));
+    for (const values::Scalar& scalar : owned->scalars) owned->items.push_back(item(entry, scalar));
     hand_over(std::move(owned), out);
 }
 
 void read_bits(const OptionEntry& entry, std::uintptr_t address, optctx_value& out) {
-    const auto mask = std::get<std::uint64_t>(view::read_scalar(view::Kind::bits, address));
+    const auto mask = std::get<std::uint64_t>(values::read_scalar(values::Kind::bits, address));
     auto owned = std::make_unique<Owned>();
     for (const Choice& choice : entry.choices)
         if (mask >> choice.stored & 1) owned->items.push_back(named(choice, choice.stored));
@@ -78,28 +80,64 @@ void read_single(const optctx_item& single, optctx_value& out) {
 
 }  // namespace
 
-void read_value(const view::Context* context, const OptionEntry& entry, optctx_value& out) {
+void read_value(const contexts::Context* context, const OptionEntry& entry, optctx_value& out) {
     const std::uintptr_t address = address_of(context, entry.value);
     switch (entry.value_kind) {
-        case view::Kind::list:
-            return read_several(entry, view::read_list(entry.element_kind, entry.element_size, address), out);
-        case view::Kind::set:
-            return read_several(entry, view::read_set(address), out);
-        case view::Kind::bits:
+        case values::Kind::list:
+            return read_several(entry, values::read_list(entry.element_kind, entry.element_size, address), out);
+        case values::Kind::set:
+            return read_several(entry, values::read_set(address), out);
+        case values::Kind::bits:
             return read_bits(entry, address, out);
-        case view::Kind::string:
-            return read_several(entry, {view::read_scalar(entry.value_kind, address)}, out);
-        case view::Kind::enumeration:
-            return read_single(enumerator(entry, view::read_integer(entry.size, address)), out);
+        case values::Kind::string:
+            return read_several(entry, {values::read_scalar(entry.value_kind, address)}, out);
+        case values::Kind::enumeration:
+            return read_single(enumerator(entry, values::read_integer(entry.size, address)), out);
         default:
-            return read_single(item(entry, view::read_scalar(entry.value_kind, address)), out);
+            return read_single(item(entry, values::read_scalar(entry.value_kind, address)), out);
     }
 }
 
 void free_value(optctx_value& value) noexcept { delete static_cast<Owned*>(std::exchange(value.owned, nullptr)); }
 
-std::uint32_t occurrences_of(const view::Context* context, const OptionEntry& entry) {
+std::uint32_t occurrences_of(const contexts::Context* context, const OptionEntry& entry) {
     return reinterpret_cast<const image::RawOption*>(address_of(context, entry.object))->occurrences;
+}
+
+namespace {
+
+// Returns the Levenshtein distance, or `limit` if the distance is at least that.
+std::size_t edits(std::string_view a, std::string_view b, std::size_t limit) {
+    if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) >= limit) return limit;
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        std::size_t least = row[0] = i + 1;
+        for (std::size_t j = 0; j < b.size(); ++j) {
+            const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+            least = std::min(least, row[j + 1]);
+        }
+        if (least >= limit) return limit;
+    }
+    return std::min(row.back(), limit);
+}
+
+}  // namespace
+
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known) {
+    std::string_view best;
+    std::size_t least = name.size() / 3 + 1;
+    for (const std::string_view candidate : known) {
+        const std::size_t count = edits(name, candidate, least + 1);
+        // Among equally near names, take the first in alphabetical order, so that the result is deterministic.
+        if (count > least || (count == least && (best.empty() || candidate >= best))) continue;
+        best = candidate;
+        least = count;
+    }
+    return best;
 }
 
 }  // namespace optctx::interface

@@ -1,18 +1,24 @@
-// Reads the value of an option in the form that the interface returns.
+// Reads the value of an option in the form that the interface returns, and suggests a known name for a misspelt one.
 #pragma once
 
+#include "contexts/context.hpp"
 #include "interface/table.hpp"
-#include "view/context.hpp"
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 namespace optctx::interface {
 
 // Reads in `context` or, if null, in LLVM's own storage. Pass `out` to `free_value` afterwards. Throws std::bad_alloc,
 // and std::runtime_error if another thread keeps changing a std::set. The entry must not be of kind other.
-void read_value(const view::Context* context, const OptionEntry& entry, optctx_value& out);
+void read_value(const contexts::Context* context, const OptionEntry& entry, optctx_value& out);
 void free_value(optctx_value& value) noexcept;
 // Returns how many times the option was given there.
-std::uint32_t occurrences_of(const view::Context* context, const OptionEntry& entry);
+std::uint32_t occurrences_of(const contexts::Context* context, const OptionEntry& entry);
+
+// Returns the name in `known` with the smallest edit distance to `name`, or an empty view if that distance is more than
+// a third of its letters.
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known);
 
 }  // namespace optctx::interface

@@ -1,7 +1,7 @@
 #include "interface/table.hpp"
 
-#include "interface/nearest.hpp"
-#include "view/slots.hpp"
+#include "interface/lookup.hpp"
+#include "views/view.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -10,45 +10,45 @@
 namespace optctx::interface {
 namespace {
 
-view::PerImage<std::atomic<const Table*>> tables{};
+views::PerImage<std::atomic<const Table*>> tables{};
 std::atomic<const Table*> default_table{nullptr};  // of llvmlite's image, which is the process's default
 
-constexpr bool same(view::Kind kind, optctx_kind number) {
+constexpr bool same(values::Kind kind, optctx_kind number) {
     return static_cast<unsigned>(kind) == static_cast<unsigned>(number);
 }
 // The numbers are part of the interface: append new kinds at the end.
-static_assert(same(view::Kind::boolean, OPTCTX_BOOL) && same(view::Kind::bool_or_default, OPTCTX_BOOL_OR_DEFAULT));
-static_assert(same(view::Kind::int32, OPTCTX_INT32) && same(view::Kind::uint32, OPTCTX_UINT32));
-static_assert(same(view::Kind::int64, OPTCTX_INT64) && same(view::Kind::uint64, OPTCTX_UINT64));
-static_assert(same(view::Kind::float32, OPTCTX_FLOAT) && same(view::Kind::float64, OPTCTX_DOUBLE));
-static_assert(same(view::Kind::character, OPTCTX_CHAR) && same(view::Kind::string, OPTCTX_STRING));
-static_assert(same(view::Kind::enumeration, OPTCTX_ENUM) && same(view::Kind::list, OPTCTX_LIST));
-static_assert(same(view::Kind::bits, OPTCTX_BITS) && same(view::Kind::other, OPTCTX_OTHER));
-static_assert(same(view::Kind::set, OPTCTX_SET));
+static_assert(same(values::Kind::boolean, OPTCTX_BOOL) && same(values::Kind::bool_or_default, OPTCTX_BOOL_OR_DEFAULT));
+static_assert(same(values::Kind::int32, OPTCTX_INT32) && same(values::Kind::uint32, OPTCTX_UINT32));
+static_assert(same(values::Kind::int64, OPTCTX_INT64) && same(values::Kind::uint64, OPTCTX_UINT64));
+static_assert(same(values::Kind::float32, OPTCTX_FLOAT) && same(values::Kind::float64, OPTCTX_DOUBLE));
+static_assert(same(values::Kind::character, OPTCTX_CHAR) && same(values::Kind::string, OPTCTX_STRING));
+static_assert(same(values::Kind::enumeration, OPTCTX_ENUM) && same(values::Kind::list, OPTCTX_LIST));
+static_assert(same(values::Kind::bits, OPTCTX_BITS) && same(values::Kind::other, OPTCTX_OTHER));
+static_assert(same(values::Kind::set, OPTCTX_SET));
 
-std::uint32_t stored_size(view::Kind kind) {
+std::uint32_t stored_size(values::Kind kind) {
     switch (kind) {
-        case view::Kind::boolean:
-        case view::Kind::character:
+        case values::Kind::boolean:
+        case values::Kind::character:
             return 1;
-        case view::Kind::int64:
-        case view::Kind::uint64:
-        case view::Kind::float64:
-        case view::Kind::string:
+        case values::Kind::int64:
+        case values::Kind::uint64:
+        case values::Kind::float64:
+        case values::Kind::string:
             return 8;
         default:
             return 4;
     }
 }
 
-bool has_elements(view::Kind kind) {
-    return kind == view::Kind::list || kind == view::Kind::bits || kind == view::Kind::set;
+bool has_elements(values::Kind kind) {
+    return kind == values::Kind::list || kind == values::Kind::bits || kind == values::Kind::set;
 }
 
 }  // namespace
 
-OptionEntry::OptionEntry(const optctx_image& of_image, std::string own_name, std::string type_name, view::Kind of_value,
-                         view::Kind of_elements, unsigned enum_size)
+OptionEntry::OptionEntry(const optctx_image& of_image, std::string own_name, std::string type_name,
+                         values::Kind of_value, values::Kind of_elements, unsigned enum_size)
     : optctx_option{},
       name_(std::move(own_name)),
       type_(std::move(type_name)),
@@ -59,12 +59,12 @@ OptionEntry::OptionEntry(const optctx_image& of_image, std::string own_name, std
     type = type_.c_str();
     kind = static_cast<std::uint32_t>(value_kind);
     element = static_cast<std::uint32_t>(element_kind);
-    size = element_kind == view::Kind::enumeration ? enum_size : stored_size(element_kind);
+    size = element_kind == values::Kind::enumeration ? enum_size : stored_size(element_kind);
 }
 
 Table::Table(unsigned index, std::string library, std::string its_build_id, std::uintptr_t begin, std::uintptr_t end)
     : optctx_image{},
-      index_(view::checked_image(index)),
+      index_(views::checked_image(index)),
       path_(std::move(library)),
       build_id_(std::move(its_build_id)),
       begin_(begin),

@@ -2,8 +2,9 @@
 // attaches to the image.
 #pragma once
 
+#include "values/region.hpp"
+
 #include "optctx/interface.h"
-#include "view/region.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace optctx::interface {
 // Where to read a value: in a context, `offset` bytes into the storage of `slot`; process-wide, at `live`. An option
 // without a slot is at `live` in every context.
 struct Place {
-    std::uint32_t slot = view::no_slot;
+    std::uint32_t slot = values::no_slot;
     std::size_t offset = 0;
     std::uintptr_t live = 0;
 };
@@ -37,14 +38,14 @@ class OptionEntry : public optctx_option {
 public:
     // `of_elements` matters for lists, bits and sets. `enum_size`, the bytes in which LLVM stores one enum, matters for
     // enums and sets of enums.
-    OptionEntry(const optctx_image& of_image, std::string own_name, std::string type_name, view::Kind of_value,
-                view::Kind of_elements, unsigned enum_size);
+    OptionEntry(const optctx_image& of_image, std::string own_name, std::string type_name, values::Kind of_value,
+                values::Kind of_elements, unsigned enum_size);
     OptionEntry(const OptionEntry&) = delete;  // `name` and `type` point into it
     OptionEntry& operator=(const OptionEntry&) = delete;
 
-    const view::Kind value_kind;
-    const view::Kind element_kind;
-    std::size_t element_size = 0;  // of a list: the argument for view::read_list
+    const values::Kind value_kind;
+    const values::Kind element_kind;
+    std::size_t element_size = 0;  // of a list: the argument for values::read_list
     Place value;
     Place object;  // the cl::Option object
     std::vector<Choice> choices;

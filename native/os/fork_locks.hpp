@@ -20,8 +20,8 @@ enum class Rank : std::uint8_t {
     tables,       // the users of changed tables
     code,         // changing LLVM's instructions and tables
     setting,      // which thread LLVM's command line parser works for
-    turns,        // the turn (view/turns.cpp)
-    gate,         // the threads inside LLVM (view/gate.cpp)
+    turns,        // the turn (engines/turns.cpp)
+    gate,         // the threads inside LLVM (engines/gate.cpp)
     changes,      // making and undoing process-wide changes
     contexts,     // threads inside each context that marks its reads or prints debug output
     handlers,     // the threads inside each context that marks reads or prints debug output

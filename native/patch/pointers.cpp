@@ -1,7 +1,7 @@
 #include "patch/pointers.hpp"
 
 #include "os/os.hpp"
-#include "patch/changing.hpp"
+#include "patch/code.hpp"
 
 #include <algorithm>
 #include <atomic>

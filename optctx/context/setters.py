@@ -1,8 +1,8 @@
 """LLVM's own setters inside a context: `cl::ParseCommandLineOptions` (which llvmlite's `set_option` calls),
 the resets, and `addOccurrence` of LLVM's own option objects.
 
-Native code shows contained values to the thread until it leaves (native/contain). This module makes contexts
-that hold such values, and reports values that a context did not contain.
+Native code shows contained values to the thread until it leaves (native/intercept/setters). This module
+makes contexts that hold such values, and reports values that a context did not contain.
 """
 
 from __future__ import annotations

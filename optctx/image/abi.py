@@ -2,7 +2,7 @@
 
 Facts of the Itanium C++ ABI and of libstdc++: a copy-on-write std::string is one pointer to its characters;
 {length, capacity, owners} stand before them. A std::vector is {begin, end, end of storage}. For the rest see
-native/image/option_layout.hpp. Nothing follows a pointer in an option before it is proven.
+native/image/layouts.hpp. Nothing follows a pointer in an option before it is proven.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """LLVM's TargetMachine in an image: the functions that work with one, and what another one is made with.
 
 A machine keeps what it built from option values, so LLVM is given another one wherever the values in force
-are not those that the machine was made under (native/machine).
+are not those that the machine was made under (native/intercept/machines).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ def find_machine_functions(image: Image) -> tuple[dict[int, MachineFunction], st
 def machine_calls(image: Image) -> tuple[dict[str, int], list[int], str]:
     """What machines are made and changed with, for `configure_machines`.
 
-    (addresses of functions by what native/machine/llvm.hpp calls them, those of settings, what is missing).
+    (addresses of functions by what native/intercept/machine_copies.hpp calls them, those of settings, what is
+    missing).
     """
     create = find(image, CREATE)
     calls = {name: find(image, fact) for name, fact in CALLS.items()}

@@ -6,7 +6,7 @@ releases the GIL around each call. Functions that the library does not export ar
 its symbol table.
 
 Only one thread at a time may use an LLVMContext and what is in it, or a TargetMachine. Each of them has a
-reentrant lock, found by its address (native/compile/keyed_locks.hpp). Modules in separate LLVMContexts, with
+reentrant lock, found by its address (native/os/keyed_locks.hpp). Modules in separate LLVMContexts, with
 separate target machines, never wait for each other.
 """
 

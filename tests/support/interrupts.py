@@ -27,8 +27,8 @@ from llvmlite.binding import ffi
 import optctx
 from optctx import CompileCache, OptionContext, _native, emit_object, propagating, record, run_passes, watch
 from optctx.engine import attach as attaching
-from optctx.engine.audit import audit
 from optctx.fresh.job import initialise_targets
+from tests.support.audit import audit
 from tests.support.each_instruction import Interrupt, instructions, interrupt_at, stop
 from tests.support.library_code import LLVMLITE
 from tests.support.scopes import mark
@@ -113,7 +113,7 @@ def frees_twice(frame: FrameType | None) -> bool:
 
 
 def repeat(work: Work, seconds: float) -> None:
-    """A function of its own because of what tests/native/blocks/back_edges.py says."""
+    """A function of its own because of what tests/native/python/back_edges.py says."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         work()

@@ -1,6 +1,6 @@
 #include "arch/lengths.hpp"
 
-#include "arch/jumps.hpp"
+#include "arch/faults.hpp"
 
 #include <algorithm>
 #include <array>

@@ -13,7 +13,7 @@
 // None of the added instructions changes the flags or touches memory outside the stack and the view.
 #include "arch/trampolines.hpp"
 
-#include "arch/jumps.hpp"
+#include "arch/faults.hpp"
 #include "image/memory.hpp"
 
 #include <algorithm>

@@ -82,7 +82,8 @@ CREATE: Final = Fact(
         (_BY_TEXT + _OLD_MODELS, "text"),
     ),
 )
-# By the names that LlvmCalls in native/machine/llvm.hpp has for them, as it has create_by_triple or _text.
+# By the names that LlvmCalls in native/intercept/machine_copies.hpp has for them, as it has
+# create_by_triple or _text.
 CALLS: Final = {
     "dispose": named("LLVMDisposeTargetMachine", "LLVMDisposeTargetMachine"),
     "construct": named("the constructor of llvm::TargetMachine", _CONSTRUCTOR),

@@ -199,7 +199,7 @@ def _plain(*symbols: str) -> dict[str, Fact[None]]:
 _MODULE_CONTEXT = "LLVMGetModuleContext"
 MODULE_CONTEXT: Final = named(_MODULE_CONTEXT, _MODULE_CONTEXT)
 
-# In the order of LlvmCalls in native/bind/runs.hpp.
+# In the order of LlvmCalls in native/intercept/runs.hpp.
 INTERCEPTING: Final = tuple(
     _plain(
         _MODULE_CONTEXT,
@@ -235,7 +235,7 @@ METADATA: Final = {
     "clear": named("llvm::NamedMDNode::clearOperands", "_ZN4llvm11NamedMDNode13clearOperandsEv"),
 }
 
-# What native/compile/llvm.hpp calls these functions, and what the library does.
+# What native/python/compile_calls.hpp calls these functions, and what the library does.
 COMPILING: Final = {
     "parse_pipeline": PARSE_PIPELINE,
     "set_diagnostic_handler": DIAGNOSTIC_CALLBACK,

@@ -8,9 +8,9 @@ from typing import Any
 
 from optctx import OptionContext
 from optctx.engine.attach import attach
-from optctx.engine.audit import audit
 from tests.long.conformance.job import Job, Outcome, compile_job
 from tests.long.conformance.verdict import Verdict
+from tests.support.audit import audit
 
 __all__ = ["compile_audited", "find_sightings", "sightings_as_json", "sightings_as_text"]
 

@@ -20,7 +20,7 @@ from optctx.passes.compiling import native_api
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine
 
-    from optctx.engine.audit import Access
+    from tests.support.audit import Access
 
 __all__ = [
     "Job",

@@ -25,9 +25,9 @@ _VIEW = (
     Mutation(
         "written-stays",
         "what LLVM wrote inside a scope is still there at its next entry",
-        "tests/native/contain/test_containment.py",
+        "tests/native/contexts/test_containment.py",
         "            found.front().activation->reset();",
-        "            (void)node;",
+        "            (void)found;",
     ),
     Mutation(
         "gate-open-inside",
@@ -88,7 +88,7 @@ _VIEW = (
     Mutation(
         "left-before-undone",
         "a scope no longer counts before what it set for the whole process is undone",
-        "tests/native/view/test_turns.py",
+        "tests/native/engines/test_turns.py",
         "        engine_of(image).leave(at->frame, below(at), above(at));\n"
         "        if (counted) active_levels[image].fetch_sub(1, std::memory_order_release);\n",
         "        if (counted) active_levels[image].fetch_sub(1, std::memory_order_release);\n"
@@ -133,7 +133,7 @@ _VIEW = (
     Mutation(
         "string-not-shared",
         "a scope has no share of its strings, and LLVM frees them under their context",
-        "tests/native/contain/test_registered_objects.py",
+        "tests/native/contexts/test_registered_objects.py",
         "        share_value(region, at);\n        if (region.ownership == Ownership::set)",
         "        if (region.ownership == Ownership::set)",
     ),
@@ -147,7 +147,7 @@ _VIEW = (
     Mutation(
         "turns-not-taken",
         "where threads take turns, they do not wait for their turn",
-        "tests/native/view/test_turns.py",
+        "tests/native/engines/test_turns.py",
         "        state.moved.wait(lock, [&] { return state.serving == ticket && ready(); });",
         "        (void)ready;\n        state.moved.wait(lock, [&] { return state.serving == ticket; });",
     ),
@@ -165,28 +165,28 @@ _CONTAIN = (
     Mutation(
         "contained-leaks",
         "what LLVM's setters are given inside a scope is set for the whole process as well",
-        "tests/native/contain/test_contained.py",
+        "tests/native/intercept/test_contained.py",
         "    return Outcome::contained;\n}\n\n// Returns the context",
         "    return Outcome::process;\n}\n\n// Returns the context",
     ),
     Mutation(
         "sets-error-sets",
         'sets="error" reports what LLVM\'s setters were given, and sets it all the same',
-        "tests/native/contain/test_contained.py",
+        "tests/native/intercept/test_contained.py",
         "        reporter.not_set(image, option);\n        return Outcome::nothing;",
         "        reporter.not_set(image, option);\n        return Outcome::process;",
     ),
     Mutation(
         "not-contained-untold",
         "an option that no scope can contain is set for the whole process without a warning",
-        "tests/native/contain/test_contained.py",
+        "tests/native/intercept/test_contained.py",
         "if (changes == nullptr || !changes->changes(option)) reporter.not_contained(image, option);",
         "(void)changes;",
     ),
     Mutation(
         "given-forgotten",
         "what a setter was given inside a scope does not count for the next setter of the same option",
-        "tests/native/contain/test_contained.py",
+        "tests/native/intercept/test_contained.py",
         "    Given given = activation.given();\n",
         "    Given given;\n",
     ),

@@ -115,7 +115,7 @@ _CONTEXT = (
     Mutation(
         "reset-keeps-own",
         "after a reset of all options inside a scope, with_sets() still has the scope's overrides",
-        "tests/native/contain/test_contained.py",
+        "tests/native/intercept/test_contained.py",
         "        contents = Contents(engine.space.no_drift(), kept, {})\n",
         "        contents = Contents(engine.space.no_drift(), kept, contents.own)\n",
     ),
@@ -170,7 +170,7 @@ _DRIFTING = (
     Mutation(
         "watch-of-contained",
         "a watcher reports what is set inside a scope that contains it",
-        "tests/native/contain/test_contained.py",
+        "tests/native/intercept/test_contained.py",
         "isinstance(each, Watcher) and each._contained)",
         "isinstance(each, Watcher))",
     ),
@@ -211,14 +211,14 @@ _ENGINE = (
     Mutation(
         "instructions-overlooked",
         "one in a thousand instructions that read options is overlooked",
-        "tests/native/audit/test_audit.py",
+        "tests/native/lab/test_audit.py",
         "    sites = found.sites\n",
         "    sites = found.sites.where(lambda site: (site.address - image.base) % 1000 != 0)\n",
     ),
     Mutation(
         "instructions-not-redirected",
         "eight instructions that read options are known, and not redirected",
-        "tests/native/audit/test_audit.py",
+        "tests/native/lab/test_audit.py",
         "sites.packed, words.tobytes(), loads, thread",
         "sites.packed[:-256], words[:-8].tobytes(), loads[:-8], thread",
     ),

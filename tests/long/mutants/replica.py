@@ -96,6 +96,7 @@ class Replica:
             *("-S", self.tree, "-B", self._folder / "native"),
             f"-DPython_EXECUTABLE={self.python}",
             f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={self.tree / 'optctx'}",
+            "-DOPTCTX_LAB=ON",
             "-DSKBUILD=ON",
         )
 

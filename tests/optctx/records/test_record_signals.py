@@ -20,9 +20,9 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptctxError, OptionContext, UnsupportedImageError, record
-from optctx.engine.audit import audit
 from optctx.fresh.job import initialise_targets
 from tests.support.alone import alone, end_of
+from tests.support.audit import audit
 from tests.support.ir_texts import COUNTED
 from tests.support.runs import RUNS, machine, stores
 from tests.support.scopes import in_threads, unrolled

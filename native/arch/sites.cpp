@@ -1,0 +1,70 @@
+#include "arch/sites.hpp"
+
+#include "image/memory.hpp"
+
+#include <map>
+#include <tuple>
+#include <unordered_set>
+
+namespace optctx::arch {
+
+Readers group_readers(std::span<const PackedSite> sites,
+                      const std::unordered_map<std::uint64_t, std::uint32_t>& slots) {
+    Readers found;
+    found.of_site.reserve(sites.size());
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::int32_t, std::uint32_t>, std::uint32_t> known;
+    for (const PackedSite& site : sites) {
+        const auto slot = slots.find(site.region);
+        if (slot == slots.end()) {
+            found.of_site.push_back(no_reader);
+            continue;
+        }
+        const bool takes_address = (site.uses & takes_address_bit) != 0;
+        const PackedReader reader{slot->second, site.function, takes_address ? site.offset : 0,
+                                  static_cast<std::uint32_t>(site.uses & (takes_address_bit | reads_bit))};
+        const auto next = static_cast<std::uint32_t>(found.readers.size());
+        const auto [at, is_new] = known.try_emplace({reader.slot, reader.function, reader.offset, reader.uses}, next);
+        if (is_new) found.readers.push_back(reader);
+        found.of_site.push_back(at->second);
+    }
+    return found;
+}
+
+Words words_of(std::span<const PackedSite> sites, const std::unordered_map<std::uint64_t, std::uint32_t>& slots,
+               std::span<const std::uint32_t> readers, std::uint32_t first) {
+    if (readers.size() != sites.size()) throw image::Misfit("expected a reader for each site");
+    Words found;
+    found.words.reserve(sites.size());
+    found.loads.reserve(sites.size());
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+        const bool has_reader = readers[i] != no_reader;
+        const auto slot = slots.find(sites[i].region);
+        if (!has_reader && slot == slots.end()) throw image::Misfit("expected a slot for the region of each site");
+        found.words.push_back(has_reader ? first + readers[i] : slot->second);
+        found.loads.push_back(has_reader && (sites[i].uses & takes_address_bit) != 0);
+    }
+    return found;
+}
+
+std::vector<std::pair<std::uint64_t, Uses>> group_uses(std::span<const PackedSite> sites) {
+    std::vector<std::pair<std::uint64_t, Uses>> found;
+    std::unordered_map<std::uint64_t, std::size_t> places;
+    for (const PackedSite& site : sites) {
+        const auto [at, is_new] = places.try_emplace(site.region, found.size());
+        if (is_new) found.emplace_back(site.region, Uses{});
+        Uses& uses = found[at->second].second;
+        const bool writes = (site.uses & writes_bit) != 0;
+        uses.writes |= writes;
+        uses.writes_head |= writes && site.offset == 0;
+        uses.takes_address |= (site.uses & takes_address_bit) != 0;
+        // The sites of a function follow one another, but for its parts that are elsewhere.
+        if (uses.functions.empty() || uses.functions.back() != site.function) uses.functions.push_back(site.function);
+    }
+    for (auto& [region, uses] : found) {
+        std::unordered_set<std::uint32_t> known;
+        std::erase_if(uses.functions, [&](std::uint32_t function) { return !known.insert(function).second; });
+    }
+    return found;
+}
+
+}  // namespace optctx::arch

@@ -1,0 +1,99 @@
+// An activation: one thread's use of a context. Idle ones are kept for later entries.
+#pragma once
+
+#include "image/registry_copy.hpp"
+#include "values/space.hpp"
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace optctx::contexts {
+
+class Context;
+class Exposed;
+
+// What LLVM's own setters were given on one thread inside a context, since the thread entered it.
+struct Given {
+    // By slot, without those before the last reset.
+    std::map<std::uint32_t, values::Occurrences> occurrences;
+    bool was_reset = false;  // every option had its registered value at some moment
+};
+
+// A view, with private copies of the regions that LLVM itself may write.
+class Activation {
+public:
+    // `values` maps each slot to the storage that holds its value. That storage, `owner` and `reads` must outlive the
+    // activation. If `reads` is not null, readers are marked there.
+    Activation(values::Space& space, std::vector<void*> values, Context* owner, views::Reads* reads);
+    Activation(const Activation&) = delete;
+    Activation& operator=(const Activation&) = delete;
+    ~Activation();
+
+    // Discards what LLVM wrote since the last reset, and poisons the readers whose marks have been cleared.
+    void reset();
+    // True if LLVM has written to options or their variables since the last reset.
+    bool written() const noexcept;
+    views::View view() noexcept { return view_.data(); }
+
+    // Shows the values of `context` from now on: its options and their variables as they are there, state beside them
+    // as LLVM left it. With `fresh`, what LLVM has written to options is gone, too. An activation that adopted a
+    // context cannot be used again for the first one.
+    void adopt(std::shared_ptr<Context> context, Given given, bool fresh);
+    // The context whose values are shown, and how it came to be: the first one's and empty before `adopt`.
+    Context& shown() const noexcept;
+    const std::shared_ptr<Context>& adopted() const noexcept { return adopted_; }
+    const Given& given() const noexcept { return given_; }
+    // From here on the view leads to copies of all options that code may write to through pointers. What it writes
+    // belongs to the context that is shown, from the next `take_in` on.
+    void expose();
+    // Exposes, and returns a map like LLVM's own at `map` that leads to those copies. Lives as long as the activation.
+    std::uintptr_t registry_like(const image::RegistryLayout& layout, std::uintptr_t map);
+    bool is_exposed() const noexcept { return exposed_ != nullptr; }
+    void take_in();
+    // Returns the slot of the option that the view leads to at this address; nullopt if it is none of the activation's.
+    std::optional<std::uint32_t> slot_of(std::uintptr_t option) const noexcept;
+    void* const* words() const noexcept { return view_.data(); }
+    // Whether LLVM's debug flag is raised for the adopted context.
+    bool raises_flag() const noexcept { return raises_flag_; }
+
+private:
+    void renew_sets();
+    void rewrite(const std::vector<void*>& values, const std::vector<void*>* before);
+    void point_view_at(const std::vector<void*>& values);
+    void show(std::shared_ptr<Context> context, Given given);
+    void note_pristine();
+
+    values::Space& space_;
+    views::Reads* reads_;
+    std::vector<void*> view_;
+    std::unique_ptr<values::Block> copies_;
+    std::vector<std::uint64_t> pristine_;     // value of each hot word before LLVM ran
+    std::vector<const void*> pristine_sets_;  // for each copied set, the option whose value it starts with
+    std::map<std::uintptr_t, std::vector<std::unique_ptr<image::RegistryCopy>>> registries_;  // newest last
+    std::unique_ptr<Exposed> exposed_;  // once code has asked LLVM for its options
+    std::shared_ptr<Context> adopted_;
+    Given given_;
+    bool raises_flag_ = false;
+};
+
+// Activations of one context that no thread uses, or one that a thread has acquired. Spliced between lists, never
+// copied: handing one on cannot fail.
+struct Idle {
+    const Context* owner;
+    std::unique_ptr<Activation> activation;
+};
+using Acquired = std::list<Idle>;  // of one element; empty where there is none
+
+// Returns an activation of the context that LLVM has not written to, for one thread: an idle one if there is any, which
+// is several times faster than making one. Throws views::UnwatchedError like Context::come_in.
+Acquired acquire(Context& context);
+// The process keeps a bounded number of idle ones.
+void release(Context& context, Acquired activation);
+// Drops the idle ones of a context that is about to be destroyed.
+void forget_idle(const Context& context);
+
+}  // namespace optctx::contexts

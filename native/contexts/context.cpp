@@ -1,0 +1,177 @@
+#include "contexts/context.hpp"
+
+#include "contexts/activation.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace optctx::contexts {
+
+namespace {
+
+// Both outlive every thread.
+auto& watch_mutex = *new os::ForkSafeMutex(os::Rank::contexts);
+// Contexts with threads inside that mark reads; guarded by watch_mutex.
+auto& watched = *new std::vector<Context*>;
+
+}  // namespace
+
+Context::Context(values::Space& space, std::shared_ptr<const values::Setting> base, values::Setting overrides,
+                 std::shared_ptr<values::ProcessWide> process_wide, std::shared_ptr<views::Reads> reads, Sets sets)
+    : space_(space),
+      base_(std::move(base)),
+      overrides_(std::move(overrides)),
+      process_wide_(std::move(process_wide)),
+      reads_(std::move(reads)),
+      sets_(sets),
+      raises_flag_(flag_is_set()) {}
+
+Context::~Context() {
+    forget_idle(*this);
+    delete key_.load();
+}
+
+const values::Block* Context::block(std::uint32_t slot) const {
+    const auto find = [slot](const values::Setting& setting) {
+        return std::find_if(setting.rbegin(), setting.rend(),
+                            [slot](const values::Patch& p) { return p.slot == slot; });
+    };
+    if (const auto found = find(overrides_); found != overrides_.rend()) return found->block.get();
+    if (const auto found = find(*base_); found != base_->rend()) return found->block.get();
+    return nullptr;
+}
+
+bool Context::flag_is_set() const {
+    const values::Debugging* debugging = space_.debugging();
+    return debugging != nullptr && *static_cast<const bool*>(address(debugging->flag_slot()));
+}
+
+std::shared_ptr<Context> Context::with(const values::Setting& setting) const {
+    std::vector<bool> hidden(space_.regions().size());
+    values::Setting overrides = overrides_;
+    for (const values::Patch& patch : setting) {
+        hidden[patch.slot] = true;
+        std::erase_if(overrides, [&](const values::Patch& each) { return each.slot == patch.slot; });
+        overrides.push_back(patch);
+    }
+    return std::make_shared<Context>(space_, base_, std::move(overrides), process_wide_, reads_without(hidden), sets_);
+}
+
+std::shared_ptr<Context> Context::with_registered_values() const {
+    const std::vector<bool> all(space_.regions().size(), true);
+    return std::make_shared<Context>(space_, std::make_shared<const values::Setting>(), values::Setting(),
+                                     process_wide_, reads_without(all), sets_);
+}
+
+std::shared_ptr<views::Reads> Context::reads_without(const std::vector<bool>& slots) const {
+    if (reads_ == nullptr) return nullptr;
+    std::vector<bool> hides;
+    for (const views::Reader& reader : space_.layout()->readers()) hides.push_back(slots[reader.slot]);
+    return std::make_shared<views::Reads>(reads_, std::move(hides));
+}
+
+void* Context::address(std::uint32_t slot) const {
+    const values::Block* own = block(slot);
+    return own != nullptr ? own->address() : space_.defaults()[slot];
+}
+
+std::string Context::text(std::uint32_t slot) const {
+    const values::Block* own = block(slot);
+    return own != nullptr ? own->text : std::string();
+}
+
+std::vector<void*> Context::values() const {
+    std::vector<void*> values(space_.defaults(), space_.defaults() + space_.regions().size());
+    for (const values::Patch& patch : *base_) values[patch.slot] = patch.block->address();
+    for (const values::Patch& patch : overrides_) values[patch.slot] = patch.block->address();
+    if (const values::Debugging* debugging = space_.debugging()) {
+        const bool types_are_given = process_wide_ != nullptr && process_wide_->debugs();
+        values[debugging->types_slot()] = debugging->types(raises_flag_ || types_are_given);
+    }
+    return values;
+}
+
+const std::string& Context::key() const {
+    if (const std::string* found = key_.load(std::memory_order_acquire)) return *found;
+    auto found = std::make_unique<const std::string>(find_key());
+    const std::string* first = nullptr;
+    if (key_.compare_exchange_strong(first, found.get(), std::memory_order_acq_rel)) return *found.release();
+    return *first;  // another thread was first
+}
+
+std::vector<std::uint32_t> Context::changed() const {
+    std::map<std::uint32_t, const void*> patched;
+    for (const values::Patch& patch : *base_) patched[patch.slot] = patch.block->address();
+    for (const values::Patch& patch : overrides_) patched[patch.slot] = patch.block->address();
+    std::vector<std::uint32_t> changed;
+    for (const auto& [slot, address] : patched)
+        if (!values::same_state(space_.regions()[slot], address, space_.defaults()[slot])) changed.push_back(slot);
+    return changed;
+}
+
+std::string Context::find_key() const {
+    std::string key = "image " + std::to_string(space_.image()) + ":";
+    for (const std::uint32_t slot : changed()) {
+        key += std::to_string(slot) + ":";
+        values::append_state(space_.regions()[slot], address(slot), key);
+    }
+    return key;
+}
+
+void Context::come_in() {
+    if (reads_ == nullptr && !raises_flag_) return;
+    const std::lock_guard lock(watch_mutex);
+    if (reads_ != nullptr) {
+        if (inside_ == 0) {
+            watched.reserve(watched.size() + 1);
+            handler_.emplace();
+            watched.push_back(this);
+        } else {
+            handler_->check();  // checks this thread
+        }
+        ++inside_;
+    }
+    if (raises_flag_) space_.debugging()->raise();
+}
+
+void Context::go_out() {
+    if (reads_ == nullptr && !raises_flag_) return;
+    const std::lock_guard lock(watch_mutex);
+    if (raises_flag_) space_.debugging()->lower();
+    if (reads_ == nullptr || --inside_ > 0) return;
+    handler_.reset();
+    std::erase(watched, this);
+}
+
+void Context::count_threads_again(const std::function<std::size_t(const Context&)>& inside) noexcept {
+    const std::lock_guard lock(watch_mutex);
+    std::erase_if(watched, [&](Context* context) {
+        context->inside_ = inside(*context);
+        if (context->inside_ > 0) return false;
+        context->handler_.reset();
+        return true;
+    });
+}
+
+void Context::hold() noexcept {
+    const std::lock_guard lock(watch_mutex);
+    ++held_;
+}
+
+void Context::let_go() noexcept {
+    const std::lock_guard lock(watch_mutex);
+    --held_;
+}
+
+std::optional<std::vector<std::uint32_t>> Context::take_reads() {
+    const std::lock_guard lock(watch_mutex);
+    if (reads_ == nullptr || inside_ > 0 || held_ > 0) return std::nullopt;
+    const bool lost = reads_->lost();
+    auto readers = reads_->readers();
+    reads_->clear();
+    if (lost) return std::nullopt;
+    return readers;
+}
+
+}  // namespace optctx::contexts

@@ -1,0 +1,148 @@
+#include "image/library.hpp"
+
+#include <elf.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+namespace optctx::image {
+namespace {
+
+constexpr std::uint64_t shortest_text = 16;                // bytes; scans end a few bytes before the end of the code
+constexpr std::uint32_t longest_build_id = 256;            // bytes; linkers write 20
+constexpr std::uint64_t largest = std::uint64_t{1} << 33;  // bytes of a library; the largest known has 2^28
+
+#if defined(__x86_64__)
+constexpr std::uint16_t own_machine = EM_X86_64;
+constexpr const char* own_machine_name = "x86-64";
+#else
+#error "no folder native/arch for this processor"
+#endif
+
+int collect(dl_phdr_info* info, std::size_t, void* out) {
+    if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/')
+        static_cast<std::vector<LoadedLibrary>*>(out)->push_back({info->dlpi_name, info->dlpi_addr});
+    return 0;
+}
+
+std::string hex(const std::uint8_t* bytes, std::size_t count) {
+    static const char digits[] = "0123456789abcdef";
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) {
+        text += digits[bytes[i] >> 4];
+        text += digits[bytes[i] & 15];
+    }
+    return text;
+}
+
+}  // namespace
+
+std::vector<LoadedLibrary> loaded_libraries() {
+    std::vector<LoadedLibrary> libraries;
+    dl_iterate_phdr(collect, &libraries);
+    return libraries;
+}
+
+Image::Image(std::string path, std::uintptr_t base) : path_(std::move(path)), base_(base), file_(path_) {
+    read_sections();
+    check_loaded();
+}
+
+void Image::read_sections() {
+    const auto* header = at<Elf64_Ehdr>(0);
+    if (std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+        header->e_machine != own_machine)
+        throw Misfit(path_ + ": not an ELF library for " + own_machine_name);
+    read_segments(*header);
+    const auto* sections = at<Elf64_Shdr>(header->e_shoff, header->e_shnum);
+    if (header->e_shstrndx >= header->e_shnum) throw Misfit(path_ + ": its sections have no names");
+    const Elf64_Shdr& names = sections[header->e_shstrndx];
+    const Elf64_Shdr* symtab = nullptr;
+    for (int i = 0; i < header->e_shnum; ++i) {
+        const Elf64_Shdr& section = sections[i];
+        const std::string_view name = name_of(names, section.sh_name);
+        if (section.sh_type == SHT_SYMTAB) symtab = &section;
+        if (name == ".text") {
+            text_begin_ = base_ + section.sh_addr;
+            text_end_ = text_begin_ + section.sh_size;
+            text_offset_ = section.sh_offset;
+        }
+        if (name == ".rela.dyn") {
+            rela_offset_ = section.sh_offset;
+            rela_count_ = section.sh_size / sizeof(Elf64_Rela);
+        }
+        if (name == ".note.gnu.build-id") {
+            const auto* note = at<Elf64_Nhdr>(section.sh_offset);
+            const std::uint64_t id = section.sh_offset + sizeof *note + ((std::uint64_t{note->n_namesz} + 3) & ~3ull);
+            if (note->n_descsz > longest_build_id) throw Misfit(path_ + ": its build id is too long");
+            build_id_ = hex(at<std::uint8_t>(id, note->n_descsz), note->n_descsz);
+            build_id_address_ = id - section.sh_offset + section.sh_addr;
+        }
+    }
+    if (symtab == nullptr || text_end_ - text_begin_ < shortest_text)
+        throw Misfit(path_ + ": stripped of its symbol table (.symtab), so its options cannot be found");
+    if (symtab->sh_link >= header->e_shnum) throw Misfit(path_ + ": the symbol table (.symtab) names no string table");
+    const Elf64_Shdr& strings = sections[symtab->sh_link];
+    read_symbols(symtab->sh_offset, symtab->sh_size, strings.sh_offset, strings.sh_size);
+}
+
+void Image::read_segments(const Elf64_Ehdr& header) {
+    const auto* segments = at<Elf64_Phdr>(header.e_phoff, header.e_phnum);
+    begin_ = UINTPTR_MAX;
+    for (int i = 0; i < header.e_phnum; ++i) {
+        const Elf64_Phdr& segment = segments[i];
+        if (segment.p_type != PT_LOAD) continue;
+        if (segment.p_vaddr > largest || segment.p_memsz > largest)
+            throw Misfit(path_ + ": a segment ends beyond " + std::to_string(largest >> 30) + " GiB");
+        begin_ = std::min<std::uintptr_t>(begin_, base_ + segment.p_vaddr);
+        end_ = std::max<std::uintptr_t>(end_, base_ + segment.p_vaddr + segment.p_memsz);
+    }
+}
+
+std::string_view Image::name_of(const Elf64_Shdr& names, std::uint64_t offset) const {
+    if (offset >= names.sh_size) throw Misfit(path_ + ": the name of a section lies outside their table");
+    const char* text = at<char>(names.sh_offset, names.sh_size) + offset;
+    return {text, strnlen(text, names.sh_size - offset)};
+}
+
+void Image::read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std::uint64_t strtab,
+                         std::uint64_t strtab_size) {
+    const std::size_t count = symtab_size / sizeof(Elf64_Sym);
+    const auto* symbols = at<Elf64_Sym>(symtab, count);
+    const char* strings = at<char>(strtab, strtab_size);
+    const bool ends = strtab_size > 0 && strings[strtab_size - 1] == '\0';
+    const bool inside =
+        std::all_of(symbols, symbols + count, [&](const Elf64_Sym& symbol) { return symbol.st_name < strtab_size; });
+    if (!ends || !inside) throw Misfit(path_ + ": names of symbols lie outside its string table (.strtab)");
+    symbols_.open(symbols, count, strings, base_);
+}
+
+// The file may have been replaced on disk since it was loaded: its build id must be the one in memory.
+void Image::check_loaded() const {
+    if (build_id_.empty()) throw Misfit(path_ + ": has no build id to check against memory");
+    std::vector<std::uint8_t> loaded(build_id_.size() / 2);
+    if (!os::read_checked(base_ + build_id_address_, loaded.data(), loaded.size()) ||
+        hex(loaded.data(), loaded.size()) != build_id_)
+        throw Misfit(path_ + ": the file is not the library that is loaded (build ids differ)");
+}
+
+std::vector<std::uint8_t> Image::initial_bytes(std::uintptr_t address, std::size_t size) const {
+    if (size > most_bytes) throw Misfit(path_ + ": a symbol has a size of " + std::to_string(size) + " bytes");
+    const auto* header = at<Elf64_Ehdr>(0);
+    const auto* segments = at<Elf64_Phdr>(header->e_phoff, header->e_phnum);
+    for (int i = 0; i < header->e_phnum; ++i) {
+        const Elf64_Phdr& segment = segments[i];
+        const std::uint64_t from = address - base_ - segment.p_vaddr;
+        if (segment.p_type != PT_LOAD || from > segment.p_memsz || size > segment.p_memsz - from) continue;
+        std::vector<std::uint8_t> bytes(size);
+        const std::uint64_t in_file =
+            from < segment.p_filesz ? std::min<std::uint64_t>(size, segment.p_filesz - from) : 0;
+        if (in_file != 0) std::memcpy(bytes.data(), at<std::uint8_t>(segment.p_offset + from, in_file), in_file);
+        return bytes;
+    }
+    throw Misfit(path_ + ": no segment of the file holds the address");
+}
+
+}  // namespace optctx::image

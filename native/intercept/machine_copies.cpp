@@ -1,0 +1,194 @@
+#include "intercept/machine_copies.hpp"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <type_traits>
+
+namespace optctx::machine {
+namespace {
+
+constexpr std::size_t scratch_size = 8192;  // bytes, more than the base class of a machine takes
+using Scratch = std::array<std::uint8_t, scratch_size>;
+
+std::unique_ptr<Scratch> scratch(int fill) {
+    auto made = std::make_unique<Scratch>();
+    made->fill(static_cast<std::uint8_t>(fill));
+    return made;
+}
+
+// Returns the bits that a setter of machines can change.
+std::vector<Bits> bits_of(void (*set)(void*, std::int32_t)) {
+    auto changed = scratch(0);
+    for (const int fill : {0x00, 0xFF}) {
+        for (const std::int32_t value : {0, 1, 2}) {
+            const auto machine = scratch(fill);
+            set(machine->data(), value);
+            for (std::size_t at = 0; at < scratch_size; ++at)
+                (*changed)[at] |= static_cast<std::uint8_t>((*machine)[at] ^ fill);
+        }
+    }
+    std::vector<Bits> bits;
+    for (std::size_t at = 0; at < scratch_size; ++at)
+        if ((*changed)[at] != 0) bits.push_back({at, (*changed)[at]});
+    return bits;
+}
+
+std::size_t size_of_options(const LlvmCalls& llvm) {
+    std::size_t size = 0;
+    for (const int fill : {0x00, 0xFF}) {
+        const auto options = scratch(fill);
+        llvm.default_options(options->data());
+        for (std::size_t at = 0; at < scratch_size; ++at)
+            if ((*options)[at] != fill) size = std::max(size, at + 1);
+        llvm.destroy_options(options->data());
+    }
+    return (size + 7) / 8 * 8;
+}
+
+void copy_bits(const std::vector<Bits>& bits, const std::uint8_t* from, std::uint8_t* to) {
+    for (const auto& [at, mask] : bits) to[at] = static_cast<std::uint8_t>((to[at] & ~mask) | (from[at] & mask));
+}
+
+}  // namespace
+
+LlvmCalls::LlvmCalls(const std::map<std::string, std::uintptr_t>& addresses,
+                     const std::vector<std::uintptr_t>& settings) {
+    const auto set = [](auto& function, std::uintptr_t address) {
+        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
+    };
+    if (const auto found = addresses.find("create_by_text"); found != addresses.end())
+        set(create_by_text, found->second);
+    else
+        set(create_by_triple, addresses.at("create_by_triple"));
+    set(dispose, addresses.at("dispose"));
+    set(construct, addresses.at("construct"));
+    set(destroy, addresses.at("destroy"));
+    set(target, addresses.at("target"));
+    set(triple, addresses.at("triple"));
+    set(triple_text, addresses.at("triple_text"));
+    set(cpu, addresses.at("cpu"));
+    set(features, addresses.at("features"));
+    set(reloc_model, addresses.at("reloc_model"));
+    set(code_model, addresses.at("code_model"));
+    set(opt_level, addresses.at("opt_level"));
+    set(default_options, addresses.at("default_options"));
+    set(copy_options, addresses.at("copy_options"));
+    set(destroy_options, addresses.at("destroy_options"));
+    set(reset_options, addresses.at("reset_options"));
+    set(set_verbosity, addresses.at("set_verbosity"));
+    for (const std::uintptr_t address : settings) set(set_others.emplace_back(), address);
+}
+
+Options::Options(const LlvmCalls& llvm, const void* options) : llvm_(llvm), bytes_(new std::uint8_t[room]()) {
+    llvm_.copy_options(bytes_.get(), options);
+}
+
+Options::~Options() { llvm_.destroy_options(bytes_.get()); }
+
+Facts::Facts(const LlvmCalls& calls) : llvm_(calls) {
+    options_size_ = size_of_options(llvm_);
+    if (options_size_ < 64 || options_size_ > Options::room)
+        throw std::runtime_error("expected llvm::TargetOptions of 64 to 1024 bytes, found " +
+                                 std::to_string(options_size_));
+    verbosity_ = bits_of(llvm_.set_verbosity);
+    if (verbosity_.size() != 1)
+        throw std::runtime_error("expected LLVMSetTargetMachineAsmVerbosity to change one byte, found " +
+                                 std::to_string(verbosity_.size()));
+    for (const auto set : llvm_.set_others) {
+        const auto bits = bits_of(set);
+        others_.insert(others_.end(), bits.begin(), bits.end());
+    }
+}
+
+// Returns where a machine stores the options it was given: the offset to which the base class's constructor copies
+// them. In LLVM 15 it copies them twice: of the two, setters change the one that is in force, not the original.
+std::size_t Facts::options_offset(const void* machine) const {
+    const auto defaults = scratch(0);
+    const auto made = scratch(0);
+    llvm_.default_options(defaults->data());
+    llvm_.construct(made->data(), llvm_.target(machine), {"", 0}, llvm_.triple(machine), {"", 0}, {"", 0},
+                    defaults->data());
+    std::vector<std::size_t> found;
+    for (std::size_t at = 8; at + options_size_ <= scratch_size; at += 8)
+        if (std::memcmp(made->data() + at, defaults->data(), options_size_) == 0) found.push_back(at);
+    llvm_.destroy(made->data());
+    llvm_.destroy_options(defaults->data());
+    if (found.size() == 2)
+        std::erase_if(found, [this](std::size_t at) {
+            return verbosity_.front().at >= at && verbosity_.front().at - at < options_size_;
+        });
+    if (found.size() != 1)
+        throw std::runtime_error("expected one llvm::TargetOptions in a TargetMachine, found " +
+                                 std::to_string(found.size()));
+    return found.front();
+}
+
+std::unique_ptr<Options> Facts::options_of(const void* machine) const {
+    const std::size_t offset = options_offset(machine);
+    auto options = std::make_unique<Options>(llvm_, static_cast<const std::uint8_t*>(machine) + offset);
+    const auto defaults = scratch(0);
+    llvm_.default_options(defaults->data());
+    std::vector<Bits> inside;
+    for (const Bits& bits : others_)
+        if (bits.at >= offset && bits.at - offset < options_size_) inside.push_back({bits.at - offset, bits.mask});
+    copy_bits(inside, defaults->data(), static_cast<std::uint8_t*>(options->address()));
+    llvm_.destroy_options(defaults->data());
+    return options;
+}
+
+// The flag is a byte that is set in machines made for a JIT and clear in machines made alike without a JIT. A match
+// with memory that no constructor wrote does no harm: the relocation and code models, which some targets choose for a
+// JIT, must be equal as well.
+bool Facts::made_for_jit(const void* machine, const void* options) const {
+    static constexpr std::array<bool, 4> for_jit{false, true, true, false};
+    using Made = std::unique_ptr<std::uint8_t, void (*)(void*)>;
+    std::vector<Made> made;
+    std::size_t size = malloc_usable_size(const_cast<void*>(machine));
+    for (const bool jit : for_jit) {
+        Made& each = made.emplace_back(nullptr, llvm_.dispose);
+        each.reset(static_cast<std::uint8_t*>(make_like(machine, options, jit)));
+        size = std::min(size, malloc_usable_size(each.get()));
+    }
+    const auto is_flag = [&](std::size_t at) {
+        for (std::size_t i = 0; i < made.size(); ++i)
+            if (made[i].get()[at] != for_jit[i]) return false;
+        return true;
+    };
+    bool found = false;
+    for (std::size_t at = sizeof(void*); at < size && !found; ++at)
+        found = is_flag(at) && static_cast<const std::uint8_t*>(machine)[at] == 1;
+    return found && llvm_.reloc_model(made[1].get()) == llvm_.reloc_model(machine) &&
+           llvm_.code_model(made[1].get()) == llvm_.code_model(machine);
+}
+
+void* Facts::make_like(const void* machine, const void* options, bool jit) const {
+    using Owned = std::unique_ptr<char, decltype(&std::free)>;
+    const Owned features(llvm_.features(machine), &std::free);
+    const auto create = [&](auto* function, auto triple) {
+        return function(llvm_.target(machine), triple, llvm_.cpu(machine),
+                        Text{features.get(), std::strlen(features.get())}, options,
+                        OptionalModel{llvm_.reloc_model(machine), true}, OptionalModel{llvm_.code_model(machine), true},
+                        llvm_.opt_level(machine), jit);
+    };
+    void* made = nullptr;
+    if (llvm_.create_by_text == nullptr) {
+        made = create(llvm_.create_by_triple, llvm_.triple(machine));
+    } else {
+        const Owned triple(llvm_.triple_text(machine), &std::free);
+        made = create(llvm_.create_by_text, Text{triple.get(), std::strlen(triple.get())});
+    }
+    if (made == nullptr) throw std::runtime_error("LLVM makes no machine like the one in use");
+    carry(machine, made);
+    return made;
+}
+
+void Facts::carry(const void* from, void* to) const {
+    copy_bits(verbosity_, static_cast<const std::uint8_t*>(from), static_cast<std::uint8_t*>(to));
+}
+
+}  // namespace optctx::machine

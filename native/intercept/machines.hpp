@@ -1,0 +1,65 @@
+// TargetMachines that match the option values LLVM reads while it works with them.
+//
+// A machine keeps what its constructor built from option values, and what its subtargets built on first use. So if a
+// run reads in a context that the machine was not made in, LLVM works with another machine in its place: a variant. A
+// run has exclusive use of its variants, and returns them for later runs of contexts with equal values.
+#pragma once
+
+#include "intercept/machine_copies.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace optctx::machine {
+
+// What an intercepted function does with its machine.
+enum class Use : std::uint8_t {
+    work,           // reads what was built from option values: called for the machine in force
+    begin,          // the base class's constructor
+    end,            // the base class's destructor
+    reset_options,  // resets the options for a function; the machine in force is reset as well
+    layout,         // returns the data layout, which options may change: a run of its own, for the machine in force
+    emit,           // like `work`; from now on, emitted code belongs to the machine in force
+    lowering,       // returns the object's sections and symbols, of which a module has one set: called for the emitting
+                    // machine, even if a function works with another
+};
+
+// Call once for each image, before anything is redirected. `cannot_make` runs on the thread that runs LLVM and receives
+// the reason why there is no variant; it must not throw. Throws std::runtime_error if a check of the image fails.
+void configure(unsigned image, const LlvmCalls& calls, void (*cannot_make)(const char* why));
+
+// The image's work on this thread, from the outermost intercepted call on. Runs nest. Variants are used inside runs
+// only.
+void begin_run(unsigned image) noexcept;
+void end_run(unsigned image) noexcept;
+// Returns the machine to work with in place of `machine` until the outermost run ends. Outside runs, returns `machine`.
+void* in_force(unsigned image, void* machine) noexcept;
+// Call before this thread leaves the context it reads in. If LLVM wrote to option values there, which making a variant
+// can do, the run's variants are not used again.
+void leave_context(unsigned image) noexcept;
+
+// While it lives, every machine that begins on this thread is one that LLVM makes with a copy of the TargetOptions of
+// `machine`, to which LLVM may have added option values while it made that one.
+class Copying {
+public:
+    explicit Copying(const void* machine) noexcept;
+    Copying(const Copying&) = delete;
+    Copying& operator=(const Copying&) = delete;
+    ~Copying();
+
+private:
+    const void* before_;
+};
+
+// Forgets all machines of an image: from now on they begin and end unseen. Call with no thread inside that LLVM.
+void forget_all(unsigned image);
+// The number of variants of an image that no run is using.
+std::size_t idle_variants(unsigned image);
+
+// The thunks call these. `entry`: the use, the index of the machine among the arguments, and the image.
+constexpr std::uint32_t pack(unsigned image, Use use, std::uint8_t argument) {
+    return static_cast<std::uint32_t>(use) | static_cast<std::uint32_t>(argument) << 8 | image << 16;
+}
+extern "C" void optctx_use_machine(std::uint32_t entry, std::uint64_t* arguments);
+
+}  // namespace optctx::machine

@@ -1,0 +1,313 @@
+#include "intercept/runs.hpp"
+
+#include "intercept/machines.hpp"
+#include "scopes/orphans.hpp"
+#include "scopes/scope.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <iterator>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace optctx::bind {
+namespace {
+
+constexpr std::string_view attribute_key = "optctx";
+constexpr unsigned function_index = 0xFFFFFFFF;  // LLVMAttributeFunctionIndex
+
+struct Image {
+    LlvmCalls llvm{};
+    Judge judge{};
+    std::atomic<std::uint64_t> begun_everywhere{0};  // runs of all threads, including those that have ended
+    std::atomic<bool> attributes_count{false};       // whether function attributes count
+};
+
+views::PerImage<Image> images{};
+
+// An image's work on one module (or a function of it), from the outermost intercepted call on.
+struct Run {
+    unsigned image;
+    const void* llvm_context;
+    std::shared_ptr<const Binding> entered;  // null: the thread stays in its own scope
+    // The texts of its functions, each once. An LLVMContext keeps each text at one address for its whole life.
+    std::unordered_map<const char*, Resolved> attributes;
+};
+
+// What `optctx_after` undoes: a run, the scope of a function, or a call for a machine.
+struct Step {
+    enum class Kind : std::uint8_t { run, function, machine };
+    Kind kind;
+    std::uint8_t image;
+};
+
+// The binding of an LLVMContext that is to be constructed, or null.
+struct Expected {
+    unsigned image;
+    std::shared_ptr<const Binding> binding;
+};
+
+// Of a thread. A run of one image can be inside a run of another one, so both are in the same lists.
+struct RunState {
+    views::PerImage<std::uint64_t> begun{};
+    std::vector<Run> runs;
+    std::vector<Step> steps;
+    std::vector<const void*> functions;  // those whose scopes are entered
+    std::uint64_t unfinished = 0;        // argument 0 of the last skipped function that left it unfinished
+    std::vector<Expected> expected;      // the next one of an image is its last
+};
+
+RunState& state() {
+    thread_local RunState instance;
+    return instance;
+}
+
+std::string_view attribute_of(const LlvmCalls& llvm, void* function) {
+    void* attribute =
+        llvm.string_attribute(function, function_index, attribute_key.data(), unsigned{attribute_key.size()});
+    if (attribute == nullptr) return {};
+    unsigned size = 0;
+    const char* text = llvm.string_attribute_value(attribute, &size);
+    return {text, size};
+}
+
+// Returns false if the run is not allowed.
+bool add_attribute(Run& run, std::string_view text, const char* triple) {
+    if (text.empty() || run.attributes.contains(text.data())) return true;
+    if (run.attributes.size() > most_attributes) return true;  // ignored; the judge has reported the one before
+    const Judge& judge = images[run.image].judge;
+    Resolved resolved = judge.resolve(run.image, text, scopes::current_owner(run.image), run.attributes.size(), triple);
+    if (resolved.answer == Resolved::Answer::refused) return false;
+    run.attributes.emplace(text.data(), std::move(resolved));
+    return true;
+}
+
+// `machine`: the machine that the module is emitted with, or null.
+bool add_attributes(Run& run, Subject kind, void* subject, void* machine) {
+    const auto& [llvm, judge, begun_everywhere, attributes_count] = images[run.image];
+    if (!attributes_count.load()) return true;
+    void* module = kind == Subject::function ? llvm.function_module(subject) : subject;
+    const std::unique_ptr<char, decltype(&std::free)> own(machine == nullptr ? nullptr : llvm.machine_triple(machine),
+                                                          &std::free);
+    const char* triple = own == nullptr ? llvm.module_triple(module) : own.get();
+    if (kind == Subject::function) return add_attribute(run, attribute_of(llvm, subject), triple);
+    for (void* function = llvm.first_function(subject); function != nullptr; function = llvm.next_function(function))
+        if (!add_attribute(run, attribute_of(llvm, function), triple)) return false;
+    return true;
+}
+
+// Returns false if entering fails. Must not throw: frames of LLVM and of the thunk are below.
+bool enter(const std::shared_ptr<contexts::Context>& context, void* owner) {
+    try {
+        scopes::enter_borrowed(context, owner);
+        return true;
+    } catch (const std::exception& error) {
+        images[context->space().image()].judge.cannot_enter(owner, error.what());
+        return false;
+    }
+}
+
+void end(Run& run) {
+    if (run.entered != nullptr) scopes::leave_borrowed();
+    for (const auto& [text, resolved] : run.attributes)
+        if (resolved.owner != nullptr) scopes::add_orphan(resolved.owner);
+}
+
+std::uint64_t machine_in_force(unsigned image, std::uint64_t address) noexcept {
+    return reinterpret_cast<std::uint64_t>(machine::in_force(image, reinterpret_cast<void*>(address)));
+}
+
+// Returns false, with nothing changed, if the run is not allowed.
+bool begin_run(RunState& now, unsigned image, const void* llvm_context, Subject kind, void* subject, void* machine) {
+    Run run{image, llvm_context, nullptr, {}};
+    if (std::shared_ptr<const Binding> binding = bound(image, llvm_context);
+        binding != nullptr && scopes::current_context(image) != binding->context.get()) {
+        if (binding->on_mismatch == OnMismatch::switch_over) {
+            if (!enter(binding->context, binding->owner)) return false;
+            run.entered = std::move(binding);
+        } else if (!images[image].judge.may_run(binding->owner, scopes::current_owner(image),
+                                                binding->on_mismatch == OnMismatch::error)) {
+            return false;
+        }
+    }
+    if (!add_attributes(run, kind, subject, machine)) {
+        end(run);
+        return false;
+    }
+    now.runs.push_back(std::move(run));
+    now.steps.push_back({Step::Kind::run, static_cast<std::uint8_t>(image)});
+    ++now.begun[image];
+    images[image].begun_everywhere.fetch_add(1, std::memory_order_relaxed);
+    machine::begin_run(image);
+    return true;
+}
+
+bool begin_function(RunState& now, void* function) {
+    const Run& run = now.runs.back();
+    if (run.attributes.empty()) return false;
+    if (!now.functions.empty() && now.functions.back() == function) return false;  // a nested pass manager
+    const auto found = run.attributes.find(attribute_of(images[run.image].llvm, function).data());
+    if (found == run.attributes.end() || found->second.answer != Resolved::Answer::context) return false;
+    if (!enter(found->second.context, found->second.owner)) return false;
+    now.functions.push_back(function);
+    now.steps.push_back({Step::Kind::function, static_cast<std::uint8_t>(run.image)});
+    return true;
+}
+
+// Begins a run, unless the thread is in one on the same LLVMContext, and enters the scope of a function. Returns false,
+// with nothing changed, if the run is not allowed.
+bool begin_work(RunState& now, unsigned image, Subject kind, void* subject, void* machine) {
+    const LlvmCalls& llvm = images[image].llvm;
+    const void* llvm_context = llvm.module_context(kind == Subject::module ? subject : llvm.function_module(subject));
+    if (now.runs.empty() || now.runs.back().llvm_context != llvm_context)
+        if (!begin_run(now, image, llvm_context, kind, subject, machine)) return false;
+    if (kind == Subject::function) begin_function(now, subject);
+    return true;
+}
+
+void begin_machine(RunState& now, unsigned image, std::uint64_t& argument) {
+    now.steps.push_back({Step::Kind::machine, static_cast<std::uint8_t>(image)});
+    machine::begin_run(image);
+    argument = machine_in_force(image, argument);
+}
+
+std::uint64_t refuse(RunState& now, Skip skip, std::uint64_t* arguments) {
+    // A pass manager is a vector of passes: three null pointers. LLVM only reads it.
+    static std::array<std::uint64_t, 8> empty_manager{};
+    switch (skip) {
+        case Skip::never:
+            return 0;
+        case Skip::empty_manager:
+            arguments[1] = reinterpret_cast<std::uint64_t>(empty_manager.data());
+            return 0;
+        case Skip::leave_unfinished:
+            now.unfinished = arguments[0];
+            [[fallthrough]];
+        case Skip::return_zero:
+            arguments[result_index] = 0;
+            return skip_call;
+        case Skip::fail_with_text:
+            *reinterpret_cast<char**>(arguments[4]) = strdup("optctx: not compiled under these option values");
+            arguments[result_index] = 1;
+            return skip_call;
+    }
+    return 0;
+}
+
+void bind_next(std::vector<Expected>& expected, unsigned image, const void* llvm_context) {
+    const auto next =
+        std::find_if(expected.rbegin(), expected.rend(), [image](const Expected& each) { return each.image == image; });
+    if (next == expected.rend()) return;
+    std::shared_ptr<const Binding> binding = std::move(next->binding);
+    expected.erase(std::next(next).base());
+    if (binding != nullptr) bind(llvm_context, std::move(binding));
+}
+
+}  // namespace
+
+std::shared_ptr<const Binding> bound_to_module(unsigned image, const void* module) noexcept {
+    return bound(image, images[image].llvm.module_context(const_cast<void*>(module)));
+}
+
+void expect_llvm_contexts(unsigned image, std::vector<std::shared_ptr<const Binding>> bindings) {
+    std::vector<Expected>& expected = state().expected;
+    std::erase_if(expected, [image](const Expected& each) { return each.image == image; });
+    for (auto at = bindings.rbegin(); at != bindings.rend(); ++at) expected.push_back({image, std::move(*at)});
+}
+
+std::vector<std::shared_ptr<const Binding>> expected_llvm_contexts(unsigned image) {
+    const auto& expected = state().expected;
+    std::vector<std::shared_ptr<const Binding>> bindings;
+    for (auto at = expected.rbegin(); at != expected.rend(); ++at)
+        if (at->image == image) bindings.push_back(at->binding);
+    return bindings;
+}
+
+RunCounts run_counts(unsigned image) noexcept {
+    return {images[image].begun_everywhere.load(std::memory_order_relaxed), state().begun[image]};
+}
+
+void count_attributes(unsigned image, bool count) noexcept { images[image].attributes_count = count; }
+
+std::uintptr_t attributes_switch(unsigned image) noexcept {
+    static_assert(sizeof(std::atomic<bool>) == 1);
+    return reinterpret_cast<std::uintptr_t>(&images[image].attributes_count);
+}
+
+void configure(unsigned image, const LlvmCalls& calls, const Judge& judge) {
+    images[image].llvm = calls;
+    images[image].judge = judge;
+}
+
+EarlyRun::EarlyRun(unsigned image, Subject kind, void* subject) {
+    const LlvmCalls& llvm = images[image].llvm;
+    if (llvm.module_context == nullptr) return;
+    if (kind == Subject::function && llvm.function_module(subject) == nullptr) return;
+    RunState& now = state();
+    const std::size_t before = now.steps.size();
+    allowed_ = begin_work(now, image, kind, subject, nullptr);
+    steps_ = now.steps.size() - before;
+}
+
+EarlyRun::~EarlyRun() { optctx_after(steps_); }
+
+std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
+    const auto [image, kind, argument, skip] = unpack(packed);
+    auto* subject = reinterpret_cast<void*>(arguments[argument]);
+    if (kind == Subject::llvm_context_that_ends) {
+        unbind(image, subject);
+        return 0;
+    }
+    RunState& now = state();
+    if (kind == Subject::llvm_context_that_begins) {
+        bind_next(now.expected, image, subject);
+        return 0;
+    }
+    if (kind == Subject::machine) {
+        begin_machine(now, image, arguments[argument]);
+        return 1;
+    }
+    if (kind == Subject::unfinished) {
+        const bool skipped = std::exchange(now.unfinished, 0) == arguments[0];
+        return skipped ? refuse(now, skip, arguments) : 0;
+    }
+    now.unfinished = 0;
+    // A single pass runs inside the run of its pass manager, which has looked at the LLVMContext and at the attributes.
+    if (skip == Skip::never && kind == Subject::function && !now.runs.empty() && now.runs.back().image == image &&
+        now.runs.back().attributes.empty())
+        return 0;
+    if (kind == Subject::function && images[image].llvm.function_module(subject) == nullptr) return 0;
+    const std::size_t before = now.steps.size();
+    void* machine = skip == Skip::fail_with_text ? reinterpret_cast<void*>(arguments[0]) : nullptr;
+    if (!begin_work(now, image, kind, subject, machine)) return refuse(now, skip, arguments);
+    // Emission sets the module's data layout from the machine before it requests passes.
+    if (skip == Skip::fail_with_text) arguments[0] = machine_in_force(image, arguments[0]);
+    return now.steps.size() - before;
+}
+
+void optctx_after(std::uint64_t steps) {
+    RunState& now = state();
+    for (; steps > 0; --steps) {
+        const Step step = now.steps.back();
+        now.steps.pop_back();
+        if (step.kind == Step::Kind::machine) {
+            machine::end_run(step.image);
+        } else if (step.kind == Step::Kind::function) {
+            now.functions.pop_back();
+            machine::leave_context(step.image);
+            scopes::leave_borrowed();
+        } else {
+            machine::end_run(step.image);
+            end(now.runs.back());
+            now.runs.pop_back();
+        }
+    }
+}
+
+}  // namespace optctx::bind

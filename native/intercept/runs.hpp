@@ -1,0 +1,136 @@
+// Follows LLVM as it starts to work on a module or a function: the thread's view switches to the context bound to the
+// LLVMContext, and to that of the function's attribute.
+#pragma once
+
+#include "contexts/context.hpp"
+#include "intercept/bound_contexts.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace optctx::bind {
+
+// The argument of an intercepted function that identifies what it works on.
+enum class Subject : std::uint8_t {
+    module,
+    function,
+    llvm_context_that_begins,  // gets the next binding that this thread expects
+    llvm_context_that_ends,
+    machine,     // a TargetMachine; the function is called for the machine in force, and is a run of its own
+    unfinished,  // works for a function with Skip::leave_unfinished; skipped if that was skipped
+};
+
+// How to prevent a function from doing its work if the run is not allowed. `fail_with_text` is for emission only, whose
+// argument 0 is a TargetMachine.
+enum class Skip : std::uint8_t {
+    never,
+    empty_manager,     // replace argument 1, a new pass manager, by one without passes
+    return_zero,       // return 0: "nothing changed", or no value at all
+    fail_with_text,    // return 1 and set argument 4 to a malloc'ed message, as LLVM's C API does if emission fails
+    leave_unfinished,  // like return_zero; argument 0 is left without what the function would have made
+};
+
+// An intercepted function of an image, packed into the number that its thunk passes.
+struct Interception {
+    std::uint8_t image;
+    Subject subject;
+    std::uint8_t argument;  // index of the subject among the integer arguments
+    Skip skip;
+};
+constexpr std::uint32_t pack(Interception entry) {
+    return static_cast<std::uint32_t>(entry.subject) | static_cast<std::uint32_t>(entry.argument) << 8 |
+           static_cast<std::uint32_t>(entry.skip) << 16 | static_cast<std::uint32_t>(entry.image) << 24;
+}
+constexpr Interception unpack(std::uint32_t packed) {
+    return {static_cast<std::uint8_t>(packed >> 24), static_cast<Subject>(packed & 0xFF),
+            static_cast<std::uint8_t>(packed >> 8 & 0xFF), static_cast<Skip>(packed >> 16 & 0xFF)};
+}
+
+// Addresses of LLVM's C API in the image.
+struct LlvmCalls {
+    void* (*module_context)(void* module);
+    void* (*first_function)(void* module);
+    void* (*next_function)(void* function);
+    void* (*function_module)(void* function);
+    void* (*string_attribute)(void* function, unsigned index, const char* key, unsigned size);
+    const char* (*string_attribute_value)(void* attribute, unsigned* size);
+    const char* (*module_triple)(void* module);
+    char* (*machine_triple)(void* machine);  // malloc'ed
+};
+
+// The outcome for the text of an attribute.
+struct Resolved {
+    // refused: nothing runs, and the enclosing call reports why. ignored: the function runs as if without the
+    // attribute.
+    enum class Answer : std::uint8_t { refused, ignored, context };
+    Answer answer = Answer::refused;
+    std::shared_ptr<contexts::Context> context{};
+    void* owner = nullptr;  // of the context; a reference that goes to scopes::add_orphan at the end
+};
+
+// The maximum number of different texts of one module that the judge resolves. It sees one more, to refuse or ignore;
+// further texts are ignored.
+inline constexpr std::size_t most_attributes = 1024;
+
+// Decisions by code that knows names and values. Called on the thread that runs LLVM; must not throw.
+struct Judge {
+    // Whether a module bound to `owner` may run in the scope of `here` (null: outside any scope).
+    bool (*may_run)(void* owner, void* here, bool is_error);
+    // Resolves the options in `text` on top of that scope, for a target. `before`: number of other texts of the module
+    // so far.
+    Resolved (*resolve)(unsigned image, std::string_view text, void* here, std::size_t before, const char* triple);
+    // Makes the enclosing call report why the context of `owner` could not be entered.
+    void (*cannot_enter)(void* owner, const char* why);
+};
+
+// How often an image began to work on a module, from the beginning of the process: on every thread, and on this one.
+struct RunCounts {
+    std::uint64_t everywhere;
+    std::uint64_t here;
+};
+RunCounts run_counts(unsigned image) noexcept;
+
+// Whether the function attribute "optctx" counts in the image, on every thread. Initially it does not.
+void count_attributes(unsigned image, bool count) noexcept;
+// Returns the address of the byte that is 0 unless it counts, for thunks of functions that run inside a run.
+std::uintptr_t attributes_switch(unsigned image) noexcept;
+// Call once for each image, before anything is redirected.
+void configure(unsigned image, const LlvmCalls& calls, const Judge& judge);
+
+// Returns the binding of a module's LLVMContext, or null.
+std::shared_ptr<const Binding> bound_to_module(unsigned image, const void* module) noexcept;
+// Binds the LLVMContexts that the image constructs on this thread from now on, in this order, if their construction is
+// intercepted; null leaves one unbound. Replaces earlier expectations.
+void expect_llvm_contexts(unsigned image, std::vector<std::shared_ptr<const Binding>> bindings);
+// Returns the bindings whose LLVMContexts have not been constructed yet.
+std::vector<std::shared_ptr<const Binding>> expected_llvm_contexts(unsigned image);
+
+// A run that begins before LLVM itself begins to work on a module or function, so that what LLVM makes for the run is
+// made under the values of the run. The functions that are intercepted find it and begin none of their own. Does
+// nothing in an image whose functions are not intercepted, or inside a run on the same LLVMContext. `kind`: module or
+// function.
+class EarlyRun {
+public:
+    EarlyRun(unsigned image, Subject kind, void* subject);
+    EarlyRun(const EarlyRun&) = delete;
+    EarlyRun& operator=(const EarlyRun&) = delete;
+    ~EarlyRun();
+    // False: the judge refused the run and has left the reason for the enclosing call.
+    bool allowed() const noexcept { return allowed_; }
+
+private:
+    std::uint64_t steps_ = 0;
+    bool allowed_ = true;
+};
+
+// The thunks call these. `arguments`: the six integer arguments, which may be changed, followed by the result if the
+// function is to be skipped. Returns `skip_call`, or the number of steps that `optctx_after` must undo.
+inline constexpr std::uint64_t skip_call = 0xFFFFFFFF;
+inline constexpr std::size_t result_index = 6;
+extern "C" std::uint64_t optctx_before(std::uint32_t entry, std::uint64_t* arguments);
+extern "C" void optctx_after(std::uint64_t steps);
+
+}  // namespace optctx::bind

@@ -1,0 +1,179 @@
+#include "intercept/setters.hpp"
+
+#include "contexts/set_inside.hpp"
+#include "scopes/scope.hpp"
+#include "views/view.hpp"
+
+#include <cstddef>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace optctx::contain {
+namespace {
+
+using contexts::Activation;
+using contexts::Context;
+using contexts::Given;
+using contexts::Sets;
+using image::RawStringRef;
+using values::Occurrence;
+
+Reporter reporter{};
+
+std::string text_of(RawStringRef text) { return {text.data, text.size}; }
+
+// LLVM has no name of a program to begin with where optctx parses, nor where llvmlite does.
+void print_fatal(const std::string& why) noexcept { std::fprintf(stderr, "LLVM ERROR: %s\n", why.c_str()); }
+
+// The scope that this thread is inside has these values from now on.
+void show(Activation& activation, unsigned image, std::uintptr_t option, std::shared_ptr<Context> context, Given given,
+          bool fresh) {
+    const scopes::Mark mark = scopes::current_mark(image);
+    if (!mark) {
+        reporter.ends_with_call(image, option);
+        activation.adopt(std::move(context), std::move(given), fresh);
+        return;
+    }
+    contexts::SetInside values{context, given};
+    contexts::make_room_for_set_inside(mark);
+    activation.adopt(std::move(context), std::move(given), fresh);
+    contexts::keep_set_inside(mark, std::move(values));
+}
+
+Outcome refuse(values::Space& space, std::uint32_t slot, const values::Occurrences& values,
+               const values::ParseError& error) {
+    if (dynamic_cast<const values::FatalParseError*>(&error) != nullptr)
+        print_fatal(error.what());
+    else
+        space.complain(slot, values);
+    return Outcome::refused;
+}
+
+Outcome give_now(Activation& activation, unsigned image, std::uintptr_t option, Occurrence value, bool multi) {
+    values::Space& space = activation.shown().space();
+    activation.take_in();
+    const std::optional<std::uint32_t> slot = activation.slot_of(option);
+    if (!slot || multi) {
+        const auto& changes = activation.shown().process_wide();
+        if (changes == nullptr || !changes->changes(option)) reporter.not_contained(image, option);
+        return Outcome::process;
+    }
+    Given given = activation.given();
+    values::add(given.occurrences[*slot], space.regions()[*slot].kind, std::move(value));
+    const values::Occurrences all = given.occurrences[*slot];
+    try {
+        const Context& shown = activation.shown();
+        const values::Setting setting = space.parse(*slot, all);
+        show(activation, image, option, shown.with(setting), std::move(given), false);
+    } catch (const values::ParseError& error) {
+        return refuse(space, *slot, all, error);
+    }
+    return Outcome::contained;
+}
+
+// Returns the context that LLVM sees on this thread if the setter is its business.
+const Context* decides(unsigned image) noexcept {
+    const Context* context = scopes::current_context(image);
+    return context == nullptr || context->sets() == Sets::process ? nullptr : context;
+}
+
+template <class Act>
+Outcome act(unsigned image, const Act& change) noexcept {
+    try {
+        return change();
+    } catch (const std::exception& error) {
+        reporter.failed(image, error.what());
+        return Outcome::nothing;
+    }
+}
+
+}  // namespace
+
+void report_to(const Reporter& given) { reporter = given; }
+
+Outcome give(unsigned image, std::uintptr_t option, RawStringRef name, RawStringRef value, bool multi) noexcept {
+    const Context* context = decides(image);
+    if (context == nullptr) return Outcome::process;
+    if (context->sets() == Sets::error) {
+        reporter.not_set(image, option);
+        return Outcome::nothing;
+    }
+    Activation* activation = scopes::current_activation(image);
+    if (activation == nullptr) return Outcome::process;  // threads take turns: LLVM's storage is the context's
+    return act(image, [&] {
+        Occurrence given{text_of(name), std::nullopt};
+        if (value.data != nullptr) given.text = text_of(value);
+        return give_now(*activation, image, option, std::move(given), multi);
+    });
+}
+
+void* registered_options(unsigned image, const image::RegistryLayout& layout, void* map) noexcept {
+    const Context* context = decides(image);
+    Activation* activation = scopes::current_activation(image);
+    if (context == nullptr || context->sets() != Sets::contain || activation == nullptr) return nullptr;
+    try {
+        return reinterpret_cast<void*>(activation->registry_like(layout, reinterpret_cast<std::uintptr_t>(map)));
+    } catch (const std::exception& error) {
+        reporter.failed(image, error.what());
+        return nullptr;
+    }
+}
+
+Outcome reset(unsigned image) noexcept {
+    const Context* context = decides(image);
+    if (context == nullptr) return Outcome::process;
+    if (context->sets() == Sets::error) {
+        reporter.not_set(image, 0);
+        return Outcome::nothing;
+    }
+    Activation* activation = scopes::current_activation(image);
+    if (activation == nullptr) return Outcome::process;
+    return act(image, [&] {
+        show(*activation, image, 0, activation->shown().with_registered_values(), Given{{}, true}, true);
+        return Outcome::contained;
+    });
+}
+
+namespace {
+
+using image::RawStringRef;
+using AddOccurrence = bool (*)(void*, unsigned, RawStringRef, RawStringRef, bool);
+
+struct Replaced {
+    AddOccurrence original;
+    Observer observer;
+};
+views::PerImage<Replaced> replaced{};
+
+// Has LLVM's signature, so the tables can point at it directly and no machine code is needed. LLVM passes nothing to it
+// that tells its image, so each image has a function of its own.
+template <unsigned image>
+bool add_occurrence(void* option, unsigned position, RawStringRef name, RawStringRef value, bool multi) {
+    const auto address = reinterpret_cast<std::uintptr_t>(option);
+    const auto& [original, observer] = replaced[image];
+    const bool observed = observer.begin(image, address);
+    const Outcome outcome = give(image, address, name, value, multi);
+    const bool refused =
+        outcome == Outcome::process ? original(option, position, name, value, multi) : outcome == Outcome::refused;
+    if (observed) observer.end(image, address, value, outcome, refused);
+    return refused;
+}
+
+template <std::size_t... images>
+constexpr views::PerImage<AddOccurrence> make_replacements(std::index_sequence<images...>) {
+    return {&add_occurrence<images>...};
+}
+constexpr auto replacements = make_replacements(std::make_index_sequence<views::max_images>{});
+
+}  // namespace
+
+std::uintptr_t replace_add_occurrence(unsigned image, std::uintptr_t add_occurrence_at, Observer observer) {
+    replaced[image] = {reinterpret_cast<AddOccurrence>(add_occurrence_at), observer};
+    return reinterpret_cast<std::uintptr_t>(replacements[image]);
+}
+
+}  // namespace optctx::contain

@@ -1,0 +1,55 @@
+// What LLVM's own setters and registry lead to inside a context, and what gives values to options of LLVM's own: the
+// latter takes the place of Option::addOccurrence in LLVM's virtual function tables.
+#pragma once
+
+#include "contexts/context.hpp"
+#include "image/layouts.hpp"
+#include "image/registry_copy.hpp"
+
+#include <cstdint>
+
+namespace optctx::contain {
+
+enum class Outcome : std::uint8_t {
+    process,    // LLVM's own function is to do the work, for the whole process
+    contained,  // the context shows the value
+    refused,    // LLVM's parser refused the value and said why; the context shows what it showed before
+    nothing,    // the context does not let anything be set
+};
+
+// What cannot be said where it happens, because LLVM is at work: told to the code that made it work. Called on that
+// thread; must not throw.
+struct Reporter {
+    // The option has been set for the whole process inside a context that contains, because it has no storage there.
+    void (*not_contained)(unsigned image, std::uintptr_t option);
+    // The context shows the value until the call that LLVM is in returns: this thread only carries the scope.
+    void (*ends_with_call)(unsigned image, std::uintptr_t option);
+    // The context let nothing be set. `option`: 0 for a reset of all options.
+    void (*not_set)(unsigned image, std::uintptr_t option);
+    // Something went wrong, such as memory running out, and nothing was set.
+    void (*failed)(unsigned image, const char* why);
+};
+void report_to(const Reporter& reporter);
+
+// A value for the option at `option`, of LLVM's own objects. `value` with null data: a flag without a value. Must not
+// throw: frames of LLVM are below.
+Outcome give(unsigned image, std::uintptr_t option, image::RawStringRef name, image::RawStringRef value,
+             bool multi) noexcept;
+// Returns the map that takes the place of one of LLVM's maps of options, `map`, or null if that is to be used.
+void* registered_options(unsigned image, const image::RegistryLayout& layout, void* map) noexcept;
+// All options return to their registered values.
+Outcome reset(unsigned image) noexcept;
+
+// Called on the thread that runs LLVM, during a parse. Must not throw.
+struct Observer {
+    // Returns false if `end` must not be called.
+    bool (*begin)(unsigned image, std::uintptr_t option);
+    // `value` with null data: the option was given as a flag.
+    void (*end)(unsigned image, std::uintptr_t option, image::RawStringRef value, Outcome outcome, bool refused);
+};
+
+// `add_occurrence` is the image's own bool Option::addOccurrence(unsigned, StringRef, StringRef, bool), which still
+// does the work outside contexts. Returns the replacement. Call before it is put into any virtual function table.
+std::uintptr_t replace_add_occurrence(unsigned image, std::uintptr_t add_occurrence, Observer observer);
+
+}  // namespace optctx::contain

@@ -1,0 +1,117 @@
+#include "patch/code.hpp"
+
+#include "arch/faults.hpp"
+#include "os/replacement.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <stdexcept>
+
+namespace optctx::patch {
+namespace {
+
+std::string at_address(std::uintptr_t address) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%#lx", static_cast<unsigned long>(address));
+    return text;
+}
+
+}  // namespace
+
+Transaction::Bytes::Bytes(std::span<const std::uint8_t> bytes) : size_(static_cast<std::uint8_t>(bytes.size())) {
+    if (bytes.size() > bytes_.size())
+        throw std::runtime_error("no instruction is " + std::to_string(bytes.size()) + " bytes long");
+    std::copy(bytes.begin(), bytes.end(), bytes_.begin());
+}
+
+Transaction::Transaction(std::vector<Site> sites, std::uintptr_t text_begin, std::uintptr_t text_end) {
+    std::sort(sites.begin(), sites.end(), [](const Site& a, const Site& b) { return a.address < b.address; });
+    std::size_t size = 0;
+    sites_.reserve(sites.size());
+    for (const Site& site : sites) {
+        if (site.before.size() < arch::jump_size)
+            throw std::runtime_error("the instruction at " + at_address(site.address) + " is too short for a jump");
+        if (site.address < text_begin || site.address + site.before.size() > text_end)
+            throw std::runtime_error("the site at " + at_address(site.address) + " is outside the code");
+        size += site.code.size() + arch::jump_size;
+        sites_.push_back({site.address, 0, Bytes(site.before), {}});
+    }
+    check_overlap();
+    check_bytes(&Placed::before);
+    trampolines_ = os::map_near(text_begin, text_end, std::max<std::size_t>(size, 1));
+    used_ = size;
+    write_trampolines(sites);
+}
+
+void Transaction::check_overlap() const {
+    for (std::size_t i = 1; i < sites_.size(); ++i)
+        if (sites_[i - 1].address + sites_[i - 1].before.size() > sites_[i].address)
+            throw std::runtime_error("the sites at " + at_address(sites_[i - 1].address) + " and " +
+                                     at_address(sites_[i].address) + " overlap");
+}
+
+void Transaction::write_trampolines(const std::vector<Site>& sites) {
+    std::uintptr_t at = trampolines_.address();
+    std::uint8_t* out = trampolines_.data();
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+        Placed& placed = sites_[i];
+        placed.trampoline = at;
+        std::vector<std::uint8_t> code = sites[i].code;
+        arch::append_jump(code, at + code.size() + arch::jump_size, placed.address + placed.before.size());
+        std::memcpy(out, code.data(), code.size());
+        out += code.size();
+        at += code.size();
+        std::vector<std::uint8_t> jump;
+        arch::append_jump(jump, placed.address + arch::jump_size, placed.trampoline);
+        jump.resize(placed.before.size(), arch::filler);
+        placed.after = Bytes(jump);
+    }
+    os::protect(trampolines_.address(), trampolines_.address() + used_, os::Access::read_execute);
+}
+
+void Transaction::check_bytes(Bytes Placed::* expected) const {
+    for (const Placed& site : sites_) {
+        const Bytes& bytes = site.*expected;
+        if (std::memcmp(reinterpret_cast<const void*>(site.address), bytes.begin(), bytes.size()) != 0)
+            throw std::runtime_error("the bytes at " + at_address(site.address) +
+                                     " are not those expected: other code has changed these bytes");
+    }
+}
+
+void Transaction::replace(Bytes Placed::* before, Bytes Placed::* after, std::size_t fail_at) const {
+    check_bytes(before);
+    os::Replacement replacement(sites_.front().address, sites_.back().address + sites_.back().before.size());
+    for (const Placed& site : sites_) replacement.write(site.address, {(site.*after).begin(), (site.*after).size()});
+    replacement.install(fail_at);
+}
+
+void Transaction::commit(std::size_t fail_at) {
+    const std::lock_guard lock(changing);
+    if (committed_ || sites_.empty()) return;
+    replace(&Placed::before, &Placed::after, fail_at);
+    trampolines_.leak();  // from here on a thread may be inside a trampoline, whatever happens to this transaction
+    committed_ = true;
+}
+
+void Transaction::undo(std::size_t fail_at) {
+    const std::lock_guard lock(changing);
+    if (!committed_) return;
+    replace(&Placed::after, &Placed::before, fail_at);
+    committed_ = false;
+}
+
+std::size_t Transaction::pages() const noexcept {
+    std::set<std::uintptr_t> pages;
+    for (const Placed& site : sites_) pages.insert(site.address / os::page_size());
+    return pages.size();
+}
+
+std::uintptr_t Transaction::trampoline_of(std::uintptr_t site) const {
+    const auto found = std::lower_bound(sites_.begin(), sites_.end(), site,
+                                        [](const Placed& placed, std::uintptr_t a) { return placed.address < a; });
+    if (found == sites_.end() || found->address != site) throw std::runtime_error("no site at " + at_address(site));
+    return found->trampoline;
+}
+
+}  // namespace optctx::patch

@@ -1,0 +1,80 @@
+// Patches instructions of a running library: prepare, commit, undo. Patches all sites or none.
+#pragma once
+
+#include "arch/faults.hpp"
+#include "os/fork_locks.hpp"
+#include "os/os.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace optctx::patch {
+
+// Held from the first changed byte to the last, so that fork waits: no thread in a child would finish the change.
+inline auto& changing = *new os::ForkSafeMutex(os::Rank::code);
+
+struct Site {
+    std::uintptr_t address;            // of one whole instruction, at least arch::jump_size bytes long
+    std::vector<std::uint8_t> before;  // its bytes
+    std::vector<std::uint8_t> code;    // what runs instead, without the jump back
+};
+
+// Owns the trampolines of an image and the original bytes of its sites.
+//
+// Other threads may execute the code at the same time. Each site is one instruction, replaced by one jump at the same
+// address, so no thread can be inside it. All sites change at once (os::Replacement).
+class Transaction {
+public:
+    // Checks that memory holds the expected bytes and that no two sites overlap. Writes the trampolines near
+    // [text_begin, text_end). Changes no code.
+    Transaction(std::vector<Site> sites, std::uintptr_t text_begin, std::uintptr_t text_end);
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+
+    // Redirects every site, or throws and leaves every byte as it was. For tests: `fail_at` makes that step of
+    // os::Replacement fail.
+    void commit(std::size_t fail_at = 0);
+    // Restores the original bytes, or throws with nothing changed. Trampolines stay mapped: a thread may still be
+    // inside one.
+    void undo(std::size_t fail_at = 0);
+
+    bool committed() const noexcept { return committed_; }
+    std::size_t size() const noexcept { return sites_.size(); }
+    std::size_t trampoline_bytes() const noexcept { return used_; }
+    std::size_t pages() const noexcept;
+    std::uintptr_t trampoline_of(std::uintptr_t site) const;
+
+private:
+    // The bytes of one instruction. Thousands of them live until the process ends, so they are stored inline.
+    class Bytes {
+    public:
+        Bytes() = default;
+        explicit Bytes(std::span<const std::uint8_t> bytes);  // throws std::runtime_error for too many
+        const std::uint8_t* begin() const noexcept { return bytes_.data(); }
+        std::size_t size() const noexcept { return size_; }
+
+    private:
+        std::array<std::uint8_t, arch::longest_instruction> bytes_{};
+        std::uint8_t size_ = 0;
+    };
+    struct Placed {
+        std::uintptr_t address;
+        std::uintptr_t trampoline;
+        Bytes before;
+        Bytes after;
+    };
+    void check_overlap() const;
+    void write_trampolines(const std::vector<Site>& sites);
+    void check_bytes(Bytes Placed::* expected) const;
+    void replace(Bytes Placed::* before, Bytes Placed::* after, std::size_t fail_at) const;
+
+    std::vector<Placed> sites_;  // by address
+    os::Mapping trampolines_;
+    std::size_t used_ = 0;
+    bool committed_ = false;
+};
+
+}  // namespace optctx::patch

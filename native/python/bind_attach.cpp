@@ -1,0 +1,100 @@
+// Attaching and detaching, each one native step: an exception before or after it leaves a consistent state.
+#include "intercept/bound_contexts.hpp"
+#include "intercept/machines.hpp"
+#include "patch/code.hpp"
+#include "patch/pointers.hpp"
+#include "python/bindings.hpp"
+#include "scopes/recorder.hpp"
+#include "scopes/scope.hpp"
+#include "views/per_image.hpp"
+
+#include <nanobind/stl/tuple.h>
+
+#include <exception>
+#include <tuple>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+namespace {
+
+// The numbers of an image's bound LLVMContexts, entered scopes and recording blocks.
+using Users = std::tuple<std::size_t, std::size_t, std::size_t>;
+
+void redirect(unsigned image, patch::Transaction& code, patch::PointerTransaction& tables,
+              patch::SharedPointers& setters, std::size_t fail_at) {
+    views::checked_image(image);
+    code.commit(fail_at);
+    try {
+        tables.commit();
+        try {
+            setters.use();
+        } catch (const std::exception&) {
+            tables.undo();
+            throw;
+        }
+    } catch (const std::exception&) {
+        code.undo();
+        throw;
+    }
+    views::set_attached(image, true);
+}
+
+// A thread that enters, binds or records first counts itself, then asks `is_attached`. So either this function sees its
+// count, or that thread sees that it must attach again.
+template <class Undo>
+Users undo_if_unused(unsigned image, const Undo& undo) {
+    views::set_attached(views::checked_image(image), false);
+    const Users users{bind::bound_count(image), scopes::active_scopes(image), scopes::active_recorders(image)};
+    if (users != Users{}) {
+        views::set_attached(image, true);
+        return users;
+    }
+    try {
+        undo();
+    } catch (const std::exception&) {
+        views::set_attached(image, true);
+        throw;
+    }
+    return users;
+}
+
+Users restore(unsigned image, patch::Transaction& code, patch::PointerTransaction& tables,
+              patch::SharedPointers& setters) {
+    return undo_if_unused(image, [&] {
+        setters.give_up();
+        try {
+            tables.undo();
+            try {
+                code.undo();
+            } catch (const std::exception&) {
+                tables.commit();
+                throw;
+            }
+        } catch (const std::exception&) {
+            setters.use();
+            throw;
+        }
+        machine::forget_all(image);
+    });
+}
+
+}  // namespace
+
+void add_attach(nb::module_& m) {
+    m.def(
+        "is_attached", [](unsigned image) { return views::is_attached(views::checked_image(image)); }, "image"_a,
+        "Return whether scopes reach the image now.");
+    m.def("redirect", &redirect, "image"_a, "code"_a, "tables"_a, "setters"_a, "fail_at"_a = 0,
+          "Commit both transactions and use `setters`, or none of them. Scopes reach the image from then on.");
+    m.def("restore", &restore, "image"_a, "code"_a, "tables"_a, "setters"_a,
+          "Undo `redirect` completely if nothing uses it. Returns the numbers of (bound LLVMContexts, entered scopes, "
+          "recording blocks). If all are 0, `redirect` was undone.");
+    m.def(
+        "set_attached", [](unsigned image) { views::set_attached(views::checked_image(image), true); }, "image"_a,
+        "Attach without changing any code.");
+    m.def(
+        "set_detached", [](unsigned image) { return undo_if_unused(image, [] {}); }, "image"_a,
+        "Detach without changing any code, if nothing uses optctx. Returns the counts of `restore`.");
+}

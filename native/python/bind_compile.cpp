@@ -1,0 +1,133 @@
+// Python bindings of compile/: names and conversions.
+#include "engines/gate.hpp"
+#include "intercept/bound_contexts.hpp"
+#include "python/bindings.hpp"
+#include "python/compilation.hpp"
+#include "python/compile_calls.hpp"
+#include "python/gil.hpp"
+#include "python/host_lock.hpp"
+#include "python/scope_block.hpp"
+#include "scopes/recorder.hpp"
+#include "scopes/scope.hpp"
+#include "values/process_wide.hpp"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <utility>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+namespace {
+
+compile::Pointer pointer(std::uintptr_t address) { return reinterpret_cast<compile::Pointer>(address); }
+
+nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+
+nb::list to_list(const compile::Errors& errors) {
+    nb::list texts;
+    for (const std::string& each : errors) texts.append(to_bytes(each));
+    return texts;
+}
+
+nb::object run_passes(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock,
+                      std::uintptr_t module, std::uintptr_t machine,
+                      const std::vector<std::pair<std::uintptr_t, int>>& tuning, const nb::bytes& text) {
+    const std::string pipeline(text.c_str(), text.size());
+    std::vector<compile::Setting> settings;
+    for (const auto& [set, value] : tuning)
+        settings.emplace_back(reinterpret_cast<compile::Setting::first_type>(set), value);
+    return compile::run({llvm.image, context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
+        compile::Ran ran;
+        {
+            const WithoutGil released;
+            ran = compile::run_passes(llvm, pointer(context), pointer(module), pointer(machine), settings, pipeline);
+        }
+        nb::object parse_error = ran.parse_error ? nb::object(to_bytes(*ran.parse_error)) : nb::none();
+        return nb::make_tuple(parse_error, to_list(ran.errors));
+    });
+}
+
+nb::object emit(const compile::Llvm& llvm, std::uintptr_t context, nb::object llvmlite_lock, std::uintptr_t module,
+                std::uintptr_t machine, bool as_object) {
+    return compile::run({llvm.image, context, machine, std::move(llvmlite_lock)}, [&]() -> nb::object {
+        compile::Emitted emitted;
+        {
+            const WithoutGil released;
+            emitted = compile::emit(llvm, pointer(context), pointer(module), pointer(machine), as_object);
+        }
+        nb::object code = emitted.code ? nb::object(to_bytes(*emitted.code)) : nb::none();
+        return nb::make_tuple(code, to_bytes(emitted.message), to_list(emitted.errors));
+    });
+}
+
+}  // namespace
+
+void add_compile(nb::module_& m) {
+    nb::class_<compile::Llvm>(m, "Llvm", "Addresses of functions in a library of llvmlite's.")
+        .def(
+            "__init__",
+            [](compile::Llvm* self, unsigned image, const std::map<std::string, std::uintptr_t>& addresses) {
+                new (self) compile::Llvm(views::checked_image(image), addresses);
+            },
+            "image"_a, "addresses"_a);
+    m.def(
+        "run_passes", &run_passes, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a, "tuning"_a,
+        "text"_a,
+        nb::sig("def run_passes(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
+                "tuning: collections.abc.Sequence[tuple[int, int]], text: bytes) -> tuple[bytes | None, list[bytes]]"),
+        "Run a pipeline. Returns (why it does not parse or None, errors). `llvmlite_lock`: llvmlite's lock, or None "
+        "unless the LLVMContext is the global one. `machine` may be 0. `tuning`: (address of a function that sets a "
+        "field of PipelineTuningOptions, value) for each field to set.");
+    m.def("emit", &emit, "llvm"_a, "context"_a, "llvmlite_lock"_a.none(), "module"_a, "machine"_a, "as_object"_a,
+          nb::sig("def emit(llvm: Llvm, context: int, llvmlite_lock: object, module: int, machine: int, "
+                  "as_object: bool) -> tuple[bytes | None, bytes, list[bytes]]"),
+          "Emit code. Returns (code or None, why there is none, errors).");
+    m.def(
+        "compile_alone",
+        [](unsigned image, std::uintptr_t context, std::uintptr_t machine, nb::object llvmlite_lock,
+           nb::handle function, const nb::args& arguments) {
+            return compile::run({views::checked_image(image), context, machine, std::move(llvmlite_lock)},
+                                [&] { return blocks::call(function, arguments); });
+        },
+        "image"_a, "context"_a, "machine"_a, "llvmlite_lock"_a.none(), "function"_a, "arguments"_a,
+        nb::sig("def compile_alone(image: int, context: int, machine: int, llvmlite_lock: object, "
+                "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
+        "Call the function with the locks and the scope of `run_passes`.");
+    m.def(
+        "run_counted",
+        [](unsigned image, nb::handle function, const nb::args& arguments) {
+            const compile::Counted counted(views::checked_image(image));
+            return blocks::call(function, arguments);
+        },
+        nb::sig("def run_counted(image: int, function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
+        "Call the function in the scope of the task. No other thread changes options process-wide during the call.");
+    m.def(
+        "held",
+        [] {
+            scoping::leave_abandoned();
+            nb::dict held;
+            held["scopes"] = sum_over_images(&scopes::active_scopes);
+            held["recorders"] = sum_over_images(&scopes::active_recorders);
+            held["bindings"] = sum_over_images(&bind::bound_count);
+            held["locks"] = os::locked();
+            held["calls"] = scopes::calls();
+            held["inside the gate"] = engines::gate::threads_inside();
+            held["gate closed"] = engines::gate::is_closed();
+            bool in_force = false;
+            for (unsigned image = 0; image < views::max_images; ++image)
+                in_force = in_force || values::process_wide_epoch(image) % 2 != 0;
+            held["changes in force"] = in_force;
+            return held;
+        },
+        nb::sig("def held() -> dict[str, int]"),
+        "Return what this process currently holds (calls: of this thread). For tests.");
+    m.def("held_locks", &os::locked,
+          "Return the number of LLVMContexts and target machines that compilations have locked.");
+    m.def("make_lock_safe", &llvmlite_lock::make_safe, "lock"_a,
+          "Give llvmlite's lock native methods, which no exception can interrupt half-way.");
+}

@@ -1,0 +1,181 @@
+// Libraries, their symbols and memory, and the registry: names and conversions, no logic.
+#include "image/layouts.hpp"
+#include "image/library.hpp"
+#include "image/memory.hpp"
+#include "image/registry.hpp"
+#include "image/registry_copy.hpp"
+#include "image/spans.hpp"
+#include "image/words.hpp"
+#include "python/bindings.hpp"
+#include "python/bytes.hpp"
+#include "python/native_calls.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+void add_image(nb::module_& m) {
+    nb::exception<image::Misfit>(m, "MisfitError", PyExc_RuntimeError);
+    // The name belongs to the image, which lives as long as the process once it is in use.
+    nb::class_<image::Symbol>(m, "Symbol",
+                              "A function or object of an image: absolute address, size in bytes, mangled name.")
+        .def_ro("address", &image::Symbol::address)
+        .def_ro("size", &image::Symbol::size)
+        .def_ro("number", &image::Symbol::number)
+        .def_prop_ro("name", [](const image::Symbol& s) { return std::string(s.name); });
+    nb::class_<image::Image>(m, "Image", "A shared library of this process, with the symbols of its file.")
+        .def(nb::init<std::string, std::uintptr_t>(), "path"_a, "base"_a)
+        .def_prop_ro("path", &image::Image::path)
+        .def_prop_ro("base", &image::Image::base)
+        .def_prop_ro("build_id", &image::Image::build_id)
+        .def_prop_ro("text_begin", &image::Image::text_begin)
+        .def_prop_ro("text_end", &image::Image::text_end)
+        .def_prop_ro("symbol_count", &image::Image::symbol_count)
+        .def("symbol", &image::Image::symbol, "name"_a, "Absolute address of a mangled name, or None.")
+        .def("function_at", &image::Image::function_at, "address"_a,
+             "The function whose code holds the address, or None.")
+        .def("object_at", &image::Image::object_at, "address"_a, "The object whose storage holds the address, or None.")
+        .def("named", &image::Image::named, "name"_a, "The function or object with this mangled name, or None.")
+        .def("numbered", &image::Image::numbered, "number"_a,
+             "The function or object in that place of the symbol table, or None.")
+        .def(
+            "files", [](const image::Image& i) { return i.symbols().files(); },
+            "[(number, name)] of each source file in the symbol table. The local symbols of a file follow it.")
+        .def_prop_ro(
+            "end_of_files", [](const image::Image& i) { return i.symbols().end_of_files(); },
+            "Symbols with smaller numbers are local to the file before them.")
+        .def(
+            "local_neighbours",
+            [](const image::Image& i, std::uintptr_t address, bool functions) {
+                const auto found = i.symbols().local_neighbours(address, functions);
+                return std::pair(found.before, found.after);
+            },
+            "address"_a, "functions"_a,
+            "The nearest functions, or objects, local to a file that begin before the address and after it.")
+        .def("functions_named", &image::Image::functions_named, "patterns"_a,
+             "For each (prefix, infix), the functions whose mangled name starts with the one and holds the other after "
+             "that; the image must outlive the answer.")
+        .def(
+            "initial_bytes",
+            [](const image::Image& i, std::uintptr_t a, std::size_t n) {
+                const auto b = i.initial_bytes(a, n);
+                return nb::bytes(reinterpret_cast<const char*>(b.data()), b.size());
+            },
+            "address"_a, "size"_a, "What the file says is there before anything has run; zeros in .bss.")
+        .def("contains", &image::Image::contains, "address"_a)
+        .def_prop_ro(
+            "identity",
+            [](const image::Image& i) {
+                const auto& id = i.identity();
+                return nb::make_tuple(id.device, id.inode, id.size, id.modified, id.changed);
+            },
+            nb::sig("def identity(self) -> tuple[int, int, int, int, int]"),
+            "The library's file: device, inode, bytes, times of the last change of its content and of its status, in "
+            "nanoseconds.")
+        .def("forget_symbols", &image::Image::forget_symbols,
+             "Frees the index of symbols; what is asked for later is worked out again.")
+        .def("release_pages", &image::Image::release_pages,
+             "Takes the file's pages out of resident memory; what is asked for later is read again.");
+    m.def(
+        "loaded_libraries",
+        [] {
+            std::vector<std::pair<std::string, std::uintptr_t>> found;
+            for (auto& library : image::loaded_libraries()) found.emplace_back(std::move(library.path), library.base);
+            return found;
+        },
+        "(path, base) of every shared library in this process.");
+    nb::class_<image::Span>(m, "Span").def(nb::init<std::uintptr_t, std::size_t>(), "begin"_a, "size"_a);
+    m.def("find_data_pointers", &image::find_data_pointers, "image"_a, "spans"_a);
+    nb::class_<image::RawOption>(m, "RawOption", "The common part of a cl::Option object, read in place.")
+        .def_prop_ro("vtable", [](const image::RawOption& o) { return reinterpret_cast<std::uintptr_t>(o.vtable); })
+        .def_ro("occurrences", &image::RawOption::occurrences)
+        .def_ro("position", &image::RawOption::position)
+        .def_prop_ro("help", [](const image::RawOption& o) { return std::string(o.help.data, o.help.size); })
+        .def_prop_ro("value_name",
+                     [](const image::RawOption& o) { return std::string(o.value_name.data, o.value_name.size); })
+        .def_prop_ro("hidden", &image::RawOption::hidden)
+        .def_prop_ro("misc", &image::RawOption::misc)
+        .def_prop_ro("value_expected", &image::RawOption::value_expected)
+        .def_prop_ro("categories", &native_calls::categories);
+    m.def(
+        "option_at", [](std::uintptr_t address) { return reinterpret_cast<const image::RawOption*>(address); },
+        "address"_a, nb::rv_policy::reference);
+    m.def(
+        "walk_registry",
+        [](std::uintptr_t map) {
+            auto registry = image::walk_registry(map);
+            std::vector<std::pair<std::string, std::uintptr_t>> options;
+            for (auto& option : registry.options) options.emplace_back(std::move(option.key), option.address);
+            std::sort(options.begin(), options.end());
+            return std::pair(std::move(registry.layout), std::move(options));
+        },
+        "map"_a, "(layout, [(name, address of the Option)] by name) after checking every entry.");
+    nb::class_<image::RegistryCopy>(m, "RegistryCopy",
+                                    "A copy of a map of options that `walk_registry` has proven, with other objects.")
+        .def(
+            "__init__",
+            [](image::RegistryCopy* self, const std::string& layout, std::uintptr_t map,
+               const std::map<std::uintptr_t, std::uintptr_t>& instead_of) {
+                new (self) image::RegistryCopy(image::registry_layout(layout), map, [&](std::uintptr_t option) {
+                    const auto found = instead_of.find(option);
+                    return found == instead_of.end() ? option : found->second;
+                });
+            },
+            "layout"_a, "map"_a, "instead_of"_a)
+        .def_prop_ro("map", &image::RegistryCopy::map)
+        .def("is_current", &image::RegistryCopy::is_current, "map"_a,
+             "Whether `map` still has the entries that were copied.");
+    m.def(
+        "registry_layouts",
+        [] {
+            std::vector<std::string> names;
+            for (const auto& layout : image::registry_layouts) names.emplace_back(layout.name);
+            return names;
+        },
+        "The names of the layouts that `walk_registry` knows.");
+    m.def(
+        "read_checked",
+        [](std::uintptr_t address, std::size_t size, const char* what) {
+            const auto bytes = image::load_bytes(address, size, what);
+            return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        },
+        "address"_a, "size"_a, "what"_a,
+        "Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read.");
+    m.def(
+        "words_match",
+        [](const image::Image& i, const std::vector<std::uintptr_t>& objects, const nb::bytes& checks) {
+            return image::words_match(i, objects, unpacked<image::WordCheck>(checks));
+        },
+        "image"_a, "objects"_a, "checks"_a, "Whether every packed check of words of the objects (addresses) holds.");
+    m.def("trim_heap", &os::trim_heap, "Give the heap's free pages back to the system.");
+    m.def("read_words", &native_calls::read_words, "address"_a, "count"_a);
+    m.def(
+        "read_bytes",
+        [](std::uintptr_t address, std::size_t count) {
+            const views::LiveView live;
+            return nb::bytes(reinterpret_cast<const char*>(address), count);
+        },
+        "address"_a, "count"_a);
+    m.def("demangle", &native_calls::demangle, "name"_a);
+    m.def("call_pointer", &native_calls::call_pointer, "function"_a, "argument"_a = 0);
+    m.def("call_virtual_uint", &native_calls::call_virtual_uint, "object"_a, "index"_a);
+    m.def("call_virtual_pointer", &native_calls::call_virtual_pointer, "object"_a, "index"_a, "argument"_a);
+    m.def("call_virtual_text", &native_calls::call_virtual_text, "object"_a, "index"_a, "argument"_a);
+}

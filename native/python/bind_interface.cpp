@@ -1,0 +1,72 @@
+// Python bindings of the table behind lookups from C++.
+#include "image/library.hpp"
+#include "intercept/bound_contexts.hpp"
+#include "interface/interface.hpp"
+#include "interface/table.hpp"
+#include "python/bindings.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+#include <tuple>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+namespace {
+
+// Python fills the table, then publishes it.
+struct TableBuilder {
+    std::unique_ptr<interface::Table> table;
+};
+
+using Form = std::tuple<std::string, values::Kind, values::Kind, std::size_t>;
+using Place = std::tuple<std::uint32_t, std::size_t, std::uintptr_t>;
+
+interface::Place converted(const Place& place) {
+    return std::apply([](auto... parts) { return interface::Place{parts...}; }, place);
+}
+
+void add(TableBuilder& builder, const std::vector<std::string>& names, const Form& form, const Place& value,
+         const Place& object, unsigned enum_size, const std::vector<std::string>& choices,
+         const std::vector<std::uint64_t>& stored) {
+    if (choices.size() != stored.size()) throw std::invalid_argument("expected a stored integer for each choice");
+    const auto& [type, kind, element, element_size] = form;
+    auto entry = std::make_unique<interface::OptionEntry>(*builder.table, names.at(0), type, kind, element, enum_size);
+    entry->element_size = element_size;
+    entry->value = converted(value);
+    entry->object = converted(object);
+    for (std::size_t i = 0; i < choices.size(); ++i) entry->choices.push_back({choices[i], stored[i]});
+    builder.table->add(std::move(entry), names);
+}
+
+}  // namespace
+
+void add_interface(nb::module_& m) {
+    interface::set_find_bound([](unsigned image, const void* llvm_context) -> std::shared_ptr<const contexts::Context> {
+        const auto binding = bind::bound(image, llvm_context);
+        return binding == nullptr ? nullptr : binding->context;
+    });
+    nb::class_<TableBuilder>(m, "LookupTable", "Every option by name, for lookups from C++.")
+        .def(
+            "__init__",
+            [](TableBuilder* self, unsigned index, const image::Image& image) {
+                new (self) TableBuilder{std::make_unique<interface::Table>(index, image.path(), image.build_id(),
+                                                                           image.text_begin(), image.text_end())};
+            },
+            "index"_a, "image"_a)
+        .def("add", &add, "names"_a, "form"_a, "value"_a, "object"_a, "enum_size"_a, "choices"_a, "stored"_a,
+             "Add an option. `form`: (type, kind of the value, of its elements, bytes of a list's element). `value`, "
+             "`object`: where to read them: (slot, offset in it) in a context, and the address in LLVM's own storage. "
+             "`choices`: names, each with the integer that is `stored` for it in `enum_size` bytes.")
+        .def(
+            "publish", [](TableBuilder& self) { interface::publish(std::move(self.table)); },
+            "Make lookups from C++ find these options. Empties this table.");
+    m.def(
+        "begin_lookups_with", [](unsigned image) { interface::begin_with(views::checked_image(image)); }, "image"_a,
+        "Make this the image of lookups from C++ that name none. Its table has been published.");
+}

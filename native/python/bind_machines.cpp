@@ -1,0 +1,88 @@
+// Python bindings of machine/: names and conversions.
+#include "intercept/machines.hpp"
+#include "python/bindings.hpp"
+#include "python/block.hpp"
+#include "python/gil.hpp"
+#include "views/view.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+namespace {
+
+nb::object* cannot_make_function = nullptr;  // never freed: LLVM may run while Python shuts down
+
+void cannot_make(const char* why) {
+    if (cannot_make_function == nullptr) return;
+    const WithGil gil;
+    try {
+        stay_at_exit([&] { (*cannot_make_function)(why); });
+    } catch (nb::python_error& error) {
+        error.discard_as_unraisable("optctx: making a TargetMachine");
+    }
+}
+
+void configure(unsigned image, const std::map<std::string, std::uintptr_t>& calls,
+               const std::vector<std::uintptr_t>& settings) {
+    machine::configure(views::checked_image(image), machine::LlvmCalls(calls, settings), cannot_make);
+}
+
+}  // namespace
+
+void add_machines(nb::module_& m) {
+    nb::enum_<machine::Use>(m, "MachineUse")
+        .value("work", machine::Use::work)
+        .value("begin", machine::Use::begin)
+        .value("end", machine::Use::end)
+        .value("reset_options", machine::Use::reset_options)
+        .value("layout", machine::Use::layout)
+        .value("emit", machine::Use::emit)
+        .value("lowering", machine::Use::lowering);
+    m.def(
+        "pack_machine_use",
+        [](unsigned image, machine::Use use, std::uint8_t argument) {
+            return machine::pack(views::checked_image(image), use, argument);
+        },
+        "image"_a, "use"_a, "argument"_a, "Pack the argument that a thunk passes to `machine_interceptor()`.");
+    m.def(
+        "machine_interceptor", [] { return reinterpret_cast<std::uintptr_t>(&machine::optctx_use_machine); },
+        "Return the address of the function that runs before an intercepted function of a TargetMachine.");
+    m.def("configure_machines", &configure, "image"_a, "calls"_a, "settings"_a,
+          "Set LLVM's functions. `calls`: addresses by the names of native/intercept/machine_copies.hpp. `settings`: "
+          "those of "
+          "functions that change a machine as the code generator does. Raises RuntimeError if a check of the image "
+          "fails.");
+    m.def(
+        "set_cannot_make_machine", [](nb::object tell) { cannot_make_function = new nb::object(std::move(tell)); },
+        "tell"_a,
+        "Set the function that is called, on the thread that runs LLVM, with the reason why there is no machine for "
+        "the values in force.");
+    m.def(
+        "copying_machine",
+        [](std::uintptr_t machine, nb::handle function, const nb::args& arguments) {
+            const machine::Copying copying(reinterpret_cast<const void*>(machine));
+            return blocks::call(function, arguments);
+        },
+        "machine"_a, "function"_a, "arguments"_a,
+        nb::sig("def copying_machine(machine: int, function: collections.abc.Callable[..., R], /, "
+                "*arguments: object) -> R"),
+        "Call the function. The TargetMachines that LLVM makes on this thread during the call have a copy of the "
+        "TargetOptions of `machine`: theirs count as those that the program passed for that one.");
+    m.def(
+        "idle_machines", [](unsigned image) { return machine::idle_variants(views::checked_image(image)); }, "image"_a,
+        "Return the number of idle variants of an image.");
+    m.def(
+        "forget_machines", [](unsigned image) { machine::forget_all(views::checked_image(image)); }, "image"_a,
+        "Forget all machines of an image, as `restore` does. For tests.");
+}

@@ -1,0 +1,337 @@
+// Python bindings of bind/: names and conversions, and calls from a thread that runs LLVM back into Python.
+#include "intercept/bound_contexts.hpp"
+#include "intercept/runs.hpp"
+#include "patch/pointers.hpp"
+#include "python/bindings.hpp"
+#include "python/gil.hpp"
+#include "python/scope_block.hpp"
+#include "scopes/orphans.hpp"
+#include "scopes/scope.hpp"
+#include "views/per_image.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+namespace {
+
+// See `set_judges`. Set once and never freed: LLVM may run while Python shuts down.
+nb::object* may_run_function = nullptr;
+nb::object* resolve_function = nullptr;
+nb::object* cannot_enter_function = nullptr;
+nb::object* tell_function = nullptr;
+
+// Shared by an LLVMContext and its modules. The last of them to drop it disposes of the LLVMContext, if that was
+// closed.
+class Lifetime {
+public:
+    using Dispose = void (*)(std::uintptr_t llvm_context);
+
+    Lifetime(std::uintptr_t llvm_context, std::uintptr_t dispose)
+        : llvm_context_(llvm_context), dispose_(reinterpret_cast<Dispose>(dispose)) {}
+    Lifetime(const Lifetime&) = delete;
+    Lifetime& operator=(const Lifetime&) = delete;
+    ~Lifetime() {
+        if (!closed_) return;
+        const WithoutGil others_run;  // releases the GIL, as ctypes does
+        dispose_(llvm_context_);
+    }
+
+    void close() { closed_ = true; }
+
+private:
+    std::uintptr_t llvm_context_;
+    Dispose dispose_;
+    bool closed_ = false;
+};
+
+const void* pointer(std::uintptr_t address) { return reinterpret_cast<const void*>(address); }
+
+nb::object object_or_none(void* object) {
+    return object == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(object));
+}
+
+// Hands the exception to the call that made LLVM run: nothing can be raised here, and the run is skipped.
+void leave_problem(nb::python_error& error, const char* where) {
+    try {
+        blocks::call_with(*tell_function, error.value());
+    } catch (nb::python_error& second) {
+        second.discard_as_unraisable(where);
+    }
+}
+
+bool may_run(void* owner, void* here, bool is_error) {
+    const WithGil gil;
+    try {
+        return stay_at_exit(
+            [&] { return nb::cast<bool>((*may_run_function)(object_or_none(owner), object_or_none(here), is_error)); });
+    } catch (nb::python_error& error) {
+        leave_problem(error, "optctx: comparing contexts");
+        return false;
+    }
+}
+
+// Calls the Python judge. It returns an object with `_native` for a context, False to ignore the text, or None to
+// refuse it.
+bind::Resolved resolve(unsigned image, std::string_view text, void* here, std::size_t before, const char* triple) {
+    using Answer = bind::Resolved::Answer;
+    const WithGil gil;
+    drop_orphans();
+    try {
+        const nb::object owner = stay_at_exit([&] {
+            return (*resolve_function)(image, nb::bytes(text.data(), text.size()), object_or_none(here), before,
+                                       nb::bytes(triple));
+        });
+        if (owner.is_none()) return {};
+        if (owner.ptr() == Py_False) return {Answer::ignored};
+        auto context = nb::cast<std::shared_ptr<contexts::Context>>(owner.attr("_native"));
+        return {Answer::context, std::move(context), nb::object(owner).release().ptr()};
+    } catch (nb::python_error& error) {
+        leave_problem(error, "optctx: reading the attribute of a function");
+        return {};
+    }
+}
+
+void cannot_enter(void* owner, const char* why) {
+    const WithGil gil;
+    try {
+        stay_at_exit([&] { (*cannot_enter_function)(object_or_none(owner), why); });
+    } catch (nb::python_error& error) {
+        leave_problem(error, "optctx: entering a context");
+    }
+}
+
+// Sets what this thread expects, and restores the expectations of an outer link on destruction: this link may be nested
+// in it.
+class Expecting {
+public:
+    Expecting(unsigned image, std::vector<std::shared_ptr<const bind::Binding>> expected)
+        : image_(image), before_(bind::expected_llvm_contexts(image)) {
+        bind::expect_llvm_contexts(image, std::move(expected));
+    }
+    Expecting(const Expecting&) = delete;
+    Expecting& operator=(const Expecting&) = delete;
+    ~Expecting() { bind::expect_llvm_contexts(image_, std::move(before_)); }
+
+private:
+    unsigned image_;
+    std::vector<std::shared_ptr<const bind::Binding>> before_;
+};
+
+template <class Function>
+void set(Function& to, std::uintptr_t address) {
+    to = reinterpret_cast<Function>(address);
+}
+
+// What tells apart the values that LLVM reads on this thread; whether something that was made under equal values still
+// has to be made anew, because its reads would go unseen or LLVM has written to the values; the context's owner.
+std::tuple<nb::object, bool, nb::object> values_here(unsigned image) {
+    const contexts::Context* context = scopes::current_context(views::checked_image(image));
+    if (context == nullptr) return {nb::none(), false, nb::none()};
+    std::string key = context->key();
+    if (const auto& process_wide = context->process_wide(); process_wide != nullptr) key += process_wide->text();
+    const bool is_watched = context->reads() != nullptr || views::substitute(image) != nullptr;
+    return {nb::bytes(key.data(), key.size()), is_watched || scopes::wrote(image),
+            object_or_none(scopes::current_owner(image))};
+}
+
+void configure(unsigned image, const std::vector<std::uintptr_t>& calls) {
+    if (calls.size() != 8) throw nb::value_error("eight functions of LLVM's C API are needed");
+    bind::LlvmCalls llvm{};
+    set(llvm.module_context, calls[0]);
+    set(llvm.first_function, calls[1]);
+    set(llvm.next_function, calls[2]);
+    set(llvm.function_module, calls[3]);
+    set(llvm.string_attribute, calls[4]);
+    set(llvm.string_attribute_value, calls[5]);
+    set(llvm.module_triple, calls[6]);
+    set(llvm.machine_triple, calls[7]);
+    bind::configure(views::checked_image(image), llvm, {may_run, resolve, cannot_enter});
+}
+
+}  // namespace
+
+void drop_orphans() {
+    for (void* orphan : scopes::take_orphans()) Py_DECREF(static_cast<PyObject*>(orphan));
+}
+
+void add_bind(nb::module_& m) {
+    nb::enum_<bind::Subject>(m, "Subject")
+        .value("module", bind::Subject::module)
+        .value("function", bind::Subject::function)
+        .value("llvm_context_that_begins", bind::Subject::llvm_context_that_begins)
+        .value("llvm_context_that_ends", bind::Subject::llvm_context_that_ends)
+        .value("unfinished", bind::Subject::unfinished)
+        .value("machine", bind::Subject::machine);
+    nb::enum_<bind::Skip>(m, "Skip")
+        .value("never", bind::Skip::never)
+        .value("empty_manager", bind::Skip::empty_manager)
+        .value("return_zero", bind::Skip::return_zero)
+        .value("fail_with_text", bind::Skip::fail_with_text)
+        .value("leave_unfinished", bind::Skip::leave_unfinished);
+    nb::enum_<bind::OnMismatch>(m, "OnMismatch")
+        .value("switch_over", bind::OnMismatch::switch_over)
+        .value("warn", bind::OnMismatch::warn)
+        .value("error", bind::OnMismatch::error);
+    m.def(
+        "pack_interception",
+        [](unsigned image, bind::Subject subject, std::uint8_t argument, bind::Skip skip) {
+            return bind::pack({static_cast<std::uint8_t>(views::checked_image(image)), subject, argument, skip});
+        },
+        "image"_a, "subject"_a, "argument"_a, "skip"_a,
+        "Pack the argument that a thunk passes to `interceptors()[0]`.");
+    m.def(
+        "interceptors",
+        [] {
+            return std::tuple(reinterpret_cast<std::uintptr_t>(&bind::optctx_before),
+                              reinterpret_cast<std::uintptr_t>(&bind::optctx_after), bind::skip_call);
+        },
+        "Return the addresses of the functions that run before and after an intercepted function, and the result that "
+        "skips it.");
+    m.def("configure_bindings", &configure, "image"_a, "calls"_a,
+          "`calls`: LLVMGetModuleContext, -FirstFunction, -NextFunction, -GlobalParent, -StringAttributeAtIndex, "
+          "-StringAttributeValue, LLVMGetTarget, LLVMGetTargetMachineTriple, by address.");
+    m.def(
+        "set_judges",
+        [](nb::object judge_run, nb::object judge_text, nb::object cannot, nb::object tell) {
+            may_run_function = new nb::object(std::move(judge_run));
+            resolve_function = new nb::object(std::move(judge_text));
+            cannot_enter_function = new nb::object(std::move(cannot));
+            tell_function = new nb::object(std::move(tell));
+        },
+        "may_run"_a, "resolve"_a, "cannot_enter"_a, "tell"_a,
+        "Set the Python judges. `may_run`: (owner of a binding, owner of the scope or None, whether a mismatch is "
+        "an error) -> bool. `resolve`: (image, text of an attribute, owner of the scope or None, number of other "
+        "texts of the module so far, triple) -> context, False to ignore the text, or None to refuse it. "
+        "`cannot_enter`: (context, why it could not be entered). `tell` receives the exceptions that they raise.");
+    m.def(
+        "run_counts",
+        [](unsigned image) {
+            const bind::RunCounts counts = bind::run_counts(views::checked_image(image));
+            return std::pair(counts.everywhere, counts.here);
+        },
+        "image"_a,
+        "How often the image began to work on a module, since the process began: (on every thread, on this one).");
+    m.def(
+        "count_attributes",
+        [](unsigned image, bool count) { bind::count_attributes(views::checked_image(image), count); }, "image"_a,
+        "count"_a, "Set whether the function attribute \"optctx\" counts in the image, on every thread.");
+    m.def(
+        "attributes_switch", [](unsigned image) { return bind::attributes_switch(views::checked_image(image)); },
+        "image"_a, "Return the address of the byte that is 0 unless they count.");
+    m.attr("MOST_ATTRIBUTES") = bind::most_attributes;
+    m.def(
+        "bind",
+        [](std::uintptr_t llvm_context, std::shared_ptr<contexts::Context> context, nb::object owner,
+           bind::OnMismatch on_mismatch) {
+            drop_orphans();
+            const unsigned image = context->space().image();
+            const auto binding =
+                std::make_shared<const bind::Binding>(std::move(context), on_mismatch, owner.release().ptr());
+            for (;;) {
+                if (!views::is_attached(image)) scoping::attach(image);
+                if (!bind::bind(pointer(llvm_context), binding)) return false;
+                if (views::is_attached(image)) return true;
+                bind::unbind(image, pointer(llvm_context));  // another thread detached before this one was counted
+            }
+        },
+        "llvm_context"_a, "context"_a, "owner"_a, "on_mismatch"_a,
+        "Bind an LLVMContext of the context's image. Returns False if it is already bound.");
+    m.def(
+        "unbind",
+        [](unsigned image, std::uintptr_t llvm_context) {
+            auto binding = bind::unbind(views::checked_image(image), pointer(llvm_context));
+            const nb::object owner =
+                object_or_none(binding == nullptr ? nullptr : static_cast<PyObject*>(binding->owner));
+            binding.reset();
+            drop_orphans();
+            return owner;
+        },
+        "image"_a, "llvm_context"_a, "Unbind an LLVMContext. Returns the owner of the binding, or None.");
+    m.def(
+        "bound",
+        [](unsigned image, std::uintptr_t llvm_context) {
+            const auto binding = bind::bound(views::checked_image(image), pointer(llvm_context));
+            if (binding == nullptr) return std::pair(nb::object(nb::none()), bind::OnMismatch::switch_over);
+            return std::pair(nb::borrow(static_cast<PyObject*>(binding->owner)), binding->on_mismatch);
+        },
+        "image"_a, "llvm_context"_a, "Return (owner of the binding or None, what happens on a mismatch).");
+    m.def(
+        "bound_count", [] { return sum_over_images(&bind::bound_count); },
+        "Return the number of bound LLVMContexts in this process.");
+    nb::class_<bind::Binding>(m, "Binding", "A binding of an LLVMContext.");
+    m.def(
+        "binding_of_module",
+        [](unsigned image, std::uintptr_t module) {
+            return bind::bound_to_module(views::checked_image(image), pointer(module));
+        },
+        "image"_a, "module"_a, "Return the binding of the module's LLVMContext, or None.");
+    m.def(
+        "expecting_llvm_contexts",
+        [](unsigned image, const std::vector<std::optional<std::shared_ptr<const bind::Binding>>>& bindings,
+           nb::handle function, const nb::args& arguments) {
+            std::vector<std::shared_ptr<const bind::Binding>> expected;
+            for (const auto& binding : bindings) expected.push_back(binding.value_or(nullptr));
+            const Expecting expecting(views::checked_image(image), std::move(expected));
+            return blocks::call(function, arguments);
+        },
+        "image"_a, "bindings"_a, "function"_a, "arguments"_a,
+        nb::sig("def expecting_llvm_contexts(image: int, bindings: collections.abc.Sequence[Binding | None], "
+                "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
+        "Call the function and bind the LLVMContexts that the image makes for LLJIT on this thread during the call, in "
+        "this order; None leaves one unbound. Afterwards restores the bindings that an outer call still expects.");
+    m.def("values_here", &values_here, "image"_a,
+          nb::sig("def values_here(image: int) -> tuple[bytes | None, bool, typing.Any]"),
+          "Return (what tells apart the values that LLVM reads on this thread, or None outside every context; whether "
+          "what was made under equal values has to be made anew, to be right and to have its reads seen; the owner of "
+          "the context or None).");
+    m.def(
+        "run_early",
+        [](unsigned image, std::uintptr_t subject, bind::Subject kind, nb::handle function, const nb::args& arguments) {
+            const bind::EarlyRun run(views::checked_image(image), kind, reinterpret_cast<void*>(subject));
+            return run.allowed() ? blocks::call(function, arguments) : nb::object(nb::none());
+        },
+        "image"_a, "subject"_a, "kind"_a, "function"_a, "arguments"_a,
+        nb::sig("def run_early(image: int, subject: int, kind: Subject, "
+                "function: collections.abc.Callable[..., R], /, *arguments: object) -> R | None"),
+        "Call the function as part of LLVM's run on a module or a function (`subject`): under the values that are "
+        "bound "
+        "to the LLVMContext. Calls nothing if the run is refused, and leaves the reason for the enclosing call.");
+    nb::class_<Lifetime>(m, "Lifetime", nb::is_weak_referenceable(),
+                         "Held by an LLVMContext and each of its modules. When the last of them drops it, LLVM "
+                         "disposes of the LLVMContext if that was closed. The garbage collector does not track it, so "
+                         "all finalisers run before it is dropped.")
+        .def(nb::init<std::uintptr_t, std::uintptr_t>(), "llvm_context"_a, "dispose"_a,
+             "`llvm_context` and `dispose` are addresses.")
+        .def("close", &Lifetime::close, "Allow LLVM to dispose of the LLVMContext.");
+    nb::class_<patch::PointerTransaction>(m, "PointerTransaction", "Pointers in virtual function tables.")
+        .def(
+            "__init__",
+            [](patch::PointerTransaction* self,
+               const std::vector<std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>>& changes) {
+                std::vector<patch::PointerChange> converted;
+                for (const auto& [at, before, after] : changes) converted.push_back({at, before, after});
+                new (self) patch::PointerTransaction(std::move(converted));
+            },
+            "changes"_a, "`changes`: (address of the pointer, current value, new value).")
+        .def("commit", &patch::PointerTransaction::commit)
+        .def("undo", &patch::PointerTransaction::undo)
+        .def_prop_ro("committed", &patch::PointerTransaction::committed)
+        .def("__len__", &patch::PointerTransaction::size);
+    m.def(
+        "place_code",
+        [](const nb::bytes& code, std::uintptr_t begin, std::uintptr_t end) {
+            const auto* data = static_cast<const std::uint8_t*>(code.data());
+            return patch::place_code({data, data + code.size()}, begin, end);
+        },
+        "code"_a, "near_begin"_a, "near_end"_a,
+        "Copy the code to executable memory that is never freed. Returns its address.");
+}

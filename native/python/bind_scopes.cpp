@@ -1,0 +1,120 @@
+// Entering and leaving contexts: a thread's scopes (scopes/scope.hpp) and its task's mark (python/task_variable.hpp),
+// together.
+#include "engines/engine_of.hpp"
+#include "engines/turns.hpp"
+#include "os/keyed_locks.hpp"
+#include "os/os.hpp"
+#include "python/bindings.hpp"
+#include "python/gil.hpp"
+#include "python/native_calls.hpp"
+#include "python/scope_block.hpp"
+#include "python/task_variable.hpp"
+#include "scopes/scope.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/typing.h>
+
+#include <utility>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+namespace {
+
+template <class Wait>
+void wait_without_gil(const Wait& wait) {
+    const WithoutGil released;
+    wait();
+    if (!nb::is_alive() || native_calls::python_is_ending()) os::stop_this_thread();
+}
+
+}  // namespace
+
+void add_scopes(nb::module_& m) {
+    m.def("use_task_variable", &task_scope::use, "variable"_a,
+          "Set the ContextVar in which tasks keep the mark of their innermost scope.");
+    m.def(
+        "leave_all",
+        [] {
+            scoping::leave_all();
+            drop_orphans();
+        },
+        "Leave every scope and recording of this thread and its task.");
+    m.def(
+        "set_scope_helpers",
+        [](nb::object attach, nb::object check_in_line, nb::object cannot_enter, nb::object cannot_leave,
+           nb::object judge, nb::object waits) {
+            scoping::set_helpers({std::move(attach), std::move(check_in_line), std::move(cannot_enter),
+                                  std::move(cannot_leave), std::move(judge), std::move(waits)});
+        },
+        "attach"_a, "check_in_line"_a, "cannot_enter"_a, "cannot_leave"_a, "judge"_a, "waits"_a,
+        "Set the functions that entering and leaving call before they change anything or after they are done: "
+        "attach(image), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, "
+        "text), which return exceptions, and judge(context, failed). While a thread waits for those that changed "
+        "options "
+        "process-wide, it calls waits(threads).");
+    m.attr("R") = nb::type_var("R");
+    m.def("inside", &blocks::inside,
+          nb::sig("def inside(manager: contextlib.AbstractContextManager[object], "
+                  "function: collections.abc.Callable[..., R], /, *arguments: object) -> R"),
+          "Run `with manager: return function(*arguments)`, executing no instruction of the interpreter in between.");
+    m.def("inside_if_free", &blocks::inside_if_free,
+          nb::sig("def inside_if_free(lock: object, function: collections.abc.Callable[[], R], /) -> R | None"),
+          "Do the same with a lock, without waiting. Returns None and calls nothing if the lock is not free.");
+    scoping::add_base(m);
+    m.def(
+        "in_line",
+        [] {
+            scoping::leave_abandoned();
+            return scopes::in_line(task_scope::get().ptr());
+        },
+        "Return whether LLVM sees the running task's scope on this thread.");
+    m.def("suspended", &scoping::suspended,
+          "Return the mark of the innermost scope of this thread if another task, which is suspended, is inside it; "
+          "otherwise None.");
+    m.def(
+        "library_calls",
+        [](unsigned image) {
+            views::checked_image(image);
+            return std::pair(nb::cpp_function([image] { scoping::begin_library_call(image); }),
+                             nb::cpp_function([] { scoping::end_library_call(); }));
+        },
+        "image"_a,
+        nb::sig("def library_calls(image: int) -> tuple[collections.abc.Callable[[], None], "
+                "collections.abc.Callable[[], None]]"),
+        "Return the functions to call at the beginning and at the end of each call into the library with its lock "
+        "held. In between, LLVM sees the running task's scope. They never raise.");
+    m.def(
+        "begin_compilation", [](unsigned image) { scoping::begin_compilation(views::checked_image(image)); }, "image"_a,
+        "Show the running task's scope to LLVM until `end_compilation`, for calls without llvmlite's lock. Waits while "
+        "options are changed process-wide, and counts this thread among those inside LLVM.");
+    m.def("end_compilation", [](unsigned image) { scoping::end_compilation(views::checked_image(image)); }, "image"_a);
+    m.def(
+        "watch_context_switches",
+        [] {
+            const bool reported = task_scope::watch(&scoping::follow_task);
+            if (reported) scopes::follow_switches(true);
+            return reported;
+        },
+        "Make threads follow their tasks from now on. Returns False if the interpreter does not report switches "
+        "(before 3.14).");
+    m.def("simulate_context_switches", &scopes::follow_switches, "on"_a,
+          "Follow switches as after `watch_context_switches`, with manual calls of `context_switched`. For tests.");
+    m.def("context_switched", &scoping::follow_task);
+    m.def(
+        "take_turns",
+        [](unsigned image) {
+            views::checked_image(image);
+            wait_without_gil([image] { engines::hand_over(image, engines::turns()); });
+        },
+        "image"_a, "Make threads take turns at the image's own storage, permanently. Call before its first scope.");
+    m.def("process_ends", &scopes::process_ends, "Make threads that end stay inside their scopes from now on.");
+    m.def(
+        "active_scopes",
+        [] {
+            scoping::leave_abandoned();
+            return sum_over_images(&scopes::active_scopes);
+        },
+        "Return the number of scopes entered now in this process, on all threads.");
+}

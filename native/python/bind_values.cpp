@@ -1,0 +1,273 @@
+// Regions of LLVM's storage and the sets of values for them: names and conversions, no logic.
+#include "arch/sites.hpp"
+#include "contexts/context.hpp"
+#include "engines/gate.hpp"
+#include "image/layouts.hpp"
+#include "python/bindings.hpp"
+#include "python/bytes.hpp"
+#include "python/native_calls.hpp"
+#include "values/read_values.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+void add_space(nb::module_& m) {
+    nb::enum_<values::Kind>(m, "Kind")
+        .value("boolean", values::Kind::boolean)
+        .value("bool_or_default", values::Kind::bool_or_default)
+        .value("int32", values::Kind::int32)
+        .value("uint32", values::Kind::uint32)
+        .value("int64", values::Kind::int64)
+        .value("uint64", values::Kind::uint64)
+        .value("float32", values::Kind::float32)
+        .value("float64", values::Kind::float64)
+        .value("character", values::Kind::character)
+        .value("string", values::Kind::string)
+        .value("enumeration", values::Kind::enumeration)
+        .value("list", values::Kind::list)
+        .value("bits", values::Kind::bits)
+        .value("other", values::Kind::other)
+        .value("set", values::Kind::set);
+    nb::enum_<values::Role>(m, "Role")
+        .value("option", values::Role::option)
+        .value("variable", values::Role::variable)
+        .value("state", values::Role::state)
+        .value("runtime", values::Role::runtime)
+        .value("decision", values::Role::decision);
+    nb::enum_<values::Ownership>(m, "Ownership")
+        .value("none", values::Ownership::none)
+        .value("string", values::Ownership::string)
+        .value("list", values::Ownership::list)
+        .value("list_of_strings", values::Ownership::list_of_strings)
+        .value("shared_pointer", values::Ownership::shared_pointer)
+        .value("set", values::Ownership::set);
+    nb::class_<values::Region>(m, "Region", "A piece of LLVM's static storage that is redirected as a whole.")
+        .def(
+            "__init__",
+            [](values::Region* self, std::uintptr_t live, std::size_t size, values::Role role, values::Kind kind,
+               values::Ownership ownership, bool scoped, bool written, bool escapes) {
+                new (self) values::Region{.live = live,
+                                          .size = size,
+                                          .role = role,
+                                          .kind = kind,
+                                          .ownership = ownership,
+                                          .scoped = scoped,
+                                          .written = written,
+                                          .escapes = escapes};
+            },
+            "live"_a, "size"_a, "role"_a, "kind"_a = values::Kind::other, "ownership"_a = values::Ownership::none,
+            "scoped"_a = false, "written"_a = false, "escapes"_a = false)
+        .def_rw("live", &values::Region::live)
+        .def_rw("size", &values::Region::size)
+        .def_rw("role", &values::Region::role)
+        .def_rw("kind", &values::Region::kind)
+        .def_rw("ownership", &values::Region::ownership)
+        .def_rw("variable", &values::Region::variable)
+        .def_rw("value_offset", &values::Region::value_offset)
+        .def_rw("has_defaults", &values::Region::has_defaults)
+        .def_rw("scoped", &values::Region::scoped)
+        .def_rw("written", &values::Region::written)
+        .def_rw("escapes", &values::Region::escapes)
+        .def_rw("shared", &values::Region::shared)
+        .def_rw("has_default", &values::Region::has_default)
+        .def(
+            "set_initial",
+            [](values::Region& r, std::size_t at, const nb::bytes& bytes) {
+                r.initial_at = at;
+                r.initial = from_bytes(bytes);
+            },
+            "at"_a, "initial"_a, "Set the bytes with which a context starts, from byte `at` on.")
+        .def(
+            "add_pointer",
+            [](values::Region& r, std::size_t at, std::uint32_t slot, std::size_t offset) {
+                r.pointers.push_back({at, slot, offset});
+            },
+            "at"_a, "slot"_a, "offset"_a,
+            "Make the word at byte `at` a pointer to byte `offset` of the region of `slot`.");
+    nb::exception<os::OsError>(m, "OsError", PyExc_RuntimeError);
+    m.attr("NO_SLOT") = values::no_slot;
+    m.attr("OCCURRENCES_AT") = offsetof(image::RawOption, occurrences);
+    m.attr("POSITION_AT") = offsetof(image::RawOption, position);
+    m.attr("MAX_IMAGES") = views::max_images;
+    m.def("thread_offset", [](unsigned image) { return views::thread_offset(views::checked_image(image)); }, "image"_a);
+    m.def(
+        "identity_view",
+        [](unsigned image) {
+            return reinterpret_cast<std::uintptr_t>(views::identity_view(views::checked_image(image)));
+        },
+        "image"_a, "Return the address of the words through which LLVM reads outside every scope.");
+    // Python code catches these and raises classes of its own with the same text.
+    nb::exception<values::ParseError>(m, "ParseError", PyExc_ValueError);
+    nb::exception<contexts::ScopeError>(m, "NativeScopeError", PyExc_RuntimeError);
+    nb::class_<values::Patch>(m, "Patch", "The storage of one region in a setting.")
+        .def_ro("slot", &values::Patch::slot)
+        .def_prop_ro("address",
+                     [](const values::Patch& p) { return reinterpret_cast<std::uintptr_t>(p.block->address()); });
+    nb::class_<native_calls::SharedSetting>(m, "Setting", "The storage that gives options their values.")
+        .def("__len__", [](const native_calls::SharedSetting& s) { return s.patches->size(); })
+        .def_prop_ro("patches", [](const native_calls::SharedSetting& s) { return *s.patches; })
+        .def("is_same", [](const native_calls::SharedSetting& a, const native_calls::SharedSetting& b) {
+            return a.patches == b.patches;
+        });
+    nb::class_<values::Space>(m, "Space", "The regions of one image and their registered values.")
+        .def_static(
+            "redirected",
+            [](unsigned image, std::vector<values::Region> regions, std::vector<std::uint32_t> set_default,
+               std::uintptr_t add_occurrence, const native_calls::Reporting& reporting, const nb::bytes& readers) {
+                std::vector<views::Reader> converted;
+                for (const auto& each : unpacked<arch::PackedReader>(readers)) {
+                    if (each.offset < 0) throw image::Misfit("expected an address in a region, found one before it");
+                    converted.push_back({each.slot, static_cast<std::size_t>(each.offset),
+                                         (each.uses & arch::takes_address_bit) != 0,
+                                         (each.uses & arch::reads_bit) != 0});
+                }
+                return native_calls::redirected_space(image, std::move(regions), std::move(set_default), add_occurrence,
+                                                      reporting, std::move(converted));
+            },
+            "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a, "reporting"_a, "readers"_a,
+            nb::rv_policy::reference,
+            "Make a space for an image whose reads go through views. It is never freed: threads inside contexts and "
+            "LLVM itself may hold addresses. `reporting`: slots of the objects through which LLVM reports. `readers`: "
+            "packed.")
+        .def_static(
+            "in_place", &native_calls::in_place_space, "image"_a, "regions"_a, "set_default"_a, "add_occurrence"_a,
+            "reporting"_a, "vtable_size"_a, "write_index"_a, nb::rv_policy::reference,
+            "Make a space for an image that is not patched. `reporting`: addresses of the objects through which LLVM "
+            "reports; `vtable_size`: bytes of the stream's vtable; `write_index`: index of write_impl in it.")
+        .def(
+            "default_address",
+            [](const values::Space& s, std::uint32_t slot) {
+                return reinterpret_cast<std::uintptr_t>(s.defaults()[slot]);
+            },
+            "slot"_a)
+        .def_prop_ro("copied_bytes", &values::Space::copied_bytes)
+        .def(
+            "scope_debugging",
+            [](values::Space& s, std::uintptr_t flag, std::uintptr_t location, std::uintptr_t types,
+               std::size_t type_size, std::uintptr_t debug_only, std::uint32_t flag_slot, std::uint32_t types_slot) {
+                s.scope_debugging({flag, location, types, type_size, debug_only, flag_slot, types_slot});
+            },
+            "flag"_a, "location"_a, "types"_a, "type_size"_a, "debug_only"_a, "flag_slot"_a, "types_slot"_a,
+            "Give debug output only to threads inside a context with `debug`. Takes addresses, bytes and slots. Call "
+            "before anything is redirected.")
+        .def(
+            "parse",
+            [](values::Space& s, std::uint32_t slot, const std::string& name,
+               const std::vector<std::optional<std::string>>& values) {
+                return native_calls::SharedSetting{
+                    std::make_shared<const values::Setting>(s.parse(slot, {0, values::occurrences(name, values)}))};
+            },
+            "slot"_a, "name"_a, "values"_a)
+        .def("no_drift",
+             [](values::Space&) { return native_calls::SharedSetting{std::make_shared<const values::Setting>()}; })
+        .def("drift", [](values::Space& s) { return native_calls::SharedSetting{s.drift()}; });
+    nb::class_<views::Reads>(m, "Reads", "Which readers have read.")
+        .def_static(
+            "make", [](const values::Space& s) { return std::make_shared<views::Reads>(s.layout()->readers().size()); },
+            "space"_a)
+        .def_static(
+            "inherit",
+            [](const values::Space& s, std::shared_ptr<views::Reads> from, const std::vector<std::uint32_t>& hidden) {
+                const auto& readers = s.layout()->readers();
+                std::vector<bool> hides;
+                for (const views::Reader& reader : readers)
+                    hides.push_back(std::find(hidden.begin(), hidden.end(), reader.slot) != hidden.end());
+                return std::make_shared<views::Reads>(std::move(from), std::move(hides));
+            },
+            "space"_a, "outer"_a, "hidden"_a,
+            "Make marks that also mark in `outer`, except readers of the slots in `hidden`.");
+    nb::enum_<contexts::Sets>(m, "Sets", "What becomes of values that code inside a context gives to LLVM's setters.")
+        .value("contain", contexts::Sets::contain)
+        .value("process", contexts::Sets::process)
+        .value("error", contexts::Sets::error);
+    nb::class_<contexts::Context>(m, "Context", "A full set of option values.")
+        .def_static(
+            "make",
+            [](values::Space& space, const native_calls::SharedSetting& base,
+               const std::vector<native_calls::SharedSetting>& overrides,
+               std::shared_ptr<values::ProcessWide> process_wide, std::shared_ptr<views::Reads> reads,
+               contexts::Sets sets) {
+                return std::make_shared<contexts::Context>(space, base.patches, native_calls::merge(overrides),
+                                                           std::move(process_wide), std::move(reads), sets);
+            },
+            "space"_a, "base"_a, "overrides"_a, "process_wide"_a.none() = nb::none(), "reads"_a.none() = nb::none(),
+            "sets"_a = contexts::Sets::contain,
+            "Make a context: the registered values, then `base`, then `overrides`. While a thread is inside, "
+            "`process_wide` affects every thread.")
+        .def_prop_ro("changed", &contexts::Context::changed, "Slots whose regions differ from what was registered.")
+        .def_prop_ro(
+            "overridden",
+            [](const contexts::Context& c) {
+                std::vector<std::uint32_t> slots;
+                for (const values::Patch& patch : c.overrides()) slots.push_back(patch.slot);
+                return slots;
+            },
+            "Slots of the overrides.")
+        .def(
+            "text",
+            [](const contexts::Context& c, std::uint32_t slot) {
+                const std::string text = c.text(slot);
+                return nb::bytes(text.data(), text.size());
+            },
+            "slot"_a,
+            "Return the text that LLVM parsed into the value, equal for equal occurrences; empty if it is not known.")
+        .def_prop_ro(
+            "process_wide_text",
+            [](const contexts::Context& c) {
+                return c.process_wide() == nullptr ? std::string() : c.process_wide()->text();
+            },
+            "Equal for equal process-wide changes of an image, and only for those; empty without any.")
+        .def_prop_ro("reads", &contexts::Context::reads, "The marks of readers, or None.")
+        .def("take_reads", &contexts::Context::take_reads,
+             "Return the indexes of the readers that read since the last call, or None if a thread is inside.")
+        .def(
+            "address",
+            [](const contexts::Context& c, std::uint32_t slot) {
+                return reinterpret_cast<std::uintptr_t>(c.address(slot));
+            },
+            "slot"_a);
+    nb::exception<engines::gate::GateError>(m, "GateError", PyExc_RuntimeError);
+    nb::class_<values::Change>(m, "Change", "The change of one option in LLVM's own object, and how to undo it.")
+        .def(
+            "__init__",
+            [](values::Change* self, std::uintptr_t option, std::string name,
+               std::vector<std::optional<std::string>> texts, values::Kind kind, std::size_t value_offset,
+               bool has_defaults, std::pair<std::uintptr_t, std::size_t> variable,
+               std::pair<std::uintptr_t, std::size_t> state, std::pair<std::uintptr_t, std::size_t> debug_types) {
+                new (self) values::Change{option,       std::move(name), std::move(texts),  kind,
+                                          value_offset, has_defaults,    variable.first,    variable.second,
+                                          state.first,  state.second,    debug_types.first, debug_types.second};
+            },
+            "option"_a, "name"_a, "texts"_a, "kind"_a, "value_offset"_a, "has_defaults"_a, "variable"_a, "state"_a,
+            "debug_types"_a,
+            "`variable` and `state` are (address, size in bytes), or (0, 0) if there is none. `debug_types`: the same "
+            "for llvm::CurrentDebugType, with the size of one type.");
+    nb::class_<values::ProcessWide>(m, "ProcessWide", "A set of changes to LLVM's own options.")
+        .def_static(
+            "make",
+            [](values::Space& space, std::vector<values::Change> changes, std::string text,
+               std::uintptr_t set_debug_types) {
+                return std::make_shared<values::ProcessWide>(space, std::move(changes), std::move(text),
+                                                             set_debug_types);
+            },
+            "space"_a, "changes"_a, "text"_a, "set_debug_types"_a);
+    m.def("read_scalar", &values::read_scalar, "kind"_a, "address"_a);
+    m.def("read_list", &values::read_list, "element"_a, "element_size"_a, "address"_a);
+    m.def("read_set", &values::read_set, "address"_a);
+}

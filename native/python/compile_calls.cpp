@@ -1,0 +1,113 @@
+#include "python/compile_calls.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+
+namespace optctx::compile {
+namespace {
+
+// LLVMDiagnosticSeverity, and the prefixes that LLVM prints before the message
+constexpr std::array prefixes{"error: ", "warning: ", "remark: ", "note: "};
+constexpr int error_severity = 0;
+
+template <class Text, class Dispose>
+std::string take_text(Text* text, Dispose dispose) {
+    const std::unique_ptr<Text, Dispose> owner(text, dispose);
+    return text == nullptr ? std::string() : std::string(text);
+}
+
+// Collects the errors of an LLVMContext. Prints warnings and remarks to standard error, as LLVM does. If the
+// LLVMContext already has a handler, keeps that and collects nothing. The caller has exclusive use of the LLVMContext.
+class Diagnostics {
+public:
+    Diagnostics(const Llvm& llvm, Pointer context)
+        : llvm_(llvm), context_(context), installed_(llvm.diagnostic_handler(context) == nullptr) {
+        if (installed_) llvm.set_diagnostic_handler(context, &handle, this, true);
+    }
+    Diagnostics(const Diagnostics&) = delete;
+    Diagnostics& operator=(const Diagnostics&) = delete;
+    ~Diagnostics() {
+        if (installed_) llvm_.set_diagnostic_handler(context_, nullptr, nullptr, false);
+    }
+
+    Errors errors;
+
+private:
+    static void handle(Pointer diagnostic, Pointer data) {
+        auto& self = *static_cast<Diagnostics*>(data);
+        std::string message = take_text(self.llvm_.diagnostic_description(diagnostic), self.llvm_.dispose_message);
+        const int severity = self.llvm_.diagnostic_severity(diagnostic);
+        if (severity == error_severity) {
+            self.errors.push_back(std::move(message));
+            return;
+        }
+        message = prefixes.at(static_cast<std::size_t>(severity)) + message + "\n";
+        [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message.data(), message.size());
+    }
+
+    const Llvm& llvm_;
+    Pointer context_;
+    bool installed_;
+};
+
+using Owner = std::unique_ptr<void, void (*)(Pointer)>;
+
+}  // namespace
+
+Llvm::Llvm(unsigned index, const std::map<std::string, std::uintptr_t>& addresses) : image(index) {
+    const auto set = [&](auto& function, const char* name) {
+        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(addresses.at(name));
+    };
+    set(create_tuning, "create_tuning");
+    set(dispose_tuning, "dispose_tuning");
+    set(create_pass_builder, "create_pass_builder");
+    set(dispose_pass_builder, "dispose_pass_builder");
+    set(create_pass_manager, "create_pass_manager");
+    set(run_pass_manager, "run_pass_manager");
+    set(dispose_pass_manager, "dispose_pass_manager");
+    set(parse_pipeline, "parse_pipeline");
+    set(error_message, "error_message");
+    set(dispose_error_message, "dispose_error_message");
+    set(emit_to_memory, "emit_to_memory");
+    set(buffer_start, "buffer_start");
+    set(buffer_size, "buffer_size");
+    set(dispose_buffer, "dispose_buffer");
+    set(dispose_string, "dispose_string");
+    set(set_diagnostic_handler, "set_diagnostic_handler");
+    set(diagnostic_handler, "diagnostic_handler");
+    set(diagnostic_severity, "diagnostic_severity");
+    set(diagnostic_description, "diagnostic_description");
+    set(dispose_message, "dispose_message");
+}
+
+Ran run_passes(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, const std::vector<Setting>& settings,
+               const std::string& text) {
+    const Owner tuning(llvm.create_tuning(), llvm.dispose_tuning);
+    for (const auto& [set, value] : settings) set(tuning.get(), value);
+    const Owner builder(llvm.create_pass_builder(machine, tuning.get()), llvm.dispose_pass_builder);
+    const Owner manager(llvm.create_pass_manager(), llvm.dispose_pass_manager);
+    Diagnostics diagnostics(llvm, context);
+    Pointer error = nullptr;
+    llvm.parse_pipeline(&error, builder.get(), manager.get(), text.data(), text.size());
+    // The low bit marks an unchecked error. Success is a null pointer with that bit set.
+    const auto payload = reinterpret_cast<Pointer>(reinterpret_cast<std::uintptr_t>(error) & ~std::uintptr_t{1});
+    if (payload != nullptr) return {take_text(llvm.error_message(payload), llvm.dispose_error_message), {}};
+    llvm.run_pass_manager(manager.get(), module, builder.get());
+    return {std::nullopt, std::move(diagnostics.errors)};
+}
+
+Emitted emit(const Llvm& llvm, Pointer context, Pointer module, Pointer machine, bool as_object) {
+    Diagnostics diagnostics(llvm, context);
+    char* message = nullptr;
+    const Owner buffer(llvm.emit_to_memory(machine, module, as_object ? 1 : 0, &message), llvm.dispose_buffer);
+    Emitted emitted;
+    if (message != nullptr) emitted.message = take_text(message, llvm.dispose_string);
+    if (buffer != nullptr) emitted.code.emplace(llvm.buffer_start(buffer.get()), llvm.buffer_size(buffer.get()));
+    emitted.errors = std::move(diagnostics.errors);
+    return emitted;
+}
+
+}  // namespace optctx::compile

@@ -1,0 +1,125 @@
+#include "python/native_calls.hpp"
+
+#include "image/memory.hpp"
+
+#include <Python.h>
+#include <cxxabi.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace optctx::native_calls {
+namespace {
+
+void* virtual_function(std::uintptr_t object, unsigned index) {
+    return (*reinterpret_cast<void* const* const*>(object))[index];
+}
+
+// A function of Python's that is not in its stable ABI, and was private once. Null if there is none.
+template <class Function>
+Function find(const char* name, const char* private_name) {
+    void* function = dlsym(RTLD_DEFAULT, name);
+    if (function == nullptr) function = dlsym(RTLD_DEFAULT, private_name);
+    return reinterpret_cast<Function>(function);
+}
+
+// Both are public since Python 3.13. Looked up when the module loads: if another thread were in a first call during a
+// fork, the child would wait for it forever.
+const auto is_finalizing = find<int (*)()>("Py_IsFinalizing", "_Py_IsFinalizing");
+const auto current_state = find<PyThreadState* (*)()>("PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet");
+
+std::string text_of(const image::RawStringRef& text, const char* what) {
+    return image::load_text(reinterpret_cast<std::uintptr_t>(text.data), text.size, what);
+}
+
+}  // namespace
+
+values::Setting merge(const std::vector<SharedSetting>& settings) {
+    values::Setting merged;
+    for (const SharedSetting& setting : settings)
+        merged.insert(merged.end(), setting.patches->begin(), setting.patches->end());
+    return merged;
+}
+
+values::Space* redirected_space(unsigned image, std::vector<values::Region> regions,
+                                std::vector<std::uint32_t> set_default, std::uintptr_t add_occurrence,
+                                const Reporting& reporting, std::vector<views::Reader> readers) {
+    const auto [stream, handler, data] = reporting;
+    const values::ReportingSlots slots{static_cast<std::uint32_t>(stream), regions.at(stream).size,
+                                       static_cast<std::uint32_t>(handler), static_cast<std::uint32_t>(data)};
+    std::size_t reach = sizeof(void*);
+    for (const values::Region& region : regions) reach = std::max(reach, region.size);
+    auto layout = std::make_shared<const views::Layout>(regions.size(), std::move(readers), reach);
+    values::LlvmCalls calls{add_occurrence, values::view_reporter(views::checked_image(image), layout, slots)};
+    return new values::Space(image, std::move(regions), std::move(set_default), std::move(calls), std::move(layout));
+}
+
+values::Space* in_place_space(unsigned image, std::vector<values::Region> regions,
+                              std::vector<std::uint32_t> set_default, std::uintptr_t add_occurrence,
+                              const Reporting& reporting, std::size_t vtable_size, std::size_t write_index) {
+    const auto [stream, handler, data] = reporting;
+    const values::ReportingObjects objects{stream, handler, data, vtable_size, write_index};
+    values::LlvmCalls calls{add_occurrence, values::in_place_reporter(views::checked_image(image), objects)};
+    return new values::Space(image, std::move(regions), std::move(set_default), std::move(calls), nullptr);
+}
+
+bool python_is_ending() { return is_finalizing != nullptr && is_finalizing() != 0; }
+
+// As PyGILState_Check, which the stable ABI lacks, and which says yes on every thread once there was a subinterpreter.
+// Before Python 3.12 the current state is that of the thread that holds the GIL, whichever asks.
+bool has_gil() {
+    const PyThreadState* current = current_state == nullptr ? nullptr : current_state();
+    return current != nullptr && current == PyGILState_GetThisThreadState();
+}
+
+std::vector<std::string> categories(const image::RawOption& option) {
+    std::vector<std::string> names;
+    for (std::uint32_t i = 0; i < option.category_count; ++i)
+        names.push_back(text_of(*option.categories[i], "the name of a category"));
+    return names;
+}
+
+std::vector<std::uintptr_t> read_words(std::uintptr_t address, std::size_t count) {
+    const views::LiveView live;
+    std::vector<std::uintptr_t> words(count);
+    std::memcpy(words.data(), reinterpret_cast<const void*>(address), count * sizeof(std::uintptr_t));
+    return words;
+}
+
+std::string demangle(const std::string& name) {
+    int status = 0;
+    char* plain = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+    if (plain == nullptr) return name;
+    std::string result(plain);
+    std::free(plain);
+    return result;
+}
+
+std::uintptr_t call_pointer(std::uintptr_t function, std::uintptr_t argument) {
+    return reinterpret_cast<std::uintptr_t (*)(std::uintptr_t)>(function)(argument);
+}
+
+// The objects are LLVM's own, even if the caller is inside a scope.
+
+unsigned call_virtual_uint(std::uintptr_t object, unsigned index) {
+    const views::LiveView live;
+    return reinterpret_cast<unsigned (*)(std::uintptr_t)>(virtual_function(object, index))(object);
+}
+
+std::uintptr_t call_virtual_pointer(std::uintptr_t object, unsigned index, unsigned argument) {
+    using Function = std::uintptr_t (*)(std::uintptr_t, unsigned);
+    const views::LiveView live;
+    return reinterpret_cast<Function>(virtual_function(object, index))(object, argument);
+}
+
+std::string call_virtual_text(std::uintptr_t object, unsigned index, unsigned argument) {
+    using Function = image::RawStringRef (*)(std::uintptr_t, unsigned);
+    const views::LiveView live;
+    return text_of(reinterpret_cast<Function>(virtual_function(object, index))(object, argument),
+                   "the text of a choice");
+}
+
+}  // namespace optctx::native_calls

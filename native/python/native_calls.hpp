@@ -1,0 +1,44 @@
+// Small conversions that the bindings share: calls of LLVM functions by address, texts, words.
+#pragma once
+
+#include "image/layouts.hpp"
+#include "values/space.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace optctx::native_calls {
+
+struct SharedSetting {
+    std::shared_ptr<const values::Setting> patches;
+};
+values::Setting merge(const std::vector<SharedSetting>& settings);
+
+// (stream, fatal error handler, its argument), as slots or as addresses.
+using Reporting = std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>;
+values::Space* redirected_space(unsigned image, std::vector<values::Region> regions,
+                                std::vector<std::uint32_t> set_default, std::uintptr_t add_occurrence,
+                                const Reporting& reporting, std::vector<views::Reader> readers);
+values::Space* in_place_space(unsigned image, std::vector<values::Region> regions,
+                              std::vector<std::uint32_t> set_default, std::uintptr_t add_occurrence,
+                              const Reporting& reporting, std::size_t vtable_size, std::size_t write_index);
+
+// True from the moment when the interpreter lets no other thread take the GIL. Does not need the GIL.
+bool python_is_ending();
+// Whether this thread holds the GIL. False where Python does not tell.
+bool has_gil();
+
+std::vector<std::string> categories(const image::RawOption& option);
+std::vector<std::uintptr_t> read_words(std::uintptr_t address, std::size_t count);
+std::string demangle(const std::string& name);
+// Calls a uintptr_t f(uintptr_t) at an address.
+std::uintptr_t call_pointer(std::uintptr_t function, std::uintptr_t argument);
+// Call unsigned f() const, T& f(unsigned) const and StringRef f(unsigned) const through an object's vtable.
+unsigned call_virtual_uint(std::uintptr_t object, unsigned index);
+std::uintptr_t call_virtual_pointer(std::uintptr_t object, unsigned index, unsigned argument);
+std::string call_virtual_text(std::uintptr_t object, unsigned index, unsigned argument);
+
+}  // namespace optctx::native_calls

@@ -1,0 +1,449 @@
+#include "python/scope_block.hpp"
+
+#include "engines/gate.hpp"
+#include "os/os.hpp"
+#include "python/bindings.hpp"
+#include "python/gil.hpp"
+#include "python/host_lock.hpp"
+#include "python/native_calls.hpp"
+#include "python/no_collection.hpp"
+#include "python/task_variable.hpp"
+#include "scopes/recorder.hpp"
+#include "views/per_image.hpp"
+#include "views/poison.hpp"
+
+#include <nanobind/stl/shared_ptr.h>
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace optctx::scoping {
+namespace {
+
+using SharedContext = std::shared_ptr<contexts::Context>;
+
+Helpers* helpers;  // of the process; never freed
+
+// The native part of every OptionContext object.
+struct Scope {
+    PyObject_HEAD PyObject* native;  // null until `_give`
+    contexts::Context* context;      // what `native` holds, and its image: entering need not ask for them
+    unsigned image;
+    bool judged;  // report overrides that LLVM did not read
+};
+
+Scope& parts_of(nb::handle self) { return *reinterpret_cast<Scope*>(self.ptr()); }
+
+// A mark is the tuple (OptionContext, its native Context), new for each entry. A third item is the mark of the
+// innermost scope around it that is of another image, if there is one.
+SharedContext context_of(nb::handle mark) {
+    return nb::cast<SharedContext>(nb::handle(PyTuple_GetItem(mark.ptr(), 1)));
+}
+
+unsigned image_of(nb::handle mark) { return parts_of(PyTuple_GetItem(mark.ptr(), 0)).image; }
+
+PyObject* owner_of(nb::handle mark) { return mark.is_valid() ? PyTuple_GetItem(mark.ptr(), 0) : nullptr; }
+
+nb::handle outer_of(nb::handle mark) { return PyTuple_Size(mark.ptr()) > 2 ? PyTuple_GetItem(mark.ptr(), 2) : nullptr; }
+
+// Returns the mark for this image: the given one, or one around it. Null if there is none.
+nb::handle mark_in(unsigned image, nb::handle mark) {
+    while (mark.is_valid() && image_of(mark) != image) mark = outer_of(mark);
+    return mark;
+}
+
+nb::object new_mark(nb::handle self, nb::handle native, unsigned image, nb::handle task) {
+    const NoCollection alone;  // `task` is the scope that the mark is inside
+    nb::handle outer = task;
+    while (outer.is_valid() && image_of(outer) == image) outer = outer_of(outer);
+    PyObject* mark = outer.is_valid() ? PyTuple_Pack(3, self.ptr(), native.ptr(), outer.ptr())
+                                      : PyTuple_Pack(2, self.ptr(), native.ptr());
+    if (mark == nullptr) throw nb::python_error();
+    return nb::steal(mark);
+}
+
+// Returns what the task with this mark has in each image. Empty if only its own scope matters, and this thread has
+// entered that.
+std::vector<scopes::Values> values_of(nb::handle mark) {
+    std::vector<scopes::Values> values;
+    if (!mark.is_valid() || (!outer_of(mark).is_valid() && scopes::has_entered(mark.ptr()))) return values;
+    std::uint32_t seen = 0;
+    for (; mark.is_valid(); mark = outer_of(mark)) {
+        const std::uint32_t image = 1U << image_of(mark);
+        if ((seen & image) == 0) values.push_back({context_of(mark), owner_of(mark), mark.ptr()});
+        seen |= image;
+    }
+    return values;
+}
+
+void drop(void* reference) { Py_XDECREF(static_cast<PyObject*>(reference)); }
+
+template <class Wait>
+void wait_without_gil(const Wait& wait) {
+    const WithoutGil released;
+    wait();
+    if (!nb::is_alive() || native_calls::python_is_ending()) os::stop_this_thread();
+}
+
+// The number of llvmlite calls that this thread is inside, with llvmlite's lock held. A signal handler or a finaliser
+// may run inside them.
+thread_local std::size_t library_calls = 0;
+
+// Runs Python's signal handlers and looks for a deadlock, on a thread that waits at the gate. Both may raise.
+void while_waiting(const std::vector<unsigned long>& closers) {
+    if (native_calls::python_is_ending()) return;
+    const WithGil held;
+    if (stay_at_exit([] { return PyErr_CheckSignals(); }) != 0) throw nb::python_error();
+    nb::list threads;
+    for (const unsigned long thread : closers) threads.append(thread);
+    blocks::call_with(helpers->waits, threads);
+}
+
+void let_in(engines::Frame& frame) {
+    if (scopes::admit_at_once(frame)) return;
+    if (library_calls > 0)
+        throw engines::gate::GateError(
+            "it has to wait for threads that may need llvmlite's lock, which this thread holds inside a call of "
+            "llvmlite's; enter it outside of that call");
+    wait_without_gil([&frame] { scopes::admit(frame); });
+}
+
+// Makes the task and the thread forget a scope in one step. Returns false, with nothing changed, if the scope was
+// entered in another contextvars.Context that is still running further out on this thread.
+bool forget(const scopes::ScopeEntry& entry) {
+    const NoCollection alone;
+    const nb::handle token = static_cast<PyObject*>(entry.token);
+    if (!task_scope::reset(token) && !task_scope::reset_elsewhere(token, static_cast<PyObject*>(entry.mark)))
+        return false;
+    scopes::leave(entry.mark);
+    return true;
+}
+
+// Leaves a scope that was entered on this thread. Throws, with nothing changed, if `forget` cannot.
+void leave_entry(scopes::ScopeEntry entry) {
+    if (!forget(entry))
+        blocks::raise(blocks::call_with(helpers->cannot_leave, nb::handle(static_cast<PyObject*>(entry.owner)),
+                                        "it was entered in a contextvars.Context that runs further out on this thread; "
+                                        "leave it there"));
+    if (scopes::follows_switches()) follow_task();
+    drop(entry.token);
+    drop(entry.mark);
+}
+
+// Does the work of entering. Can fail until the task has its mark, and then changes nothing. Python code that runs
+// before finds the task and the thread outside of the scope, and Python code that runs after finds both inside.
+void enter_now(nb::handle self, nb::handle task, scopes::Ticket ticket) {
+    const Scope& parts = parts_of(self);
+    engines::Frame frame = scopes::frame_of(parts.context->shared_from_this());
+    nb::object mark = new_mark(self, parts.native, frame.image, task);
+    scopes::make_room();
+    let_in(frame);
+    const NoCollection alone;
+    nb::object token;
+    try {
+        token = task_scope::set(mark, task);
+    } catch (...) {
+        scopes::dismiss(std::move(frame));
+        throw;
+    }
+    scopes::enter(std::move(frame), {mark.release().ptr(), self.ptr(), token.release().ptr(), ticket});
+}
+
+// Converts native exceptions of entering the context to Python exceptions.
+template <class Work>
+void or_refuse(nb::handle self, const Work& work) {
+    const auto refuse = [self](const char* which, const std::exception& error) {
+        const nb::object type = nb::module_::import_("optctx._native").attr(which);
+        blocks::raise(blocks::call_with(helpers->cannot_enter, self, type, error.what()));
+    };
+    try {
+        work();
+    } catch (const engines::gate::GateError& error) {
+        refuse("GateError", error);
+    } catch (const values::ParseError& error) {
+        refuse("ParseError", error);
+    } catch (const views::UnwatchedError& error) {
+        refuse("UnwatchedError", error);
+    }
+}
+
+nb::handle given_native(nb::handle self) {
+    PyObject* native = parts_of(self).native;
+    if (native != nullptr) return native;
+    PyErr_SetString(PyExc_RuntimeError, "cannot use an OptionContext that __init__ did not make");
+    throw nb::python_error();
+}
+
+nb::object enter(nb::handle self, scopes::Ticket ticket) {
+    given_native(self);
+    const unsigned image = parts_of(self).image;
+    for (;;) {
+        if (!views::is_attached(image)) attach(image);
+        leave_abandoned();
+        drop_orphans();
+        nb::object task = task_scope::get();
+        if (!scopes::in_line(task.ptr())) {
+            blocks::call_with(helpers->check_in_line, self, "enter");
+            task = task_scope::get();
+        }
+        or_refuse(self, [&] { enter_now(self, task, ticket); });
+        if (views::is_attached(image)) return nb::borrow(self);
+        // Another thread detached before this one was counted: attach again.
+        leave_entry(scopes::to_leave(*parts_of(self).context, task_scope::get().ptr()));
+    }
+}
+
+void leave(nb::handle self, bool failed) {
+    given_native(self);
+    leave_abandoned();
+    const nb::object task = scopes::follows_switches() ? task_scope::get() : nb::object();
+    scopes::ScopeEntry entry;
+    try {
+        entry = scopes::to_leave(*parts_of(self).context, task.ptr());
+    } catch (const contexts::ScopeError& error) {
+        blocks::call_with(helpers->check_in_line, self, "leave");
+        blocks::raise(blocks::call_with(helpers->cannot_leave, self, error.what()));
+    }
+    leave_entry(entry);
+    leave_abandoned();
+    judge(self, failed);
+}
+
+void abandon(nb::handle, scopes::Ticket ticket) noexcept {
+    if (!scopes::is_of_this_thread(ticket)) {
+        scopes::post_abandoned(ticket);
+        return;
+    }
+    scopes::abandon(ticket);
+    leave_abandoned();
+}
+
+// From here on LLVM sees the scope of the task, if `may` admits the frame.
+template <class May>
+void begin_call(unsigned image, const May& may) {
+    leave_abandoned();
+    nb::object mark = task_scope::get();
+    if (scopes::begin_call(image, mark.ptr())) return;
+    const nb::handle own = mark_in(image, mark);
+    std::optional<engines::Frame> frame = scopes::frame_here(image, mark.ptr());
+    if (!frame) frame = own.is_valid() ? scopes::frame_of(context_of(own)) : scopes::frame_outside(image);
+    if (!may(*frame)) return;
+    scopes::take_over(*frame, own.ptr());
+    scopes::enter_for_call(*std::move(frame), {mark.ptr(), owner_of(own), nullptr});
+    mark.release();
+}
+
+void end_call() {
+    drop(scopes::end_call());
+    leave_abandoned();
+}
+
+void report(const char* problem) {
+    PyErr_SetString(PyExc_RuntimeError, problem);
+    PyErr_WriteUnraisable(nullptr);
+}
+
+// Reports once for each thread and scope, because every call that llvmlite makes comes here.
+void report_not_in_force(engines::Carried how, const void* mark) {
+    thread_local std::optional<const void*> reported;
+    if (std::exchange(reported, mark) == mark) return;
+    if (how == engines::Carried::without_process_wide)
+        report(
+            "optctx: LLVM is called in a copy of a scope with process_wide=\"exclusive\" whose options are not in "
+            "force any more; use optctx.wrap, or enter the context where it is needed");
+    else
+        report(
+            "optctx: LLVM is called under the option values of another thread or task: this call cannot wait for the "
+            "turn of those that it was made under (a copied scope, or none); use optctx.wrap, or enter the context "
+            "where it is needed");
+}
+
+// The native part of OptionContext.
+
+PyObject* get_native(PyObject* self, void*) {
+    return blocks::as_c_function([&] { return nb::borrow(given_native(self)); });
+}
+
+PyObject* give(PyObject* self, PyObject* arguments) {
+    PyObject* native = nullptr;
+    int judged = 0;
+    if (PyArg_ParseTuple(arguments, "Op", &native, &judged) == 0) return nullptr;
+    contexts::Context* context = nullptr;
+    if (!nb::try_cast(nb::handle(native), context) || context == nullptr) {
+        PyErr_SetString(PyExc_TypeError, "expected a native Context");
+        return nullptr;
+    }
+    parts_of(self).context = context;
+    parts_of(self).image = context->space().image();
+    drop(std::exchange(parts_of(self).native, Py_NewRef(native)));
+    parts_of(self).judged = judged != 0;
+    Py_RETURN_NONE;
+}
+
+PyObject* run(PyObject* self, PyObject* arguments) {
+    return blocks::as_c_function([&] {
+        PyObject *function = nullptr, *positional = nullptr, *keywords = nullptr;
+        if (PyArg_ParseTuple(arguments, "OO!O!", &function, &PyTuple_Type, &positional, &PyDict_Type, &keywords) == 0)
+            throw nb::python_error();
+        return blocks::run(self, scope, function, positional, keywords);
+    });
+}
+
+void free_scope(PyObject* self) {
+    PyTypeObject* type = Py_TYPE(self);
+    drop(parts_of(self).native);
+    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+// Whether another scope was entered inside an abandoned one, in its contextvars.Context, and is not left yet. Resetting
+// the ContextVar would hide that scope, and its own reset would bring the abandoned one back.
+bool must_wait(const scopes::ScopeEntry& entry) {
+    if (!scopes::follows_switches()) return false;  // only the innermost scope of the thread is offered
+    const nb::object token = nb::borrow(static_cast<PyObject*>(entry.token));
+    return !task_scope::is_innermost(token, static_cast<PyObject*>(entry.mark));
+}
+
+}  // namespace
+
+const blocks::Kind scope{&enter, &leave, &abandon};
+
+void leave_abandoned() noexcept {
+    if (scopes::any_posted())
+        for (const scopes::Ticket ticket : scopes::take_posted()) {
+            scopes::abandon(ticket);
+            scopes::Recorder::abandon(ticket);
+            llvmlite_lock::abandon(ticket);
+        }
+    std::size_t passed = 0;  // scopes that wait for one inside them
+    while (scopes::any_abandoned()) {
+        const scopes::ScopeEntry entry = scopes::next_abandoned(passed);
+        if (entry.mark == nullptr) return;
+        const nb::error_scope pending;
+        try {
+            const nb::object mark = nb::borrow(static_cast<PyObject*>(entry.mark));
+            if (must_wait(entry)) {
+                ++passed;
+                continue;
+            }
+            if (scopes::has_entered(mark.ptr())) leave_entry(entry);  // no finaliser did
+            passed = 0;
+        } catch (nb::python_error&) {
+            return;  // retried later
+        }
+    }
+}
+
+void begin_counted(unsigned image) {
+    leave_abandoned();
+    const nb::object mark = task_scope::get();
+    if (!scopes::in_line(mark.ptr())) blocks::call_with(helpers->check_in_line, nb::none(), "compile");
+    const nb::object self = mark.is_valid() ? nb::borrow(PyTuple_GetItem(mark.ptr(), 0)) : nb::none();
+    or_refuse(self, [image] { begin_compilation(image); });
+}
+
+void judge(nb::handle self, bool failed) {
+    if (parts_of(self).judged) blocks::call_with(helpers->judge, self, failed);
+}
+
+void set_helpers(Helpers given) {
+    helpers = new Helpers(std::move(given));
+    engines::gate::while_waiting(&while_waiting);
+}
+
+void attach(unsigned image) { blocks::call_with(helpers->attach, image); }
+
+void add_base(nb::handle module) {
+    static PyMethodDef methods[] = {
+        {"_give", &give, METH_VARARGS,
+         "Set the native context, and whether to report overrides that LLVM did not read. `__init__` calls it once."},
+        {"_run", &run, METH_VARARGS, "Call function(*arguments, **keywords) inside this context."},
+        {}};
+    static PyGetSetDef properties[] = {{"_native", &get_native, nullptr, nullptr, nullptr}, {}};
+    const nb::object type = blocks::make_type(
+        module, "ScopeBase",
+        {{Py_tp_dealloc, reinterpret_cast<void*>(&free_scope)}, {Py_tp_methods, methods}, {Py_tp_getset, properties}},
+        sizeof(Scope));
+    blocks::add_methods<scope>(type);
+}
+
+std::shared_ptr<contexts::Context> native_of(nb::handle self) { return nb::cast<SharedContext>(given_native(self)); }
+
+nb::object mark_of(unsigned image, nb::handle self) {
+    const nb::object task = task_scope::get();
+    const nb::handle own = mark_in(image, task);
+    return own.is_valid() && owner_of(own) == self.ptr() ? nb::borrow(own) : nb::object();
+}
+
+void leave_all() {
+    const NoCollection alone;
+    scopes::leave_all();
+    task_scope::set(nb::none(), task_scope::get());
+}
+
+nb::object suspended() {
+    const scopes::ScopeEntry entry = scopes::innermost();
+    if (entry.mark == nullptr) return nb::none();
+    const nb::object mark = nb::borrow(static_cast<PyObject*>(entry.mark));
+    const nb::object token = nb::borrow(static_cast<PyObject*>(entry.token));
+    return task_scope::is_running(token) ? nb::none() : mark;
+}
+
+void begin_library_call(unsigned image) noexcept {
+    views::give_up_unhandled_poison();
+    engines::Carried how = engines::Carried::fully;
+    try {
+        begin_call(image, [&how](engines::Frame& frame) {
+            how = scopes::carry(frame);
+            return how != engines::Carried::not_at_all;
+        });
+    } catch (const std::exception& error) {
+        report(error.what());
+    }
+    ++library_calls;
+    if (how != engines::Carried::fully) report_not_in_force(how, task_scope::get().ptr());
+    tell_call_begins();
+}
+
+void end_library_call() noexcept {
+    if (library_calls > 0) --library_calls;  // 0 if the call began before calls were counted
+    end_call();
+    tell_call_ends();
+}
+
+void begin_compilation(unsigned image) {
+    views::give_up_unhandled_poison();
+    try {
+        begin_call(image, [](engines::Frame& frame) {
+            let_in(frame);
+            return true;
+        });
+        if (!scopes::begin_compilation_at_once(image)) wait_without_gil([image] { scopes::begin_compilation(image); });
+    } catch (...) {
+        end_call();
+        throw;
+    }
+}
+
+void end_compilation(unsigned image) noexcept {
+    scopes::end_compilation(image);
+    end_call();
+}
+
+void follow_task() {
+    try {
+        const nb::object mark = task_scope::get();
+        if (scopes::in_line(mark.ptr())) return;
+        const auto [before, taken] = scopes::show(mark.ptr(), values_of(mark));
+        if (taken) mark.inc_ref();
+        drop(before);
+    } catch (const std::exception& error) {
+        report(error.what());
+    }
+}
+
+}  // namespace optctx::scoping

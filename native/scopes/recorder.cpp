@@ -1,0 +1,165 @@
+#include "scopes/recorder.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <utility>
+
+namespace optctx::scopes {
+namespace {
+
+views::PerImage<std::atomic<std::size_t>> active{};
+
+// The recorders of a thread, of all images. One that ends with its thread adds its reads to no enclosing recorder.
+struct Recorders {
+    std::vector<std::shared_ptr<Recorder>> started;
+    ~Recorders() {
+        for (const auto& each : started) {
+            views::set_substitute(each->image(), nullptr);
+            --active[each->image()];
+        }
+    }
+
+    // Returns the innermost recorder of an image, or null.
+    Recorder* innermost(unsigned image) const noexcept {
+        const auto found = std::find_if(started.rbegin(), started.rend(),
+                                        [image](const auto& each) { return each->image() == image; });
+        return found == started.rend() ? nullptr : found->get();
+    }
+};
+
+thread_local Recorders recorders;
+
+}  // namespace
+
+std::size_t active_recorders(unsigned image) noexcept { return active[image].load(); }
+
+void count_recorders_again() noexcept {
+    for (auto& count : active) count = 0;
+    for (const auto& each : recorders.started) ++active[each->image()];
+}
+
+Recorder::Recorder(const values::Space& space)
+    : views::Substitute(space.image()), layout_(space.layout()), words_(layout_->size()) {}
+
+void Recorder::keep_stacks(std::shared_ptr<const arch::MadeCode> made) {
+    stacks_ = std::make_unique<ReadStacks>(layout_->readers().size(), std::move(made));
+}
+
+void Recorder::only(const std::vector<std::uint32_t>& readers) {
+    std::vector<bool> wanted(layout_->readers().size());
+    for (const std::uint32_t reader : readers) wanted.at(reader) = true;
+    unwanted_ = std::make_unique<views::Reads>(wanted.size());
+    for (std::size_t reader = 0; reader < wanted.size(); ++reader)
+        if (!wanted[reader]) unwanted_->mark(reader);
+}
+
+std::vector<std::uint32_t> Recorder::readers(const SeenReads& seen) const {
+    std::vector<std::uint32_t> found = seen.reads.readers();
+    if (unwanted_ != nullptr) std::erase_if(found, [this](std::uint32_t reader) { return unwanted_->has(reader); });
+    return found;
+}
+
+void Recorder::want_also(const Recorder& outer) noexcept {
+    if (unwanted_ == nullptr) return;
+    if (outer.unwanted_ == nullptr)
+        unwanted_.reset();
+    else
+        unwanted_->keep_common(*outer.unwanted_);
+}
+
+void Recorder::start(Ticket ticket) {
+    std::shared_ptr<Recorder> self = shared_from_this();
+    recorders.started.reserve(recorders.started.size() + 1);
+    // What is read inside this block is no longer seen first by the enclosing one.
+    if (const Recorder* outer = recorders.innermost(image()); outer != nullptr) {
+        if (outer->stacks_ && !stacks_) keep_stacks(outer->stacks_->made());
+        want_also(*outer);
+    }
+    handler_.emplace();
+    ticket_ = ticket;
+    recorders.started.push_back(std::move(self));
+    views::set_substitute(image(), this);
+    ++active[image()];
+}
+
+void Recorder::stop() {
+    const auto& started = recorders.started;
+    if (started.empty() || started.back().get() != this)
+        throw contexts::ScopeError(handler_ ? "it is not the innermost recording of this thread"
+                                            : "it has ended already");
+    stop_innermost();
+    stop_abandoned();
+}
+
+void Recorder::stop_innermost() noexcept {
+    auto& started = recorders.started;
+    const std::shared_ptr<Recorder> self = std::move(started.back());
+    started.pop_back();
+    --active[self->image()];
+    Recorder* outer = recorders.innermost(self->image());
+    if (outer != nullptr) outer->add(*self);
+    views::set_substitute(self->image(), outer);
+    self->handler_.reset();
+}
+
+void Recorder::stop_abandoned() noexcept {
+    while (!recorders.started.empty() && recorders.started.back()->abandoned_) stop_innermost();
+}
+
+void Recorder::abandon(Ticket ticket) noexcept {
+    for (const auto& each : recorders.started)
+        if (each->ticket_ == ticket) each->abandoned_ = true;
+    stop_abandoned();
+}
+
+void drop_recorders() noexcept {
+    while (!recorders.started.empty()) recorders.started.back()->stop();
+}
+
+void Recorder::add(const Recorder& inner) noexcept {
+    complete_ = complete_ && inner.complete_;
+    lost_ = lost_ || inner.lost_;
+    if (stacks_ != nullptr && inner.stacks_ != nullptr) stacks_->add(*inner.stacks_);
+    try {
+        for (const auto& seen : inner.seen_) seen_under(seen->context.get()).reads.add(seen->reads);
+    } catch (const std::bad_alloc&) {
+        complete_ = false;
+    }
+}
+
+void Recorder::gather() noexcept {
+    const auto& started = recorders.started;
+    auto inner = std::find_if(started.begin(), started.end(), [this](const auto& each) { return each.get() == this; });
+    if (inner == started.end()) return;
+    while (++inner != started.end())
+        if ((*inner)->image() == image()) add(**inner);
+}
+
+SeenReads& Recorder::seen_under(contexts::Context* context) {
+    const auto found = std::find_if(seen_.rbegin(), seen_.rend(),
+                                    [context](const auto& seen) { return seen->context.get() == context; });
+    if (found != seen_.rend()) return **found;
+    auto shared = context == nullptr ? nullptr : context->shared_from_this();
+    seen_.push_back(std::make_unique<SeenReads>(SeenReads{std::move(shared), views::Reads(layout_->readers().size())}));
+    if (unwanted_ != nullptr) seen_.back()->reads.add(*unwanted_);
+    return *seen_.back();
+}
+
+views::View Recorder::instead_of(views::View view) noexcept {
+    try {
+        now_ = &seen_under(layout_->owner(view));
+    } catch (const std::bad_alloc&) {
+        now_ = nullptr;
+        complete_ = false;
+        return view;
+    }
+    std::copy(view, view + layout_->regions(), words_.begin());
+    layout_->owner(words_.data()) = layout_->owner(view);
+    layout_->reads(words_.data()) = layout_->reads(view);
+    layout_->spread(words_.data());
+    layout_->poison(words_.data(), lost_ ? nullptr : &now_->reads, layout_->reads(view));
+    return words_.data();
+}
+
+}  // namespace optctx::scopes

@@ -1,0 +1,334 @@
+// The scopes of each thread.
+#include "scopes/scope.hpp"
+
+#include "engines/engine_of.hpp"
+#include "engines/gate.hpp"
+#include "engines/per_thread.hpp"
+#include "engines/turns.hpp"
+#include "os/fork_locks.hpp"
+#include "scopes/recorder.hpp"
+#include "scopes/stack.hpp"
+#include "values/process_wide.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <utility>
+
+namespace optctx::scopes {
+namespace {
+
+thread_local Stack stack;
+
+// Compilations of this thread in an image. They end under the engine that they began under.
+struct Compilations {
+    std::uint16_t count = 0;
+    bool in_turns = false;
+};
+thread_local views::PerImage<Compilations> compilations{};
+
+engines::Engine& engine_of_compilations(unsigned image) noexcept {
+    const auto [count, in_turns] = compilations[image];
+    if (count == 0) return engines::engine_of(image);
+    return in_turns ? engines::turns() : engines::per_thread();
+}
+
+// False if the engine changed during the wait.
+bool began(unsigned image, engines::Engine& begun) noexcept {
+    Compilations& own = compilations[image];
+    if (own.count == 0 && &begun != &engines::engine_of(image)) {
+        begun.end_compilation(stack.innermost(image));
+        return false;
+    }
+    own.in_turns = &begun == &engines::turns();
+    ++own.count;
+    return true;
+}
+
+// Runs in the child of a fork: only this thread's contexts, and the process-wide changes in force, keep LLVM's debug
+// flag raised.
+void raise_flags_again() {
+    for (unsigned image = 0; image < views::max_images; ++image) {
+        const auto raises = [image](const Level& level) {
+            return level.frame.image == image && !level.frame.activation.empty() && level.frame.context->raises_flag();
+        };
+        const auto raises_inside = [image](const Level& level) {
+            return level.frame.image == image && !level.frame.activation.empty() &&
+                   level.frame.activation.front().activation->raises_flag();
+        };
+        std::size_t count = 0;
+        for (const Levels* levels : {&stack.levels, &stack.carried}) {
+            count += static_cast<std::size_t>(std::count_if(levels->begin(), levels->end(), raises));
+            count += static_cast<std::size_t>(std::count_if(levels->begin(), levels->end(), raises_inside));
+        }
+        if (values::debugs_process_wide(image)) ++count;
+        if (values::Debugging* flag = values::debugging(image)) flag->raised_by(count);
+    }
+}
+
+std::size_t activations_of(const contexts::Context& context) noexcept {
+    const auto has = [&](const Level& level) {
+        return !level.frame.activation.empty() && level.frame.context.get() == &context;
+    };
+    const auto count = [&](const Levels& levels) { return std::count_if(levels.begin(), levels.end(), has); };
+    return static_cast<std::size_t>(count(stack.levels) + count(stack.carried));
+}
+
+void after_fork_in_child(engines::Engine& engine) noexcept {
+    const auto& levels = stack.levels;
+    const auto at = std::find_if(levels.rbegin(), levels.rend(),
+                                 [&](const Level& level) { return &engines::engine_of(level.frame.image) == &engine; });
+    engine.after_fork_in_child(at == levels.rend() ? nullptr : &at->frame);
+}
+
+// Only this thread survives in the child of a fork: counts over all threads become this thread's.
+void count_again() noexcept {
+    for (auto& count : active_levels) count = 0;
+    for (const Level& level : stack.levels)
+        if (level.counts()) ++active_levels[level.frame.image];
+    count_recorders_again();
+    contexts::Context::count_threads_again(activations_of);
+    contexts::forget_set_inside_unless(
+        [](const void* mark) { return stack.find(const_cast<Mark>(mark)) != stack.levels.end(); });
+    only_this_thread_abandons();
+    after_fork_in_child(engines::per_thread());
+    after_fork_in_child(engines::turns());
+    raise_flags_again();
+}
+
+[[maybe_unused]] const bool watches_forks = os::repair_after_fork(count_again);
+
+// A thread with a turn could wait at the gate for a thread that has closed it or is inside, and that one for the turn.
+void check_no_cycle(const engines::Frame& frame) {
+    const values::ProcessWide* changes = frame.context == nullptr ? nullptr : frame.context->process_wide().get();
+    if (changes != nullptr && engines::any_takes_turns() && !engines::engine_of(frame.image).spans_images())
+        throw engines::gate::GateError(
+            "cannot apply " + changes->text() +
+            " process-wide: threads take turns in another LLVM of this process, and could wait for "
+            "each other");
+}
+
+}  // namespace
+
+void process_ends() noexcept { process_ending = true; }
+
+engines::Frame frame_of(const std::shared_ptr<contexts::Context>& context) {
+    return {.context = context, .image = context->space().image()};
+}
+
+engines::Frame frame_outside(unsigned image) {
+    return {.context = nullptr, .image = image, .view = views::identity_view(image)};
+}
+
+std::optional<engines::Frame> frame_here(unsigned image, Mark mark) {
+    while (mark != nullptr) {
+        const auto at = stack.find(mark);
+        if (at == stack.levels.end()) return std::nullopt;
+        if (at->frame.image == image)
+            return engines::Frame{.context = at->frame.context, .image = image, .view = at->frame.view};
+        mark = at->previous;
+    }
+    return frame_outside(image);
+}
+
+bool admit_at_once(engines::Frame& frame) {
+    return engines::engine_of(frame.image).admit_at_once(frame, stack.innermost(frame.image));
+}
+void admit(engines::Frame& frame) {
+    check_no_cycle(frame);
+    engines::engine_of(frame.image).admit(frame, stack.innermost(frame.image));
+}
+engines::Carried carry(engines::Frame& frame) {
+    return engines::engine_of(frame.image).carry(frame, stack.innermost(frame.image));
+}
+
+bool in_line(Mark task) noexcept { return stack.shown == task; }
+
+ScopeEntry innermost() noexcept {
+    const auto last = std::find_if(stack.levels.rbegin(), stack.levels.rend(),
+                                   [](const Level& level) { return level.reason != Reason::borrowed; });
+    return last != stack.levels.rend() && last->is_scope(stack.shown) ? last->entry : ScopeEntry{};
+}
+
+contexts::Activation* current_activation(unsigned image) noexcept {
+    const Level* level = stack.activated(image);
+    return level == nullptr ? nullptr : level->frame.activation.front().activation.get();
+}
+
+Mark current_mark(unsigned image) noexcept {
+    const Level* activated = stack.activated(image);
+    const auto at = std::find_if(stack.levels.begin(), stack.levels.end(), [activated](const Level& level) {
+        return &level == activated && level.reason == Reason::scope;
+    });
+    return at == stack.levels.end() ? nullptr : at->entry.mark;  // null for one that is carried
+}
+
+void take_over(engines::Frame& frame, Mark mark) {
+    if (frame.activation.empty()) return;
+    if (std::optional<contexts::SetInside> values = contexts::set_inside(mark))
+        frame.activation.front().activation->adopt(std::move(values->context), std::move(values->given), false);
+}
+
+static void take_in(contexts::Activation& activation) noexcept {
+    try {
+        activation.take_in();
+    } catch (const std::exception&) {
+        // Out of memory: what was written counts from a later call on. LLVM sees it.
+    }
+}
+
+const contexts::Context* current_context(unsigned image) noexcept {
+    const Level* level = stack.seen(image);
+    if (level == nullptr) return nullptr;
+    contexts::Activation* activation = current_activation(image);
+    if (activation == nullptr) return level->frame.context.get();
+    if (activation->is_exposed()) take_in(*activation);
+    return activation->adopted() == nullptr ? level->frame.context.get() : activation->adopted().get();
+}
+
+void* current_owner(unsigned image) noexcept {
+    const Level* level = stack.seen(image);
+    return level == nullptr ? nullptr : level->entry.owner;
+}
+
+bool wrote(unsigned image) noexcept {
+    const contexts::Activation* activation = current_activation(image);
+    return activation != nullptr ? activation->written() : stack.seen(image) != nullptr;
+}
+
+void make_room() { stack.make_room(); }
+
+void enter(engines::Frame&& frame, ScopeEntry entry) noexcept {
+    stack.push(std::move(frame), Reason::scope, entry, entry.mark);
+}
+
+void dismiss(engines::Frame&& frame) noexcept { stack.dismiss(frame); }
+
+ScopeEntry to_leave(const contexts::Context& context, Mark task) {
+    const auto& levels = stack.levels;
+    if (const auto at = stack.find_to_leave(context, task); at != levels.end()) return at->entry;
+    const bool outer = std::any_of(levels.begin(), levels.end(), [&](const Level& level) {
+        return level.reason == Reason::scope && level.frame.context.get() == &context;
+    });
+    if (outer)
+        throw contexts::ScopeError(
+            "it is not the innermost scope of this thread: scopes entered after it are still open");
+    throw contexts::ScopeError(
+        "this thread is not inside it: it was not entered, was left already, or was entered on another thread");
+}
+
+void leave(Mark mark) noexcept { stack.take(stack.find(mark)); }
+
+void leave_all() noexcept {
+    drop_recorders();
+    while (!stack.levels.empty()) Stack::abandon(stack.take(std::prev(stack.levels.end())));
+    Stack::abandon({.mark = stack.drop_carried()});
+    stack.shown = nullptr;
+    stack.calls = stack.bridged = 0;
+}
+
+void abandon(Ticket ticket) noexcept {
+    for (Level& level : stack.levels) {
+        if (level.reason != Reason::scope || level.entry.ticket != ticket || level.abandoned) continue;
+        level.abandoned = true;
+        ++stack.abandoned;
+    }
+}
+
+bool any_abandoned() noexcept { return stack.abandoned != 0; }
+
+ScopeEntry next_abandoned(std::size_t passed) noexcept {
+    for (auto at = stack.levels.end(); at != stack.levels.begin();)
+        if ((--at)->abandoned && stack.is_free(at) && passed-- == 0) return at->entry;
+    return {};
+}
+
+bool begin_call(unsigned image, Mark task) noexcept {
+    values::follow_debugging(image);
+    ++stack.calls;
+    return stack.shown == task && !stack.shows_only_carried(image);
+}
+
+std::size_t calls() noexcept { return stack.calls; }
+
+void enter_for_call(engines::Frame&& frame, ScopeEntry entry) {
+    stack.push(std::move(frame), Reason::call, entry, entry.mark);
+    ++stack.bridged;
+}
+
+Mark end_call() noexcept {
+    if (stack.calls == 0) return nullptr;  // the call began before calls were counted
+    const std::size_t call = stack.calls--;
+    if (stack.bridged == 0) return nullptr;
+    auto& levels = stack.levels;
+    const auto at = std::find_if(levels.begin(), levels.end(), [call](const Level& level) {
+        return level.reason == Reason::call && level.call == call;
+    });
+    if (at == levels.end()) return nullptr;
+    --stack.bridged;
+    return stack.take(at).mark;
+}
+
+void enter_borrowed(const std::shared_ptr<contexts::Context>& context, void* owner) {
+    engines::Frame frame = frame_of(context);
+    engines::activate(frame);
+    stack.push(std::move(frame), Reason::borrowed, {nullptr, owner, nullptr}, stack.shown);
+}
+
+void leave_borrowed() noexcept {
+    auto& levels = stack.levels;
+    const auto last = std::find_if(levels.rbegin(), levels.rend(),
+                                   [](const Level& level) { return level.reason == Reason::borrowed; });
+    stack.take(std::prev(last.base()));
+}
+
+bool has_entered(Mark mark) noexcept { return stack.find(mark) != stack.levels.end(); }
+
+Shown show(Mark mark, const std::vector<Values>& values) {
+    if (stack.shown == mark) return {};
+    Levels next;
+    next.reserve(values.size());
+    try {
+        for (const auto& [context, owner, own_mark] : values) {
+            engines::Frame frame = frame_of(context);
+            if (!follows_in(frame.image) || stack.in_force(frame.image, mark) != nullptr) continue;
+            if (context->reads() == nullptr) {
+                engines::activate(frame);
+                take_over(frame, own_mark);
+            }
+            next.push_back({std::move(frame), Reason::scope, {mark, owner, nullptr}, mark, nullptr});
+        }
+    } catch (...) {
+        for (Level& level : next) Stack::drop(level);
+        throw;
+    }
+    const Mark before = stack.drop_carried();
+    stack.carried = std::move(next);
+    for (const Level& level : stack.carried) stack.images |= 1U << level.frame.image;
+    stack.shown = mark;
+    stack.show_again();
+    return {before, !stack.carried.empty()};
+}
+
+bool begin_compilation_at_once(unsigned image) {
+    engines::Engine& begun = engine_of_compilations(image);
+    return begun.begin_compilation_at_once(stack.innermost(image)) && began(image, begun);
+}
+
+void begin_compilation(unsigned image) {
+    engines::Engine* begun;
+    do {
+        begun = &engine_of_compilations(image);
+        begun->begin_compilation(stack.innermost(image));
+    } while (!began(image, *begun));
+}
+
+void end_compilation(unsigned image) noexcept {
+    engines::Engine& begun = engine_of_compilations(image);
+    --compilations[image].count;
+    begun.end_compilation(stack.innermost(image));
+}
+
+std::size_t active_scopes(unsigned image) noexcept { return active_levels[image].load(std::memory_order_acquire); }
+
+}  // namespace optctx::scopes

@@ -1,0 +1,112 @@
+// The scopes that each thread is inside, and how they follow the tasks that run on it.
+#pragma once
+
+#include "contexts/context.hpp"
+#include "engines/engine.hpp"
+#include "scopes/mark.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace optctx::scopes {
+
+// Makes a frame with the values of a context, which this thread can then be admitted to.
+engines::Frame frame_of(const std::shared_ptr<contexts::Context>& context);
+// Makes a frame with LLVM's own values.
+engines::Frame frame_outside(unsigned image);
+// Makes a frame with the values that a task with this mark has in the image: those of the innermost scope of that image
+// that encloses the scope of the mark, or LLVM's own. Returns nullopt if one of these scopes was not entered on this
+// thread.
+std::optional<engines::Frame> frame_here(unsigned image, Mark mark);
+// Admit this thread to the frame; see engines::Engine.
+bool admit_at_once(engines::Frame& frame);
+void admit(engines::Frame& frame);
+engines::Carried carry(engines::Frame& frame);
+
+// True if LLVM sees, on this thread, the scope of the task with this mark.
+bool in_line(Mark task) noexcept;
+// Returns the innermost scope that this thread shows to LLVM. Empty outside any scope, and during a call on behalf of
+// another task.
+ScopeEntry innermost() noexcept;
+// Return what LLVM sees on this thread, for whatever reason: the context and its owner, or null. The context is that of
+// its owner, or one that took its place on this thread (contexts::Activation::adopt).
+const contexts::Context* current_context(unsigned image) noexcept;
+void* current_owner(unsigned image) noexcept;
+// Returns the activation that LLVM reads through on this thread. Null outside every scope, and where threads take
+// turns.
+contexts::Activation* current_activation(unsigned image) noexcept;
+// Returns the mark of the scope that this thread entered with that activation. Null if the activation is for a call
+// alone.
+Mark current_mark(unsigned image) noexcept;
+// Gives a frame of this thread, which was just admitted, what was set inside the scope with this mark on another
+// thread.
+void take_over(engines::Frame& frame, Mark mark);
+// Whether LLVM has written to option values in the current context since this thread entered it.
+bool wrote(unsigned image) noexcept;
+
+// Call before the admission for an `enter`, which then cannot fail.
+void make_room();
+// Enters a scope after an admission. Takes over the references in `entry`.
+void enter(engines::Frame&& frame, ScopeEntry entry) noexcept;
+// Takes an admission back.
+void dismiss(engines::Frame&& frame) noexcept;
+// Returns the scope that leaving `context` would leave: the innermost one or, while switches are followed, the one with
+// the mark of the running task, at any depth. Throws contexts::ScopeError if that scope is not of `context`.
+ScopeEntry to_leave(const contexts::Context& context, Mark task);
+// Leaves the scope; its references belong to the caller again.
+void leave(Mark mark) noexcept;
+
+// Leaves every scope and recording of this thread. They will not be left the usual way.
+void leave_all() noexcept;
+// The block of this thread that held the scope is gone without leaving it.
+void abandon(Ticket ticket) noexcept;
+bool any_abandoned() noexcept;
+// Returns the abandoned scope after `passed` others, from the innermost on, or one with a null mark. Before Python 3.14
+// only the innermost scope of the thread can be left, and is returned.
+ScopeEntry next_abandoned(std::size_t passed) noexcept;
+
+// During a call into an image, this thread shows the scope of the running task. Calls nest. `begin_call` returns true
+// if that scope is shown already. Otherwise the caller admits a frame and calls `enter_for_call`, or makes the call
+// without the scope.
+bool begin_call(unsigned image, Mark task) noexcept;
+// The number of calls in progress on this thread.
+std::size_t calls() noexcept;
+// Takes over `mark`, unless it throws.
+void enter_for_call(engines::Frame&& frame, ScopeEntry entry);
+// Returns the mark that `enter_for_call` took over, or null.
+Mark end_call() noexcept;
+
+// For nested calls that LLVM itself makes: these must never wait, and they keep the owner alive themselves. LLVM sees
+// this context until the matching `leave_borrowed`, as long as this thread shows what it shows now. Tasks do not see
+// the scope.
+void enter_borrowed(const std::shared_ptr<contexts::Context>& context, void* owner);
+void leave_borrowed() noexcept;
+
+bool has_entered(Mark mark) noexcept;
+// The values that a task has in one image, and the owner of their context.
+struct Values {
+    std::shared_ptr<contexts::Context> context;
+    void* owner;
+    Mark mark;  // of the scope that the values are of
+};
+struct Shown {
+    Mark before = nullptr;  // the mark that the previous call took over, or null
+    bool taken = false;     // whether this call took over its mark
+};
+// Shows the scope of the running task until the next call. `values`: of the task, one for each image at most. Those of
+// scopes entered on this thread are not needed.
+Shown show(Mark mark, const std::vector<Values>& values);
+
+// A compilation of this thread in an image, inside a scope or outside; see engines::Engine.
+bool begin_compilation_at_once(unsigned image);
+void begin_compilation(unsigned image);
+void end_compilation(unsigned image) noexcept;
+
+// Call before the C library runs destructors at the end of the process.
+void process_ends() noexcept;
+// The number of scopes of an image entered now, on all threads.
+std::size_t active_scopes(unsigned image) noexcept;
+
+}  // namespace optctx::scopes

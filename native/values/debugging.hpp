@@ -1,0 +1,83 @@
+// Debug output per thread. LLVM_DEBUG (llvm/Support/Debug.h) prints if `DebugFlag && isCurrentDebugType(TYPE)`, at
+// about ten thousand places. The flag is not redirected: it is raised for the whole process while any thread is inside
+// a context with `debug`. The per-thread decision falls where isCurrentDebugType reads the list of types: threads that
+// must not print see a list with a single type that LLVM never asks for.
+#pragma once
+
+#include "image/layouts.hpp"
+#include "os/fork_locks.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace optctx::values {
+
+class Debugging {
+public:
+    struct Places {
+        std::uintptr_t flag;        // llvm::DebugFlag
+        std::uintptr_t location;    // of the pointer to the flag, in the Option named debug
+        std::uintptr_t types;       // llvm::CurrentDebugType, already constructed
+        std::size_t type_size;      // bytes of one type in that list
+        std::uintptr_t debug_only;  // of the Option named debug-only, which raises the flag too
+        std::uint32_t flag_slot;
+        std::uint32_t types_slot;
+    };
+    // Must live until the process ends.
+    Debugging(unsigned image, const Places& places);
+    Debugging(const Debugging&) = delete;
+    Debugging& operator=(const Debugging&) = delete;
+
+    std::uint32_t flag_slot() const noexcept { return places_.flag_slot; }
+    std::uint32_t types_slot() const noexcept { return places_.types_slot; }
+    // The list of types for threads that print or do not print inside contexts, and for threads outside every context.
+    void* types(bool prints) const noexcept;
+    void* types_outside() noexcept { return &outside_; }
+
+    // The flag is raised from the first `raise` to the last `lower`. During that time, LLVM's parser writes to a copy
+    // of it.
+    void raise() noexcept;
+    void lower() noexcept;
+    // Runs in the child of a fork: `count` is the number of raises by the surviving thread.
+    void raised_by(std::size_t count) noexcept;
+
+    // Makes threads outside contexts follow what has been set process-wide.
+    void follow() noexcept;
+    // Whether threads outside contexts see the silent list, although the flag may since have been raised process-wide.
+    bool may_lag() const noexcept { return may_lag_.load(std::memory_order_relaxed); }
+    // While the returned lock is held, `process_wide_flag` is the address of the flag's process-wide value, even while
+    // contexts have raised LLVM's flag.
+    os::ForkSafeLock hold() const;
+    const void* process_wide_flag() const noexcept { return count_ > 0 ? &kept_ : flag(); }
+    bool is_flag(std::uintptr_t address) const noexcept { return address == places_.flag; }
+
+private:
+    bool* flag() const noexcept { return reinterpret_cast<bool*>(places_.flag); }
+    void point_option_at(bool* flag) const noexcept;
+    std::uint16_t times_debug_only() const noexcept;
+    void let_outside(bool print) noexcept;
+    void begin() noexcept;
+    void end() noexcept;
+    void follow_held() noexcept;
+
+    unsigned image_;
+    Places places_;
+    std::atomic<bool> may_lag_{false};
+    std::size_t count_ = 0;
+    bool kept_ = false;        // process-wide value while the flag is raised
+    std::uint16_t times_ = 0;  // occurrences of debug-only at the last check
+    const void* nothing_[3];   // a std::vector with a single type that LLVM never asks for
+    image::RawManagedStatic silent_{nothing_, nullptr, nullptr};
+    image::RawManagedStatic outside_;
+};
+
+// Returns the image's instance, or null.
+Debugging* debugging(unsigned image) noexcept;
+// Returns the process-wide value if `address` is that of the debug flag of any image; otherwise nullopt.
+std::optional<bool> process_wide_flag(std::uintptr_t address);
+// Runs at the beginning of a call into an image. Calls `follow` if its list may be out of date.
+void follow_debugging(unsigned image) noexcept;
+
+}  // namespace optctx::values

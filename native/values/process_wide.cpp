@@ -1,0 +1,182 @@
+#include "values/process_wide.hpp"
+
+#include "image/layouts.hpp"
+#include "os/fork_locks.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace optctx::values {
+namespace {
+
+using image::RawBits;
+using image::RawOption;
+
+// Held while changes are made or undone in any image, so that the child of a fork has all changes of a set or none.
+// Both objects outlive every thread.
+auto& changing = *new os::ForkSafeMutex(os::Rank::changes);
+auto& in_force = *new views::PerImage<std::shared_ptr<ProcessWide>>;  // guarded by `changing`
+
+constexpr std::size_t head_at = offsetof(RawOption, occurrences);
+constexpr std::size_t head_size = offsetof(RawOption, arg) - head_at;
+
+std::vector<std::uint8_t> save(std::uintptr_t address, std::size_t size) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(address);
+    return {bytes, bytes + size};
+}
+
+void restore(std::uintptr_t address, const std::vector<std::uint8_t>& bytes) noexcept {
+    std::memcpy(reinterpret_cast<void*>(address), bytes.data(), bytes.size());
+}
+
+std::vector<std::string> debug_types(const Change& change) {
+    std::vector<std::string> types;
+    if (change.debug_types == 0) return types;
+    const auto* vector = static_cast<const std::uint8_t* const*>(
+        reinterpret_cast<const image::RawManagedStatic*>(change.debug_types)->object);  // begin, end, ...
+    if (vector == nullptr) return types;                                                // not constructed yet
+    for (const std::uint8_t* at = vector[0]; at != vector[1]; at += change.debug_type_size) {
+        image::RawDebugType type{};
+        std::memcpy(&type, at, std::min(change.debug_type_size, sizeof type));  // the level may not be there
+        types.push_back(type.has_level ? std::string(type.name) + ":" + std::to_string(type.level) : type.name);
+    }
+    return types;
+}
+
+// The Region for shadow.hpp. The size of a heap-allocated option is unknown and not needed.
+Region shape(const Change& change) {
+    Region region{.live = change.option, .size = 0, .role = Role::option};
+    region.kind = change.kind;
+    region.value_offset = change.value_offset;
+    region.has_defaults = change.has_defaults;
+    if (change.variable == 0 && change.kind == Kind::string) region.ownership = Ownership::string;
+    return region;
+}
+
+// Everything that parsing may change there; of a heap-allocated option whose value is small, a word.
+std::size_t saved_size(const Change& change) {
+    if (change.kind == Kind::bits) return sizeof(RawBits);
+    return std::max(value_size(shape(change)), sizeof(std::uint64_t));
+}
+
+Region variable_shape(const Change& change) {
+    Region region{.live = change.variable, .size = change.variable_size, .role = Role::variable};
+    region.kind = change.kind;
+    region.ownership = Ownership::string;
+    return region;
+}
+
+}  // namespace
+
+ProcessWide::ProcessWide(Space& space, std::vector<Change> changes, std::string text, std::uintptr_t set_debug_types)
+    : space_(space),
+      changes_(std::move(changes)),
+      key_{space.image(), std::move(text)},
+      set_debug_types_(set_debug_types) {}
+
+bool ProcessWide::changes(std::uintptr_t option) const noexcept {
+    return std::any_of(changes_.begin(), changes_.end(),
+                       [option](const Change& each) { return each.option == option; });
+}
+
+bool ProcessWide::debugs() const noexcept {
+    return std::any_of(changes_.begin(), changes_.end(), [](const Change& change) { return change.debug_types != 0; });
+}
+
+void ProcessWide::apply() {
+    const std::lock_guard lock(changing);
+    ++process_wide_epochs[image()];
+    saved_.clear();
+    raise_flag();
+    for (const Change& change : changes_) {
+        auto* option = reinterpret_cast<void*>(change.option);
+        auto* variable = reinterpret_cast<void*>(change.variable);
+        saved_.push_back({save(change.option + head_at, head_size),
+                          save(change.option + change.value_offset, saved_size(change)),
+                          save(change.variable, change.variable_size),
+                          save(change.state, change.state_size),  // size 0: no such object
+                          debug_types(change)});
+        clear_occurrences(option);
+        // The saved bytes keep what the old value owns; LLVM starts from an empty value.
+        if (change.variable == 0) clear_value(shape(change), option);
+        if (change.variable != 0 && change.kind == Kind::string) share_value(variable_shape(change), variable);
+        try {
+            space_.add_occurrences(option, occurrences(change.name, change.texts));
+        } catch (...) {
+            undo_from(saved_.size());
+            lower_flag();
+            ++process_wide_epochs[image()];
+            throw;
+        }
+    }
+    in_force[image()] = shared_from_this();
+}
+
+void ProcessWide::undo() noexcept {
+    undo_from(saved_.size());
+    lower_flag();
+    ++process_wide_epochs[image()];
+}
+
+void undo_process_wide(unsigned image) noexcept {
+    const std::lock_guard lock(changing);
+    if (const std::shared_ptr<ProcessWide> changes = std::exchange(in_force[image], nullptr)) changes->undo();
+}
+
+// Debug output of single types needs the flag too. This set raises it, as a context with `debug` does.
+void ProcessWide::raise_flag() noexcept {
+    if (Debugging* debugging = space_.debugging(); debugging != nullptr && debugs()) debugging->raise();
+}
+
+void ProcessWide::lower_flag() noexcept {
+    if (Debugging* debugging = space_.debugging(); debugging != nullptr && debugs()) debugging->lower();
+}
+
+void ProcessWide::undo_from(std::size_t count) noexcept {
+    while (count-- > 0) undo_one(changes_[count], saved_[count]);
+    saved_.clear();
+}
+
+void ProcessWide::undo_one(const Change& change, const Saved& saved) noexcept {
+    if (change.debug_types != 0) {
+        std::vector<const char*> types;
+        for (const std::string& type : saved.debug_types) types.push_back(type.c_str());
+        using SetDebugTypes = void (*)(const char**, unsigned);
+        reinterpret_cast<SetDebugTypes>(set_debug_types_)(types.data(), static_cast<unsigned>(types.size()));
+    }
+    restore(change.option + head_at, saved.head);
+    restore(change.option + change.value_offset, saved.value);
+    if (change.variable_size != 0) restore(change.variable, saved.variable);
+    if (change.state_size != 0) restore(change.state, saved.state);
+}
+
+std::vector<Covered> ProcessWide::covered() const {
+    std::vector<Covered> found;
+    for (std::size_t i = 0; i < saved_.size(); ++i) {
+        const Change& change = changes_[i];
+        found.push_back({change.option + head_at, saved_[i].head});
+        found.push_back({change.option + change.value_offset, saved_[i].value});
+        found.push_back({change.variable, saved_[i].variable});
+        found.push_back({change.state, saved_[i].state});
+    }
+    return found;
+}
+
+std::vector<Covered> covered_storage() {
+    const std::lock_guard lock(changing);
+    std::vector<Covered> all;
+    for (const std::shared_ptr<ProcessWide>& changes : in_force) {
+        if (changes == nullptr) continue;
+        for (Covered& each : changes->covered()) all.push_back(std::move(each));
+    }
+    return all;
+}
+
+bool debugs_process_wide(unsigned image) {
+    const std::lock_guard lock(changing);
+    return in_force[image] != nullptr && in_force[image]->debugs();
+}
+
+}  // namespace optctx::values

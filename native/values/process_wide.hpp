@@ -1,0 +1,94 @@
+// Changes options that cannot be scoped in LLVM's own objects, and restores them exactly.
+#pragma once
+
+#include "values/epochs.hpp"
+#include "values/space.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace optctx::values {
+
+struct Change {
+    std::uintptr_t option;  // address of LLVM's own cl::Option
+    std::string name;       // name under which the option is given
+    std::vector<std::optional<std::string>> texts;
+    Kind kind;
+    std::size_t value_offset;
+    bool has_defaults;          // of a list (image/layouts.hpp)
+    std::uintptr_t variable;    // target of cl::location, or 0
+    std::size_t variable_size;  // bytes
+    std::uintptr_t state;       // object that the option's callback changes, or 0
+    std::size_t state_size;
+    std::uintptr_t debug_types;   // llvm::CurrentDebugType if the option adds to it (undo sets the old types), or 0
+    std::size_t debug_type_size;  // bytes
+};
+
+// Names changes: those with this text, in this image. The same text means other changes in another image.
+struct ChangeKey {
+    unsigned image;
+    std::string text;
+    friend bool operator==(const ChangeKey&, const ChangeKey&) = default;
+};
+
+// The bytes of an option before a change.
+struct Saved {
+    std::vector<std::uint8_t> head;  // occurrence count, flags, position
+    std::vector<std::uint8_t> value;
+    std::vector<std::uint8_t> variable;
+    std::vector<std::uint8_t> state;
+    std::vector<std::string> debug_types;  // in the form that -debug-only accepts
+};
+
+// A piece of LLVM's storage, as it was before the changes.
+struct Covered {
+    std::uintptr_t address;
+    std::vector<std::uint8_t> bytes;
+};
+
+// A set of changes to one image, in force or not. `text` is equal for equal changes of that image, and only for those,
+// also in other processes. `key` is equal for equal changes in this process, and only for those. Owned by a C++
+// shared_ptr, as Context is.
+class ProcessWide : public std::enable_shared_from_this<ProcessWide> {
+public:
+    ProcessWide(Space& space, std::vector<Change> changes, std::string text, std::uintptr_t set_debug_types);
+    unsigned image() const noexcept { return key_.image; }
+    const std::string& text() const noexcept { return key_.text; }
+    const ChangeKey& key() const noexcept { return key_; }
+    // Whether LLVM prints debug output of some types, in contexts that ask for it, while this is in force.
+    bool debugs() const noexcept;
+    // Whether it changes the option at this address, and restores it.
+    bool changes(std::uintptr_t option) const noexcept;
+    // Has LLVM parse every value into its own objects. Throws ParseError after restoring everything. Call with the gate
+    // closed: no other thread may be reading the objects.
+    void apply();
+    // While the changes are in force, returns copies of the previous contents, with their addresses. If two pieces
+    // cover the same storage, the first one holds the contents before all changes.
+    std::vector<Covered> covered() const;
+
+private:
+    friend void undo_process_wide(unsigned image) noexcept;
+    void undo() noexcept;
+    void raise_flag() noexcept;
+    void lower_flag() noexcept;
+    void undo_from(std::size_t count) noexcept;
+    void undo_one(const Change& change, const Saved& saved) noexcept;
+
+    Space& space_;
+    std::vector<Change> changes_;
+    ChangeKey key_;
+    std::uintptr_t set_debug_types_;
+    std::vector<Saved> saved_;
+};
+
+// Undoes the changes in force in an image, if any. Call with the gate closed, like `apply`.
+void undo_process_wide(unsigned image) noexcept;
+// Returns what the changes in force in all images cover. Another thread may undo the changes at any time.
+std::vector<Covered> covered_storage();
+// Whether the changes in force make the image print debug output.
+bool debugs_process_wide(unsigned image);
+
+}  // namespace optctx::values

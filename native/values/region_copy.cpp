@@ -1,0 +1,343 @@
+#include "values/region_copy.hpp"
+
+#include "image/layouts.hpp"
+#include "values/sets.hpp"
+
+#include <atomic>
+#include <cstring>
+
+namespace optctx::values {
+namespace {
+
+using image::RawBits;
+using image::RawCowHeader;
+using image::RawList;
+using image::RawListWithoutDefaults;
+using image::RawOption;
+using image::RawSet;
+using image::RawVector;
+
+std::uintptr_t load_word(const void* at) {
+    std::uintptr_t word;
+    std::memcpy(&word, at, sizeof word);
+    return word;
+}
+
+RawCowHeader* cow_header(std::uintptr_t characters) {
+    return reinterpret_cast<RawCowHeader*>(characters - sizeof(RawCowHeader));
+}
+
+// Adds an owner of a copy-on-write string. The empty string is a static object without a reference count.
+void share_string(std::uintptr_t characters) {
+    RawCowHeader* header = cow_header(characters);
+    if (header->capacity != 0) std::atomic_ref(header->references).fetch_add(1, std::memory_order_relaxed);
+}
+
+void release_string(std::uintptr_t characters) {
+    RawCowHeader* header = cow_header(characters);
+    if (header->capacity == 0) return;
+    const std::atomic_ref references(header->references);
+    // Never release the last share.
+    if (references.fetch_sub(1, std::memory_order_relaxed) <= 0) references.fetch_add(1, std::memory_order_relaxed);
+}
+
+void append_bytes(const void* bytes, std::size_t count, std::string& text) {
+    text.append(reinterpret_cast<const char*>(&count), sizeof count);
+    text.append(static_cast<const char*>(bytes), count);
+}
+
+void append_string(std::uintptr_t characters, std::string& text) {
+    append_bytes(reinterpret_cast<const void*>(characters), cow_header(characters)->length, text);
+}
+
+std::uintptr_t duplicate(std::uintptr_t begin, std::uintptr_t end) {
+    auto* bytes = static_cast<std::uint8_t*>(::operator new(end - begin));  // freed by LLVM or never
+    std::memcpy(bytes, reinterpret_cast<const void*>(begin), end - begin);
+    return reinterpret_cast<std::uintptr_t>(bytes);
+}
+
+void duplicate_vector(std::uintptr_t (&vector)[3]) {
+    const std::uintptr_t size = vector[1] - vector[0];
+    if (size == 0) {
+        vector[0] = vector[1] = vector[2] = 0;
+        return;
+    }
+    vector[0] = duplicate(vector[0], vector[1]);
+    vector[1] = vector[2] = vector[0] + size;
+}
+
+bool same_vector(const std::uintptr_t (&a)[3], const std::uintptr_t (&b)[3]) {
+    const std::uintptr_t size = a[1] - a[0];
+    return size == b[1] - b[0] && (size == 0 || std::memcmp(reinterpret_cast<const void*>(a[0]),
+                                                            reinterpret_cast<const void*>(b[0]), size) == 0);
+}
+
+bool same_string(std::uintptr_t a, std::uintptr_t b) {
+    return a == b || (cow_header(a)->length == cow_header(b)->length &&
+                      std::memcmp(reinterpret_cast<const void*>(a), reinterpret_cast<const void*>(b),
+                                  cow_header(a)->length) == 0);
+}
+
+std::uintptr_t (&values_of(void* list))[3] { return static_cast<RawList*>(list)->values; }
+
+const std::uintptr_t (&values_of(const void* list))[3] { return static_cast<const RawList*>(list)->values; }
+
+std::uintptr_t (&positions_of(const Region& region, void* list))[3] {
+    return region.has_defaults ? static_cast<RawList*>(list)->positions
+                               : static_cast<RawListWithoutDefaults*>(list)->positions;
+}
+
+std::vector<std::int32_t> set_of(const std::uint8_t* value) {
+    return elements_of(*reinterpret_cast<const RawSet*>(value));
+}
+
+// The size in bytes of a value that owns nothing.
+std::size_t plain_size(const Region& region) {
+    if (region.role != Role::option) return region.size;
+    switch (region.kind) {
+        case Kind::boolean:
+        case Kind::character:
+            return 1;
+        case Kind::bool_or_default:
+        case Kind::int32:
+        case Kind::uint32:
+        case Kind::float32:
+        case Kind::bits:
+            return 4;
+        default:
+            return 8;  // an enum's padding is zero in static storage
+    }
+}
+
+// The addresses of its own storage that an option holds, relocated to a copy of it. Examines only words that LLVM
+// declares as pointers: a number may equal such an address by chance, and so may the bytes that malloc left in the
+// padding after a bool, in an option on the heap.
+class OwnAddresses {
+public:
+    OwnAddresses(const Region& region, const void* from, void* to)
+        : region_(region), origin_(reinterpret_cast<std::uintptr_t>(from)), copy_(static_cast<std::uint8_t*>(to)) {}
+
+    void move() const {
+        // Inline elements of the categories and the subcommands. This range holds no numbers except the vectors' sizes.
+        for (std::size_t at = offsetof(RawOption, categories); at < region_.value_offset; at += word)
+            if (target(at) < region_.value_offset) move(at);
+        switch (region_.kind) {
+            case Kind::set:
+                move_header();
+                move_parser(region_.value_offset + sizeof(RawSet));
+                return;
+            case Kind::enumeration:
+            case Kind::list:
+            case Kind::bits:
+            case Kind::other:
+                move_parser(region_.value_offset + word);
+                return;
+            default:
+                return;  // a parser without state
+        }
+    }
+
+private:
+    static constexpr std::size_t word = sizeof(std::uintptr_t);
+
+    std::uintptr_t target(std::size_t at) const { return load_word(copy_ + at) - origin_; }
+
+    void move(std::size_t at) const {
+        const std::uintptr_t moved = reinterpret_cast<std::uintptr_t>(copy_) + target(at);
+        std::memcpy(copy_ + at, &moved, sizeof moved);
+    }
+
+    // The links of an empty tree point back at its header.
+    void move_header() const {
+        for (const std::size_t link : {offsetof(RawSet, smallest), offsetof(RawSet, largest)})
+            if (target(region_.value_offset + link) == region_.value_offset + offsetof(RawSet, color))
+                move(region_.value_offset + link);
+    }
+
+    // llvm::cl::generic_parser_base holds the option that owns it, followed by the inline elements of a SmallVector if
+    // there are at most eight values.
+    void move_parser(std::size_t from) const {
+        for (std::size_t at = from; at + 2 * word <= region_.size; at += word) {
+            if (target(at) != 0) continue;
+            move(at);
+            if (target(at + word) == at + word + sizeof(RawVector)) move(at + word);
+            return;
+        }
+    }
+
+    const Region& region_;
+    std::uintptr_t origin_;
+    std::uint8_t* copy_;
+};
+
+}  // namespace
+
+Block::Block(std::size_t size) : bytes_(new std::uint8_t[size]()) {}
+
+std::uint8_t* value_of(const Region& region, void* object) {
+    return static_cast<std::uint8_t*>(object) + (region.role == Role::option ? region.value_offset : 0);
+}
+
+const std::uint8_t* value_of(const Region& region, const void* object) {
+    return value_of(region, const_cast<void*>(object));
+}
+
+void copy_object(const Region& region, const void* from, void* to) {
+    std::memcpy(to, from, region.size);
+    if (region.role == Role::option) OwnAddresses(region, from, to).move();
+}
+
+void share_value(const Region& region, void* object) {
+    std::uint8_t* value = value_of(region, object);
+    switch (region.ownership) {
+        case Ownership::none:
+            return;
+        case Ownership::string:
+            share_string(load_word(value));
+            return;
+        case Ownership::shared_pointer:
+            // libstdc++'s control block: {vtable, int use count, int weak count}.
+            if (const std::uintptr_t control = load_word(value + 8))
+                std::atomic_ref(*reinterpret_cast<std::int32_t*>(control + 8)).fetch_add(1);
+            return;
+        case Ownership::set:
+            build_set(value, set_of(value));
+            return;
+        case Ownership::list_of_strings:
+        case Ownership::list: {
+            auto& values = values_of(value);
+            duplicate_vector(values);
+            duplicate_vector(positions_of(region, value));
+            if (region.ownership == Ownership::list_of_strings)
+                for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
+                    share_string(load_word(reinterpret_cast<const void*>(at)));
+        }
+    }
+}
+
+void release_value(const Region& region, void* object) {
+    std::uint8_t* value = value_of(region, object);
+    switch (region.ownership) {
+        case Ownership::none:
+            return;
+        case Ownership::string:
+            release_string(load_word(value));
+            return;
+        case Ownership::shared_pointer:
+            if (const std::uintptr_t control = load_word(value + 8)) {
+                const std::atomic_ref uses(*reinterpret_cast<std::int32_t*>(control + 8));
+                if (uses.fetch_sub(1) <= 1) uses.fetch_add(1);  // never release the last share
+            }
+            return;
+        case Ownership::set:
+            empty_set(value);
+            return;
+        case Ownership::list_of_strings:
+        case Ownership::list: {
+            const auto& values = values_of(value);
+            if (region.ownership == Ownership::list_of_strings)
+                for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
+                    release_string(load_word(reinterpret_cast<const void*>(at)));
+            ::operator delete(reinterpret_cast<void*>(values[0]));
+            ::operator delete(reinterpret_cast<void*>(positions_of(region, value)[0]));
+        }
+    }
+}
+
+std::size_t value_size(const Region& region) {
+    if (region.role != Role::option) return region.size;
+    if (region.kind == Kind::set) return sizeof(RawSet);
+    if (region.kind != Kind::list) return plain_size(region);
+    return region.has_defaults ? sizeof(RawList) : sizeof(RawListWithoutDefaults);
+}
+
+void clear_value(const Region& region, void* object) {
+    std::uint8_t* value = value_of(region, object);
+    switch (region.kind) {
+        case Kind::list: {
+            auto& values = values_of(value);
+            auto& positions = positions_of(region, value);
+            std::memset(values, 0, sizeof values);
+            std::memset(positions, 0, sizeof positions);
+            if (region.has_defaults) reinterpret_cast<RawList*>(value)->default_assigned = false;
+            return;
+        }
+        case Kind::bits:
+            std::memset(value, 0, sizeof(RawBits));
+            return;
+        case Kind::set:
+            build_set(value, {});
+            return;
+        case Kind::string:
+            share_value(region, object);  // LLVM's assignment gives this share back
+            return;
+        default:
+            if (region.role == Role::variable && region.ownership == Ownership::shared_pointer)
+                std::memset(value, 0, region.size);
+    }
+}
+
+void clear_occurrences(void* option) {
+    auto* raw = static_cast<RawOption*>(option);
+    raw->occurrences = 0;
+    raw->position = 0;
+}
+
+bool same_occurrences(const void* a, const void* b) {
+    const auto* left = static_cast<const RawOption*>(a);
+    const auto* right = static_cast<const RawOption*>(b);
+    return left->occurrences == right->occurrences && left->position == right->position;
+}
+
+bool same_state(const Region& region, const void* a, const void* b) {
+    if (region.role == Role::option) {
+        if (!same_occurrences(a, b)) return false;
+        if (region.variable != no_slot) return true;  // the variable holds its value
+    }
+    const std::uint8_t* left = value_of(region, a);
+    const std::uint8_t* right = value_of(region, b);
+    switch (region.ownership) {
+        case Ownership::string:
+            return same_string(load_word(left), load_word(right));
+        case Ownership::list:
+        case Ownership::list_of_strings:
+            return same_vector(values_of(left), values_of(right));
+        case Ownership::set:
+            return set_of(left) == set_of(right);
+        default:
+            return std::memcmp(left, right, plain_size(region)) == 0;
+    }
+}
+
+void append_state(const Region& region, const void* object, std::string& text) {
+    if (region.role == Role::option) {
+        const auto* raw = static_cast<const RawOption*>(object);
+        append_bytes(&raw->occurrences, sizeof raw->occurrences, text);
+        append_bytes(&raw->position, sizeof raw->position, text);
+        if (region.variable != no_slot) return;  // the variable holds its value
+    }
+    const std::uint8_t* value = value_of(region, object);
+    switch (region.ownership) {
+        case Ownership::string:
+            return append_string(load_word(value), text);
+        case Ownership::list:
+        case Ownership::list_of_strings: {
+            const auto& values = values_of(value);
+            const std::size_t size = values[1] - values[0];
+            if (region.ownership == Ownership::list)
+                return append_bytes(reinterpret_cast<const void*>(values[0]), size, text);
+            append_bytes(&size, sizeof size, text);
+            for (std::uintptr_t at = values[0]; at < values[1]; at += 8)
+                append_string(load_word(reinterpret_cast<const void*>(at)), text);
+            return;
+        }
+        case Ownership::set: {
+            const std::vector<std::int32_t> elements = set_of(value);
+            return append_bytes(elements.data(), elements.size() * sizeof elements[0], text);
+        }
+        default:
+            append_bytes(value, plain_size(region), text);
+    }
+}
+
+}  // namespace optctx::values

@@ -1,0 +1,360 @@
+#include "values/space.hpp"
+
+#include "image/layouts.hpp"
+#include "values/sets.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <iterator>
+
+namespace optctx::values {
+namespace {
+
+using image::RawOption;
+using image::RawSet;
+using image::RawStringRef;
+
+// The variable of an external option is a separate block; makes the copied option point at it.
+void point_at_variable(const Region& option, void* object, void* variable) {
+    std::memcpy(static_cast<std::uint8_t*>(object) + option.value_offset, &variable, sizeof variable);
+}
+
+void call_set_default(void* option, std::uint32_t index) {
+    using SetDefault = void (*)(void*);
+    reinterpret_cast<SetDefault>(const_cast<void*>(static_cast<RawOption*>(option)->vtable[index]))(option);
+}
+
+std::string text_of(const Occurrences& given) {
+    std::string text = given.before == 0 ? "" : std::to_string(given.before) + " before ";
+    const std::string* name = nullptr;
+    for (const Occurrence& value : given.values) {
+        if (name == nullptr || *name != value.name) text += std::to_string(value.name.size()) + ":" + value.name;
+        text += value.text ? std::to_string(value.text->size()) + "=" + *value.text : "-";
+        name = &value.name;
+    }
+    return text;
+}
+
+}  // namespace
+
+std::vector<Occurrence> occurrences(const std::string& name, const std::vector<std::optional<std::string>>& texts) {
+    std::vector<Occurrence> values;
+    for (const auto& text : texts) values.push_back({name, text});
+    return values;
+}
+
+void add(Occurrences& occurrences, Kind kind, Occurrence value) {
+    switch (kind) {
+        case Kind::list:
+        case Kind::bits:
+        case Kind::set:
+        case Kind::other:
+            break;  // the values add up
+        default:
+            occurrences.before += static_cast<unsigned>(occurrences.values.size());
+            occurrences.values.clear();
+    }
+    occurrences.values.push_back(std::move(value));
+}
+
+Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls,
+             std::shared_ptr<const views::Layout> layout)
+    : image_(image), regions_(std::move(regions)), calls_(std::move(calls)), layout_(std::move(layout)) {
+    views::checked_image(image);
+    if (layout_ != nullptr && layout_->regions() != regions_.size())
+        throw std::runtime_error("a layout of another image");
+    if (set_default_index.size() != regions_.size()) throw std::runtime_error("one setDefault index for each region");
+    for (std::uint32_t slot = 0; slot < regions_.size(); ++slot) {
+        const Region& region = regions_[slot];
+        defaults_.push_back(reinterpret_cast<void*>(region.live));
+        if (layout_ != nullptr) views::identity_view(image_)[slot] = defaults_.back();
+        if (!region.scoped) continue;
+        if (region.role == Role::option) options_.push_back(slot);
+        if (region.written) add_copied(slot);
+    }
+    by_address_ = options_;
+    std::sort(by_address_.begin(), by_address_.end(),
+              [this](std::uint32_t a, std::uint32_t b) { return regions_[a].live < regions_[b].live; });
+    if (layout_ != nullptr) layout_->spread(views::identity_view(image_));
+    build_defaults(set_default_index);
+    last_view_ = defaults_;
+    last_drift_ = std::make_shared<const Setting>();
+}
+
+void Space::scope_debugging(const Debugging::Places& places) {
+    debugging_ = std::make_unique<Debugging>(image_, places);
+    defaults_[places.types_slot] = debugging_->types(false);
+    views::identity_view(image_)[places.types_slot] = debugging_->types_outside();
+    layout_->spread(views::identity_view(image_));
+    last_view_ = defaults_;
+}
+
+void Space::add_copied(std::uint32_t slot) {
+    const Region& region = regions_[slot];
+    const std::size_t object_at = copied_bytes_;
+    copied_.push_back(slot);
+    copied_bytes_ += padded(region.size);
+    if (region.role != Role::option) {
+        for (const Pointer& pointer : region.pointers)
+            copied_pointers_.push_back({object_at + pointer.at, pointer.slot, pointer.offset});
+        if (!region.pointers.empty()) return;  // a constant table
+        for (std::size_t at = 0; at < region.size; at += sizeof(std::uint64_t)) {
+            if (region.role != Role::state) option_words_.push_back(static_cast<std::uint32_t>(hot_words_.size()));
+            hot_words_.push_back(static_cast<std::uint32_t>(object_at + at));
+        }
+        return;
+    }
+    if (region.ownership == Ownership::list || region.ownership == Ownership::list_of_strings)
+        throw std::runtime_error("a list cannot be copied for each activation");
+    option_words_.push_back(static_cast<std::uint32_t>(hot_words_.size()));
+    hot_words_.push_back(static_cast<std::uint32_t>(object_at + offsetof(RawOption, occurrences)));
+    if (region.ownership == Ownership::set) {
+        copied_sets_.push_back({slot, object_at});
+        return;
+    }
+    if (region.ownership == Ownership::string)
+        owning_words_.push_back({slot, object_at, object_at + region.value_offset, hot_words_.size()});
+    option_words_.push_back(static_cast<std::uint32_t>(hot_words_.size()));
+    hot_words_.push_back(static_cast<std::uint32_t>(object_at + region.value_offset));
+}
+
+void Space::copy_state(std::uint32_t slot) {
+    const Region& region = regions_[slot];
+    auto block = std::make_shared<Block>(region.size);
+    std::memcpy(block->data(), reinterpret_cast<const void*>(region.live), region.size);
+    if (region.initial_at + region.initial.size() > region.size)
+        throw std::runtime_error("the initial bytes of a region reach past its end");
+    std::copy(region.initial.begin(), region.initial.end(), block->data() + region.initial_at);
+    defaults_[slot] = block->address();
+    default_blocks_.push_back(std::move(block));
+}
+
+void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) {
+    for (const std::uint32_t slot : options_) {
+        const Region& region = regions_[slot];
+        const Setting copy = clone_process_wide(slot);
+        for (const Patch& patch : copy) {
+            default_blocks_.push_back(patch.block);
+            defaults_[patch.slot] = patch.block->address();
+        }
+        void* object = copy.front().block->address();
+        clear_occurrences(object);
+        if (!region.has_default) continue;
+        release_value(region, object);
+        clear_value(region, object);
+        if (region.variable != no_slot) clear_value(regions_[region.variable], copy.back().block->address());
+        call_set_default(object, set_default_index[slot]);
+    }
+    for (std::uint32_t slot = 0; slot < regions_.size(); ++slot)
+        if (regions_[slot].role == Role::state) copy_state(slot);
+}
+
+std::unique_ptr<Block> Space::take_copies() {
+    const std::lock_guard lock(pool_mutex_);
+    if (pool_.empty()) return std::make_unique<Block>(copied_bytes_);
+    std::unique_ptr<Block> block = std::move(pool_.back());
+    pool_.pop_back();
+    return block;
+}
+
+void Space::give_copies(std::unique_ptr<Block> block) noexcept {
+    const std::lock_guard lock(pool_mutex_);
+    pool_.push_back(std::move(block));
+}
+
+std::unique_ptr<Block> Space::take_exposed(std::size_t bytes) {
+    const std::lock_guard lock(pool_mutex_);
+    if (exposed_pool_.empty()) return std::make_unique<Block>(bytes);
+    std::unique_ptr<Block> block = std::move(exposed_pool_.back());
+    exposed_pool_.pop_back();
+    return block;
+}
+
+void Space::give_exposed(std::unique_ptr<Block> block) noexcept {
+    const std::lock_guard lock(pool_mutex_);
+    exposed_pool_.push_back(std::move(block));
+}
+
+Setting Space::clone(std::uint32_t slot, void* const* view) const {
+    Setting setting;
+    for (const std::uint32_t of : {slot, regions_[slot].variable}) {
+        if (of == no_slot) continue;
+        auto block = std::make_shared<Block>(regions_[of].size);
+        copy_object(regions_[of], view[of], block->address());
+        share_value(regions_[of], block->address());
+        setting.push_back({of, std::move(block)});
+    }
+    if (setting.size() > 1)
+        point_at_variable(regions_[slot], setting.front().block->address(), setting.back().block->address());
+    return setting;
+}
+
+// Copies the option with its current process-wide value; the variable, if any, comes last. Call with the storage lock
+// held.
+Setting Space::clone_process_wide(std::uint32_t slot) const {
+    const Region& region = regions_[slot];
+    Setting setting;
+    const auto clone = [&](std::uint32_t of) {
+        const Region& source = regions_[of];
+        auto block = std::make_shared<Block>(source.size);
+        copy_object(source, process_wide(of), block->address());
+        if (source.ownership == Ownership::set)
+            build_set(value_of(source, block->data()), process_wide_set(of));
+        else
+            share_value(source, block->address());
+        setting.push_back({of, std::move(block)});
+    };
+    clone(slot);
+    if (region.variable == no_slot) return setting;
+    clone(region.variable);
+    point_at_variable(region, setting.front().block->address(), setting.back().block->address());
+    return setting;
+}
+
+std::optional<std::uint32_t> Space::slot_of(std::uintptr_t option) const noexcept {
+    const auto at =
+        std::lower_bound(by_address_.begin(), by_address_.end(), option,
+                         [this](std::uint32_t slot, std::uintptr_t address) { return regions_[slot].live < address; });
+    if (at == by_address_.end() || regions_[*at].live != option) return std::nullopt;
+    return *at;
+}
+
+Setting Space::parse(std::uint32_t slot, const Occurrences& values) {
+    const Region& region = regions_.at(slot);
+    if (!region.scoped || region.role != Role::option)
+        throw std::runtime_error("the option in slot " + std::to_string(slot) + " has no storage of its own");
+    const std::lock_guard lock(parse_mutex_);
+    if (!region.escapes && region.ownership == Ownership::none) return parse_locked(slot, values);
+    // LLVM may keep an address into this storage after the scope: make one copy for each value, and never free it.
+    const std::pair key{slot, values};
+    const auto found = kept_.find(key);
+    if (found != kept_.end()) return found->second;
+    return kept_.emplace(key, parse_locked(slot, values)).first->second;
+}
+
+Setting Space::parse_locked(std::uint32_t slot, const Occurrences& values) {
+    const Region& region = regions_[slot];
+    os::ForkSafeLock storage = hold_storage();
+    const views::LiveView cloning;
+    Setting setting = clone_process_wide(slot);
+    storage.unlock();
+    void* object = setting.front().block->address();
+    clear_occurrences(object);
+    release_value(region, object);
+    clear_value(region, object);
+    if (region.variable != no_slot) clear_value(regions_[region.variable], setting.back().block->address());
+    static_cast<RawOption*>(object)->occurrences = static_cast<std::uint16_t>(values.before);
+    give_occurrences(object, values.values, values.before);
+    setting.front().block->text = text_of(values);
+    return setting;
+}
+
+void Space::complain(std::uint32_t slot, Occurrences values) {
+    const std::lock_guard lock(parse_mutex_);
+    const Occurrence refused = std::move(values.values.back());
+    values.values.pop_back();
+    // Never freed: LLVM may have kept an address into it before it complained.
+    const Setting setting = parse_locked(slot, values);
+    for (const Patch& patch : setting) default_blocks_.push_back(patch.block);
+    const views::LiveView printing;
+    add_occurrence(setting.front().block->address(), 1, refused);
+}
+
+void Space::add_occurrences(void* option, const std::vector<Occurrence>& values) {
+    const std::lock_guard lock(parse_mutex_);
+    const views::LiveView setting;
+    give_occurrences(option, values, 0);
+}
+
+bool Space::add_occurrence(void* option, unsigned position, const Occurrence& value) const {
+    using AddOccurrence = bool (*)(void*, unsigned, RawStringRef, RawStringRef, bool);
+    const auto call = reinterpret_cast<AddOccurrence>(calls_.add_occurrence);
+    const RawStringRef text =
+        value.text ? RawStringRef{value.text->data(), value.text->size()} : RawStringRef{nullptr, 0};
+    return call(option, position, {value.name.data(), value.name.size()}, text, false);
+}
+
+void Space::give_occurrences(void* option, const std::vector<Occurrence>& values, unsigned before) {
+    std::size_t room = 4096;
+    for (const Occurrence& value : values) room += 4 * (value.name.size() + value.text.value_or("").size());
+    const std::unique_ptr<Capture> capture = calls_.reporter->capture(room);
+    unsigned position = before + 1;
+    for (const Occurrence& value : values) {
+        try {
+            const bool refused = add_occurrence(option, position++, value);
+            // Some parsers only print a message (x86-align-branch). A value with a message is refused, too.
+            if (refused || !capture->text().empty()) throw ParseError(capture->text());
+        } catch (const FatalError& fatal) {
+            throw FatalParseError(fatal.what());
+        }
+    }
+}
+
+bool Space::drifted(std::uint32_t slot, void* const* reference) const {
+    const Region& region = regions_[slot];
+    const auto differs = [&](std::uint32_t at) { return !same_state(regions_[at], live(at), reference[at]); };
+    if (region.ownership == Ownership::set) {
+        const auto* own = reinterpret_cast<const RawSet*>(value_of(region, reference[slot]));
+        return !same_occurrences(live(slot), reference[slot]) || process_wide_set(slot) != elements_of(*own);
+    }
+    return differs(slot) || (region.variable != no_slot && differs(region.variable));
+}
+
+// Returns the elements that an option's set holds process-wide. LLVM writes to it wherever it compiles, also on other
+// threads.
+std::vector<std::int32_t> Space::process_wide_set(std::uint32_t slot) const {
+    const auto* value = value_of(regions_[slot], process_wide(slot));
+    if (covered_) return elements_of(*reinterpret_cast<const RawSet*>(value));
+    return live_elements(reinterpret_cast<std::uintptr_t>(value));
+}
+
+std::shared_ptr<const Setting> Space::drift() {
+    const std::lock_guard lock(storage_mutex_);
+    if (!covered_) find_drift();
+    return last_drift_;
+}
+
+// Updates the last drift and its view.
+void Space::find_drift() {
+    const views::LiveView comparing;
+    const auto flag = debugging_ == nullptr ? os::ForkSafeLock() : debugging_->hold();
+    const bool unchanged = std::none_of(options_.begin(), options_.end(),
+                                        [&](std::uint32_t slot) { return drifted(slot, last_view_.data()); });
+    if (unchanged) return;
+    auto drift = std::make_shared<Setting>();
+    std::vector<void*> view = defaults_;
+    for (const std::uint32_t slot : options_) {
+        if (!drifted(slot, defaults_.data())) continue;
+        for (Patch& patch : clone_process_wide(slot)) {
+            view[patch.slot] = patch.block->address();
+            drift->push_back(std::move(patch));
+        }
+    }
+    // An address in an older drift may have escaped into LLVM, so its blocks are never freed.
+    for (const Patch& patch : *drift)
+        if (regions_[patch.slot].escapes || regions_[patch.slot].ownership != Ownership::none)
+            default_blocks_.push_back(patch.block);
+    last_view_ = std::move(view);
+    last_drift_ = std::move(drift);
+}
+
+os::ForkSafeLock Space::hold_storage() { return os::ForkSafeLock(storage_mutex_); }
+
+void Space::cover() {
+    find_drift();
+    covered_ = true;
+}
+
+void Space::uncover() noexcept { covered_ = false; }
+
+// Returns the process-wide value of a region: in LLVM's own storage or, while that is covered, in a copy.
+const void* Space::process_wide(std::uint32_t slot) const noexcept { return covered_ ? last_view_[slot] : live(slot); }
+
+// Returns LLVM's own storage of a region, or what stands in for it.
+const void* Space::live(std::uint32_t slot) const noexcept {
+    if (debugging_ != nullptr && slot == debugging_->flag_slot()) return debugging_->process_wide_flag();
+    return reinterpret_cast<const void*>(regions_[slot].live);
+}
+
+}  // namespace optctx::values

@@ -1,0 +1,79 @@
+// Which readers have read.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace optctx::views {
+
+// Any number of threads may mark readers, including in signal handlers.
+class Reads {
+public:
+    explicit Reads(std::size_t readers) : marks_(readers) {}
+    // For a context that inherits from another context: a read of a value that it does not hide counts for both.
+    Reads(std::shared_ptr<Reads> from, std::vector<bool> hides)
+        : marks_(hides.size()), from_(std::move(from)), hides_(std::move(hides)) {}
+
+    Reads(Reads&&) = default;
+    Reads& operator=(Reads&&) = default;
+    Reads(const Reads&) = delete;
+    Reads& operator=(const Reads&) = delete;
+    ~Reads() = default;
+
+    bool has(std::size_t reader) const noexcept { return marks_[reader].load(std::memory_order_relaxed) != 0; }
+    // True if marking this reader would change nothing.
+    bool knows(std::size_t reader) const noexcept {
+        return (has(reader) || lost()) && (from_ == nullptr || hides_[reader] || from_->knows(reader));
+    }
+    void mark(std::size_t reader) noexcept {
+        marks_[reader].store(1, std::memory_order_relaxed);
+        if (from_ != nullptr && !hides_[reader]) from_->mark(reader);
+    }
+    void clear() noexcept {
+        for (auto& mark : marks_) mark.store(0, std::memory_order_relaxed);
+        lost_.value.store(false, std::memory_order_relaxed);
+    }
+    // Some reads may go unmarked from now on, so no reader needs to be poisoned until `clear`.
+    void lose() noexcept {
+        lost_.value.store(true, std::memory_order_relaxed);
+        if (from_ != nullptr) from_->lose();
+    }
+    bool lost() const noexcept { return lost_.value.load(std::memory_order_relaxed); }
+    void add(const Reads& other) noexcept {
+        for (std::size_t reader = 0; reader < marks_.size(); ++reader)
+            if (other.has(reader)) mark(reader);
+    }
+    // Unmarks what another has not marked. For Reads that no other thread marks, and that inherit from none.
+    void keep_common(const Reads& other) noexcept {
+        for (std::size_t reader = 0; reader < marks_.size(); ++reader)
+            if (!other.has(reader)) marks_[reader].store(0, std::memory_order_relaxed);
+    }
+    std::vector<std::uint32_t> readers() const {
+        std::vector<std::uint32_t> found;
+        for (std::size_t reader = 0; reader < marks_.size(); ++reader)
+            if (has(reader)) found.push_back(static_cast<std::uint32_t>(reader));
+        return found;
+    }
+
+private:
+    struct Flag {
+        Flag() = default;
+        Flag(Flag&& other) noexcept : value(other.value.load()) {}
+        Flag& operator=(Flag&& other) noexcept {
+            value = other.value.load();
+            return *this;
+        }
+        std::atomic<bool> value{false};
+    };
+
+    std::vector<std::atomic<std::uint8_t>> marks_;
+    Flag lost_;
+    std::shared_ptr<Reads> from_;
+    std::vector<bool> hides_;
+};
+
+}  // namespace optctx::views

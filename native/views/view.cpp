@@ -1,0 +1,58 @@
+#include "views/view.hpp"
+
+#include <cstddef>
+#include <utility>
+
+namespace optctx::views {
+namespace {
+
+void* identity[max_images][max_words];
+
+// initial-exec: the trampolines have the constant offset from fs built in.
+__attribute__((tls_model("initial-exec"))) constinit thread_local PerImage<View> current = {
+    identity[0], identity[1], identity[2], identity[3], identity[4], identity[5], identity[6], identity[7]};
+static_assert(max_images == 8, "one initialiser for each image");
+
+__attribute__((tls_model("initial-exec"))) constinit thread_local PerImage<Substitute*> substituting{};
+
+}  // namespace
+
+View identity_view(unsigned image) { return identity[image]; }
+View view_read(unsigned image) noexcept { return current[image]; }
+
+View current_view(unsigned image) noexcept {
+    const Substitute* substitute = substituting[image];
+    return substitute != nullptr ? substitute->shown_ : current[image];
+}
+
+void set_current_view(unsigned image, View view) noexcept {
+    if (Substitute* substitute = substituting[image]) {
+        substitute->shown_ = view;
+        view = substitute->instead_of(view);
+    }
+    current[image] = view;
+}
+
+Substitute* substitute(unsigned image) noexcept { return substituting[image]; }
+
+void set_substitute(unsigned image, Substitute* next) noexcept {
+    if (const Substitute* last = substituting[image]) current[image] = last->shown_;
+    substituting[image] = next;
+    if (next != nullptr) set_current_view(image, current[image]);
+}
+
+LiveView::LiveView() noexcept : previous_(current), substitutes_(std::exchange(substituting, {})) {
+    for (unsigned image = 0; image < max_images; ++image) current[image] = identity[image];
+}
+
+LiveView::~LiveView() {
+    current = previous_;
+    substituting = substitutes_;
+}
+
+std::int32_t thread_offset(unsigned image) {
+    const auto* pointer = static_cast<const char*>(__builtin_thread_pointer());
+    return static_cast<std::int32_t>(reinterpret_cast<const char*>(&current[image]) - pointer);
+}
+
+}  // namespace optctx::views

@@ -1,0 +1,70 @@
+// The thread-local pointers through which redirected instructions read.
+#pragma once
+
+#include "arch/unwinding.hpp"
+#include "views/per_image.hpp"
+
+#include <ucontext.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace optctx::views {
+
+inline constexpr unsigned max_slots = 4096;   // regions
+inline constexpr unsigned max_words = 16384;  // of a view
+
+// A view: slot -> address of the region's storage, followed by the words of views/layout.hpp.
+using View = void**;
+
+// The identity view of an image leads to LLVM's own globals. It is the initial value of the thread-local pointer, so
+// every thread starts with it without running any code of optctx.
+View identity_view(unsigned image);
+View current_view(unsigned image) noexcept;
+void set_current_view(unsigned image, View view) noexcept;
+
+// Replaces the views of one image that this thread is shown: LLVM reads through the substitute's views instead.
+class Substitute {
+public:
+    explicit Substitute(unsigned image) : image_(image) {}
+    virtual ~Substitute() = default;
+    virtual View instead_of(View view) noexcept = 0;
+    // A reader has read for the first time; called in a signal handler.
+    virtual void mark(std::size_t reader) noexcept = 0;
+    // Called after `mark`, with the context that the kernel gave the handler, and where LLVM was interrupted.
+    virtual void keep_stack(std::size_t reader, ucontext_t& context, const arch::Interrupted& at) noexcept = 0;
+    // Readers can no longer be marked on this thread.
+    virtual void lose() noexcept = 0;
+    unsigned image() const noexcept { return image_; }
+
+private:
+    friend View current_view(unsigned image) noexcept;
+    friend void set_current_view(unsigned image, View view) noexcept;
+    friend void set_substitute(unsigned image, Substitute* next) noexcept;
+    unsigned image_;
+    View shown_ = nullptr;
+};
+Substitute* substitute(unsigned image) noexcept;
+// Null: LLVM reads through the view that is shown. Otherwise `next` is a substitute for views of this image.
+void set_substitute(unsigned image, Substitute* next) noexcept;
+// Returns the view that LLVM reads through.
+View view_read(unsigned image) noexcept;
+
+// While it lives, this thread sees the globals of every LLVM. Used for optctx's own reads and calls, so that they are
+// not recorded as reads of a compilation.
+class LiveView {
+public:
+    LiveView() noexcept;
+    LiveView(const LiveView&) = delete;
+    LiveView& operator=(const LiveView&) = delete;
+    ~LiveView();
+
+private:
+    PerImage<View> previous_;
+    PerImage<Substitute*> substitutes_;
+};
+
+// Byte offset of the thread-local pointer from the thread pointer (fs), the same in every thread.
+std::int32_t thread_offset(unsigned image);
+
+}  // namespace optctx::views

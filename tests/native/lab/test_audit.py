@@ -1,0 +1,214 @@
+"""The audit sees every access to LLVM's own option storage that should have gone elsewhere, and nothing else.
+
+Everything runs in processes of its own: pages are protected and signals handled meanwhile.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import pathlib
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+
+from optctx import OptionContext, registry
+from optctx._native import Role, audits, demangle
+from optctx.engine.attach import Engine, attach
+from optctx.fresh import Job, compile_job
+from tests.native.lab.auditing import attach_without
+from tests.support.alone import alone
+from tests.support.audit import AuditError, audit
+from tests.support.ir_texts import CALLS, SCALE, X86
+from tests.support.scopes import unrolled
+
+pytestmark = pytest.mark.redirected
+
+
+@alone
+def test_a_compilation_in_a_context_touches_nothing_and_gives_the_same() -> None:
+    jobs = [Job(SCALE, triple=X86), Job(CALLS, triple=X86), Job(SCALE, "default<O1>", emit="ir")]
+    context = OptionContext({"unroll-count": 4, "inline-threshold": 0, "regalloc": "greedy"})
+    with context:
+        expected = [compile_job(job) for job in jobs]
+    assert all(result.error is None for result in expected)
+    engine = attach()
+    for slot, region in enumerate(engine.plan.regions):  # whose own storage is elsewhere: all of them
+        if region.role != Role.decision:
+            assert region.scoped == (engine.space.default_address(slot) != region.live)
+    with audit() as seen, context:
+        assert [compile_job(job) for job in jobs] == expected
+    assert seen.accesses == []
+    assert seen.regions > 2500
+    assert seen.pages > 100
+    assert seen.neighbours > 1000
+
+
+def said() -> list[object]:
+    """What every option says of itself, and what a choice that it does not have is answered with."""
+    told: list[object] = [
+        (name, option.help, option.choices, option.value) for name, option in registry().items()
+    ]
+    with pytest.raises(ValueError, match="Did you mean att") as caught:
+        OptionContext({"x86-asm-syntax": "atl"})
+    return [*told, str(caught.value)]
+
+
+@alone
+def write_said(file: pathlib.Path, inside: bool) -> None:
+    with audit() if inside else nullcontext():
+        told = said()
+    file.write_text(repr(told))
+
+
+def test_inside_an_audit_options_say_what_they_say_outside(tmp_path: pathlib.Path) -> None:
+    for inside in (False, True):
+        write_said(file=tmp_path / str(inside), inside=inside)
+    told = (tmp_path / "True").read_text()
+    assert told == (tmp_path / "False").read_text()
+    assert "Emit AT&T-style assembly" in told
+
+
+# The site of an option that is left as it is, and a compilation that comes past it.
+MISSED: dict[str, tuple[str, str, Callable[[], object]]] = {
+    "read": ("unroll-count", "llvm::computeUnrollCount(", unrolled),
+    "write": (
+        "min-jump-table-entries",
+        "llvm::TargetLoweringBase::setMinimumJumpTableEntries(",
+        lambda: compile_job(Job(CALLS, "default<O0>", triple="avr")),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MISSED)
+@alone
+def test_one_site_that_was_missed_is_reported_with_function_option_and_address(kind: str) -> None:
+    option, function, compilation = MISSED[kind]
+
+    def choose(engine: Engine) -> list[Any]:
+        address = engine.options[option].record.address
+        return [
+            next(
+                site
+                for site in engine.plan.references.sites or ()
+                if site.region == address
+                and site.offset == engine.survey.value_offset
+                and site.writes == (kind == "write")
+                and demangle(site.function).startswith(function)
+            )
+        ]
+
+    _, [missed] = attach_without(choose)
+    with OptionContext({"unroll-count": 4}), audit() as seen:
+        result = compilation()
+    assert kind == "write" or result == 1  # what LLVM has, not what the context says
+    [access] = seen.accesses
+    assert access.function == demangle(missed.function)
+    assert access.option == option
+    assert (access.instruction, access.address) == (missed.address, missed.region + missed.offset)
+    assert access.write == missed.writes
+    assert access.count > 0
+    assert str(access).startswith(access.function)
+    assert f"{kind}s {option}" in str(access)
+
+
+@alone
+def test_with_nothing_redirected_every_read_is_reported() -> None:
+    engine, missed = attach_without(lambda engine: (engine.plan.references.sites or [])[1:])
+    sites = {site.address: site for site in missed}
+    owners = {}
+    for option in engine.options.values():
+        owners[option.record.address] = owners[option.record.variable] = option.record.name
+    job = Job(CALLS, triple=X86, emit="ir")
+    with OptionContext(base="defaults"):
+        expected = compile_job(job)
+        with audit() as seen:
+            assert compile_job(job) == expected
+    known = [access for access in seen.accesses if access.instruction in sites]
+    assert len(known) > 100
+    assert len({access.option for access in known}) > 100
+    for access in known:
+        assert access.option == owners[sites[access.instruction].region]
+
+
+@alone
+def test_neighbours_do_not_show_and_accesses_from_elsewhere_do() -> None:
+    engine = attach()
+    record = engine.options["unroll-count"].record
+    number = ctypes.c_uint32.from_address(record.address + engine.survey.value_offset)
+    page = record.address & -4096
+    spans = [(region.live, region.live + region.size) for region in engine.plan.regions]
+    beside = next(
+        at for at in range(page, page + 4096, 8) if not any(begin - 8 < at < end for begin, end in spans)
+    )
+    neighbour = ctypes.c_uint32.from_address(beside)
+    with OptionContext({"unroll-count": 4}):
+        with audit() as seen:
+            assert neighbour.value is not None
+        assert seen.accesses == []
+        assert seen.neighbours == 1
+        for write in (False, True):
+            with audit() as seen:
+                if write:
+                    ctypes.memset(ctypes.addressof(number), 0, 1)
+                else:
+                    assert number.value == 0
+            [access] = seen.accesses
+            assert (access.option, access.write, access.count) == ("unroll-count", write, 1)
+            assert access.address == ctypes.addressof(number)
+            assert access.function == ""
+            assert seen.neighbours == 0
+        table = next(region for region in engine.plan.regions if region.role == Role.state)
+        with audit() as seen:
+            ctypes.string_at(table.live, 1)
+        # Storage beside the options goes by its own name.
+        symbol = engine.image.object_at(table.live)
+        assert symbol is not None
+        # By one instruction of Python's or by several, as its version is.
+        assert {(access.option, access.write) for access in seen.accesses} == {(demangle(symbol.name), False)}
+    with audit() as seen:
+        assert number.value == 0  # no context: LLVM's own is what this thread is to see
+    assert seen.accesses == []
+    assert seen.entitled == 1
+
+
+@alone
+def test_what_optctx_itself_reads_is_not_reported() -> None:
+    with OptionContext({"unroll-count": 4}) as context, audit() as seen:
+        for option in registry().values():
+            _ = (option.value, option.default, option.choices, option.occurrences)
+        OptionContext({"unroll-count": 2, "regalloc": "fast", "x86-align-branch": "jcc"})
+        OptionContext(base="defaults").derive({"inline-threshold": 7}).diff(context)
+        dict(context)
+    assert seen.accesses == []
+    assert seen.entitled > 5000
+
+
+@alone
+def test_a_block_is_entered_once_and_left_once_and_ends_with_what_holds_it() -> None:
+    def refused(work: Callable[[], object], why: str) -> None:
+        with pytest.raises(AuditError) as caught:
+            work()
+        assert why in str(caught.value)
+
+    block = audit()
+    refused(lambda: block.__exit__(None, None, None), "it is not on")
+    with block as seen:
+        refused(block.__enter__, "entered before")
+        refused(audit().__enter__, "another audit is on")
+        assert audits()
+    assert seen.pages > 100
+    assert not audits()
+    refused(lambda: block.__exit__(None, None, None), "it is not on")
+
+    def suspended() -> Iterator[None]:
+        with audit():
+            yield
+
+    for _ in range(2):
+        generator = suspended()
+        next(generator)
+        assert audits()
+        del generator
+        assert not audits()

@@ -1,0 +1,255 @@
+"""An exception that arrives at any moment, as from a signal handler, leaves nothing entered or locked.
+
+Everything runs in processes of its own: an interrupt that leaves something would spoil what comes later.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import resource
+import textwrap
+
+import pytest
+
+from optctx import OptionContext, ScopeError, _native
+from tests.support.alone import alone
+from tests.support.interrupts import four, state
+from tests.support.processes import SECONDS, python_process
+from tests.support.scopes import scopes_become, unrolled
+
+pytestmark = pytest.mark.redirected
+
+# Work of tests/support/interrupts.py, and at how many instructions of optctx's code each is interrupted: by
+# `make test`, and by `make test-long`.
+ALL = 100_000
+GROUPS = {
+    "scopes": (["empty", "nested", "generators", "run", "decorated", "wrapped", "propagated"], ALL, ALL),
+    "exclusive and unread": (["exclusive", "unread warns", "unread fails"], 200, 1000),
+    "compilations": (
+        ["compiled", "compiled in the global context", "emitted", "refused", "bound"],
+        100,
+        ALL,
+    ),
+    "detach": (["detached"], 40, 400),
+    "record": (["recorded"], 60, 400),
+    "audit": (["audited"], 60, 400),
+    "cache": (["cached"], 40, 400),
+    "watch": (["watched"], 40, 400),
+}
+
+
+def program(script: str, seconds: float = SECONDS) -> None:
+    """Runs it; what interrupts do to finalisers may be printed."""
+    done = python_process("-c", textwrap.dedent(script), seconds=seconds)
+    assert done.returncode == 0, done.stdout + done.stderr[-4000:]
+
+
+@pytest.mark.parametrize(
+    ("names", "most"),
+    [
+        *(pytest.param(names, few, id=group) for group, (names, few, _) in GROUPS.items()),
+        *(
+            pytest.param(names, many, id=f"{group}, often", marks=pytest.mark.long)
+            for group, (names, few, many) in GROUPS.items()
+            if few < many
+        ),
+    ],
+)
+def test_an_exception_at_any_instruction_leaves_nothing_behind(names: list[str], most: int) -> None:
+    program(f"""
+        from tests.support.interrupts import PACKAGE, instructions, leftovers, works
+        work = works()
+        assert sum(instructions(work[name], (PACKAGE,)) for name in {names}) > 100
+        found = {{name: leftovers(work[name], {most}) for name in {names}}}
+        assert not any(found.values()), found
+    """)
+
+
+def test_nor_does_one_at_any_instruction_of_the_with_statement_itself() -> None:
+    program("""
+        from tests.support import interrupts
+        work = interrupts.works()
+        for name in ("empty", "nested", "recorded", "audited", "exclusive", "unread warns"):
+            found = interrupts.leftovers(work[name], places=(interrupts.__file__,))
+            assert not found, found
+    """)
+
+
+@pytest.mark.parametrize("signals", [1000, pytest.param(100_000, marks=pytest.mark.long)])
+def test_signals_at_random_moments_leave_nothing_behind(signals: int) -> None:
+    program(
+        f"""
+        from tests.support import interrupts
+        assert interrupts.main(["{signals}"]) == 0
+    """,
+        seconds=SECONDS + signals / 50,
+    )
+
+
+def test_a_block_ends_even_where_the_interpreter_forgets_its_statement() -> None:
+    """Python 3.13 does so at the end of a loop, with any other object: tests/native/python/back_edges.py."""
+    program("""
+        import signal
+        from tests.support.interrupts import Interrupt, four, state
+        from optctx import OptionContext, contained, record
+        from tests.support.audit import audit
+
+        def handler(*_):
+            raise Interrupt
+
+        def loop(block):
+            with block:
+                while numbers:
+                    pass
+
+        signal.signal(signal.SIGALRM, handler)
+        numbers = [1]
+        exclusive = OptionContext({"stats": True}, base="defaults", process_wide="exclusive")
+        before = state()
+        for make in (four, contained, record, audit, lambda: exclusive):
+            for number in range(60):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.002 + number * 1e-6)
+                    loop(make())
+                except Interrupt:
+                    pass
+                assert state() == before, (make, state())
+    """)
+
+
+@pytest.mark.parametrize("most", [60, pytest.param(400, marks=pytest.mark.long)])
+def test_one_inside_llvm_is_raised_by_the_call_that_made_llvm_run(most: int) -> None:
+    program(f"""
+        from llvmlite import binding
+        from tests.support.interrupts import PACKAGE, SMALL, four, instructions, interrupt_at
+        from optctx import ContextMismatchError, OptionContext, run_passes
+
+        llvm_context = binding.create_context()
+        module = binding.parse_assembly(SMALL, llvm_context)
+        four().bind(llvm_context, on_mismatch="error")
+        other = OptionContext(unroll_count=8, base="defaults")
+
+        def work():
+            try:
+                other.run(run_passes, module, "function(instcombine)")
+            except ContextMismatchError:
+                return
+            raise SystemError("nothing was run, and nothing was raised")
+
+        work()
+        total = instructions(work, (PACKAGE,))
+        assert total > 100
+        for number in range(1, total + 1, max(1, total // {most})):
+            interrupt_at(work, number, (PACKAGE,))
+        work()
+    """)
+
+
+def test_attaching_that_is_interrupted_is_done_by_the_next_use() -> None:
+    program("""
+        import random
+        import optctx
+        from tests.support.interrupts import PACKAGE, Interrupt, instructions, interrupt_at
+        from tests.support.scopes import unrolled
+
+        chance = random.Random(4)
+        at = 1
+        while optctx.engine.attach.attached() is None:
+            at = int(at * chance.uniform(1.5, 4)) + 1
+            interrupt_at(optctx.attach, at, (PACKAGE,))
+        with optctx.OptionContext(unroll_count=4):
+            assert unrolled() == 4
+        assert unrolled() == 1
+        optctx.detach()
+        assert optctx.engine.attach.attached() is None
+    """)
+
+
+@alone
+def test_memory_that_runs_out_while_entering_is_an_error_and_changes_nothing() -> None:
+    _testcapi = pytest.importorskip("_testcapi")
+    context = four()
+    context.run(int)
+    gc.disable()
+    before = state()
+    enter, leave = type(context).__enter__, type(context).__exit__
+    failed = 0
+    for number in range(20):
+        _testcapi.set_nomemory(number, number + 1)
+        try:
+            enter(context)
+        except MemoryError:
+            failed += 1
+            _testcapi.remove_mem_hooks()
+            assert state() == before
+        else:
+            _testcapi.remove_mem_hooks()
+            leave(context, None, None, None)
+    assert failed >= 2
+    assert state() == before
+    with context:
+        assert unrolled() == 4
+
+
+@pytest.mark.skipif(
+    re.search("lib[at]san", os.environ.get("LD_PRELOAD", "")) is not None,
+    reason="needs a build without sanitizer, which reserves its memory before the limit is set",
+)
+@alone
+def test_so_is_memory_that_the_system_does_not_give() -> None:
+    contexts = [four(inline_threshold=number) for number in range(4000)]
+    before = state()
+    entered = []
+    with open("/proc/self/statm") as file:
+        size = int(file.read().split()[0]) * 4096
+    resource.setrlimit(resource.RLIMIT_AS, (size + (40 << 20), resource.RLIM_INFINITY))
+    try:
+        for context in contexts:
+            context.__enter__()
+            entered.append(context)
+    except MemoryError:
+        pass
+    else:
+        raise AssertionError("there was memory for all")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert len(entered) > 10
+    for context in reversed(entered):
+        context.__exit__(None, None, None)
+    assert state() == before
+
+
+# Blocks that nobody holds
+
+
+def test_what_looks_like_a_with_statement_is_left_by_nothing_but_a_call() -> None:
+    context = four()
+    assert hasattr(context, "__exit__")
+    context.__enter__()
+    assert scopes_become(1)
+    context.__exit__(None, None, None)
+    assert scopes_become(0)
+    leave = context.__exit__
+    context.__enter__()
+    leave(None, None, None)
+    assert scopes_become(0)
+
+
+def test_a_scope_that_its_holder_drops_is_left() -> None:
+    context = four()
+    leave = context.__exit__
+    context.__enter__()
+    assert _native.active_scopes() == 1
+    del leave
+    assert _native.active_scopes() == 0
+    with pytest.raises(ScopeError, match="not inside it"):
+        context.__exit__(None, None, None)
+
+
+def test_exit_asks_for_an_object() -> None:
+    with pytest.raises(TypeError):
+        OptionContext.__exit__()  # type: ignore[call-arg]
+    with pytest.raises(RuntimeError, match="__init__"):
+        OptionContext.__new__(OptionContext).__enter__()
