@@ -700,55 +700,6 @@ def active_scopes() -> int:
     Return the number of scopes entered now in this process, on all threads.
     """
 
-class Seen:
-    """Accesses of one instruction to one region that bypassed the view."""
-
-    @property
-    def instruction(self) -> int: ...
-
-    @property
-    def address(self) -> int: ...
-
-    @property
-    def slot(self) -> int: ...
-
-    @property
-    def write(self) -> bool: ...
-
-    @property
-    def count(self) -> int: ...
-
-class AuditReport:
-    @property
-    def seen(self) -> list[Seen]: ...
-
-    @property
-    def neighbours(self) -> int: ...
-
-    @property
-    def entitled(self) -> int: ...
-
-    @property
-    def steps(self) -> int: ...
-
-    @property
-    def regions(self) -> int: ...
-
-    @property
-    def pages(self) -> int: ...
-
-    @property
-    def complete(self) -> bool: ...
-
-class AuditBase:
-    def __enter__(self) -> Any: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None = None,
-        value: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None: ...
-
 class Subject(enum.Enum):
     module = 0
 
@@ -1183,3 +1134,55 @@ def process_wide_epoch(image: int) -> int:
     """
     Return the number of process-wide changes made and undone in the image: odd while changes of contexts with process_wide="exclusive" are in force.
     """
+
+class Seen:
+    """Accesses of one instruction to one region that bypassed the view."""
+
+    @property
+    def instruction(self) -> int: ...
+
+    @property
+    def address(self) -> int: ...
+
+    @property
+    def slot(self) -> int: ...
+
+    @property
+    def write(self) -> bool: ...
+
+    @property
+    def count(self) -> int: ...
+
+class AuditReport:
+    @property
+    def seen(self) -> list[Seen]: ...
+
+    @property
+    def neighbours(self) -> int: ...
+
+    @property
+    def entitled(self) -> int: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def regions(self) -> int: ...
+
+    @property
+    def pages(self) -> int: ...
+
+    @property
+    def complete(self) -> bool: ...
+
+class AuditBase:
+    def __enter__(self) -> Any: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None: ...
+
+def audits() -> bool:
+    """Whether an audit is on in this process."""

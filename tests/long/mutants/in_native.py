@@ -89,10 +89,10 @@ _VIEW = (
         "left-before-undone",
         "a scope no longer counts before what it set for the whole process is undone",
         "tests/native/engines/test_turns.py",
-        "        engine_of(image).leave(at->frame, below(at), above(at));\n"
+        "        engines::engine_of(image).leave(at->frame, below(at), above(at));\n"
         "        if (counted) active_levels[image].fetch_sub(1, std::memory_order_release);\n",
         "        if (counted) active_levels[image].fetch_sub(1, std::memory_order_release);\n"
-        "        engine_of(image).leave(at->frame, below(at), above(at));\n",
+        "        engines::engine_of(image).leave(at->frame, below(at), above(at));\n",
     ),
     Mutation(
         "reader-unmarked",
@@ -134,15 +134,16 @@ _VIEW = (
         "string-not-shared",
         "a scope has no share of its strings, and LLVM frees them under their context",
         "tests/native/contexts/test_registered_objects.py",
-        "        share_value(region, at);\n        if (region.ownership == Ownership::set)",
-        "        if (region.ownership == Ownership::set)",
+        "        values::share_value(region, at);\n        if (region.ownership == values::Ownership::set)",
+        "        if (region.ownership == values::Ownership::set)",
     ),
     Mutation(
         "set-not-renewed",
         "what was put into a set of enumerators inside a scope is still there at its next entry",
         "tests/optctx/registry/test_set_options.py",
-        "        if (same_state(region, object, pristine_sets_[i])) continue;\n        release_value",
-        "        if (i < pristine_sets_.size()) continue;\n        release_value",
+        "        if (values::same_state(region, object, pristine_sets_[i])) continue;\n"
+        "        values::release_value",
+        "        if (i < pristine_sets_.size()) continue;\n        values::release_value",
     ),
     Mutation(
         "turns-not-taken",
@@ -155,9 +156,10 @@ _VIEW = (
         "entry-leaks",
         "48 bytes are lost at each entry of a scope",
         "tests/promises/test_growth.py",
-        "void enter(Frame&& frame, ScopeEntry entry) noexcept { stack.push",
-        "static void* volatile lost = nullptr;\n"
-        "void enter(Frame&& frame, ScopeEntry entry) noexcept { lost = ::operator new(48); stack.push",
+        "    stack.push(std::move(frame), Reason::scope, entry, entry.mark);",
+        "    static void* volatile lost = nullptr;\n"
+        "    lost = ::operator new(48);\n"
+        "    stack.push(std::move(frame), Reason::scope, entry, entry.mark);",
     ),
 )
 
@@ -225,7 +227,7 @@ _BIND = (
         "attribute-outside-scope",
         "an attribute lies on top of the process's values, not on those of the thread's scope",
         "tests/optctx/context/test_function_attributes.py",
-        "text, view::current_owner(run.image), run",
+        "text, scopes::current_owner(run.image), run",
         "text, nullptr, run",
     ),
     Mutation(
