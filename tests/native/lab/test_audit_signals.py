@@ -16,11 +16,10 @@ import pytest
 
 from optctx import OptionContext
 from optctx.engine.attach import attach
-from optctx.errors import AuditError
 from optctx.fresh import Job, compile_job
 from tests.native.lab.auditing import handlers, page_table
 from tests.support.alone import alone, end_of
-from tests.support.audit import audit
+from tests.support.audit import AuditError, audit
 from tests.support.ir_texts import CALLS, X86
 from tests.support.scopes import in_threads, unrolled
 
