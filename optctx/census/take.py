@@ -12,13 +12,13 @@ from optctx.arch.processor import Site
 from optctx.census.facts import Census, OptionFacts, Reader
 from optctx.census.signature import signature_of
 from optctx.engine.attach import Engine, attach, is_llvmlites
-from optctx.engine.plan import PlannedOption
-from optctx.engine.references import References, read_references
-from optctx.engine.refusals import COPIED_FOR_GOOD
 from optctx.image.abi import type_name
 from optctx.image.libraries import UNKNOWN, Origins
 from optctx.image.options import OptionRecord
 from optctx.image.storage_beside import find_reporting, find_state_beside
+from optctx.plan.plan import PlannedOption
+from optctx.plan.references import References, read_references
+from optctx.plan.refusals import COPIED_FOR_GOOD
 from optctx.registry.registry import Option
 from optctx.registry.values import value_text
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from optctx.context.overrides import ProcessWideMode, scopable
 from optctx.context.texts import Texts, flag_text, needs_value, split_text
 from optctx.engine.attach import Engine
-from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, OptionValueError, shown
+from optctx.plan.plan import PlannedOption
 from optctx.registry.registry import find
 
 __all__ = ["parse_args"]

@@ -34,8 +34,8 @@ from optctx.context.texts import Texts, texts_of
 from optctx.context.unread import UnreadMode, check_mode, judge, marks
 from optctx.context.waiting import warn_of_deadlock
 from optctx.engine.attach import Engine, attach, attach_again, attached, is_llvmlites
-from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, ScopeError, shown
+from optctx.plan.plan import PlannedOption
 from optctx.registry.registry import find
 from optctx.registry.values import Value, python_types, read_value
 from optctx.trust import trusting

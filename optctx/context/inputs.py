@@ -26,9 +26,9 @@ from types import (
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from optctx.engine.attach import attached
-from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, clipped, shown
 from optctx.image.abi import type_name
+from optctx.plan.plan import PlannedOption
 from optctx.registry.values import python_types
 from optctx.wording import did_you_mean, nearest
 

@@ -13,7 +13,6 @@ from typing import Literal
 from optctx._native import Change, Kind, ParseError, ProcessWide, Setting, call_pointer
 from optctx.context.texts import Texts, expectation
 from optctx.engine.attach import Engine
-from optctx.engine.refusals import COPIED_FOR_GOOD, PlannedOption
 from optctx.errors import (
     OptionTypeError,
     OptionValueError,
@@ -25,6 +24,7 @@ from optctx.errors import (
 from optctx.image.facts.fact import Fact, find_object, need
 from optctx.image.facts.names import DEBUG_FLAG, OPT_BISECTOR, PASS_GATE, SET_DEBUG_TYPES
 from optctx.image.storage_beside import find_debug_types
+from optctx.plan.refusals import COPIED_FOR_GOOD, PlannedOption
 from optctx.registry.registry import find
 from optctx.registry.values import Value, read_value
 

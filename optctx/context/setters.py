@@ -30,7 +30,7 @@ from optctx.errors import (
 if TYPE_CHECKING:
     from optctx._native import Setting
     from optctx.engine.attach import Engine
-    from optctx.engine.plan import PlannedOption
+    from optctx.plan.plan import PlannedOption
 
 __all__ = ["Given", "SetsMode", "contents_with", "native_mode"]
 

@@ -6,10 +6,10 @@ import operator
 from collections.abc import Iterable, Sequence, Set
 
 from optctx._native import Kind, call_virtual_uint, option_at
-from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, OptionValueError, shown
 from optctx.image.abi import INTEGER_RANGES, type_name
 from optctx.image.options import ElementNames
+from optctx.plan.plan import PlannedOption
 from optctx.wording import did_you_mean, nearest
 
 __all__ = ["Texts", "expectation", "flag_text", "needs_value", "texts_of"]

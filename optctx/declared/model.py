@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from optctx._native import Kind
 from optctx.engine.attach import Engine, attach
-from optctx.engine.plan import PlannedOption
 from optctx.image.abi import type_name
 from optctx.image.libraries import UNKNOWN, Origins
+from optctx.plan.plan import PlannedOption
 from optctx.registry.registry import Option
 from optctx.registry.values import Value
 

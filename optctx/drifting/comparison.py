@@ -15,8 +15,8 @@ from optctx.drifting.option_state import (
     registered_state,
 )
 from optctx.engine.attach import Engine
-from optctx.engine.plan import PlannedOption
 from optctx.locks import Rank, lock_held_by_fork
+from optctx.plan.plan import PlannedOption
 
 __all__ = ["Allowance", "Comparison", "Difference"]
 

@@ -14,7 +14,7 @@ from optctx._native import (
     storage_shown,
 )
 from optctx.engine.attach import Engine
-from optctx.engine.plan import PlannedOption
+from optctx.plan.plan import PlannedOption
 from optctx.registry.values import Value, read_default, read_value
 
 __all__ = [

@@ -22,9 +22,9 @@ from optctx.drifting.drift import DriftEvent, Moment, here
 from optctx.drifting.interception import Interception, Listeners
 from optctx.drifting.option_state import OptionState, live_state, shown_state
 from optctx.engine.attach import Engine, attach
-from optctx.engine.plan import PlannedOption
 from optctx.errors import DriftWarning, OptionTypeError, shown
 from optctx.locks import Rank, lock_held_by_fork
+from optctx.plan.plan import PlannedOption
 from optctx.wording import counted
 
 __all__ = ["Watcher", "watch"]

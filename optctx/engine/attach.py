@@ -19,8 +19,6 @@ from optctx.engine.choice import Choice, cannot_redirect, choose, fall_back, war
 from optctx.engine.interface_table import publish_options
 from optctx.engine.kept import Kept
 from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism, Users
-from optctx.engine.plan import Plan, PlannedOption
-from optctx.engine.reach import Reach
 from optctx.engine.storage import Storage, drifted_storage
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.facts.features import missing_features
@@ -29,6 +27,8 @@ from optctx.image.loaded import is_llvmlites_image, llvmlite_image
 from optctx.image.releases import unproven
 from optctx.image.survey import Survey, keep_survey, survey
 from optctx.locks import Rank, is_held, lock_held_by_fork
+from optctx.plan.plan import Plan, PlannedOption
+from optctx.plan.reach import Reach
 from optctx.wording import counted
 
 __all__ = [

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from optctx._native import Image
 from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism
-from optctx.engine.reach import Reach
 from optctx.engine.redirecting import Redirecting
 from optctx.engine.taking_turns import TakingTurns
 from optctx.errors import EngineWarning, OptctxError, UnsupportedImageError, level_outside
 from optctx.image.memory import checking
 from optctx.image.survey import Survey
+from optctx.plan.reach import Reach
 
 __all__ = [
     "VARIABLE",

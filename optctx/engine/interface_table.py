@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optctx._native import NO_SLOT, Image, Kind, LookupTable
-from optctx.engine.plan import Plan, PlannedOption
 from optctx.image.abi import element_size, type_name
+from optctx.plan.plan import Plan, PlannedOption
 
 __all__ = ["publish_options"]
 

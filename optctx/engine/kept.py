@@ -28,7 +28,7 @@ _FORMAT = 1
 _DOMAIN = b"optctx attach cache\0"
 _SIZE_LIMIT = 1 << 25  # bytes; an entry has about half a megabyte
 _KEY_NAME = "attach-key"
-_FOLDERS = ("arch", "image", "engine")  # of this package: whose code works the findings out
+_FOLDERS = ("arch", "image", "plan", "engine")  # of this package: whose code works the findings out
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 

@@ -17,9 +17,9 @@ from optctx._native import (
     pack_machine_use,
 )
 from optctx.arch import processor
-from optctx.engine.refusals import PlannedOption
 from optctx.image.facts.machines import FOR_WHOLE_MACHINE
 from optctx.image.machines import MachineFunction, find_machine_functions, machine_calls
+from optctx.plan.refusals import PlannedOption
 
 __all__ = ["Machines", "belongs_to_machine"]
 

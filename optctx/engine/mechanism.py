@@ -7,9 +7,9 @@ from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 from optctx._native import Context, Image, SharedPointers, Space, is_attached
-from optctx.engine.plan import Plan
 from optctx.image.facts.fact import need
 from optctx.image.facts.names import ADD_OCCURRENCE
+from optctx.plan.plan import Plan
 
 __all__ = ["CannotRedirectError", "Clock", "Mechanism", "Users", "add_occurrence_of"]
 

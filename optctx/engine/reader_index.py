@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from optctx._native import prepare_recording
 from optctx.engine.attach import Engine
-from optctx.engine.plan import PlannedOption
-from optctx.engine.readers import Reader
 from optctx.engine.redirecting import Redirecting
 from optctx.errors import UnsupportedImageError
 from optctx.lazy import lazy
+from optctx.plan.plan import PlannedOption
+from optctx.plan.references import Reader
 
 __all__ = ["ReaderIndex", "reader_index"]
 

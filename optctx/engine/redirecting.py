@@ -22,9 +22,6 @@ from optctx.arch import CannotDecodeError, processor
 from optctx.engine.hooks import prepare_hooks
 from optctx.engine.machines import Machines
 from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism, Users, add_occurrence_of
-from optctx.engine.plan import Plan, plan_redirected
-from optctx.engine.reach import Reach
-from optctx.engine.readers import NO_READER
 from optctx.engine.setters import parser_code, setter_tables
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.fact import find_members
@@ -33,6 +30,9 @@ from optctx.image.findings import findings_of
 from optctx.image.loaded import image_index
 from optctx.image.storage_beside import find_reporting
 from optctx.image.survey import Survey
+from optctx.plan.plan import Plan, plan_redirected
+from optctx.plan.reach import Reach
+from optctx.plan.references import NO_READER
 
 __all__ = ["Redirecting"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from optctx._native import Context, Setting
-from optctx.engine.plan import Plan, PlannedOption
+from optctx.plan.plan import Plan, PlannedOption
 
 __all__ = ["Storage", "drifted_storage"]
 

@@ -7,7 +7,7 @@ from collections.abc import Set
 from functools import cache
 
 from optctx._native import demangle
-from optctx.engine.plan import PlannedOption
+from optctx.plan.plan import PlannedOption
 
 __all__ = ["why_unread"]
 

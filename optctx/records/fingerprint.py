@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from optctx._native import Context
 from optctx.engine.attach import Engine
-from optctx.engine.plan import PlannedOption
+from optctx.plan.plan import PlannedOption
 from optctx.records.option_state import changed_options, state_under
 
 __all__ = ["fingerprint_of", "states_of"]

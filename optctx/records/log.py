@@ -14,10 +14,10 @@ from types import MappingProxyType
 from optctx._native import Context, Kind, Recorder, demangle, run_counts
 from optctx.context.contents import drift_of
 from optctx.engine.attach import Engine
-from optctx.engine.plan import PlannedOption
 from optctx.engine.reader_index import reader_index
 from optctx.engine.why_unread import why_unread
 from optctx.errors import OptctxError, ScopeError
+from optctx.plan.plan import PlannedOption
 from optctx.records.fingerprint import fingerprint_of
 from optctx.records.option_state import process_states, state_under, value_under
 from optctx.registry.values import Value, value_text

@@ -7,7 +7,7 @@ import os
 from optctx import _native
 from optctx._native import NO_SLOT, Context, Kind
 from optctx.engine.attach import Engine
-from optctx.engine.plan import PlannedOption
+from optctx.plan.plan import PlannedOption
 from optctx.registry.values import Value, read_value
 
 __all__ = ["changed_options", "process_states", "state_under", "value_under"]

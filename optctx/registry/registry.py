@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from optctx._native import Kind, demangle, option_at
 from optctx.engine.attach import Engine, attach
-from optctx.engine.plan import PlannedOption
 from optctx.errors import UnknownOptionError, shown
 from optctx.image.abi import type_name
+from optctx.plan.plan import PlannedOption
 from optctx.registry.foreign import advice_for
 from optctx.registry.values import Value, choice_help, read_default, read_value
 from optctx.trust import TrustClass, judgement_of

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from optctx._native import Kind, read_bytes, read_list, read_scalar, read_set
-from optctx.engine.plan import PlannedOption
 from optctx.image.abi import OptionType, element_size
 from optctx.image.options import Choices, ElementNames
+from optctx.plan.plan import PlannedOption
 
 __all__ = ["Value", "choice_help", "python_types", "read_default", "read_value", "value_text"]
 

@@ -9,8 +9,8 @@ from optctx._native import demangle
 from optctx.arch.processor import Site
 from optctx.census.contexts import reaches_in
 from optctx.engine.attach import attach, attached
-from optctx.engine.reach import Reach
 from optctx.errors import OptctxError
+from optctx.plan.reach import Reach
 from optctx.strategies.scoped import LlvmContextStrategy
 
 __all__ = ["CONTEXTS", "LibraryDefaultsStrategy", "LibraryOptionsStrategy", "ReadSites", "has_context"]

@@ -14,9 +14,9 @@ from typing import Final, Literal, NamedTuple, cast, get_args
 
 from optctx._native import Kind
 from optctx.engine.attach import Engine
-from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, UnknownOptionError, UntrustedOptionError, shown
 from optctx.image.abi import type_name
+from optctx.plan.plan import PlannedOption
 
 __all__ = ["CLASSES", "TUNING", "Judgement", "Trust", "TrustClass", "judgement_of", "trusting"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
 from optctx.context.texts import Texts
-from optctx.engine.plan import PlannedOption
 from optctx.errors import OptionTypeError, TargetError, shown
 from optctx.image.abi import type_name
+from optctx.plan.plan import PlannedOption
 
 __all__ = ["ClOption", "OptionType", "parse_option_string", "read_option", "texts_of_option"]
 

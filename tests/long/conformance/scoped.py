@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from tests.long.conformance.job import Job, Machines, Outcome, compile_job, digest
 
 if TYPE_CHECKING:
-    from optctx.engine.reach import Reach
+    from optctx.plan import Reach
 
 __all__ = ["Crash", "Mode", "ScopedRun", "run_scoped", "scoped_outcome"]
 

@@ -6,10 +6,10 @@ import pytest
 
 from optctx._native import Transaction, read_bytes
 from optctx.engine.mechanism import Clock
-from optctx.engine.plan import Plan
 from optctx.engine.redirecting import Redirecting, _trampolines
 from optctx.image.loaded import image_index, llvmlite_image
 from optctx.image.survey import survey
+from optctx.plan import Plan
 from tests.support.library_code import changed_code
 
 __all__ = ["Sites", "as_before", "make_plan", "prepare", "refused"]

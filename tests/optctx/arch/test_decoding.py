@@ -18,7 +18,6 @@ from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference
 from optctx.arch.x86_64.decoding_capstone import CapstoneDecoder
 from optctx.arch.x86_64.sites import Tactic, judge, references_at
 from optctx.engine.attach import attach
-from optctx.engine.plan import plan_redirected
 from optctx.engine.redirecting import _trampolines
 from optctx.image import entries
 from optctx.image.findings import findings_of
@@ -26,6 +25,7 @@ from optctx.image.loaded import image_index, llvmlite_image
 from optctx.image.machines import find_machine_functions
 from optctx.image.storage_beside import find_reporting
 from optctx.image.survey import survey
+from optctx.plan import plan_redirected
 from tests.support.alone import alone
 from tests.support.processes import run_python
 

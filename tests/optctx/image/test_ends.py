@@ -12,7 +12,7 @@ import pytest
 from optctx._native import Image, loaded_libraries
 from optctx.arch import processor
 from optctx.arch.processor import Sites
-from optctx.engine.references import find_ends
+from optctx.plan import find_ends
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, compile_cpp
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from optctx.engine.reach import Reach
+from optctx.plan import Reach
 from tests.long.conformance.cache import ReferenceCache
 from tests.long.conformance.designs.design import Design, Fault, HasContext, Model
 from tests.long.conformance.job import Job, Outcome

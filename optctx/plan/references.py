@@ -1,19 +1,22 @@
-"""What is known of the code that reads options: where it does, and what of that cannot be redirected.
+"""What is known of the code that reads options: where it does, who reads, what of it cannot be redirected.
 
 A loop over an array compares with an address past its end, which may be that of an option. It is the array's
 own end (`DataLayout::reset` of LLVM 15), or some bytes more if the loop's pointer stays at a member of the
 elements (`shouldScheduleAdjacent` of LLVM 15, for PowerPC). Redirected, such a loop never ends. An address of
 an option's storage in a function that also refers to an array beside it is refused, and the option with it.
+
+A reader is the instructions of one function that refer to one region in one way.
 """
 
 from __future__ import annotations
 
+import struct
 from array import array
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
-from optctx._native import Image, Symbol
+from optctx._native import Image, Symbol, group_readers
 from optctx.arch import processor
 from optctx.arch.processor import Site, SiteRefusal, Sites
 from optctx.errors import UnsupportedImageError
@@ -22,11 +25,7 @@ from optctx.image.findings import findings_of
 from optctx.image.options import OptionRecord
 from optctx.image.storage_beside import PointerTable, Printing, ReportingObject, StateBeside, find_pointers
 
-__all__ = [
-    "References",
-    "find_ends",
-    "read_references",
-]
+__all__ = ["NO_READER", "Reader", "Readers", "References", "find_ends", "no_readers", "read_references"]
 
 _REACH = 4096  # bytes; more than an element of an array has
 _STEP = 8  # bytes, over padding
@@ -234,3 +233,56 @@ def _spans(records: list[OptionRecord]) -> list[tuple[int, int]]:
         if record.variable_size is not None:
             spans.add((record.variable, record.variable_size))
     return sorted(spans)
+
+
+NO_READER = 0xFFFFFFFF
+_PACKED = struct.Struct("<IIiI")  # arch::PackedReader of native/arch/readers.hpp
+_TAKES_ADDRESS, _READS = 2, 4
+_ADDRESSES = 1 << 64  # of which options on the heap may be before the library
+
+
+class Reader(NamedTuple):
+    """`offset`: of the address that is taken, in bytes into the region in `slot`; 0 where none is."""
+
+    slot: int
+    function: str  # mangled
+    takes_address: bool
+    offset: int
+    reads: bool  # otherwise these instructions only write
+
+
+class Readers:
+    """Every reader of an image, in the order of the code: words of one function are close together.
+
+    Thousands live as long as the process, 16 bytes each. Iterating makes a `Reader` each time.
+    """
+
+    def __init__(self, image: Image | None, packed: bytes, by_site: array[int]) -> None:
+        """`by_site`: index of the reader of each site, or NO_READER."""
+        self._image, self._packed, self.by_site = image, packed, by_site
+
+    @classmethod
+    def of(cls, image: Image, sites: Sites, slots: Mapping[int, int]) -> Readers:
+        """`slots`: by the address of a region; sites of other regions have no reader."""
+        by_place = {(address - image.base) % _ADDRESSES: slot for address, slot in slots.items()}
+        packed, of_site = group_readers(sites.packed, by_place)
+        return cls(image, packed, array("I", of_site))
+
+    def __len__(self) -> int:
+        return len(self._packed) // _PACKED.size
+
+    def __iter__(self) -> Iterator[Reader]:
+        for slot, number, offset, uses in _PACKED.iter_unpack(self._packed):
+            function = self._image.numbered(number) if self._image is not None else None
+            name = function.name if function is not None else ""
+            yield Reader(slot, name, bool(uses & _TAKES_ADDRESS), offset, bool(uses & _READS))
+
+    @property
+    def packed(self) -> bytes:
+        """For `Space.redirected`."""
+        return self._packed
+
+
+def no_readers() -> Readers:
+    """Of code that is left as it is."""
+    return Readers(None, b"", array("I"))

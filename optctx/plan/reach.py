@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from optctx._native import Ownership, Region, Role
 from optctx.arch.processor import Site, Sites
-from optctx.engine.readers import NO_READER, Readers
 from optctx.image.memory import load_bytes
+from optctx.plan.references import NO_READER, Readers
 
 if TYPE_CHECKING:
-    from optctx.engine.plan import Plan
+    from optctx.plan.plan import Plan
 
 __all__ = ["Reach", "narrowed", "readers_of"]
 

@@ -8,10 +8,6 @@ from collections.abc import Mapping
 
 from optctx._native import NO_SLOT, Image, Kind, Ownership, Region, Role
 from optctx.arch.processor import Functions, Uses
-from optctx.engine.reach import Reach, narrowed, readers_of
-from optctx.engine.readers import no_readers
-from optctx.engine.references import References, read_references
-from optctx.engine.refusals import PlannedOption, refuse
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.features import DEBUG_OUTPUT
 from optctx.image.options import OptionRecord
@@ -24,6 +20,9 @@ from optctx.image.storage_beside import (
 )
 from optctx.image.survey import Survey
 from optctx.lazy import lazy
+from optctx.plan.reach import Reach, narrowed, readers_of
+from optctx.plan.references import References, no_readers, read_references
+from optctx.plan.refusals import PlannedOption, refuse
 
 __all__ = ["Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
 

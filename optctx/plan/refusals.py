@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 
 from optctx._native import NO_SLOT, Kind
 from optctx.arch.processor import Functions, Uses
-from optctx.engine.references import References
 from optctx.image.options import OptionRecord
 from optctx.image.storage_beside import StateBeside
+from optctx.plan.references import References
 
 __all__ = ["COPIED_FOR_GOOD", "PlannedOption", "refuse"]
 
