@@ -16,7 +16,6 @@ from optctx.context.args import parse_args
 from optctx.context.enclosing import tell
 from optctx.context.overrides import make_override
 from optctx.engine import attach as engine_attach
-from optctx.engine.machines import belongs_to_machine
 from optctx.errors import (
     OptctxError,
     OptionTypeError,
@@ -26,6 +25,7 @@ from optctx.errors import (
     UntrustedOptionWarning,
     shown,
 )
+from optctx.plan.ways_in import belongs_to_machine
 from optctx.trust import TUNING, Trust, trusting
 
 if TYPE_CHECKING:

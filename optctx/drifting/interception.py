@@ -1,4 +1,4 @@
-"""Calls back when LLVM gives a value to an option, while there is a watcher (optctx/engine/setters.py)."""
+"""Calls back when LLVM gives a value to an option, while there is a watcher (optctx/plan/ways_in.py)."""
 
 from __future__ import annotations
 

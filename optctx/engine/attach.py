@@ -5,8 +5,10 @@ from __future__ import annotations
 import atexit
 import time
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from optctx._native import (
+    Context,
     Image,
     Setting,
     Space,
@@ -16,10 +18,9 @@ from optctx._native import (
     trim_heap,
 )
 from optctx.engine.choice import Choice, cannot_redirect, choose, fall_back, warn_of_fallback
-from optctx.engine.interface_table import publish_options
+from optctx.engine.cpp_lookups import publish_options
 from optctx.engine.kept import Kept
 from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism, Users
-from optctx.engine.storage import Storage, drifted_storage
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.facts.features import missing_features
 from optctx.image.findings import findings_of
@@ -33,6 +34,7 @@ from optctx.wording import counted
 
 __all__ = [
     "Engine",
+    "Storage",
     "attach",
     "attach_again",
     "attached",
@@ -43,6 +45,14 @@ __all__ = [
     "made",
     "when_attached",
 ]
+
+
+class Storage(NamedTuple):
+    """Addresses of an Option and of its value, good as long as this object lives."""
+
+    option: int
+    value: int
+    owner: Context | Setting | None
 
 
 class Engine:
@@ -99,8 +109,15 @@ class Engine:
         return Storage(own, value, context)
 
     def drifted(self, drift: Setting) -> Iterator[tuple[PlannedOption, Storage]]:
-        """See `drifted_storage`."""
-        return drifted_storage(self.plan, self.survey.value_offset, drift)
+        """The copies that a drift of the space holds, of each option that is not as it was registered."""
+        addresses = {patch.slot: patch.address for patch in drift.patches}
+        for option in self.plan.options.values():
+            if option.slot is None or option.slot not in addresses:
+                continue
+            own = addresses[option.slot]
+            external = option.record.type.external
+            value = addresses[option.variable_slot] if external else own + self.survey.value_offset
+            yield option, Storage(own, value, drift)
 
 
 class _Attachment:

@@ -7,9 +7,9 @@ import warnings
 from typing import NamedTuple
 
 from optctx._native import Image
+from optctx.engine.exclusive_engine import TakingTurns
 from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism
-from optctx.engine.redirecting import Redirecting
-from optctx.engine.taking_turns import TakingTurns
+from optctx.engine.thread_engine import Redirecting
 from optctx.errors import EngineWarning, OptctxError, UnsupportedImageError, level_outside
 from optctx.image.memory import checking
 from optctx.image.survey import Survey

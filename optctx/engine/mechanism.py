@@ -6,12 +6,10 @@ import time
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-from optctx._native import Context, Image, SharedPointers, Space, is_attached
-from optctx.image.facts.fact import need
-from optctx.image.facts.names import ADD_OCCURRENCE
+from optctx._native import Context, SharedPointers, Space, is_attached
 from optctx.plan.plan import Plan
 
-__all__ = ["CannotRedirectError", "Clock", "Mechanism", "Users", "add_occurrence_of"]
+__all__ = ["CannotRedirectError", "Clock", "Mechanism", "Users"]
 
 
 class CannotRedirectError(Exception):
@@ -82,8 +80,3 @@ class Clock:
         now = time.perf_counter()
         self.laps[name] = now - self._last
         self._last = now
-
-
-def add_occurrence_of(image: Image) -> int:
-    """Address of LLVM's function that parses a value. Raises UnsupportedImageError."""
-    return need(image, ADD_OCCURRENCE).address

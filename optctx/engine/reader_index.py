@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from optctx._native import prepare_recording
 from optctx.engine.attach import Engine
-from optctx.engine.redirecting import Redirecting
+from optctx.engine.thread_engine import Redirecting
 from optctx.errors import UnsupportedImageError
 from optctx.lazy import lazy
 from optctx.plan.plan import PlannedOption

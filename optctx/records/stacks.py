@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from optctx._native import Recorder
 from optctx.engine.attach import attach
-from optctx.engine.redirecting import Redirecting
+from optctx.engine.thread_engine import Redirecting
 from optctx.errors import OptctxError
 from optctx.records.record import Recording
 

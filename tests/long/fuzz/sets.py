@@ -13,8 +13,8 @@ from unittest.mock import patch
 import optctx
 from optctx import OptionContext, info, record, registry
 from optctx.engine.attach import attach
-from optctx.engine.machines import belongs_to_machine
 from optctx.image.abi import INTEGER_RANGES
+from optctx.plan import belongs_to_machine
 from tests.long.conformance import job as compiling
 from tests.long.conformance.job import Job, compile_job, initialise, source
 from tests.long.fuzz.bases import attributed

@@ -9,7 +9,7 @@ from random import Random
 
 from optctx import Option, registry
 from optctx.engine.attach import attach
-from optctx.engine.machines import belongs_to_machine
+from optctx.plan import belongs_to_machine
 
 __all__ = ["Setting", "accepted", "garbage", "hostile", "known_value", "name_of", "without_avoided"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from optctx._native import Transaction
 from optctx.arch.processor import Site
 from optctx.engine.attach import Engine, attach
-from optctx.engine.redirecting import Redirecting, _trampolines
+from optctx.engine.thread_engine import Redirecting, _trampolines
 
 
 def page_table() -> list[tuple[int, int, str]]:

@@ -6,7 +6,7 @@ import pytest
 
 from optctx._native import Transaction, read_bytes
 from optctx.engine.mechanism import Clock
-from optctx.engine.redirecting import Redirecting, _trampolines
+from optctx.engine.thread_engine import Redirecting, _trampolines
 from optctx.image.loaded import image_index, llvmlite_image
 from optctx.image.survey import survey
 from optctx.plan import Plan

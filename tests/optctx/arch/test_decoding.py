@@ -18,14 +18,12 @@ from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference
 from optctx.arch.x86_64.decoding_capstone import CapstoneDecoder
 from optctx.arch.x86_64.sites import Tactic, judge, references_at
 from optctx.engine.attach import attach
-from optctx.engine.redirecting import _trampolines
-from optctx.image import entries
+from optctx.engine.thread_engine import _trampolines
 from optctx.image.findings import findings_of
 from optctx.image.loaded import image_index, llvmlite_image
-from optctx.image.machines import find_machine_functions
 from optctx.image.storage_beside import find_reporting
 from optctx.image.survey import survey
-from optctx.plan import plan_redirected
+from optctx.plan import callers, find_entrances, find_machine_functions, find_runs, plan_redirected
 from tests.support.alone import alone
 from tests.support.processes import run_python
 
@@ -56,7 +54,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
     reporting = find_reporting(image)
     options = sorted({(record.address, record.size) for record in surveyed.records if record.size})
     assert len(options) > 2000
-    targets = entries.callers(entries.find_runs(image))
+    targets = callers(find_runs(image))
     targets |= dict.fromkeys(find_machine_functions(image)[0], "")
 
     def everything(decoder: Decoder) -> dict[str, Any]:
@@ -69,7 +67,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
             "accesses": sites.find_accesses(image, options),
             "code": plan.references,
             "trampolines": list(_trampolines(plan, image_index(image))),
-            "entrances": entries.find_entrances(image, targets),
+            "entrances": find_entrances(image, targets),
         }
 
     iced, capstone = everything(IcedDecoder()), everything(CapstoneDecoder())

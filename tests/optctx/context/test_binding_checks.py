@@ -13,14 +13,13 @@ from optctx import OptionContext, lookup
 from optctx._native import MachineUse, read_words
 from optctx.arch.x86_64.sites import find_accesses
 from optctx.engine.attach import attach
-from optctx.engine.redirecting import Redirecting
+from optctx.engine.thread_engine import Redirecting
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
 )
-from optctx.image.entries import callers, find_entrances, find_runs
 from optctx.image.loaded import llvmlite_image
-from optctx.image.machines import find_machine_functions
+from optctx.plan import callers, find_entrances, find_machine_functions, find_runs
 from tests.support import runs
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, SCALE

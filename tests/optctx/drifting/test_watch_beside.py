@@ -19,7 +19,7 @@ from optctx import DriftEvent, OptionContext, drift, watch
 from optctx._native import Span, find_data_pointers, read_words
 from optctx.drifting.watch import _watchings
 from optctx.engine.attach import attach
-from optctx.engine.mechanism import add_occurrence_of
+from optctx.plan import add_occurrence_of
 from tests.optctx.drifting.watching import ignore, told
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED

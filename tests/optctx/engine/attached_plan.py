@@ -10,9 +10,9 @@ from typing import Any
 
 from optctx._native import read_bytes, trampolines
 from optctx.engine.attach import Engine, attach
-from optctx.engine.redirecting import Redirecting, _trampolines
-from optctx.engine.setters import parser_code
+from optctx.engine.thread_engine import Redirecting, _trampolines
 from optctx.image.options import OptionRecord
+from optctx.plan import parser_code
 
 _REGION = (
     "size", "role", "kind", "ownership", "variable", "value_offset", "has_defaults", "scoped", "written",

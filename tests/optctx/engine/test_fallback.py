@@ -14,7 +14,7 @@ import pytest
 
 import optctx
 from optctx._native import redirect
-from optctx.engine import redirecting
+from optctx.engine import thread_engine
 from tests.support.alone import alone
 from tests.support.kernel_refusals import forbid_code, refuse
 from tests.support.library_code import changed_code
@@ -78,7 +78,7 @@ def test_a_kernel_that_forbids_changing_code_is_an_error_for_who_wants_threads()
 @pytest.mark.parametrize("step", [1, 2])
 @alone(OPTCTX_ENGINE="")
 def test_a_change_that_fails_half_way_is_a_reason_to_take_turns(step: int) -> None:
-    pytest.MonkeyPatch().setattr(redirecting, "redirect", lambda a, b, c, d: redirect(a, b, c, d, step))
+    pytest.MonkeyPatch().setattr(thread_engine, "redirect", lambda a, b, c, d: redirect(a, b, c, d, step))
     use_it("asked to fail")
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from optctx._native import Context, GateError, Image, Space, set_attached, set_detached, take_turns
-from optctx.engine.mechanism import Clock, Mechanism, Users, add_occurrence_of
-from optctx.engine.setters import setter_tables
+from optctx.engine.mechanism import Clock, Mechanism, Users
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.loaded import image_index
 from optctx.image.storage_beside import find_reporting, find_stream_table
 from optctx.image.survey import Survey
 from optctx.plan.plan import plan_in_place
+from optctx.plan.ways_in import add_occurrence_of, setter_tables
 
 __all__ = ["TakingTurns"]
 

@@ -19,10 +19,7 @@ from optctx._native import (
     trampolines,
 )
 from optctx.arch import CannotDecodeError, processor
-from optctx.engine.hooks import prepare_hooks
-from optctx.engine.machines import Machines
-from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism, Users, add_occurrence_of
-from optctx.engine.setters import parser_code, setter_tables
+from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism, Users
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.fact import find_members
 from optctx.image.facts.features import FAMILIES
@@ -33,6 +30,7 @@ from optctx.image.survey import Survey
 from optctx.plan.plan import Plan, plan_redirected
 from optctx.plan.reach import Reach
 from optctx.plan.references import NO_READER
+from optctx.plan.ways_in import Machines, add_occurrence_of, parser_code, prepare_hooks, setter_tables
 
 __all__ = ["Redirecting"]
 
