@@ -37,7 +37,7 @@ from optctx.errors import (
     UntrustedOptionError,
     UntrustedOptionWarning,
 )
-from optctx.registry import Option, registry
+from optctx.values import Option, registry
 
 if TYPE_CHECKING:  # imported on first use
     from optctx.cache import CompileCache

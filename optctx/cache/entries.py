@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from optctx._native import Context
 from optctx.context.attributes import attributes_policy
 from optctx.engine.attach import Engine
-from optctx.records.option_state import changed_options, process_states, state_under, value_under
+from optctx.values.states import changed_options, process_states, state_under, value_under
 
 if TYPE_CHECKING:
     from optctx.fresh import Emit, Job, Result

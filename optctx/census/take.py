@@ -19,8 +19,8 @@ from optctx.image.storage_beside import find_reporting, find_state_beside
 from optctx.plan.plan import PlannedOption
 from optctx.plan.references import References, read_references
 from optctx.plan.refusals import COPIED_FOR_GOOD
-from optctx.registry.registry import Option
-from optctx.registry.values import value_text
+from optctx.values.read_values import value_text
+from optctx.values.registry import Option
 
 __all__ = ["census"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from optctx.cli.console import put
 from optctx.errors import OptctxError
-from optctx.registry import registry
+from optctx.values import registry
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction

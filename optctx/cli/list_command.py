@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from optctx.cli.console import put, show
 from optctx.cli.plain import option_data
 from optctx.errors import OptctxError, shown
-from optctx.registry import registry
 from optctx.tables import Table, table
+from optctx.values import registry
 from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
     from optctx.cli.parser import Parser
-    from optctx.registry import Option
+    from optctx.values import Option
 
 __all__ = ["add", "run"]
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from optctx.cli.parser import UsageError
 from optctx.errors import OptctxError
 from optctx.image.loaded import llvmlite_image
-from optctx.registry import registry
-from optctx.registry.foreign import advice_for
+from optctx.values import registry
+from optctx.values.foreign import advice_for
 from optctx.wording import did_you_mean, nearest
 
 __all__ = ["check_command", "unknown_arguments"]

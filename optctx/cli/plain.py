@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from optctx.registry import Option
+    from optctx.values import Option
 
 __all__ = ["option_data"]
 

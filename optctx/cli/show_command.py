@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from optctx.cli.console import put, say
 from optctx.cli.plain import option_data
-from optctx.registry import registry
+from optctx.values import registry
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction

@@ -8,7 +8,7 @@ from optctx.context.attributes import attach, detach
 from optctx.context.binding import bound, unbind
 from optctx.context.context import OptionContext
 from optctx.context.lookups import contained, current, lookup, process_wide_values, tool
-from optctx.context.texts import needs_value
+from optctx.values.texts import needs_value
 
 __all__ = [
     "OptionContext",

@@ -12,9 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from optctx import _native
-from optctx.context.args import parse_args
 from optctx.context.enclosing import tell
-from optctx.context.overrides import make_override
 from optctx.engine import attach as engine_attach
 from optctx.errors import (
     OptctxError,
@@ -27,11 +25,13 @@ from optctx.errors import (
 )
 from optctx.plan.ways_in import belongs_to_machine
 from optctx.trust import TUNING, Trust, trusting
+from optctx.values.args import parse_args
+from optctx.values.overrides import make_override
 
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
-    from optctx.context.overrides import Override
     from optctx.engine.attach import Engine
+    from optctx.values.overrides import Override
 
 __all__ = ["Attributes", "attach", "attributes_policy", "detach", "resolve", "why_attributes_cannot_count"]
 

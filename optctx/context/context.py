@@ -10,10 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from optctx import _native
-from optctx.context.args import parse_args
 from optctx.context.binding import OnMismatch, bind
-from optctx.context.contents import Base, Contents, rebuild, resolve_base
 from optctx.context.inputs import (
+    Base,
     ContextType,
     call_inside,
     checked_mapping,
@@ -22,23 +21,26 @@ from optctx.context.inputs import (
     is_compiled,
     no_attribute,
     refuse_deferred,
+    resolve_base,
     wrong_lookup,
 )
-from optctx.context.overrides import Override, ProcessWideMode, make_override, scopable
 from optctx.context.saved import read_options, write_options
 from optctx.context.scope import cannot_enter, cannot_leave, check_in_line, entered, follow_tasks
 from optctx.context.setters import SetsMode, contents_with, native_mode
 from optctx.context.stamps import agreed, stamped_overrides
 from optctx.context.subclass import state_of, with_state
-from optctx.context.texts import Texts, texts_of
 from optctx.context.unread import UnreadMode, check_mode, judge, marks
 from optctx.context.waiting import warn_of_deadlock
 from optctx.engine.attach import Engine, attach, attach_again, attached, is_llvmlites
 from optctx.errors import OptionTypeError, ScopeError, shown
 from optctx.plan.plan import PlannedOption
-from optctx.registry.registry import find
-from optctx.registry.values import Value, python_types, read_value
 from optctx.trust import trusting
+from optctx.values.args import parse_args
+from optctx.values.contents import Contents, rebuild
+from optctx.values.overrides import Override, ProcessWideMode, make_override, scopable
+from optctx.values.read_values import Value, python_types, read_value
+from optctx.values.registry import find
+from optctx.values.texts import Texts, texts_of
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef

@@ -23,19 +23,21 @@ from types import (
     MethodType,
     WrapperDescriptorType,
 )
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, Union, cast
 
-from optctx.engine.attach import attached
+from optctx.engine.attach import Engine, attached
 from optctx.errors import OptionTypeError, clipped, shown
 from optctx.image.abi import type_name
 from optctx.plan.plan import PlannedOption
-from optctx.registry.values import python_types
+from optctx.values.contents import Contents, drift_of
+from optctx.values.read_values import python_types
 from optctx.wording import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
 
 __all__ = [
+    "Base",
     "ContextType",
     "call_inside",
     "checked_mapping",
@@ -44,9 +46,13 @@ __all__ = [
     "is_compiled",
     "no_attribute",
     "refuse_deferred",
+    "resolve_base",
     "use_decorator",
     "wrong_lookup",
 ]
+
+
+Base = Union[Literal["inherit", "defaults"], "OptionContext"]
 
 
 class ContextType(ABCMeta):
@@ -83,6 +89,20 @@ def _instead(overrides: object) -> str:
     if callable(overrides):
         return "; as a decorator it takes its overrides first: @OptionContext({'unroll-count': 4})"
     return ""
+
+
+def resolve_base(engine: Engine, base: Base, current: OptionContext | None) -> Contents:
+    """The contents that a new context starts from."""
+    if base == "inherit":
+        if current is not None:
+            return current._contents
+        return Contents(drift_of(engine), {}, {})
+    if base == "defaults":
+        return Contents(engine.space.no_drift(), {}, {})
+    contents = getattr(base, "_contents", None)
+    if isinstance(contents, Contents):
+        return contents
+    raise OptionTypeError(f'base is "inherit", "defaults" or an OptionContext, found {shown(base)}')
 
 
 def wrong_lookup(option: PlannedOption, name: str, asked: object) -> OptionTypeError:

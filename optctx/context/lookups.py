@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from optctx.context.binding import bound
-from optctx.context.contents import Contents, drift_of
 from optctx.context.context import OptionContext, seen
 from optctx.context.unread import UnreadMode
 from optctx.engine.attach import Engine, attach
-from optctx.registry.values import Value
+from optctx.values.contents import Contents, drift_of
+from optctx.values.read_values import Value
 
 if TYPE_CHECKING:
     from llvmlite.binding.context import ContextRef

@@ -19,10 +19,10 @@ from optctx.errors import OptctxError, shown
 from optctx.outputs import write_whole
 
 if TYPE_CHECKING:
-    from optctx.context.overrides import Override, ProcessWideMode
-    from optctx.context.texts import Texts
     from optctx.engine.attach import Engine
     from optctx.trust import Trust
+    from optctx.values.overrides import Override, ProcessWideMode
+    from optctx.values.texts import Texts
 
 __all__ = ["read_options", "write_options"]
 

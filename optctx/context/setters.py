@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from optctx import _native
 from optctx._native import Kind
-from optctx.context.contents import Contents
 from optctx.context.enclosing import tell
-from optctx.context.overrides import Override
-from optctx.context.texts import texts_of
 from optctx.engine.attach import engine_of
 from optctx.errors import (
     ContainmentError,
@@ -26,6 +23,9 @@ from optctx.errors import (
     UnsupportedImageError,
     shown,
 )
+from optctx.values.contents import Contents
+from optctx.values.overrides import Override
+from optctx.values.texts import texts_of
 
 if TYPE_CHECKING:
     from optctx._native import Setting

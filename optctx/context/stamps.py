@@ -17,9 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from optctx._native import Kind
-from optctx.context.contents import resolve_base
-from optctx.context.overrides import Override, ProcessWideMode, make_override
-from optctx.context.texts import Texts
+from optctx.context.inputs import resolve_base
 from optctx.engine.attach import Engine
 from optctx.errors import (
     LinkMismatchError,
@@ -32,9 +30,11 @@ from optctx.errors import (
 )
 from optctx.image.handles import module_address
 from optctx.image.metadata import OTHER, Node, Room, TooLargeError, module_names, read_named, write_named
-from optctx.registry.registry import find
-from optctx.registry.values import Value
 from optctx.trust import Trust
+from optctx.values.overrides import Override, ProcessWideMode, make_override
+from optctx.values.read_values import Value
+from optctx.values.registry import find
+from optctx.values.texts import Texts
 
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext

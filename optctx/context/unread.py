@@ -17,7 +17,7 @@ from optctx.errors import OptionTypeError, UnreadOptionError, UnreadOptionWarnin
 
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext
-    from optctx.context.overrides import Override
+    from optctx.values.overrides import Override
 
 __all__ = ["UnreadMode", "check_mode", "judge", "marks"]
 

@@ -12,8 +12,8 @@ from optctx.engine.attach import Engine, attach
 from optctx.image.abi import type_name
 from optctx.image.libraries import UNKNOWN, Origins
 from optctx.plan.plan import PlannedOption
-from optctx.registry.registry import Option
-from optctx.registry.values import Value
+from optctx.values.read_values import Value
+from optctx.values.registry import Option
 
 __all__ = ["DeclaredOption", "by_library", "declared_options"]
 

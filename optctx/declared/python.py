@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from optctx.declared.model import DeclaredOption, by_library
-from optctx.registry.values import value_text
+from optctx.values.read_values import value_text
 
 __all__ = ["as_python"]
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from optctx._native import CoveredStorage, Kind, Spans, inside_if_free, process_wide_epoch
 from optctx.drifting.drift import refused
-from optctx.drifting.option_state import (
+from optctx.engine.attach import Engine
+from optctx.locks import Rank, lock_held_by_fork
+from optctx.plan.plan import PlannedOption
+from optctx.values.states import (
     OptionState,
     drifted_states,
     live_state,
     outside_contexts,
     registered_state,
 )
-from optctx.engine.attach import Engine
-from optctx.locks import Rank, lock_held_by_fork
-from optctx.plan.plan import PlannedOption
 
 __all__ = ["Allowance", "Comparison", "Difference"]
 

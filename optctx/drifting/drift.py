@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from types import FrameType
 
 from optctx._native import CoveredStorage, Image, demangle, native_stack, process_wide_epoch, symbol_near
-from optctx.drifting.option_state import OptionState, drifted_states, outside_contexts, registered_state
 from optctx.engine.attach import Engine, attach
 from optctx.plan.plan import PlannedOption
-from optctx.registry.values import Value
+from optctx.values.read_values import Value
+from optctx.values.states import OptionState, drifted_states, outside_contexts, registered_state
 
 __all__ = ["Drift", "DriftEvent", "Drifts", "Moment", "drift", "here", "refused", "times"]
 

@@ -20,11 +20,11 @@ from optctx._native import (
 from optctx.drifting.comparison import Allowance, Comparison, Difference
 from optctx.drifting.drift import DriftEvent, Moment, here
 from optctx.drifting.interception import Interception, Listeners
-from optctx.drifting.option_state import OptionState, live_state, shown_state
 from optctx.engine.attach import Engine, attach
 from optctx.errors import DriftWarning, OptionTypeError, shown
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.plan.plan import PlannedOption
+from optctx.values.states import OptionState, live_state, shown_state
 from optctx.wording import counted
 
 __all__ = ["Watcher", "watch"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from optctx.context import OptionContext
-from optctx.context.texts import Texts, texts_of
 from optctx.drifting import drift
 from optctx.engine.attach import attach
 from optctx.errors import OptionValueError
-from optctx.registry import registry
-from optctx.registry.registry import find
+from optctx.values import registry
+from optctx.values.registry import find
+from optctx.values.texts import Texts, texts_of
 
 __all__ = ["all_arguments", "command_line", "thread_arguments"]
 

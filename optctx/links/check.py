@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 from optctx.context import OptionContext
 from optctx.context.stamps import in_words, module_identifier, module_label, read_stamps, taken, write_stamp
-from optctx.context.texts import Texts
 from optctx.engine.attach import Engine, attach
 from optctx.errors import LinkMismatchError, OptionTypeError, shown
-from optctx.registry.values import Value
+from optctx.values.read_values import Value
+from optctx.values.texts import Texts
 from optctx.wording import columns, counted
 
 if TYPE_CHECKING:

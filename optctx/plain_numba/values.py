@@ -17,7 +17,7 @@ from optctx.context.context import seen
 from optctx.context.lookups import process_wide_values
 from optctx.engine.attach import Engine, attached
 from optctx.errors import ScopeError
-from optctx.records.option_state import process_states
+from optctx.values.states import process_states
 
 __all__ = ["Values", "outside", "values_here"]
 

@@ -12,15 +12,14 @@ from dataclasses import asdict, dataclass
 from types import MappingProxyType
 
 from optctx._native import Context, Kind, Recorder, demangle, run_counts
-from optctx.context.contents import drift_of
 from optctx.engine.attach import Engine
 from optctx.engine.reader_index import reader_index
 from optctx.engine.why_unread import why_unread
 from optctx.errors import OptctxError, ScopeError
 from optctx.plan.plan import PlannedOption
-from optctx.records.fingerprint import fingerprint_of
-from optctx.records.option_state import process_states, state_under, value_under
-from optctx.registry.values import Value, value_text
+from optctx.values.contents import drift_of
+from optctx.values.read_values import Value, value_text
+from optctx.values.states import fingerprint_of, process_states, state_under, value_under
 from optctx.wording import columns, counted
 
 __all__ = [

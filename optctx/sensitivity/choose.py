@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from optctx import Option, OptionContext, Read, registry
-from optctx.context.texts import Texts
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 from optctx.fresh.base import command_line
-from optctx.registry.registry import find
-from optctx.registry.values import Value
 from optctx.sensitivity.report import NotTried
 from optctx.sensitivity.values import UNSET, values_within_type, why_no_values
+from optctx.values.read_values import Value
+from optctx.values.registry import find
+from optctx.values.texts import Texts
 from optctx.wording import counted
 
 __all__ = ["Candidate", "Chosen", "Planned", "choose", "targets_of"]

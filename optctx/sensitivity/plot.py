@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optctx.plots import check_plot, save_figure
-from optctx.registry.values import value_text
 from optctx.sensitivity.report import Effect, Report
+from optctx.values.read_values import value_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

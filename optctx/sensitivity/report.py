@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from optctx.registry.values import Value
+from optctx.values.read_values import Value
 from optctx.wording import counted
 
 __all__ = ["By", "Effect", "NotTried", "Report", "Trial", "Verdict"]

@@ -15,9 +15,9 @@ from optctx.fresh import FreshProcess, Job, Result
 from optctx.fresh.base import thread_arguments
 from optctx.fresh.helper import last_words
 from optctx.fresh.job import Death, compile_unchecked
-from optctx.registry.values import Value
 from optctx.sensitivity.choose import Candidate, Chosen, Planned, choose, targets_of
 from optctx.sensitivity.report import By, Effect, Report, Trial, Verdict, ranked_effects, ranked_trials
+from optctx.values.read_values import Value
 
 __all__ = ["Limits", "reads_of", "sensitivity"]
 

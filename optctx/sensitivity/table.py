@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from optctx.registry.values import value_text
 from optctx.sensitivity.report import Effect, Report, Trial
 from optctx.tables import Table, table
+from optctx.values.read_values import value_text
 
 __all__ = ["as_csv", "as_json", "as_table", "dead_table", "not_tried_lines", "percent"]
 

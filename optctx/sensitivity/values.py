@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from optctx.image.abi import INTEGER_RANGES
-from optctx.registry.values import Value
+from optctx.values.read_values import Value
 
 if TYPE_CHECKING:
-    from optctx.registry import Option
+    from optctx.values import Option
 
 __all__ = ["UNSET", "values_within_type", "why_no_values"]
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from typing import Generic, TypeVar
 
 from optctx.locks import lock_left_behind
-from optctx.registry import registry
+from optctx.values import registry
 
 __all__ = ["ByReads"]
 

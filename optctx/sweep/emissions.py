@@ -14,8 +14,8 @@ from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh.job import Job, emit_all, make_target_machine, processor_of, unchecked
 from optctx.records.record import noting, read_in
-from optctx.registry import registry
 from optctx.sweep.by_reads import ByReads
+from optctx.values import registry
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine

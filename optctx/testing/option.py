@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from optctx.errors import OptctxError, shown
-from optctx.registry import Option, registry
 from optctx.testing.compiler import reads_of
 from optctx.testing.value import is_literal
+from optctx.values import Option, registry
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

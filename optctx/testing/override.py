@@ -10,14 +10,14 @@ from hypothesis.strategies import SearchStrategy
 
 from optctx.context import OptionContext
 from optctx.fresh import Emit, Job
-from optctx.registry import registry
 from optctx.testing.module import modules
 from optctx.testing.option import options as any_options
 from optctx.testing.option import own_name
 from optctx.testing.value import can_draw, values
+from optctx.values import registry
 
 if TYPE_CHECKING:
-    from optctx.registry import Option
+    from optctx.values import Option
 
 __all__ = ["arguments", "contexts", "jobs", "overrides"]
 

@@ -13,8 +13,8 @@ from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh import Job
 from optctx.image.abi import INTEGER_RANGES
-from optctx.registry import registry
 from optctx.testing.compiler import Compiler, DiedError
+from optctx.values import registry
 
 __all__ = ["smallest"]
 

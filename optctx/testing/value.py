@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from optctx.errors import OptctxError
 from optctx.image.abi import INTEGER_RANGES
-from optctx.registry.values import Value
+from optctx.values.read_values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hypothesis.strategies import SearchStrategy
 
-    from optctx.registry import Option
+    from optctx.values import Option
 
 __all__ = ["can_draw", "is_literal", "values"]
 

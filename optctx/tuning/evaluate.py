@@ -16,12 +16,12 @@ from optctx.errors import OptctxError
 from optctx.fresh import Emit, Job
 from optctx.fresh.base import all_arguments
 from optctx.locks import lock_left_behind
-from optctx.registry import registry
 from optctx.sweep.emissions import Emitted
 from optctx.sweep.plan import Answer, Asked, Plan
 from optctx.sweep.process import SweepProcess
 from optctx.sweep.sweep import judge_targets
 from optctx.tuning.space import PASSES, Space, overrides_of
+from optctx.values import registry
 
 __all__ = [
     "Candidate",

@@ -8,14 +8,14 @@ from optctx.context import OptionContext
 from optctx.engine.attach import attach
 from optctx.errors import Interrupted, OptctxError
 from optctx.fresh import Job
-from optctx.registry import Option, registry
-from optctx.registry.registry import find
-from optctx.registry.values import value_text
 from optctx.sensitivity import By, Effect, Limits, sensitivity
 from optctx.sweep.grid import DEFAULT
 from optctx.trust import TUNING
 from optctx.tuning.space import Dimension
 from optctx.tuning.values import Choices
+from optctx.values import Option, registry
+from optctx.values.read_values import value_text
+from optctx.values.registry import find
 
 __all__ = ["propose"]
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from optctx.context import OptionContext
 from optctx.errors import OptctxError, shown
-from optctx.registry import registry
 from optctx.sweep import Axis
 from optctx.sweep.grid import DEFAULT
 from optctx.sweep.sweep import judge_settings
 from optctx.tuning.conditions import Condition, parse_condition
 from optctx.tuning.values import Choices, Floats, Integers, Value, Values, parse_values
+from optctx.values import registry
 
 __all__ = ["PASSES", "Dimension", "Point", "Space", "overrides_of", "parse_dimension", "parse_space"]
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from optctx.context import OptionContext
-from optctx.context.contents import Base, resolve_base
 from optctx.context.context import _parent
-from optctx.context.overrides import ProcessWideMode
+from optctx.context.inputs import Base, resolve_base
 from optctx.context.unread import UnreadMode
 from optctx.engine.attach import attach
 from optctx.errors import TargetError, shown
@@ -21,6 +20,7 @@ from optctx.tvm.metadata import read_target_metadata, write_target_metadata
 from optctx.tvm.options import UnknownMode, check_unknown, read_options
 from optctx.tvm.target import Target, TargetLike
 from optctx.tvm.target_info import LLVMTargetInfo
+from optctx.values.overrides import ProcessWideMode
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
-from optctx.context.texts import Texts
 from optctx.errors import OptionTypeError, TargetError, shown
 from optctx.image.abi import type_name
 from optctx.plan.plan import PlannedOption
+from optctx.values.texts import Texts
 
 __all__ = ["ClOption", "OptionType", "parse_option_string", "read_option", "texts_of_option"]
 

@@ -9,8 +9,7 @@ from types import FrameType
 from typing import Literal
 
 from optctx.context import OptionContext
-from optctx.context.contents import Base
-from optctx.context.overrides import Override, ProcessWideMode, make_override, scopable
+from optctx.context.inputs import Base
 from optctx.context.unread import UnreadMode
 from optctx.engine.attach import Engine, attach
 from optctx.errors import (
@@ -24,10 +23,11 @@ from optctx.errors import (
     UntrustedOptionError,
     shown,
 )
-from optctx.registry.registry import find
 from optctx.trust import Trust
 from optctx.tvm.option import ClOption, read_option, texts_of_option
 from optctx.tvm.target import Target, TargetLike
+from optctx.values.overrides import Override, ProcessWideMode, make_override, scopable
+from optctx.values.registry import find
 
 __all__ = ["LlvmOptions", "UnknownMode", "check_unknown", "from_target", "read_options", "warn"]
 

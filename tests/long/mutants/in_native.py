@@ -140,7 +140,7 @@ _VIEW = (
     Mutation(
         "set-not-renewed",
         "what was put into a set of enumerators inside a scope is still there at its next entry",
-        "tests/optctx/registry/test_set_options.py",
+        "tests/optctx/values/test_set_options.py",
         "        if (values::same_state(region, object, pristine_sets_[i])) continue;\n"
         "        values::release_value",
         "        if (i < pristine_sets_.size()) continue;\n        values::release_value",

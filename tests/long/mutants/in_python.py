@@ -194,7 +194,7 @@ _IMAGE = (
     Mutation(
         "set-without-sign",
         "an override of a set is written for LLVM without its signs",
-        "tests/optctx/registry/test_set_options.py",
+        "tests/optctx/values/test_set_options.py",
         'f"+{item}" if item in known else item',
         'f"-{item}" if item in known else item',
     ),

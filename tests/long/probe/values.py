@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optctx.image.abi import INTEGER_RANGES
-from optctx.registry import Option
+from optctx.values import Option
 
 __all__ = ["accepted_values", "hostile_values", "spread_values"]
 

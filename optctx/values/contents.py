@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple, Union
+from typing import NamedTuple
 
 from optctx import _native
 from optctx._native import Kind, Setting
-from optctx.context.overrides import Override, changes_of, make_override
-from optctx.context.texts import Texts, texts_of
 from optctx.engine.attach import Engine
-from optctx.errors import OptionTypeError, OptionValueError, shown
-from optctx.registry.values import read_value
+from optctx.errors import OptionValueError
+from optctx.values.overrides import Override, changes_of, make_override
+from optctx.values.read_values import read_value
+from optctx.values.texts import Texts, texts_of
 
-if TYPE_CHECKING:
-    from optctx.context.context import OptionContext
-
-__all__ = ["Base", "Contents", "drift_of", "rebuild", "resolve_base"]
-
-Base = Union[Literal["inherit", "defaults"], "OptionContext"]
+__all__ = ["Contents", "drift_of", "rebuild"]
 
 
 class Contents(NamedTuple):
@@ -78,20 +73,6 @@ class Contents(NamedTuple):
             given = value if isinstance(value, str) and value in option.record.names else name
             found[given] = texts_of(option, given, value)
         return found
-
-
-def resolve_base(engine: Engine, base: Base, current: OptionContext | None) -> Contents:
-    """The contents that a new context starts from."""
-    if base == "inherit":
-        if current is not None:
-            return current._contents
-        return Contents(drift_of(engine), {}, {})
-    if base == "defaults":
-        return Contents(engine.space.no_drift(), {}, {})
-    contents = getattr(base, "_contents", None)
-    if isinstance(contents, Contents):
-        return contents
-    raise OptionTypeError(f'base is "inherit", "defaults" or an OptionContext, found {shown(base)}')
 
 
 def drift_of(engine: Engine) -> Setting:

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from typing import Literal
 
 from optctx._native import Change, Kind, ParseError, ProcessWide, Setting, call_pointer
-from optctx.context.texts import Texts, expectation
 from optctx.engine.attach import Engine
 from optctx.errors import (
     OptionTypeError,
@@ -25,8 +24,9 @@ from optctx.image.facts.fact import Fact, find_object, need
 from optctx.image.facts.names import DEBUG_FLAG, OPT_BISECTOR, PASS_GATE, SET_DEBUG_TYPES
 from optctx.image.storage_beside import find_debug_types
 from optctx.plan.refusals import COPIED_FOR_GOOD, PlannedOption
-from optctx.registry.registry import find
-from optctx.registry.values import Value, read_value
+from optctx.values.read_values import Value, read_value
+from optctx.values.registry import find
+from optctx.values.texts import Texts, expectation
 
 __all__ = ["Override", "ProcessWideMode", "changes_of", "make_override", "scopable"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable
 
-from optctx.context.overrides import ProcessWideMode, scopable
-from optctx.context.texts import Texts, flag_text, needs_value, split_text
 from optctx.engine.attach import Engine
 from optctx.errors import OptionTypeError, OptionValueError, shown
 from optctx.plan.plan import PlannedOption
-from optctx.registry.registry import find
+from optctx.values.overrides import ProcessWideMode, scopable
+from optctx.values.registry import find
+from optctx.values.texts import Texts, flag_text, needs_value, split_text
 
 __all__ = ["parse_args"]
 

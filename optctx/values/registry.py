@@ -10,9 +10,9 @@ from optctx.engine.attach import Engine, attach
 from optctx.errors import UnknownOptionError, shown
 from optctx.image.abi import type_name
 from optctx.plan.plan import PlannedOption
-from optctx.registry.foreign import advice_for
-from optctx.registry.values import Value, choice_help, read_default, read_value
 from optctx.trust import TrustClass, judgement_of
+from optctx.values.foreign import advice_for
+from optctx.values.read_values import Value, choice_help, read_default, read_value
 from optctx.wording import did_you_mean, nearest
 
 __all__ = ["Option", "Registry", "find", "registry"]
