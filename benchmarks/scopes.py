@@ -16,8 +16,8 @@ from llvmlite.binding import ffi, set_option
 
 from benchmarks._report import Report, fresh_output, spread
 from optctx import OptionContext, contained
-from optctx.context.scope import library_calls
 from optctx.engine.attach import attach
+from optctx.tasks.scopes import library_calls
 
 _REPEATS = 15
 _SCOPE_LOOPS = 100_000

@@ -41,6 +41,7 @@ from optctx.values import Option, registry
 
 if TYPE_CHECKING:  # imported on first use
     from optctx.cache import CompileCache
+    from optctx.context.wrap import propagating, wrap
     from optctx.drifting import Drift, DriftEvent, Drifts, Watcher
     from optctx.drifting.drift import drift
     from optctx.drifting.watch import watch
@@ -51,8 +52,6 @@ if TYPE_CHECKING:  # imported on first use
     from optctx.passes import emit_assembly, emit_object, run_passes
     from optctx.records import Log, Read, Unread
     from optctx.records.record import record
-    from optctx.tasks import propagating
-    from optctx.tasks.wrap import wrap
 
     __version__: str
 
@@ -115,13 +114,13 @@ __all__ = [
 # Importing optctx takes half as long without them.
 _LATER = {
     "optctx.cache": ("CompileCache",),
+    "optctx.context.wrap": ("propagating", "wrap"),
     "optctx.drifting": ("Drift", "DriftEvent", "Drifts", "Watcher", "drift", "watch"),
     "optctx.engine.report": ("info",),
     "optctx.headers": ("get_include",),
     "optctx.links": ("check_link", "stamp"),
     "optctx.passes": ("emit_assembly", "emit_object", "run_passes"),
     "optctx.records": ("Log", "Read", "Unread", "record"),
-    "optctx.tasks": ("propagating", "wrap"),
 }
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from optctx import _native
-from optctx.context.enclosing import tell
 from optctx.engine import attach as engine_attach
 from optctx.errors import (
     OptctxError,
@@ -24,6 +23,7 @@ from optctx.errors import (
     shown,
 )
 from optctx.plan.ways_in import belongs_to_machine
+from optctx.tasks.problems import tell
 from optctx.trust import TUNING, Trust, trusting
 from optctx.values.args import parse_args
 from optctx.values.overrides import make_override

@@ -25,7 +25,6 @@ from optctx.context.inputs import (
     wrong_lookup,
 )
 from optctx.context.saved import read_options, write_options
-from optctx.context.scope import cannot_enter, cannot_leave, check_in_line, entered, follow_tasks
 from optctx.context.setters import SetsMode, contents_with, native_mode
 from optctx.context.stamps import agreed, stamped_overrides
 from optctx.context.subclass import state_of, with_state
@@ -34,6 +33,7 @@ from optctx.context.waiting import warn_of_deadlock
 from optctx.engine.attach import Engine, attach, attach_again, attached, is_llvmlites
 from optctx.errors import OptionTypeError, ScopeError, shown
 from optctx.plan.plan import PlannedOption
+from optctx.tasks.scopes import cannot_enter, cannot_leave, check_in_line, entered, follow_tasks
 from optctx.trust import trusting
 from optctx.values.args import parse_args
 from optctx.values.contents import Contents, rebuild
@@ -546,7 +546,7 @@ def seen(engine: Engine, what: str) -> OptionContext | None:
 
     Raises ScopeError as `check_in_line` does.
     """
-    context = entered(engine, what)
+    context = cast("OptionContext | None", entered(engine, what))
     return None if context is None else context._as_seen()
 
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from optctx import _native
 from optctx.context import recipes
-from optctx.context.enclosing import raise_problems
 from optctx.context.lookups import process_wide_values
 from optctx.engine.attach import Engine, made, when_attached
 from optctx.errors import ContextMismatchError, level_outside
 from optctx.image.facts.pass_managers import CHANGES, MAKES, RUNS_MANAGER, ManagerRun
 from optctx.image.library_calls import address_of, function_names, watch
+from optctx.tasks.problems import raise_problems
 
 if TYPE_CHECKING:
     from optctx.context.context import OptionContext

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 
 from optctx import _native
 from optctx._native import Kind
-from optctx.context.enclosing import tell
 from optctx.engine.attach import engine_of
 from optctx.errors import (
     ContainmentError,
@@ -23,6 +22,7 @@ from optctx.errors import (
     UnsupportedImageError,
     shown,
 )
+from optctx.tasks.problems import tell
 from optctx.values.contents import Contents
 from optctx.values.overrides import Override
 from optctx.values.texts import texts_of

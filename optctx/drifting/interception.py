@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from optctx._native import WatcherBase, add_watcher, set_call_listeners, set_occurrence_listeners
-from optctx.context.enclosing import when_returning
-from optctx.context.scope import follow_tasks
 from optctx.engine.attach import Engine
 from optctx.errors import UnsupportedImageError
+from optctx.tasks.problems import when_returning
+from optctx.tasks.scopes import follow_tasks
 
 __all__ = ["Interception", "Listeners"]
 

@@ -1,5 +1,5 @@
-"""Carries option values to where work runs: other threads, executors, other processes."""
+"""The scope that a task is in, kept in line with its thread; problems left to the call that runs LLVM."""
 
-from optctx.tasks.wrap import propagating, wrap
+from optctx.tasks.problems import tell
 
-__all__ = ["propagating", "wrap"]
+__all__ = ["tell"]

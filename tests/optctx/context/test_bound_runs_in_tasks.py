@@ -11,8 +11,9 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext, ScopeError, _native, current, info
-from optctx.context import attributes, enclosing
+from optctx.context import attributes
 from optctx.context import binding as judges
+from optctx.tasks import tell
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.scopes import REPORTS_SWITCHES, UNROLLED_ONCE, both, eight, four, in_threads
 
@@ -89,9 +90,9 @@ def during_a_run() -> Iterator[DuringARun]:
                 failed.append(error)
         return attributes.resolve(image, text, here, before, triple)
 
-    _native.set_judges(judges._may_run, resolve, judges._cannot_enter, enclosing.tell)
+    _native.set_judges(judges._may_run, resolve, judges._cannot_enter, tell)
     yield steps.append
-    _native.set_judges(judges._may_run, attributes.resolve, judges._cannot_enter, enclosing.tell)
+    _native.set_judges(judges._may_run, attributes.resolve, judges._cannot_enter, tell)
     assert not steps, "LLVM never asked"
     if failed:
         raise failed[0]

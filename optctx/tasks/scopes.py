@@ -14,10 +14,10 @@ import contextvars
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 from optctx import _native
-from optctx.engine.attach import is_llvmlites
+from optctx.engine.attach import Engine, is_llvmlites
 from optctx.errors import (
     OptctxError,
     OptionValueError,
@@ -29,10 +29,6 @@ from optctx.errors import (
 )
 from optctx.locks import Rank, lock_held_by_fork
 
-if TYPE_CHECKING:
-    from optctx.context.context import OptionContext
-    from optctx.engine.attach import Engine
-
 __all__ = [
     "cannot_enter",
     "cannot_leave",
@@ -42,8 +38,16 @@ __all__ = [
     "library_calls",
 ]
 
+
+class Enterable(Protocol):
+    """A context of option values, as far as it is known here."""
+
+    @property
+    def _engine(self) -> Engine: ...
+
+
 # A new one for each entry. A third item is the mark of the innermost enclosing scope of another image.
-Mark: TypeAlias = "tuple[OptionContext, _native.Context] | tuple[OptionContext, _native.Context, Mark]"
+Mark: TypeAlias = "tuple[Enterable, _native.Context] | tuple[Enterable, _native.Context, Mark]"
 LibraryCalls: TypeAlias = "tuple[Callable[[], None], Callable[[], None]]"
 
 _innermost: contextvars.ContextVar[Mark | None] = contextvars.ContextVar("optctx")
@@ -54,7 +58,7 @@ _lock = lock_held_by_fork(Rank.TASKS)
 _following: set[int] = set()  # indexes of images
 
 
-def entered(engine: Engine, what: str) -> OptionContext | None:
+def entered(engine: Engine, what: str) -> Enterable | None:
     """The innermost context of the engine's image that this task is in; None outside any.
 
     Raises ScopeError as `check_in_line` does.
@@ -86,7 +90,7 @@ def check_in_line(what: str) -> None:
     )
 
 
-def cannot_enter(context: OptionContext, kind: type[Exception], text: str) -> OptctxError:
+def cannot_enter(context: object, kind: type[Exception], text: str) -> OptctxError:
     """The error for a context that the native module refused to enter."""
     if issubclass(kind, _native.GateError):
         return ScopeError(f"cannot enter {shown(context)}: {clipped(text)}")
@@ -95,7 +99,7 @@ def cannot_enter(context: OptionContext, kind: type[Exception], text: str) -> Op
     return OptionValueError(f"cannot enter {shown(context)}: LLVM says: {llvms_reason(text)}")
 
 
-def cannot_leave(context: OptionContext, text: str) -> ScopeError:
+def cannot_leave(context: object, text: str) -> ScopeError:
     """The error for a scope that the native module refused to leave."""
     return ScopeError(f"cannot leave {shown(context)}: {text}")
 

@@ -8,8 +8,9 @@ from concurrent.futures import Executor, Future
 from types import MethodType
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from optctx.context import OptionContext, current
+from optctx.context.context import OptionContext
 from optctx.context.inputs import call_inside, refuse_deferred
+from optctx.context.lookups import current
 from optctx.errors import OptionTypeError, shown
 
 __all__ = [
