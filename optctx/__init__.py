@@ -50,8 +50,7 @@ if TYPE_CHECKING:  # imported on first use
     from optctx.links import check_link
     from optctx.links.check import stamp
     from optctx.passes import emit_assembly, emit_object, run_passes
-    from optctx.records import Log, Read, Unread
-    from optctx.records.record import record
+    from optctx.reads import Log, Read, Unread, record
 
     __version__: str
 
@@ -120,7 +119,7 @@ _LATER = {
     "optctx.headers": ("get_include",),
     "optctx.links": ("check_link", "stamp"),
     "optctx.passes": ("emit_assembly", "emit_object", "run_passes"),
-    "optctx.records": ("Log", "Read", "Unread", "record"),
+    "optctx.reads": ("Log", "Read", "Unread", "record"),
 }
 
 

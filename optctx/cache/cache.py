@@ -18,7 +18,7 @@ from optctx.folders.files import check_key
 from optctx.folders.store import FolderStore
 from optctx.image.handles import module_address
 from optctx.locks import Rank, lock_held_by_fork
-from optctx.records import record
+from optctx.reads import record
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef

@@ -17,7 +17,7 @@ from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh import Job, compile_job
 from optctx.fresh.helper import cause_of_end
-from optctx.records import Recorded, log_as_csv, log_as_json, log_summary, read_cells, record
+from optctx.reads import Recorded, log_as_csv, log_as_json, log_summary, read_cells, record
 from optctx.tables import table
 from optctx.values.read_values import value_text
 

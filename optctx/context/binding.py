@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from optctx import _native
 from optctx.context.attributes import resolve
-from optctx.context.unread import judge
 from optctx.engine.attach import is_llvmlites, made
 from optctx.errors import (
     ContextMismatchError,
@@ -18,6 +17,7 @@ from optctx.errors import (
     shown,
 )
 from optctx.image.handles import llvm_context_address
+from optctx.reads.unread import judge
 from optctx.tasks.problems import tell
 
 if TYPE_CHECKING:

@@ -28,11 +28,11 @@ from optctx.context.saved import read_options, write_options
 from optctx.context.setters import SetsMode, contents_with, native_mode
 from optctx.context.stamps import agreed, stamped_overrides
 from optctx.context.subclass import state_of, with_state
-from optctx.context.unread import UnreadMode, check_mode, judge, marks
 from optctx.context.waiting import warn_of_deadlock
 from optctx.engine.attach import Engine, attach, attach_again, attached, is_llvmlites
 from optctx.errors import OptionTypeError, ScopeError, shown
 from optctx.plan.plan import PlannedOption
+from optctx.reads.unread import UnreadMode, check_mode, judge, marks
 from optctx.tasks.scopes import cannot_enter, cannot_leave, check_in_line, entered, follow_tasks
 from optctx.trust import trusting
 from optctx.values.args import parse_args

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from optctx.context.binding import bound
 from optctx.context.context import OptionContext, seen
-from optctx.context.unread import UnreadMode
 from optctx.engine.attach import Engine, attach
+from optctx.reads.unread import UnreadMode
 from optctx.values.contents import Contents, drift_of
 from optctx.values.read_values import Value
 

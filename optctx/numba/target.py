@@ -32,12 +32,12 @@ from numba.core.typing.templates import _OverloadFunctionTemplate
 
 from optctx.context import OptionContext
 from optctx.context.lookups import process_wide_values
-from optctx.context.unread import judge
 from optctx.engine.attach import attach, is_llvmlites
 from optctx.errors import ProcessWideOptionError, UnsupportedImageError
 from optctx.numba.codegen import OptionsCodegen
 from optctx.numba.dispatcher import OptionsDispatcher
 from optctx.numba.stand_ins import Maker, maker_for
+from optctx.reads.unread import judge
 
 __all__ = ["OptionsTarget", "target_of"]
 

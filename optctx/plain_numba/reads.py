@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from optctx.errors import OptctxError
-from optctx.records.log import Log
-from optctx.records.record import record
+from optctx.reads.log import Log
+from optctx.reads.recording import record
 
 __all__ = ["Reads"]
 

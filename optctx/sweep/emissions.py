@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from optctx.context import OptionContext
 from optctx.errors import OptctxError
 from optctx.fresh.job import Job, emit_all, make_target_machine, processor_of, unchecked
-from optctx.records.record import noting, read_in
+from optctx.reads.recording import noting, read_in
 from optctx.sweep.by_reads import ByReads
 from optctx.values import registry
 

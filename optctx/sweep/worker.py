@@ -28,7 +28,7 @@ from optctx.fresh.job import Job, Result, compile_unchecked, emit_all, pipeline_
 from optctx.fresh.limits import lower_limit
 from optctx.fresh.protocol import encode, write_all
 from optctx.locks import lock_left_behind
-from optctx.records.record import noting, read_in
+from optctx.reads.recording import noting, read_in
 from optctx.sweep.emissions import Emission, Emissions
 from optctx.sweep.plan import Answer, Asked, Plan, Started
 

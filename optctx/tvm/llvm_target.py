@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from optctx.context import OptionContext
 from optctx.context.context import _parent
 from optctx.context.inputs import Base, resolve_base
-from optctx.context.unread import UnreadMode
 from optctx.engine.attach import attach
 from optctx.errors import TargetError, shown
 from optctx.image.handles import module_address
 from optctx.passes import emit_assembly, emit_object, run_passes
+from optctx.reads.unread import UnreadMode
 from optctx.tvm.instance import LLVMInstance
 from optctx.tvm.jit import LoadedObject, defined_functions, load_object, undefined_functions
 from optctx.tvm.machine import back_end, names_architecture, process_triple

@@ -10,7 +10,6 @@ from typing import Literal
 
 from optctx.context import OptionContext
 from optctx.context.inputs import Base
-from optctx.context.unread import UnreadMode
 from optctx.engine.attach import Engine, attach
 from optctx.errors import (
     OptctxError,
@@ -23,6 +22,7 @@ from optctx.errors import (
     UntrustedOptionError,
     shown,
 )
+from optctx.reads.unread import UnreadMode
 from optctx.trust import Trust
 from optctx.tvm.option import ClOption, read_option, texts_of_option
 from optctx.tvm.target import Target, TargetLike

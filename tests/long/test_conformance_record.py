@@ -21,7 +21,7 @@ OPTIONS = ("unroll-count", "regalloc", "debug-only")
 # Runs the suite; in it, records do not see the options that are named.
 BLIND = """
 import sys
-from optctx.records.log import Log
+from optctx.reads import Log
 seen = Log.reads.fget
 hidden = set(sys.argv.pop(1).split(","))
 Log.reads = property(lambda log: {name: read for name, read in seen(log).items() if name not in hidden})

@@ -104,21 +104,21 @@ _VIEW = (
     Mutation(
         "reads-of-hidden",
         "what LLVM reads of a nested scope's own override counts for the outer scope's as well",
-        "tests/optctx/records/test_unread.py",
+        "tests/optctx/reads/test_unread.py",
         "hides.push_back(slots[reader.slot]);",
         "hides.push_back(slots[reader.slot] && false);",
     ),
     Mutation(
         "reads-not-cleared",
         "what LLVM read inside a scope still counts when it is judged the next time",
-        "tests/optctx/records/test_unread.py",
+        "tests/optctx/reads/test_unread.py",
         "    reads_->clear();\n",
         "",
     ),
     Mutation(
         "reads-marked-once",
         "what LLVM reads inside a scope is marked at its first entry only",
-        "tests/optctx/records/test_unread.py",
+        "tests/optctx/reads/test_unread.py",
         "    renew_sets();\n"
         "    if (reads_ != nullptr) space_.layout()->poison(view_.data(), reads_, nullptr);\n",
         "    renew_sets();\n",
@@ -126,7 +126,7 @@ _VIEW = (
     Mutation(
         "inner-record-lost",
         "what a record() block inside another one has seen is missing from the outer one",
-        "tests/optctx/records/test_record.py",
+        "tests/optctx/reads/test_record.py",
         "    if (outer != nullptr) outer->add(*self);\n",
         "",
     ),

@@ -45,7 +45,7 @@ _CONTEXT = (
     Mutation(
         "derive-forgets-unread",
         "a derived context judges no unread overrides",
-        "tests/optctx/records/test_unread.py",
+        "tests/optctx/reads/test_unread.py",
         "        mode = self._unread if unread is None else unread\n",
         '        mode = "ignore" if unread is None else unread\n',
     ),
@@ -108,7 +108,7 @@ _CONTEXT = (
     Mutation(
         "unread-hides-error",
         "an unread override hides the error that a block has failed with",
-        "tests/optctx/records/test_unread.py",
+        "tests/optctx/reads/test_unread.py",
         '    if mode == "error" and not failed:',
         '    if mode == "error":',
     ),
@@ -146,7 +146,7 @@ _RECORDS = (
     Mutation(
         "record-read-elsewhere",
         "another thread sees the log of a block that has not ended",
-        "tests/optctx/records/test_record_threads.py",
+        "tests/optctx/reads/test_record_threads.py",
         "        if threading.get_ident() != self._thread:",
         "        if self._thread == 0:",
     ),
@@ -232,7 +232,7 @@ _ENGINE = (
     Mutation(
         "unread-by-target",
         "what no code of a target has read is said to be read by a pass that did not run",
-        "tests/optctx/records/test_unread.py",
+        "tests/optctx/reads/test_unread.py",
         "    if own is not None and all(target == own for target in targets) and not _ran(own, ran):",
         "    if own is not None and all(target != own for target in targets) and not _ran(own, ran):",
     ),

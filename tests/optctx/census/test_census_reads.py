@@ -19,16 +19,16 @@ import pytest
 
 from optctx import OptctxError, OptionContext, record
 from optctx._native import demangle
+from optctx.census import stacks
 from optctx.census.children import run_in_children
 from optctx.census.contexts import reached, reaches_in
 from optctx.census.reads import ReadPlace, Reads, first_reads
 from optctx.census.signature import pointee, signature_of
+from optctx.census.stacks import FirstRead, recording_stacks, stacks_in
 from optctx.cli.main import main
 from optctx.engine.attach import attach
-from optctx.engine.reader_index import reader_index
 from optctx.fresh import Job, compile_job
-from optctx.records import stacks
-from optctx.records.stacks import FirstRead, recording_stacks, stacks_in
+from optctx.reads import reader_index
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, UNROLL, X86
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]

@@ -12,7 +12,7 @@ from llvmlite import binding
 import optctx
 from optctx import OptctxError, OptionContext, record, registry
 from optctx.fresh import FreshProcess, Job, compile_job
-from optctx.records import Log
+from optctx.reads import Log
 from tests.support.ir_texts import CALLS, COUNTED, SCALE, X86
 from tests.support.runs import (
     EMISSION,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from optctx import OptionContext, record
 from optctx.fresh import Job
 from optctx.fresh.job import compile_unchecked
-from optctx.records.record import Recording, noting, read_in
+from optctx.reads.recording import Recording, noting, read_in
 from tests.support.ir_texts import SCALE
 
 pytestmark = pytest.mark.redirected

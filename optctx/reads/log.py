@@ -13,10 +13,10 @@ from types import MappingProxyType
 
 from optctx._native import Context, Kind, Recorder, demangle, run_counts
 from optctx.engine.attach import Engine
-from optctx.engine.reader_index import reader_index
-from optctx.engine.why_unread import why_unread
 from optctx.errors import OptctxError, ScopeError
 from optctx.plan.plan import PlannedOption
+from optctx.reads.readers import reader_index
+from optctx.reads.unread import why_unread
 from optctx.values.contents import drift_of
 from optctx.values.read_values import Value, value_text
 from optctx.values.states import fingerprint_of, process_states, state_under, value_under

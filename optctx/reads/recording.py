@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from optctx._native import Recorder, RecordingBase
 from optctx.engine.attach import attach
-from optctx.engine.reader_index import ReaderIndex, reader_index
 from optctx.errors import ScopeError, UnsupportedImageError
-from optctx.records.log import Log
+from optctx.reads.log import Log
+from optctx.reads.readers import ReaderIndex, reader_index
 from optctx.tasks.scopes import follow_tasks
 
 __all__ = ["Recording", "noting", "read_in", "record"]

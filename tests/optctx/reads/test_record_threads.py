@@ -17,7 +17,7 @@ import pytest
 import optctx
 from optctx import OptionContext, ScopeError, attach, record
 from optctx.fresh import FreshProcess, Job, compile_job
-from optctx.records import Log
+from optctx.reads import Log
 from tests.support.alone import alone
 from tests.support.ir_texts import SCALE, X86
 from tests.support.processes import in_child

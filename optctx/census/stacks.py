@@ -8,7 +8,7 @@ from optctx._native import Recorder
 from optctx.engine.attach import attach
 from optctx.engine.thread_engine import Redirecting
 from optctx.errors import OptctxError
-from optctx.records.record import Recording
+from optctx.reads.recording import Recording
 
 __all__ = ["FirstRead", "recording_stacks", "stacks_in"]
 

@@ -10,7 +10,7 @@ from llvmlite import binding
 
 from optctx import OptionContext, UnreadOptionWarning, propagating, record
 from optctx._native import run_counts
-from optctx.records.log import Read, log_summary, read_cells
+from optctx.reads.log import Read, log_summary, read_cells
 from tests.support.library_code import LLVMLITE
 from tests.support.scopes import in_threads, unrolled, unrolled_by_llvmlite
 

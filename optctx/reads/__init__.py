@@ -1,0 +1,57 @@
+"""What LLVM read: `record`, the fingerprint of what was read, and overrides that were not."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from optctx.reads.log import (
+        Log,
+        Read,
+        Recorded,
+        Unread,
+        log_as_csv,
+        log_as_json,
+        log_summary,
+        read_cells,
+    )
+    from optctx.reads.readers import reader_index
+    from optctx.reads.recording import record
+
+__all__ = [
+    "Log",
+    "Read",
+    "Recorded",
+    "Unread",
+    "log_as_csv",
+    "log_as_json",
+    "log_summary",
+    "read_cells",
+    "reader_index",
+    "record",
+]
+
+# Imported on demand, because contexts need `unread` of this package, and most processes record nothing.
+_LATER = {
+    "optctx.reads.log": (
+        "Log",
+        "Read",
+        "Recorded",
+        "Unread",
+        "log_as_csv",
+        "log_as_json",
+        "log_summary",
+        "read_cells",
+    ),
+    "optctx.reads.readers": ("reader_index",),
+    "optctx.reads.recording": ("record",),
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """A name of `__all__`, imported on first use."""
+        from importlib import import_module
+
+        for module, names in _LATER.items():
+            if name in names:
+                return globals().setdefault(name, getattr(import_module(module), name))
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

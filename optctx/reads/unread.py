@@ -1,0 +1,198 @@
+"""Finds and reports overrides that LLVM did not read while their context was entered or bound, and why."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Iterable, Set
+from contextlib import nullcontext, suppress
+from functools import cache
+from types import FrameType
+from typing import Literal, Protocol
+
+from optctx._native import Context, Reads, demangle
+from optctx.engine.attach import Engine
+from optctx.errors import OptionTypeError, UnreadOptionError, UnreadOptionWarning, clipped, shown
+from optctx.plan.plan import PlannedOption
+from optctx.reads.readers import reader_index
+from optctx.values.contents import Contents
+from optctx.values.overrides import Override
+
+__all__ = ["UnreadMode", "check_mode", "judge", "marks", "why_unread"]
+
+# How the names of a target's functions and classes begin.
+_TARGETS = {
+    "AArch64": "AArch64",
+    "AMDGPU": "AMDGPU|GCN|SI|R600|Amdgcn",
+    "ARC": "ARC",
+    "ARM": "ARM|Thumb",
+    "AVR": "AVR",
+    "BPF": "BPF",
+    "CSKY": "CSKY",
+    "DirectX": "DirectX|DXIL",
+    "Hexagon": "Hexagon",
+    "Lanai": "Lanai",
+    "LoongArch": "LoongArch",
+    "M68k": "M68k",
+    "Mips": "Mips",
+    "MSP430": "MSP430",
+    "NVPTX": "NVPTX",
+    "PowerPC": "PPC|PowerPC",
+    "RISC-V": "RISCV",
+    "Sparc": "Sparc",
+    "SPIR-V": "SPIRV",
+    "SystemZ": "SystemZ",
+    "VE": "VE",
+    "WebAssembly": "WebAssembly",
+    "X86": "X86",
+    "XCore": "XCore",
+    "Xtensa": "Xtensa",
+}
+_CONSTRUCTOR = r"(\w+)(<[^()]*>)?::\1\("
+# Functions that make modules out of text or bitcode, and no code out of modules.
+_LOADING = (
+    r"\b(LLParser|BitcodeReader|Constant\w+::get\w*|(Module|Function|BasicBlock)::\2|LLVMContextImpl"
+    r"|Upgrade\w+|Verifier)\b"
+)
+_LOADED = (
+    "nothing was compiled under it: LLVM loaded modules and no more, such as code that a cache had, and that "
+    "was compiled before"
+)
+_SHOWN = 3  # functions that a cause names
+
+
+def why_unread(option: PlannedOption, ran: Set[str], idle: str = "") -> str:
+    """In words. `ran`: mangled names of the functions that did read options at that time. `idle`: why LLVM
+    could not read any option there, if that is so.
+    """
+    if not option.readers:
+        return "nothing in this library reads it"
+    if idle:
+        return idle
+    if ran and all(re.search(_LOADING, demangle(name)) for name in ran):
+        return _LOADED
+    readers = [demangle(name) for name in option.readers]
+    names = _names(readers)
+    targets = [_target_of(reader) for reader in readers]
+    own = targets[0]
+    if own is not None and all(target == own for target in targets) and not _ran(own, ran):
+        return f"only {own} code reads it, and none of that ran: {names}"
+    makers = [reader for reader in readers if re.search(_CONSTRUCTOR, reader)]
+    if makers:
+        others = "" if len(makers) == len(readers) else ", and nothing else that reads it ran"
+        return f"it is read when an object is made, and none was made during it{others}: {_names(makers)}"
+    return (
+        f"what reads it did not run, such as a pass that is not in the pipeline or had nothing to do: {names}"
+    )
+
+
+def _names(readers: list[str]) -> str:
+    return ", ".join(readers[:_SHOWN]) + (" and others" if len(readers) > _SHOWN else "")
+
+
+def _ran(target: str, functions: Set[str]) -> bool:
+    return any(_target_of(demangle(name)) == target for name in functions)
+
+
+def _target_of(function: str) -> str | None:
+    return next((target for target, pattern in _patterns().items() if pattern.search(function)), None)
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    """By target: the beginning of a name of it."""
+    return {
+        target: re.compile(rf"(?<![A-Za-z0-9_])(LLVMInitialize)?({prefixes})(?=[A-Z_:]|\b)")
+        for target, prefixes in _TARGETS.items()
+    }
+
+
+UnreadMode = Literal["ignore", "warn", "error"]
+
+_IDLE = (
+    "LLVM read no option under it: nothing was compiled there, or on a thread that is outside the scope "
+    "(optctx.wrap and optctx.propagating take a scope to other threads)"
+)
+# Modules with frames between `judge` and the user's code. Numba compiles, and `optctx.numba` judges, inside
+# calls of Numba's functions.
+_BETWEEN = (__name__.partition(".")[0] + ".", "numba.", "contextlib")
+
+
+class Judged(Protocol):
+    """A context of option values, as far as it is known here."""
+
+    @property
+    def _engine(self) -> Engine: ...
+    @property
+    def _native(self) -> Context: ...
+    @property
+    def _contents(self) -> Contents: ...
+
+
+def check_mode(mode: object) -> None:
+    """Raise OptionTypeError if `mode` is not an UnreadMode."""
+    if mode not in ("ignore", "warn", "error"):
+        raise OptionTypeError(f'unread is "ignore", "warn" or "error", found {shown(mode)}')
+
+
+def marks(engine: Engine, mode: UnreadMode, parent: Judged | None, own: Iterable[Override]) -> Reads | None:
+    """Make the marks for reads of a new context; None if neither it nor its parents need them.
+
+    Reads of values that it inherits from `parent` also count for `parent`. Raises UnsupportedImageError if
+    the engine cannot tell what LLVM reads.
+    """
+    inherited = parent._native.reads if parent is not None else None
+    if inherited is None and mode == "ignore":
+        return None
+    reader_index(engine)  # prepares the engine to mark reads
+    if inherited is None:
+        return Reads.make(engine.space)
+    options = [override.option for override in own]
+    hidden = [slot for option in options for slot in (option.slot, option.variable_slot) if slot is not None]
+    names = {option.record.name for option in options}
+    for slot, served in engine.plan.served.items():  # storage through which only overridden options are read
+        if served and all(engine.resolve(option).record.name in names for option in served):
+            hidden.append(slot)
+    return Reads.inherit(engine.space, inherited, hidden)
+
+
+def judge(context: Judged, mode: UnreadMode, *, failed: bool) -> None:
+    """Warn or raise, as `mode` says, for own overrides that LLVM has not read since the last report.
+
+    Does nothing while a thread is inside the context or an LLVMContext is bound to it. Only warns, and never
+    raises, if the block `failed`.
+    """
+    if mode == "ignore":
+        return
+    readers = context._native.take_reads()
+    if readers is None:
+        return
+    engine = context._engine
+    read = reader_index(engine).functions(readers)
+    ran = {function for functions in read.values() for function in functions}
+    # Reads of options that cannot be scoped are not seen, so they are not judged. Nor are those of `debug`.
+    judged = {name: o for name, o in context._contents.own.items() if o.setting is not None}
+    unread = [o for name, o in judged.items() if name not in read and engine.plan.sees_reads(o.option)]
+    if not unread:
+        return
+    idle = "" if ran else _IDLE
+    said = tuple(
+        f"{clipped(' '.join(override.args()))}: {why_unread(override.option, ran, idle)}"
+        for override in unread
+    )
+    text = f"LLVM did not read {len(unread)} of the options that {shown(context)} sets: {'; '.join(said)}"
+    if mode == "error" and not failed:
+        raise UnreadOptionError(text, tuple(override.name for override in unread), said)
+    with suppress(UnreadOptionWarning) if failed else nullcontext():  # in case warnings are errors
+        warnings.warn(text, UnreadOptionWarning, stacklevel=_callers_level())
+
+
+def _callers_level() -> int:
+    """The stack level of the `with` statement, or of the call in a context, that `judge` warns about."""
+    level = 2
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_BETWEEN):
+        frame = frame.f_back
+        level += 1
+    return level - 1
