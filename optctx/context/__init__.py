@@ -6,8 +6,8 @@ from optctx.context import (
 )
 from optctx.context.attributes import attach, detach
 from optctx.context.binding import bound, unbind
-from optctx.context.context import OptionContext
-from optctx.context.lookups import contained, current, lookup, process_wide_values, tool
+from optctx.context.context import OptionContext, process_wide_values
+from optctx.context.lookups import contained, current, lookup, tool
 from optctx.values.texts import needs_value
 
 __all__ = [

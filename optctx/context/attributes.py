@@ -166,8 +166,7 @@ def _check_target(triple: bytes) -> None:
 
 
 def _read(image: int, text: bytes, here: OptionContext | None, before: int, trust: Trust) -> OptionContext:
-    from optctx.context.context import OptionContext
-    from optctx.context.lookups import process_wide_values
+    from optctx.context.context import OptionContext, process_wide_values
 
     if before >= _native.MOST_ATTRIBUTES:
         raise UntrustedOptionError(

@@ -121,7 +121,7 @@ def _mismatch(owner: OptionContext, here: OptionContext) -> str:
 
 def _may_run(owner: OptionContext, here: OptionContext | None, is_error: bool) -> bool:
     """Judge, on the thread that runs LLVM inside `here`, whether a module bound to `owner` may run."""
-    from optctx.context.lookups import process_wide_values
+    from optctx.context.context import process_wide_values
 
     text = _mismatch(owner, process_wide_values(owner._engine) if here is None else here._as_seen())
     if not text:

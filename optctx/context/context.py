@@ -36,7 +36,7 @@ from optctx.reads.unread import UnreadMode, check_mode, judge, marks
 from optctx.tasks.scopes import cannot_enter, cannot_leave, check_in_line, entered, follow_tasks
 from optctx.trust import trusting
 from optctx.values.args import parse_args
-from optctx.values.contents import Contents, rebuild
+from optctx.values.contents import Contents, drift_of, rebuild
 from optctx.values.overrides import Override, ProcessWideMode, make_override, scopable
 from optctx.values.read_values import Value, python_types, read_value
 from optctx.values.registry import find
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef
     from llvmlite.binding.context import ContextRef
 
-__all__ = ["OptionContext", "seen"]
+__all__ = ["OptionContext", "process_wide_values", "seen"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -548,6 +548,11 @@ def seen(engine: Engine, what: str) -> OptionContext | None:
     """
     context = cast("OptionContext | None", entered(engine, what))
     return None if context is None else context._as_seen()
+
+
+def process_wide_values(engine: Engine) -> OptionContext:
+    """Return a context of the image's process-wide values of this moment."""
+    return OptionContext._from(engine, Contents(drift_of(engine), {}, {}), ())
 
 
 def _restore(

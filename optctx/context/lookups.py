@@ -6,16 +6,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from optctx.context.binding import bound
-from optctx.context.context import OptionContext, seen
-from optctx.engine.attach import Engine, attach
+from optctx.context.context import OptionContext, process_wide_values, seen
+from optctx.engine.attach import attach
 from optctx.reads.unread import UnreadMode
-from optctx.values.contents import Contents, drift_of
 from optctx.values.read_values import Value
 
 if TYPE_CHECKING:
     from llvmlite.binding.context import ContextRef
 
-__all__ = ["contained", "current", "lookup", "process_wide_values", "tool"]
+__all__ = ["contained", "current", "lookup", "tool"]
 
 T = TypeVar("T")
 
@@ -56,11 +55,6 @@ def tool(args: Iterable[str] | str = (), *, unread: UnreadMode = "ignore") -> Op
     Raises as `OptionContext.from_args` does.
     """
     return OptionContext.from_args(args, base="defaults", unread=unread)
-
-
-def process_wide_values(engine: Engine) -> OptionContext:
-    """Return a context of the image's process-wide values of this moment."""
-    return OptionContext._from(engine, Contents(drift_of(engine), {}, {}), ())
 
 
 @overload

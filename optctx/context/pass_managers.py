@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from optctx import _native
 from optctx.context import recipes
-from optctx.context.lookups import process_wide_values
+from optctx.context.context import process_wide_values
 from optctx.engine.attach import Engine, made, when_attached
 from optctx.errors import ContextMismatchError, level_outside
 from optctx.image.facts.pass_managers import CHANGES, MAKES, RUNS_MANAGER, ManagerRun

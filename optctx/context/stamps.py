@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from optctx._native import Kind
-from optctx.context.inputs import resolve_base
 from optctx.engine.attach import Engine
 from optctx.errors import (
     LinkMismatchError,
@@ -47,8 +46,8 @@ __all__ = [
     "module_identifier",
     "module_label",
     "read_stamps",
+    "stamped_override",
     "stamped_overrides",
-    "taken",
     "trusted_overrides",
     "write_stamp",
 ]
@@ -186,7 +185,6 @@ def _plain(operand: object) -> object:
 
 
 _SHOWN = 5  # options that a message lists
-_LONGEST = 1024  # characters of a value that is parsed only to be compared
 _MOST_DIFFERENT = 64  # stamps to compare; different texts may stand for the same values
 
 
@@ -217,23 +215,7 @@ def stamped_overrides(
     ]
 
 
-def taken(engine: Engine, stamp: Stamp) -> tuple[OptionContext, dict[str, Texts]]:
-    """A context of the options in a stamp that this LLVM accepts, and the texts of the others by name."""
-    from optctx.context.context import OptionContext
-
-    made, refused = [], {}
-    for name, texts in stamp.options.items():
-        try:
-            if any(text is not None and len(text) > _LONGEST for text in texts):
-                raise OptctxError  # LLVM never frees the texts of some options
-            made.append(_override(engine, name, texts, "exclusive"))
-        except OptctxError:
-            known = engine.options.get(name)
-            refused[engine.resolve(known).record.name if known else name] = texts
-    return OptionContext._from(engine, resolve_base(engine, "defaults", None), made), refused
-
-
-def _override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode) -> Override:
+def stamped_override(engine: Engine, name: str, texts: Texts, mode: ProcessWideMode) -> Override:
     """The override for one option of a stamp. Raises as `make_override` does."""
     if not texts and find(engine, name).record.type.kind not in (Kind.list, Kind.bits):
         raise OptionValueError(f"cannot set {name!r} without an occurrence: it is no list")
@@ -263,11 +245,11 @@ def trusted_overrides(
 def _trusted_override(
     engine: Engine, name: str, texts: Texts, mode: ProcessWideMode, trust: Trust
 ) -> Override:
-    """As `_override`. Raises UntrustedOptionError for an option or value that modules may not set."""
+    """As `stamped_override`. Raises UntrustedOptionError for an option or value that modules may not set."""
     option = engine.resolve(find(engine, name))
     trust.check(option, name)
     trust.check_text(option, name, texts)
-    override = _override(engine, name, texts, mode)
+    override = stamped_override(engine, name, texts, mode)
     trust.check_value(option, name, override.value(engine))
     return override
 

@@ -7,9 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from optctx.context import OptionContext
-from optctx.context.stamps import in_words, module_identifier, module_label, read_stamps, taken, write_stamp
+from optctx.context.inputs import resolve_base
+from optctx.context.stamps import (
+    Stamp,
+    in_words,
+    module_identifier,
+    module_label,
+    read_stamps,
+    stamped_override,
+    write_stamp,
+)
 from optctx.engine.attach import Engine, attach
-from optctx.errors import LinkMismatchError, OptionTypeError, shown
+from optctx.errors import LinkMismatchError, OptctxError, OptionTypeError, shown
 from optctx.values.read_values import Value
 from optctx.values.texts import Texts
 from optctx.wording import columns, counted
@@ -43,6 +52,7 @@ def stamp(module: ModuleRef, ctx: OptionContext) -> None:
     write_stamp(module, ctx._contents.flat(attach()))
 
 
+_LONGEST = 1024  # characters of a value that is parsed only to be compared
 _SHOWN = 5  # mismatches, or modules, that a message lists
 
 
@@ -200,7 +210,7 @@ def _sources(engine: Engine, modules: Iterable[ModuleRef]) -> tuple[list[_Source
             unstamped.append(_unused(labels, module_label(module) or f"module {number}", f"module {number}"))
         for place, ((producer, options), stamp) in enumerate(stamps.items(), 1):
             if options not in read:
-                read[options] = taken(engine, stamp)
+                read[options] = _taken(engine, stamp)
             apart = f"module {number}" if len(stamps) == 1 else f"module {number}, stamp {place}"
             sources.append(_Source(_unused(labels, _label(name, producer) or apart, apart), *read[options]))
     return sources, unstamped
@@ -253,3 +263,17 @@ def _said(engine: Engine, group: Sequence[_Source], name: str) -> Said:
     if name not in engine.options:
         return Said(None, False, labels)
     return Said(source.context[name], source.context._state(name)[1], labels)
+
+
+def _taken(engine: Engine, stamp: Stamp) -> tuple[OptionContext, dict[str, Texts]]:
+    """A context of the options in a stamp that this LLVM accepts, and the texts of the others by name."""
+    made, refused = [], {}
+    for name, texts in stamp.options.items():
+        try:
+            if any(text is not None and len(text) > _LONGEST for text in texts):
+                raise OptctxError  # LLVM never frees the texts of some options
+            made.append(stamped_override(engine, name, texts, "exclusive"))
+        except OptctxError:
+            known = engine.options.get(name)
+            refused[engine.resolve(known).record.name if known else name] = texts
+    return OptionContext._from(engine, resolve_base(engine, "defaults", None), made), refused

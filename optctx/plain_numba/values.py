@@ -13,8 +13,7 @@ from numba.core import config
 from optctx.cache.entries import Situation
 from optctx.context import OptionContext
 from optctx.context.attributes import attributes_policy
-from optctx.context.context import seen
-from optctx.context.lookups import process_wide_values
+from optctx.context.context import process_wide_values, seen
 from optctx.engine.attach import Engine, attached
 from optctx.errors import ScopeError
 from optctx.values.states import process_states

@@ -1,18 +1,11 @@
-"""The interface of decoders for x86-64, and the facts about an instruction that redirecting needs.
-
-iced-x86 decodes if it can be imported, else capstone, which is slower. iced-x86 does not have wheels for all
-interpreters that llvmlite has wheels for (none for free-threaded ones).
-"""
+"""The interface of decoders for x86-64, and the facts about an instruction that redirecting needs."""
 
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from functools import cache
 from typing import NamedTuple, Protocol
 
-from optctx.arch.processor import CannotDecodeError
-
-__all__ = ["LONGEST", "Decoded", "Decoder", "Reference", "decoder"]
+__all__ = ["LONGEST", "Decoded", "Decoder", "Reference"]
 
 LONGEST = 15  # bytes of an x86 instruction
 
@@ -64,22 +57,3 @@ class Decoder(Protocol):
 
     def difference(self, old: bytes, new: bytes, address: int, base: int, displacement: int) -> str:
         """Empty if `new` is `old` with the operand [base register + displacement], else what is wrong."""
-
-
-@cache
-def decoder() -> Decoder:
-    """The decoder of this process. Raises CannotDecodeError."""
-    try:
-        from optctx.arch.x86_64.decoding_iced import IcedDecoder
-
-        return IcedDecoder()
-    except ImportError as error:
-        missing = str(error)
-    try:
-        from optctx.arch.x86_64.decoding_capstone import CapstoneDecoder
-
-        return CapstoneDecoder()
-    except ImportError as error:
-        raise CannotDecodeError(
-            f"neither iced-x86 nor capstone can be used ({missing}; {error}); install one of them"
-        ) from error

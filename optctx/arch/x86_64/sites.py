@@ -24,7 +24,8 @@ from optctx._native import (
     rewrite,
 )
 from optctx.arch.processor import CannotDecodeError, CodeReferences, Site, SiteRefusal, Sites
-from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference, decoder
+from optctx.arch.x86_64.chosen_decoder import decoder
+from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference
 from optctx.errors import UnsupportedImageError
 
 __all__ = [

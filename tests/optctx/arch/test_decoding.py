@@ -13,7 +13,7 @@ import pytest
 from optctx._native import Span, find_references, instruction_length, locate
 from optctx.arch import CannotDecodeError
 from optctx.arch.processor import SiteRefusal
-from optctx.arch.x86_64 import branches, decoding, sites
+from optctx.arch.x86_64 import branches, chosen_decoder, sites
 from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference
 from optctx.arch.x86_64.decoding_capstone import CapstoneDecoder
 from optctx.arch.x86_64.sites import Tactic, judge, references_at
@@ -345,7 +345,7 @@ def test_a_capstone_whose_structures_may_be_others_is_not_used(monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "iced_x86", None)
     monkeypatch.delitem(sys.modules, "optctx.arch.x86_64.decoding_iced", raising=False)
     with pytest.raises(CannotDecodeError, match=r"iced_x86.*found capstone 6\.0, expected 5.*install one"):
-        decoding.decoder.__wrapped__()
+        chosen_decoder.decoder.__wrapped__()
 
 
 @pytest.mark.redirected
