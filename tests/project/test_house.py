@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import pathlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 import pytest
@@ -38,6 +38,42 @@ def imported(file: pathlib.Path) -> set[str]:
     return found
 
 
+def depends(file: pathlib.Path, modules: Set[str]) -> set[str]:
+    """Those of the modules that a file imports at run time, in functions too."""
+    tree = ast.parse(file.read_text())
+    for_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
+        if isinstance(node, ast.ImportFrom):
+            for name in node.names:
+                found.add(each if (each := f"{node.module}.{name.name}") in modules else node.module or "")
+        elif isinstance(node, ast.Import):
+            found.update(name.name for name in node.names)
+    return found & modules
+
+
+def circles(graph: Mapping[str, Set[str]]) -> set[frozenset[str]]:
+    """The strongly connected components with edges: each node that reaches itself, with all on such ways."""
+    reached = {node: set(graph[node]) for node in graph}
+    for middle in graph:  # Warshall's
+        for found in reached.values():
+            if middle in found:
+                found |= reached[middle]
+    return {
+        frozenset({node} | {other for other in found if node in reached[other]})
+        for node, found in reached.items()
+        if node in found
+    }
+
+
 def included(file: pathlib.Path) -> set[str]:
     """The folders of native/ that a file includes, and headers beside them."""
     return set(re.findall(r'^#include "(?!optctx/)([\w.]+)', file.read_text(), re.MULTILINE))
@@ -63,6 +99,31 @@ def test_imports_go_one_way() -> None:
             if lines[name] >= lines[own] if name in lines else own not in ("sensitivity", "sweep"):
                 wrong.append(f"{file.relative_to(ROOT)} imports {name}")
     assert not wrong, "what is imported is drawn above it"
+
+
+# Files that import each other, through others or in functions. A new circle fails, and one that is gone.
+CIRCLES = {
+    # A bound LLVMContext, and the attributes of a function, make a context where LLVM runs; contexts bind.
+    frozenset({"optctx.context.attributes", "optctx.context.binding", "optctx.context.context"}),
+    # A harness is read, written and checked by its own methods, which import what that takes.
+    frozenset({"optctx.timing.harness", "optctx.timing.harness_file", "optctx.timing.signature"}),
+}
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    modules: dict[str, pathlib.Path] = {}
+    for file in PYTHON:
+        parts = file.relative_to(ROOT).with_suffix("").parts
+        modules[".".join(parts[:-1] if file.stem == "__init__" else parts)] = file
+    del modules["optctx"], modules["optctx.__main__"]  # the narrow door
+    graph = {name: depends(file, modules.keys()) - {name} for name, file in modules.items()}
+    assert "optctx.plan.plan" in graph["optctx.engine.thread_engine"]
+    assert circles(graph) == CIRCLES
+
+
+def test_circles_are_found() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": set(), "f": {"g"}, "g": {"f", "a"}}
+    assert circles(graph) == {frozenset("abc"), frozenset("fg")}
 
 
 def test_includes_go_one_way() -> None:
