@@ -2,7 +2,7 @@
 
 from optctx.context import (
     jit_libraries,  # noqa: F401  # bindings follow modules into llvmlite's LLJIT
-    pass_managers,  # noqa: F401  # llvmlite's pass managers run under the values where they run
+    manager_runs,  # noqa: F401  # llvmlite's pass managers run under the values where they run
 )
 from optctx.context.attributes import attach, detach
 from optctx.context.binding import bound, unbind

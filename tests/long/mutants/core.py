@@ -33,7 +33,7 @@ CORE = (
     "tests/optctx/values/test_set_options.py",
     "tests/optctx/trust/test_trust.py",
     "tests/optctx/tasks/test_ways.py",
-    "tests/optctx/tasks/test_tasks.py",
+    "tests/optctx/context/test_wrap.py",
     "tests/native/lab/test_audit.py",
     "tests/promises/test_growth.py",
     "tests/promises/test_properties.py",
