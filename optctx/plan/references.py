@@ -236,7 +236,7 @@ def _spans(records: list[OptionRecord]) -> list[tuple[int, int]]:
 
 
 NO_READER = 0xFFFFFFFF
-_PACKED = struct.Struct("<IIiI")  # arch::PackedReader of native/arch/readers.hpp
+_PACKED = struct.Struct("<IIiI")  # arch::PackedReader of native/arch/sites.hpp
 _TAKES_ADDRESS, _READS = 2, 4
 _ADDRESSES = 1 << 64  # of which options on the heap may be before the library
 

@@ -138,7 +138,8 @@ def find_machine_functions(image: Image) -> tuple[dict[int, MachineFunction], st
 def machine_calls(image: Image) -> tuple[dict[str, int], list[int], str]:
     """What machines are made and changed with, for `configure_machines`.
 
-    (addresses of functions by what native/machine/llvm.hpp calls them, those of settings, what is missing).
+    (addresses of functions by what native/intercept/machine_copies.hpp calls them, those of settings, what is
+    missing).
     """
     create = find(image, CREATE)
     calls = {name: find(image, fact) for name, fact in CALLS.items()}
