@@ -11,12 +11,12 @@ from llvmlite import binding
 
 from optctx.cli.inputs import BITCODE
 from optctx.context import OptionContext
-from optctx.context.stamps import read_stamps
 from optctx.errors import OptctxError
 from optctx.fresh.exchange import Exchange
 from optctx.fresh.helper import answers_of_helper, is_of_machine, last_words
 from optctx.fresh.protocol import encode, received, write_all
 from optctx.links import LinkReport, check_link
+from optctx.travelling.stamps import read_stamps
 
 __all__ = ["Question", "compare", "main"]
 

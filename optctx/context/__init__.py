@@ -4,10 +4,10 @@ from optctx.context import (
     jit_libraries,  # noqa: F401  # bindings follow modules into llvmlite's LLJIT
     manager_runs,  # noqa: F401  # llvmlite's pass managers run under the values where they run
 )
-from optctx.context.attributes import attach, detach
-from optctx.context.binding import bound, unbind
 from optctx.context.context import OptionContext, process_wide_values
-from optctx.context.lookups import contained, current, lookup, tool
+from optctx.context.lookups import bound, contained, current, lookup, tool
+from optctx.travelling.attributes import attach, detach
+from optctx.travelling.bindings import unbind
 from optctx.values.texts import needs_value
 
 __all__ = [

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from optctx import _native
-from optctx.context.binding import OnMismatch, bind
 from optctx.context.inputs import (
     Base,
     ContextType,
@@ -24,22 +23,23 @@ from optctx.context.inputs import (
     resolve_base,
     wrong_lookup,
 )
-from optctx.context.saved import read_options, write_options
-from optctx.context.setters import SetsMode, contents_with, native_mode
-from optctx.context.stamps import agreed, stamped_overrides
+from optctx.context.setters import SetsMode, native_mode
 from optctx.context.subclass import state_of, with_state
 from optctx.context.waiting import warn_of_deadlock
 from optctx.engine.attach import Engine, attach, attach_again, attached, is_llvmlites
 from optctx.errors import OptionTypeError, ScopeError, shown
-from optctx.plan.plan import PlannedOption
 from optctx.reads.unread import UnreadMode, check_mode, judge, marks
 from optctx.tasks.scopes import cannot_enter, cannot_leave, check_in_line, entered, follow_tasks
+from optctx.travelling.bindings import OnMismatch, bind
+from optctx.travelling.option_files import read_options, write_options
+from optctx.travelling.stamps import agreed, stamped_overrides
 from optctx.trust import trusting
 from optctx.values.args import parse_args
-from optctx.values.contents import Contents, drift_of, rebuild
+from optctx.values.layers import Layers, rebuild
 from optctx.values.overrides import Override, ProcessWideMode, make_override, scopable
-from optctx.values.read_values import Value, python_types, read_value
+from optctx.values.read_values import Value, python_types
 from optctx.values.registry import find
+from optctx.values.set_inside import set_inside
 from optctx.values.texts import Texts, texts_of
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         UnsupportedImageError: The process has no LLVM that optctx can use.
     """
 
-    __slots__ = ("__weakref__", "_contents", "_engine", "_parent", "_sets", "_unread")
+    __slots__ = ("__weakref__", "_layers", "_parent", "_sets", "_unread")
 
     def __init__(
         self,
@@ -123,41 +123,30 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             texts = texts_of(scopable(engine, name, process_wide), name, value)
             made.append(make_override(engine, name, texts, process_wide))
         parent = _parent(engine, base)
-        self._set(engine, resolve_base(engine, base, parent), made, parent, unread, sets)
-
-    def _set(
-        self,
-        engine: Engine,
-        base: Contents,
-        made: Iterable[Override],
-        parent: OptionContext | None = None,
-        unread: UnreadMode = "ignore",
-        sets: SetsMode = "contain",
-    ) -> None:
-        """Fill a new object with `made` on top of `base`: the contents of `parent`, if there is one."""
-        check_mode(unread)
-        inherited = {**base.inherited, **base.own}
-        own = {override.option.record.name: override for override in made}
-        reads = marks(engine, unread, parent, own.values())
-        self._fill(engine, Contents(base.drift, inherited, own), parent, unread, reads, sets)
+        inherited = resolve_base(engine, base, parent)
+        self._fill(inherited.on_top(made), inherited, unread, sets)
 
     def _fill(
         self,
-        engine: Engine,
-        contents: Contents,
-        parent: OptionContext | None,
-        unread: UnreadMode,
-        reads: _native.Reads | None,
-        sets: SetsMode,
+        layers: Layers,
+        parent: Layers | None,
+        unread: UnreadMode = "ignore",
+        sets: SetsMode = "contain",
+        new: Iterable[Override] | None = None,
     ) -> None:
-        native = contents.native(engine, reads, native_mode(engine, sets))
-        self._engine = engine
+        """Fill a new object with layers. Reads count for `parent`, too, but for those of the overrides `new`.
+
+        `new`: if None, all own ones.
+        """
+        check_mode(unread)
+        reads = marks(layers.engine, unread, parent, layers.own.values() if new is None else new)
+        native = layers.make_native(reads, native_mode(layers.engine, sets))
         self._unread = unread
         self._sets = sets
-        self._contents = contents
+        self._layers = layers
         self._give(native, unread != "ignore")
-        self._parent = parent if self._native.reads is not None else None
-        follow_tasks(engine)
+        self._parent = None if reads is None else parent
+        follow_tasks(layers.engine)
 
     @classmethod
     def from_args(
@@ -210,21 +199,14 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         unread: UnreadMode = "ignore",
         sets: SetsMode = "contain",
     ) -> OptionContext:
-        parent = _parent(engine, base)
-        return cls._from(engine, resolve_base(engine, base, parent), made, parent, unread, sets)
+        inherited = resolve_base(engine, base, _parent(engine, base))
+        return cls._of(inherited.on_top(made), inherited, unread, sets)
 
     @classmethod
-    def _from(
-        cls,
-        engine: Engine,
-        base: Contents,
-        made: Iterable[Override],
-        parent: OptionContext | None = None,
-        unread: UnreadMode = "ignore",
-        sets: SetsMode = "contain",
-    ) -> OptionContext:
+    def _of(cls, *arguments: Any, **keywords: Any) -> OptionContext:
+        """Make a context without calling `__init__`. Takes what `_fill` takes."""
         context = cls.__new__(cls)
-        context._set(engine, base, made, parent, unread, sets)
+        context._fill(*arguments, **keywords)
         return context
 
     @classmethod
@@ -256,9 +238,9 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             ProcessWideOptionError: The stamp names an option that cannot be set per thread.
         """
         engine = attach()
-        base = resolve_base(engine, "defaults", None)
+        base = Layers.registered(engine)
         found = stamped_overrides(engine, module, process_wide, trusting(engine, trust))
-        return agreed([(stamp, cls._from(engine, base, made)) for stamp, made in found])
+        return cls._of(agreed([(stamp, base.on_top(made)) for stamp, made in found]), base)
 
     @classmethod
     def load(
@@ -298,7 +280,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         Raises OptctxError if the file cannot be written, OptionValueError for a process-wide value without a
         text form.
         """
-        write_options(path, self._contents.flat(self._engine), about)
+        write_options(path, self._layers.flat(), about)
 
     def derive(
         self,
@@ -319,13 +301,11 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         )
         mode = self._unread if unread is None else unread
         kept = self._sets if sets is None else sets
-        return self._again(changed._contents.own, mode, kept)
+        return self._again(changed._layers.own.values(), mode, kept)
 
-    def _again(self, changes: Mapping[str, Override], unread: UnreadMode, sets: SetsMode) -> OptionContext:
+    def _again(self, changes: Iterable[Override], unread: UnreadMode, sets: SetsMode) -> OptionContext:
         """A new context of the same layers, with changes on top."""
-        base = Contents(self._contents.drift, self._contents.inherited, {})
-        own = {**self._contents.own, **changes}
-        return self._from(self._engine, base, own.values(), self._parent, unread, sets)
+        return self._of(self._layers.beside(changes), self._parent, unread, sets)
 
     def with_sets(self) -> OptionContext:
         """Make a context of what this thread sees inside this one: its values, and on top of them what code
@@ -336,7 +316,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
         Raises ScopeError if this context is not the innermost one that this thread is inside.
         """
-        if entered(self._engine, f"ask what was set inside {shown(self)}") is not self:
+        if entered(self._layers.engine, f"ask what was set inside {shown(self)}") is not self:
             raise ScopeError(
                 f"cannot ask what was set inside {shown(self)}: it is not the innermost context that this "
                 "thread is inside; ask inside its block"
@@ -345,14 +325,11 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
     def _as_seen(self) -> OptionContext:
         """This context, on a thread inside it, or a new one if code inside has used LLVM's setters."""
-        given = _native.given_inside(self._engine.index, self)
-        if given is None:
+        found = set_inside(self, self._layers)
+        if found is None:
             return self
-        contents, new = contents_with(self._engine, self._contents, given)
-        context = type(self).__new__(type(self))
-        reads = marks(self._engine, "ignore", self, new)
-        context._fill(self._engine, contents, self, "ignore", reads, self._sets)
-        return context
+        layers, new = found
+        return self._of(layers, self._layers, "ignore", self._sets, new)
 
     def diff(self, other: OptionContext) -> dict[str, tuple[Value, Value]]:
         """Compare two contexts: name -> (value here, value there) for each option in which they differ.
@@ -361,8 +338,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         """
         if not isinstance(other, OptionContext):
             raise OptionTypeError(f"diff takes another OptionContext, found {type(other).__name__}")
-        names = sorted(self._contents.names(self._engine) | other._contents.names(other._engine))
-        return {name: (self[name], other[name]) for name in names if self._state(name) != other._state(name)}
+        return {name: (self[name], other[name]) for name in self._layers.differing(other._layers)}
 
     def bind(self, llvm_context: ContextRef, on_mismatch: OnMismatch = "switch") -> None:
         """Let this context travel with an LLVMContext, which can be the global one.
@@ -389,12 +365,12 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             ProcessWideOptionError: This context changes options for the whole process.
             UnsupportedImageError: Threads take turns in this process (`info()["engine"]`).
         """
-        bind(self._engine, self, llvm_context, on_mismatch)
+        bind(self, llvm_context, on_mismatch)
 
     # N1: lookups
 
     def __getitem__(self, name: str) -> Value:
-        return self._read(self._engine.resolve(find(self._engine, name)))
+        return self._layers.look_up(name)
 
     @overload  # type: ignore[override]
     def get(self, name: str) -> Value: ...
@@ -405,10 +381,11 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
         Raises UnknownOptionError, and OptionTypeError if the option has another type.
         """
-        option = self._engine.resolve(find(self._engine, name))
+        engine = self._layers.engine
+        option = engine.resolve(find(engine, name))
         if type is not None and type not in python_types(option.record.type):
             raise wrong_lookup(option, name, type)
-        return self._read(option)
+        return self._layers.read(option)
 
     if not TYPE_CHECKING:  # where every other name stays an error
 
@@ -417,69 +394,43 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             raise no_attribute(self, name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._engine.options
+        return name in self._layers.engine.options
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._engine.options))
+        return iter(sorted(self._layers.engine.options))
 
     def __len__(self) -> int:
-        return len(self._engine.options)
+        return len(self._layers.engine.options)
 
     @property
     def overrides(self) -> Mapping[str, Value]:
         """The options that this context itself sets, on top of its base."""
-        own = self._contents.own
-        return MappingProxyType({override.name: override.value(self._engine) for override in own.values()})
+        engine, own = self._layers.engine, self._layers.own
+        return MappingProxyType({override.name: override.value(engine) for override in own.values()})
 
     def args(self) -> list[str]:
         """Return the overrides as command-line arguments."""
-        return [arg for override in self._contents.own.values() for arg in override.args()]
-
-    def _read(self, option: PlannedOption) -> Value:
-        record, offset = option.record, self._engine.survey.value_offset
-        name = record.name
-        override = self._contents.own.get(name) or self._contents.inherited.get(name)
-        if override is not None:
-            return override.value(self._engine)
-        if option.slot is None or option.scope == "process":  # in LLVM's own storage for every context
-            return read_value(option, record.variable or record.address + offset)
-        if record.type.external:
-            return read_value(option, self._native.address(option.variable_slot))
-        return read_value(option, self._native.address(option.slot) + offset)
-
-    def _state(self, name: str) -> tuple[object, bool]:
-        """Everything that LLVM can find out about an option here: (value, whether it was given)."""
-        option = self._engine.resolve(find(self._engine, name))
-        value = _frozen(self._read(option))
-        if option.slot is None:
-            return value, name in {**self._contents.inherited, **self._contents.own}
-        return value, _native.option_at(self._native.address(option.slot)).occurrences != 0
-
-    def _key(self) -> tuple[str, frozenset[tuple[str, object]]]:
-        """What equality compares: the library, and the state of every option that is not as registered."""
-        registered = OptionContext._from(self._engine, resolve_base(self._engine, "defaults", None), ())
-        names = self._contents.names(self._engine)
-        states = ((name, self._state(name)) for name in names)
-        return self._engine.image.build_id, frozenset(s for s in states if s[1] != registered._state(s[0]))
+        return [arg for override in self._layers.own.values() for arg in override.args()]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, OptionContext):
             return NotImplemented
-        return self is other or self._key() == other._key()
+        return self._layers == other._layers
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash(self._layers)
 
     def __repr__(self) -> str:
-        return f"OptionContext({dict(self.overrides)!r})"
+        return repr(self._layers)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if not is_llvmlites(self._engine):
+        engine = self._layers.engine
+        if not is_llvmlites(engine):
             raise OptionTypeError(
-                f"cannot pickle {shown(self)}: it is for the LLVM of {self._engine.image.path}, and only a "
+                f"cannot pickle {shown(self)}: it is for the LLVM of {engine.image.path}, and only a "
                 "context for llvmlite's LLVM means the same in another process; make it again there"
             )
-        inherited, own = self._contents.portable(self._engine)
+        inherited, own = self._layers.portable()
         made_of = (inherited, own, self._unread, self._sets, type(self))
         return _restore, made_of, state_of(self, OptionContext)
 
@@ -487,12 +438,12 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         """Contexts never change, so a copy is the context itself. A subclass's is new, with attributes."""
         if type(self) is OptionContext:
             return self
-        return with_state(self._again({}, self._unread, self._sets), state_of(self, OptionContext))
+        return with_state(self._again((), self._unread, self._sets), state_of(self, OptionContext))
 
     def __deepcopy__(self, memo: dict[int, object]) -> OptionContext:
         if type(self) is OptionContext:
             return self
-        memo[id(self)] = made = self._again({}, self._unread, self._sets)
+        memo[id(self)] = made = self._again((), self._unread, self._sets)
         return with_state(made, copy.deepcopy(state_of(self, OptionContext), memo))
 
     # Scopes
@@ -529,9 +480,9 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
 def _engine_of(base: Base) -> Engine:
     """The attached engine of the image that a new context is for: that of its base, by default llvmlite's."""
-    if not isinstance(base, OptionContext) or is_llvmlites(base._engine):
+    if not isinstance(base, OptionContext) or is_llvmlites(base._layers.engine):
         return attach()
-    return attach(base._engine.image)
+    return attach(base._layers.engine.image)
 
 
 def _parent(engine: Engine, base: Base) -> OptionContext | None:
@@ -552,7 +503,7 @@ def seen(engine: Engine, what: str) -> OptionContext | None:
 
 def process_wide_values(engine: Engine) -> OptionContext:
     """Return a context of the image's process-wide values of this moment."""
-    return OptionContext._from(engine, Contents(drift_of(engine), {}, {}), ())
+    return OptionContext._of(Layers.process_wide(engine), None)
 
 
 def _restore(
@@ -564,15 +515,7 @@ def _restore(
 ) -> OptionContext:
     """Unpickle a context: the registered defaults, then inherited values, then the overrides."""
     engine = attached() or attach()
-    base, made = rebuild(engine, inherited, own)
-    return kind._from(engine, base, made, None, unread, sets)
-
-
-def _frozen(value: Value) -> object:
-    """The value as a hashable object that equals itself, which a NaN does not."""
-    if isinstance(value, list):
-        return tuple(_frozen(item) for item in value)
-    return value.hex() if isinstance(value, float) else value
+    return kind._of(rebuild(engine, inherited, own), None, unread, sets)
 
 
 # The parts of `with` in Python. Native code calls each before it changes anything, or after its last change.

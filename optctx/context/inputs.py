@@ -29,7 +29,7 @@ from optctx.engine.attach import Engine, attached
 from optctx.errors import OptionTypeError, clipped, shown
 from optctx.image.abi import type_name
 from optctx.plan.plan import PlannedOption
-from optctx.values.contents import Contents, drift_of
+from optctx.values.layers import Layers
 from optctx.values.read_values import python_types
 from optctx.wording import did_you_mean, nearest
 
@@ -91,17 +91,15 @@ def _instead(overrides: object) -> str:
     return ""
 
 
-def resolve_base(engine: Engine, base: Base, current: OptionContext | None) -> Contents:
-    """The contents that a new context starts from."""
+def resolve_base(engine: Engine, base: Base, current: OptionContext | None) -> Layers:
+    """The layers that a new context starts from."""
     if base == "inherit":
-        if current is not None:
-            return current._contents
-        return Contents(drift_of(engine), {}, {})
+        return Layers.process_wide(engine) if current is None else current._layers
     if base == "defaults":
-        return Contents(engine.space.no_drift(), {}, {})
-    contents = getattr(base, "_contents", None)
-    if isinstance(contents, Contents):
-        return contents
+        return Layers.registered(engine)
+    layers = getattr(base, "_layers", None)
+    if isinstance(layers, Layers):
+        return layers
     raise OptionTypeError(f'base is "inherit", "defaults" or an OptionContext, found {shown(base)}')
 
 

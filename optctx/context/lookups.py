@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
-from optctx.context.binding import bound
 from optctx.context.context import OptionContext, process_wide_values, seen
 from optctx.engine.attach import attach
 from optctx.reads.unread import UnreadMode
+from optctx.travelling.bindings import bound_to
 from optctx.values.read_values import Value
 
 if TYPE_CHECKING:
     from llvmlite.binding.context import ContextRef
 
-__all__ = ["contained", "current", "lookup", "tool"]
+__all__ = ["bound", "contained", "current", "lookup", "tool"]
 
 T = TypeVar("T")
 
@@ -28,6 +28,16 @@ def current() -> OptionContext:
     """
     engine = attach()
     return seen(engine, "say what is current") or process_wide_values(engine)
+
+
+def bound(llvm_context: ContextRef) -> OptionContext | None:
+    """Return the context that is bound to an LLVMContext, or None.
+
+    Raises:
+        TypeError: `llvm_context` is not an LLVMContext of llvmlite's.
+        OptctxError: The LLVMContext is closed.
+    """
+    return cast("OptionContext | None", bound_to(llvm_context))
 
 
 def contained() -> OptionContext:

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from optctx import _native
 from optctx.context import recipes
-from optctx.context.context import process_wide_values
 from optctx.engine.attach import Engine, made, when_attached
 from optctx.errors import ContextMismatchError, level_outside
 from optctx.image.facts.pass_managers import CHANGES, MAKES, RUNS_MANAGER, ManagerRun
 from optctx.image.library_calls import address_of, function_names, watch
 from optctx.tasks.problems import raise_problems
+from optctx.travelling.owners import seen_by
+from optctx.values.layers import Layers
 
 if TYPE_CHECKING:
-    from optctx.context.context import OptionContext
+    from optctx.travelling.owners import Owner
 
 __all__: list[str] = []
 
@@ -94,8 +95,8 @@ def _run_here(engine: Engine, how: ManagerRun, call: Any, arguments: tuple[Any, 
         return call(*ready)
 
 
-def _mismatch(engine: Engine, what: str, reason: str, owner: OptionContext | None) -> ContextMismatchError:
-    names = [] if owner is None else list(owner._as_seen().diff(process_wide_values(engine)))
+def _mismatch(engine: Engine, what: str, reason: str, owner: Owner | None) -> ContextMismatchError:
+    names = [] if owner is None else seen_by(owner).differing(Layers.process_wide(engine))
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     where = f"inside {owner!r} ({', '.join(names[:_SHOWN])}{more})" if names else "outside any scope"
     return ContextMismatchError(

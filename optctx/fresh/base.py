@@ -20,7 +20,7 @@ def thread_arguments(context: OptionContext) -> tuple[str, ...]:
 
     Raises OptionValueError for a process-wide value without a text form.
     """
-    return command_line(context._contents.flat(attach()))
+    return command_line(context._layers.flat())
 
 
 def all_arguments(context: OptionContext) -> tuple[str, ...]:
@@ -28,7 +28,7 @@ def all_arguments(context: OptionContext) -> tuple[str, ...]:
 
     Raises OptionValueError for a value without a text form.
     """
-    return command_line({**_process_texts(), **context._contents.flat(attach())})
+    return command_line({**_process_texts(), **context._layers.flat()})
 
 
 def _process_texts() -> dict[str, Texts]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from optctx.context import OptionContext
-from optctx.context.inputs import resolve_base
-from optctx.context.stamps import (
+from optctx.engine.attach import Engine, attach
+from optctx.errors import LinkMismatchError, OptctxError, OptionTypeError, shown
+from optctx.travelling.stamps import (
     Stamp,
     in_words,
     module_identifier,
@@ -17,8 +18,7 @@ from optctx.context.stamps import (
     stamped_override,
     write_stamp,
 )
-from optctx.engine.attach import Engine, attach
-from optctx.errors import LinkMismatchError, OptctxError, OptionTypeError, shown
+from optctx.values.layers import Layers
 from optctx.values.read_values import Value
 from optctx.values.texts import Texts
 from optctx.wording import columns, counted
@@ -49,7 +49,7 @@ def stamp(module: ModuleRef, ctx: OptionContext) -> None:
     """
     if not isinstance(ctx, OptionContext):
         raise OptionTypeError(f"a module is stamped with an OptionContext, found {shown(ctx)}")
-    write_stamp(module, ctx._contents.flat(attach()))
+    write_stamp(module, ctx._layers.flat())
 
 
 _LONGEST = 1024  # characters of a value that is parsed only to be compared
@@ -148,7 +148,7 @@ class _Source:
     """One set of options to compare: a stamp, or the link step."""
 
     label: str
-    context: OptionContext  # of the options that this LLVM accepts
+    layers: Layers  # of the options that this LLVM accepts
     refused: Mapping[str, Texts]  # the others, by the option's main name if this LLVM knows it
 
 
@@ -188,7 +188,7 @@ def check_link(
     sources, unstamped = _sources(engine, modules)
     stamped = tuple(source.label for source in sources)
     if ctx is not None:
-        sources.append(_Source(_LINK_STEP, ctx, {}))
+        sources.append(_Source(_LINK_STEP, ctx._layers, {}))
     report = LinkReport(tuple(_mismatches(engine, sources)), tuple(unstamped), stamped, require_stamps)
     if report and on_mismatch == "error":
         raise LinkMismatchError(
@@ -202,7 +202,7 @@ def _sources(engine: Engine, modules: Iterable[ModuleRef]) -> tuple[list[_Source
     """(the stamps of all modules, labels of modules without a stamp)."""
     sources, unstamped = [], []
     labels: set[str] = set()
-    read: dict[Hashable, tuple[OptionContext, dict[str, Texts]]] = {}  # many modules have the same options
+    read: dict[Hashable, tuple[Layers, dict[str, Texts]]] = {}  # many modules have the same options
     for number, module in enumerate(modules, 1):
         name = module_identifier(module)
         stamps = {(stamp.producer, tuple(stamp.options.items())): stamp for stamp in read_stamps(module)}
@@ -232,15 +232,15 @@ def _unused(labels: set[str], label: str, apart: str) -> str:
 def _mismatches(engine: Engine, sources: Sequence[_Source]) -> Iterator[Mismatch]:
     names: set[str] = set()
     for source in sources:
-        names |= source.context._contents.names(engine) | source.refused.keys()
+        names |= source.layers.names() | source.refused.keys()
     for name in sorted(names):
         groups: dict[Hashable, list[_Source]] = {}
-        states: dict[int, Hashable] = {}  # stamps with the same options share a context
+        states: dict[int, Hashable] = {}  # stamps with the same options share their layers
         for source in sources:
-            context = id(source.context)
-            if context not in states:
-                states[context] = _state(engine, source, name)
-            groups.setdefault(states[context], []).append(source)
+            layers = id(source.layers)
+            if layers not in states:
+                states[layers] = _state(engine, source, name)
+            groups.setdefault(states[layers], []).append(source)
         if len(groups) > 1:
             said = (_said(engine, group, name) for group in groups.values())
             yield Mismatch(name, name in engine.options, tuple(said))
@@ -250,7 +250,7 @@ def _state(engine: Engine, source: _Source, name: str) -> Hashable:
     """What the sources that agree on an option have in common."""
     if name in source.refused:
         return "text", source.refused[name]
-    return source.context._state(name) if name in engine.options else None
+    return source.layers.state(name) if name in engine.options else None
 
 
 def _said(engine: Engine, group: Sequence[_Source], name: str) -> Said:
@@ -262,11 +262,11 @@ def _said(engine: Engine, group: Sequence[_Source], name: str) -> Said:
         return Said(list(texts) if len(texts) > 1 else next(iter(texts), None), True, labels)
     if name not in engine.options:
         return Said(None, False, labels)
-    return Said(source.context[name], source.context._state(name)[1], labels)
+    return Said(source.layers.look_up(name), source.layers.state(name)[1], labels)
 
 
-def _taken(engine: Engine, stamp: Stamp) -> tuple[OptionContext, dict[str, Texts]]:
-    """A context of the options in a stamp that this LLVM accepts, and the texts of the others by name."""
+def _taken(engine: Engine, stamp: Stamp) -> tuple[Layers, dict[str, Texts]]:
+    """Layers of the options in a stamp that this LLVM accepts, and the texts of the others by name."""
     made, refused = [], {}
     for name, texts in stamp.options.items():
         try:
@@ -276,4 +276,4 @@ def _taken(engine: Engine, stamp: Stamp) -> tuple[OptionContext, dict[str, Texts
         except OptctxError:
             known = engine.options.get(name)
             refused[engine.resolve(known).record.name if known else name] = texts
-    return OptionContext._from(engine, resolve_base(engine, "defaults", None), made), refused
+    return Layers.registered(engine).on_top(made), refused

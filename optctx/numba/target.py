@@ -52,7 +52,7 @@ class OptionsTarget(TargetDescriptor):  # type: ignore[misc]
         self.name = f"optctx-{next(self._numbers)}"
         super().__init__(self.name)
         self.context = context
-        self.engine = context._engine
+        self.engine = context._layers.engine
         self._is_compiling = False  # under Numba's compiler lock
         self.values = context if context._unread == "ignore" else OptionContext(base=context)
         self._specialised: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
@@ -245,7 +245,7 @@ def target_of(context: OptionContext) -> OptionsTarget:
 
 
 def _check(context: OptionContext) -> None:
-    engine = context._engine
+    engine = context._layers.engine
     if not is_llvmlites(engine):
         raise UnsupportedImageError(
             f"cannot compile Numba functions under {context!r}: the context is for the LLVM of "
@@ -256,7 +256,7 @@ def _check(context: OptionContext) -> None:
             f"cannot compile Numba functions under {context!r}: {engine.why_not_intercepted}; enter the "
             "context around the first call instead"
         )
-    exclusive = context._contents.exclusive()
+    exclusive = context._layers.exclusive()
     if exclusive:
         raise ProcessWideOptionError(
             f"cannot compile Numba functions under {context!r}: it changes {', '.join(exclusive)} for the "

@@ -12,10 +12,10 @@ from numba.core import config
 
 from optctx.cache.entries import Situation
 from optctx.context import OptionContext
-from optctx.context.attributes import attributes_policy
 from optctx.context.context import process_wide_values, seen
 from optctx.engine.attach import Engine, attached
 from optctx.errors import ScopeError
+from optctx.travelling.attributes import attributes_policy
 from optctx.values.states import process_states
 
 __all__ = ["Values", "outside", "values_here"]

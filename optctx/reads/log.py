@@ -17,7 +17,6 @@ from optctx.errors import OptctxError, ScopeError
 from optctx.plan.plan import PlannedOption
 from optctx.reads.readers import reader_index
 from optctx.reads.unread import why_unread
-from optctx.values.contents import drift_of
 from optctx.values.read_values import Value, value_text
 from optctx.values.states import fingerprint_of, process_states, state_under, value_under
 from optctx.wording import columns, counted
@@ -107,7 +106,7 @@ class Log:
         self._engine = engine
         self._recorder = recorder
         self._thread = threading.get_ident()
-        self._drift = drift_of(engine)
+        self._drift = engine.space.drift()
         self._process = process_states(engine)
         self._runs_before = run_counts(engine.index)
         self._runs: tuple[int, int] | None = None  # (on all threads, on this one); set at the end
@@ -279,7 +278,7 @@ class Log:
             return [(context, readers)]
         if not readers:
             return []
-        now = drift_of(self._engine)
+        now = self._engine.space.drift()
         drifts = [self._drift] if now.is_same(self._drift) else [self._drift, now]
         return [(Context.make(self._engine.space, drift, []), readers) for drift in drifts]
 

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Set
 from contextlib import nullcontext, suppress
 from functools import cache
 from types import FrameType
-from typing import Literal, Protocol
+from typing import Literal
 
-from optctx._native import Context, Reads, demangle
+from optctx._native import Reads, demangle
 from optctx.engine.attach import Engine
 from optctx.errors import OptionTypeError, UnreadOptionError, UnreadOptionWarning, clipped, shown
 from optctx.plan.plan import PlannedOption
 from optctx.reads.readers import reader_index
-from optctx.values.contents import Contents
+from optctx.values.layers import HasLayers, Layers
 from optctx.values.overrides import Override
 
 __all__ = ["UnreadMode", "check_mode", "judge", "marks", "why_unread"]
@@ -119,30 +119,19 @@ _IDLE = (
 _BETWEEN = (__name__.partition(".")[0] + ".", "numba.", "contextlib")
 
 
-class Judged(Protocol):
-    """A context of option values, as far as it is known here."""
-
-    @property
-    def _engine(self) -> Engine: ...
-    @property
-    def _native(self) -> Context: ...
-    @property
-    def _contents(self) -> Contents: ...
-
-
 def check_mode(mode: object) -> None:
     """Raise OptionTypeError if `mode` is not an UnreadMode."""
     if mode not in ("ignore", "warn", "error"):
         raise OptionTypeError(f'unread is "ignore", "warn" or "error", found {shown(mode)}')
 
 
-def marks(engine: Engine, mode: UnreadMode, parent: Judged | None, own: Iterable[Override]) -> Reads | None:
+def marks(engine: Engine, mode: UnreadMode, parent: Layers | None, own: Iterable[Override]) -> Reads | None:
     """Make the marks for reads of a new context; None if neither it nor its parents need them.
 
     Reads of values that it inherits from `parent` also count for `parent`. Raises UnsupportedImageError if
     the engine cannot tell what LLVM reads.
     """
-    inherited = parent._native.reads if parent is not None else None
+    inherited = None if parent is None else parent.reads
     if inherited is None and mode == "ignore":
         return None
     reader_index(engine)  # prepares the engine to mark reads
@@ -157,7 +146,7 @@ def marks(engine: Engine, mode: UnreadMode, parent: Judged | None, own: Iterable
     return Reads.inherit(engine.space, inherited, hidden)
 
 
-def judge(context: Judged, mode: UnreadMode, *, failed: bool) -> None:
+def judge(context: HasLayers, mode: UnreadMode, *, failed: bool) -> None:
     """Warn or raise, as `mode` says, for own overrides that LLVM has not read since the last report.
 
     Does nothing while a thread is inside the context or an LLVMContext is bound to it. Only warns, and never
@@ -165,14 +154,14 @@ def judge(context: Judged, mode: UnreadMode, *, failed: bool) -> None:
     """
     if mode == "ignore":
         return
-    readers = context._native.take_reads()
+    readers = context._layers.native.take_reads()
     if readers is None:
         return
-    engine = context._engine
+    engine = context._layers.engine
     read = reader_index(engine).functions(readers)
     ran = {function for functions in read.values() for function in functions}
     # Reads of options that cannot be scoped are not seen, so they are not judged. Nor are those of `debug`.
-    judged = {name: o for name, o in context._contents.own.items() if o.setting is not None}
+    judged = {name: o for name, o in context._layers.own.items() if o.setting is not None}
     unread = [o for name, o in judged.items() if name not in read and engine.plan.sees_reads(o.option)]
     if not unread:
         return

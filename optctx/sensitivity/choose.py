@@ -63,7 +63,7 @@ def choose(
 
     Raises OptctxError for a pattern of `options` that matches no option at all.
     """
-    texts = context._contents.flat(attach())
+    texts = context._layers.flat()
     wanted = _wanted(reads, options, exclude, values)
     not_tried = [NotTried(name, registry()[name].type, _why_unread(name)) for name in wanted.unread]
     refused: list[tuple[str, Value, str]] = []
@@ -169,7 +169,7 @@ def _with(
     if isinstance(value, str) and value in own:
         named = {value: True}  # a literal choice, such as -regbankselect-fast
     changed = OptionContext(named, base=context, process_wide="exclusive")
-    return command_line(changed._contents.flat(attach()))
+    return command_line(changed._layers.flat())
 
 
 def _first(candidates: Sequence[Candidate], most: int | None) -> tuple[list[Candidate], list[Candidate]]:

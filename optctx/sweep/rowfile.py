@@ -19,7 +19,6 @@ from typing import Literal
 from llvmlite import binding
 
 from optctx import OptionContext
-from optctx.context.attributes import attributes_policy
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError, shown
 from optctx.fresh import Job
@@ -29,6 +28,7 @@ from optctx.plain_data import DataError, parse_json
 from optctx.sweep.grid import Axis
 from optctx.sweep.records import columns, from_cells, from_record, record, to_cells, to_line
 from optctx.sweep.row import Row
+from optctx.travelling.attributes import attributes_policy
 
 __all__ = ["FileFormat", "RowFile", "identity", "open_rows"]
 

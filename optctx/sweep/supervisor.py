@@ -23,7 +23,6 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from optctx.context import attach
-from optctx.context.attributes import Attributes
 from optctx.fresh.helper import (
     answers_of_helper,
     cause_of_end,
@@ -38,6 +37,7 @@ from optctx.passes.compiling import native_api
 from optctx.sweep.backlog import Backlog
 from optctx.sweep.plan import Answer, Asked, Plan, Ready, Started
 from optctx.sweep.worker import REQUEST, check, compile_alone, serve
+from optctx.travelling.attributes import Attributes
 
 __all__ = ["main"]
 

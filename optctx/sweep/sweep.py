@@ -11,7 +11,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from optctx import OptionContext
-from optctx.context.attributes import attributes_policy
 from optctx.errors import OptctxError, shown
 from optctx.fresh import FreshProcess, Job, Result
 from optctx.fresh.base import all_arguments
@@ -21,6 +20,7 @@ from optctx.sweep.grid import MOST_COMBINATIONS, Axis, count_combinations, overr
 from optctx.sweep.plan import Answer, Plan
 from optctx.sweep.process import SweepProcess
 from optctx.sweep.row import Row
+from optctx.travelling.attributes import attributes_policy
 
 __all__ = ["judge_settings", "judge_targets", "sweep"]
 

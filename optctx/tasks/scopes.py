@@ -14,7 +14,7 @@ import contextvars
 import os
 import sys
 from collections.abc import Callable
-from typing import Protocol, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from optctx import _native
 from optctx.engine.attach import Engine, is_llvmlites
@@ -28,6 +28,7 @@ from optctx.errors import (
     shown,
 )
 from optctx.locks import Rank, lock_held_by_fork
+from optctx.values.layers import HasLayers
 
 __all__ = [
     "cannot_enter",
@@ -39,15 +40,8 @@ __all__ = [
 ]
 
 
-class Enterable(Protocol):
-    """A context of option values, as far as it is known here."""
-
-    @property
-    def _engine(self) -> Engine: ...
-
-
 # A new one for each entry. A third item is the mark of the innermost enclosing scope of another image.
-Mark: TypeAlias = "tuple[Enterable, _native.Context] | tuple[Enterable, _native.Context, Mark]"
+Mark: TypeAlias = "tuple[HasLayers, _native.Context] | tuple[HasLayers, _native.Context, Mark]"
 LibraryCalls: TypeAlias = "tuple[Callable[[], None], Callable[[], None]]"
 
 _innermost: contextvars.ContextVar[Mark | None] = contextvars.ContextVar("optctx")
@@ -58,7 +52,7 @@ _lock = lock_held_by_fork(Rank.TASKS)
 _following: set[int] = set()  # indexes of images
 
 
-def entered(engine: Engine, what: str) -> Enterable | None:
+def entered(engine: Engine, what: str) -> HasLayers | None:
     """The innermost context of the engine's image that this task is in; None outside any.
 
     Raises ScopeError as `check_in_line` does.
@@ -66,7 +60,7 @@ def entered(engine: Engine, what: str) -> Enterable | None:
     if not _native.in_line():
         check_in_line(what)
     mark = _innermost.get(None)
-    while mark is not None and mark[0]._engine is not engine:
+    while mark is not None and mark[0]._layers.engine is not engine:
         mark = mark[2] if len(mark) == 3 else None
     return None if mark is None else mark[0]
 

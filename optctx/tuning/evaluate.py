@@ -11,7 +11,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from optctx.context import OptionContext
-from optctx.context.attributes import attributes_policy
 from optctx.errors import OptctxError
 from optctx.fresh import Emit, Job
 from optctx.fresh.base import all_arguments
@@ -20,6 +19,7 @@ from optctx.sweep.emissions import Emitted
 from optctx.sweep.plan import Answer, Asked, Plan
 from optctx.sweep.process import SweepProcess
 from optctx.sweep.sweep import judge_targets
+from optctx.travelling.attributes import attributes_policy
 from optctx.tuning.space import PASSES, Space, overrides_of
 from optctx.values import registry
 

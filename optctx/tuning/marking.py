@@ -10,11 +10,11 @@ from dataclasses import replace
 from llvmlite import binding
 
 from optctx.context import OptionContext
-from optctx.context.attributes import why_attributes_cannot_count
 from optctx.errors import OptctxError
 from optctx.fresh import Job
 from optctx.fresh.base import all_arguments
 from optctx.sweep.plan import Answer
+from optctx.travelling.attributes import why_attributes_cannot_count
 from optctx.tuning.evaluate import Candidate, Setup
 from optctx.tuning.evaluators import LocalEvaluator
 

@@ -63,13 +63,13 @@ class LLVMTarget(LLVMTargetInfo, OptionContext):
         engine = attach()
         self._options = read_options(engine, described, process_wide, unknown)
         self._describe(instance, described, unknown)
-        parent = _parent(engine, base)
-        self._set(engine, resolve_base(engine, base, parent), self._options.overrides, parent, unread)
+        inherited = resolve_base(engine, base, _parent(engine, base))
+        self._fill(inherited.on_top(self._options.overrides), inherited, unread)
 
     @classmethod
-    def _from(cls, *arguments: Any, **keywords: Any) -> OptionContext:
+    def _of(cls, *arguments: Any, **keywords: Any) -> OptionContext:
         """Make a plain context: a context derived from a target is not a target."""
-        return OptionContext._from(*arguments, **keywords)
+        return OptionContext._of(*arguments, **keywords)
 
     def __reduce__(self) -> tuple[Any, ...]:
         restore, (*made_of, _), _ = super().__reduce__()

@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optctx.context.stamps import called, module_label
 from optctx.engine.attach import Engine
 from optctx.errors import TargetError, shown
 from optctx.image.handles import module_address
-from optctx.image.metadata import Room, TooLargeError, read_named, write_flag
+from optctx.travelling.module_metadata import Room, TooLargeError, read_named, write_flag
+from optctx.travelling.stamps import called, module_label
 from optctx.trust import trusting
 from optctx.tvm.machine import names_architecture
 from optctx.tvm.options import read_options

@@ -354,7 +354,7 @@ def test_contexts_of_another_image_say_where_they_cannot_be_used(copy: pathlib.P
     with pytest.raises(optctx.OptionTypeError) as refused:
         pickle.dumps(four)
     assert str(copy) in str(refused.value)
-    assert four.derive(unroll_max_count=9)._engine is other
+    assert four.derive(unroll_max_count=9)._layers.engine is other
 
 
 @alone

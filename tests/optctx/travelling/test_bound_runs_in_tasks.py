@@ -11,9 +11,10 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext, ScopeError, _native, current, info
-from optctx.context import attributes
-from optctx.context import binding as judges
 from optctx.tasks import tell
+from optctx.travelling import attributes
+from optctx.travelling import bindings as judges
+from optctx.values.layers import Layers
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.scopes import REPORTS_SWITCHES, UNROLLED_ONCE, both, eight, four, in_threads
 
@@ -82,7 +83,7 @@ def during_a_run() -> Iterator[DuringARun]:
 
     def resolve(
         image: int, text: bytes, here: OptionContext | None, before: int, triple: bytes
-    ) -> OptionContext | Literal[False] | None:
+    ) -> Layers | Literal[False] | None:
         while steps:
             try:
                 steps.pop()(here)

@@ -14,7 +14,7 @@ read the module can see what it was compiled with.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from optctx._native import Kind
 from optctx.engine.attach import Engine
@@ -28,15 +28,21 @@ from optctx.errors import (
     shown,
 )
 from optctx.image.handles import module_address
-from optctx.image.metadata import OTHER, Node, Room, TooLargeError, module_names, read_named, write_named
+from optctx.travelling.module_metadata import (
+    OTHER,
+    Node,
+    Room,
+    TooLargeError,
+    module_names,
+    read_named,
+    write_named,
+)
 from optctx.trust import Trust
+from optctx.values.layers import Layers
 from optctx.values.overrides import Override, ProcessWideMode, make_override
 from optctx.values.read_values import Value
 from optctx.values.registry import find
 from optctx.values.texts import Texts
-
-if TYPE_CHECKING:
-    from optctx.context.context import OptionContext
 
 __all__ = [
     "Stamp",
@@ -254,18 +260,18 @@ def _trusted_override(
     return override
 
 
-def agreed(found: Sequence[tuple[Stamp, OptionContext]]) -> OptionContext:
-    """The context that all stamps of a module agree on. Raises LinkMismatchError if they differ."""
-    (first, context), *others = found
+def agreed(found: Sequence[tuple[Stamp, Layers]]) -> Layers:
+    """The values that all stamps of a module agree on. Raises LinkMismatchError if they differ."""
+    (first, layers), *others = found
     for stamp, other in others:
-        if other != context:
+        if other != layers:
             raise LinkMismatchError(
                 f"cannot take the options of a linked module: {called(first.producer)} and "
                 f"{called(stamp.producer)} in it were compiled with different ones, "
-                f"{_differences(context, other)}; compile them with the same options, or make a context by "
+                f"{_differences(layers, other)}; compile them with the same options, or make a context by "
                 "hand (`optctx check-link` shows every difference)"
             )
-    return context
+    return layers
 
 
 def in_words(value: Value, given: bool) -> str:
@@ -273,12 +279,12 @@ def in_words(value: Value, given: bool) -> str:
     return shown(value) if given else f"not given ({shown(value)})"
 
 
-def _differences(one: OptionContext, other: OptionContext) -> str:
-    names = list(one.diff(other))
+def _differences(one: Layers, other: Layers) -> str:
+    names = one.differing(other)
     words = [f"{name!r} ({_said(one, name)} and {_said(other, name)})" for name in names[:_SHOWN]]
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(words) + more
 
 
-def _said(context: OptionContext, name: str) -> str:
-    return in_words(context[name], context._state(name)[1])
+def _said(layers: Layers, name: str) -> str:
+    return in_words(layers.look_up(name), layers.state(name)[1])

@@ -23,14 +23,17 @@ from optctx.errors import (
     shown,
 )
 from optctx.plan.ways_in import belongs_to_machine
+from optctx.reads.unread import marks
 from optctx.tasks.problems import tell
+from optctx.travelling.owners import seen_by
 from optctx.trust import TUNING, Trust, trusting
 from optctx.values.args import parse_args
+from optctx.values.layers import Layers
 from optctx.values.overrides import make_override
 
 if TYPE_CHECKING:
-    from optctx.context.context import OptionContext
     from optctx.engine.attach import Engine
+    from optctx.travelling.owners import Owner
     from optctx.values.overrides import Override
 
 __all__ = ["Attributes", "attach", "attributes_policy", "detach", "resolve", "why_attributes_cannot_count"]
@@ -121,9 +124,9 @@ def attributes_policy() -> tuple[str, ...]:
 
 
 def resolve(
-    image: int, text: bytes, here: OptionContext | None, before: int, triple: bytes
-) -> OptionContext | Literal[False] | None:
-    """Make the context of one attribute, for native code, on the thread that runs this LLVM inside `here`.
+    image: int, text: bytes, here: Owner | None, before: int, triple: bytes
+) -> Layers | Literal[False] | None:
+    """Make the layers of one attribute, for native code, on the thread that runs this LLVM inside `here`.
 
     `before` counts the different attributes of the module that were resolved earlier. Returns None if the
     module must not run and False to compile without the attribute; the enclosing call then reports why.
@@ -165,9 +168,7 @@ def _check_target(triple: bytes) -> None:
         )
 
 
-def _read(image: int, text: bytes, here: OptionContext | None, before: int, trust: Trust) -> OptionContext:
-    from optctx.context.context import OptionContext, process_wide_values
-
+def _read(image: int, text: bytes, here: Owner | None, before: int, trust: Trust) -> Layers:
     if before >= _native.MOST_ATTRIBUTES:
         raise UntrustedOptionError(
             f"the functions of this module have more than {_native.MOST_ATTRIBUTES} different ones; use fewer"
@@ -177,8 +178,11 @@ def _read(image: int, text: bytes, here: OptionContext | None, before: int, trus
             f"it is {len(text):,} bytes long, of at most {_LONGEST:,}; shorten it, or set options in a scope"
         )
     engine = engine_attach.engine_of(image)
-    base = process_wide_values(engine) if here is None else here._as_seen()
-    return OptionContext._on_top(engine, base, _overrides(engine, text.decode(), trust))
+    base = Layers.process_wide(engine) if here is None else seen_by(here)
+    made = _overrides(engine, text.decode(), trust)
+    layers = base.on_top(made)
+    layers.make_native(marks(engine, "ignore", base, made))
+    return layers
 
 
 def _overrides(engine: Engine, text: str, trust: Trust) -> list[Override]:

@@ -14,9 +14,9 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from optctx.context.stamps import trusted_overrides
 from optctx.errors import OptctxError, shown
 from optctx.outputs import write_whole
+from optctx.travelling.stamps import trusted_overrides
 
 if TYPE_CHECKING:
     from optctx.engine.attach import Engine

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from optctx import _native
-from optctx.context.attributes import resolve
 from optctx.engine.attach import is_llvmlites, made
 from optctx.errors import (
     ContextMismatchError,
@@ -17,16 +16,18 @@ from optctx.errors import (
     shown,
 )
 from optctx.image.handles import llvm_context_address
-from optctx.reads.unread import judge
+from optctx.reads.unread import UnreadMode, judge
 from optctx.tasks.problems import tell
+from optctx.travelling.attributes import resolve
+from optctx.travelling.owners import seen_by
+from optctx.values.layers import HasLayers, Layers
 
 if TYPE_CHECKING:
     from llvmlite.binding.context import ContextRef
 
-    from optctx.context.context import OptionContext
-    from optctx.engine.attach import Engine
+    from optctx.travelling.owners import Owner
 
-__all__ = ["OnMismatch", "bind", "bound", "unbind"]
+__all__ = ["OnMismatch", "bind", "bound_to", "unbind"]
 
 OnMismatch = Literal["switch", "warn", "error"]
 
@@ -38,8 +39,17 @@ _MODES = {
 _SHOWN = 5  # options that a message lists
 
 
-def bind(engine: Engine, context: OptionContext, llvm_context: ContextRef, on_mismatch: OnMismatch) -> None:
+class Bindable(HasLayers, Protocol):
+    """An OptionContext, as far as it is known here."""
+
+    @property
+    def _unread(self) -> UnreadMode: ...
+
+
+def bind(context: Bindable, llvm_context: ContextRef, on_mismatch: OnMismatch) -> None:
     """See OptionContext.bind."""
+    layers = context._layers
+    engine = layers.engine
     if not is_llvmlites(engine):
         raise UnsupportedImageError(
             f"cannot bind {shown(context)} to an LLVMContext of llvmlite's: the context is for the LLVM of "
@@ -53,7 +63,7 @@ def bind(engine: Engine, context: OptionContext, llvm_context: ContextRef, on_mi
     address = llvm_context_address(llvm_context)
     if on_mismatch not in _MODES:
         raise OptionTypeError(f'on_mismatch is "switch", "warn" or "error", found {shown(on_mismatch)}')
-    exclusive = context._contents.exclusive()
+    exclusive = layers.exclusive()
     if exclusive:
         raise ProcessWideOptionError(
             f"cannot bind {shown(context)} to an LLVMContext: it changes {', '.join(exclusive)} for the "
@@ -61,29 +71,20 @@ def bind(engine: Engine, context: OptionContext, llvm_context: ContextRef, on_mi
             exclusive[0],
             "process-wide",
         )
-    if not _native.bind(address, context._native, context, _MODES[on_mismatch]):
+    if not _native.bind(address, layers.native, context, _MODES[on_mismatch]):
         raise ScopeError(
             f"cannot bind {shown(context)}: the LLVMContext at {address:#x} is bound to "
-            f"{shown(bound(llvm_context))} already; unbind it first"
+            f"{shown(bound_to(llvm_context))} already; unbind it first"
         )
 
 
-def bound(llvm_context: ContextRef) -> OptionContext | None:
-    """Return the context that is bound to an LLVMContext, or None.
-
-    Raises:
-        TypeError: `llvm_context` is not an LLVMContext of llvmlite's.
-        OptctxError: The LLVMContext is closed.
-    """
-    return _bound(llvm_context_address(llvm_context))[0]
-
-
-def _bound(address: int) -> tuple[OptionContext | None, _native.OnMismatch]:
+def bound_to(llvm_context: ContextRef) -> Bindable | None:
+    """The context that is bound to an LLVMContext, or None. Raises TypeError and OptctxError; see `bound`."""
+    address = llvm_context_address(llvm_context)
     engine = made()
     if engine is None:  # no context was made yet
-        return None, _native.OnMismatch.switch_over
-    owner, mode = _native.bound(engine.index, address)
-    return cast("OptionContext | None", owner), mode
+        return None
+    return cast("Bindable | None", _native.bound(engine.index, address)[0])
 
 
 def unbind(llvm_context: ContextRef) -> None:
@@ -94,23 +95,23 @@ def unbind(llvm_context: ContextRef) -> None:
 
     Raises:
         ScopeError: No context is bound to the LLVMContext.
-        TypeError, OptctxError: As for `bound`.
+        TypeError, OptctxError: As for `optctx.bound`.
     """
     address = llvm_context_address(llvm_context)
     engine = made()
-    context = cast("OptionContext | None", None if engine is None else _native.unbind(engine.index, address))
+    context = cast("Bindable | None", None if engine is None else _native.unbind(engine.index, address))
     if context is None:
         raise ScopeError(f"cannot unbind the LLVMContext at {address:#x}: no context is bound to it")
     judge(context, context._unread, failed=False)
 
 
-def _mismatch(owner: OptionContext, here: OptionContext) -> str:
-    """Say in words how two contexts differ; empty if they are equal."""
+def _mismatch(owner: Layers, here: Layers) -> str:
+    """Say in words how two sets of values differ; empty if they are equal."""
     if owner == here:
         return ""
-    differences = owner.diff(here)
     words = [
-        f"{name!r} ({shown(there)} there, {shown(now)} here)" for name, (there, now) in differences.items()
+        f"{name!r} ({shown(owner.look_up(name))} there, {shown(here.look_up(name))} here)"
+        for name in owner.differing(here)
     ]
     more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
     return (
@@ -119,11 +120,10 @@ def _mismatch(owner: OptionContext, here: OptionContext) -> str:
     )
 
 
-def _may_run(owner: OptionContext, here: OptionContext | None, is_error: bool) -> bool:
+def _may_run(owner: Bindable, here: Owner | None, is_error: bool) -> bool:
     """Judge, on the thread that runs LLVM inside `here`, whether a module bound to `owner` may run."""
-    from optctx.context.context import process_wide_values
-
-    text = _mismatch(owner, process_wide_values(owner._engine) if here is None else here._as_seen())
+    layers = owner._layers
+    text = _mismatch(layers, Layers.process_wide(layers.engine) if here is None else seen_by(here))
     if not text:
         return True
     if is_error:
@@ -133,7 +133,7 @@ def _may_run(owner: OptionContext, here: OptionContext | None, is_error: bool) -
     return not is_error
 
 
-def _cannot_enter(context: OptionContext, why: str) -> None:
+def _cannot_enter(context: Owner, why: str) -> None:
     """Leave an error, on the thread that runs LLVM, for the enclosing call to raise."""
     tell(UnsupportedImageError(f"not everything has been run: cannot enter {shown(context)}: {why}"))
 

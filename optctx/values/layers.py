@@ -1,0 +1,206 @@
+"""The values of all options, as layers: process-wide drift at the bottom, inherited overrides, own ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from optctx import _native
+from optctx._native import Kind, Setting
+from optctx.engine.attach import Engine
+from optctx.errors import OptionValueError
+from optctx.plan.plan import PlannedOption
+from optctx.values.overrides import Override, changes_of, make_override
+from optctx.values.read_values import Value, read_value
+from optctx.values.registry import find
+from optctx.values.texts import Texts, texts_of
+
+__all__ = ["HasLayers", "Layers", "rebuild"]
+
+
+class Layers:
+    """A full, immutable set of values for the options of one LLVM: what an OptionContext holds.
+
+    `drift`: what differed process-wide from what LLVM registered, when the layers were made. `inherited` and
+    `own`: overrides by the option's own name; a later layer hides an earlier one. Equal if LLVM cannot tell
+    them apart. It shows itself as an OptionContext, because it stands for one in messages.
+    """
+
+    __slots__ = ("_native", "drift", "engine", "inherited", "own")
+
+    def __init__(
+        self,
+        engine: Engine,
+        drift: Setting,
+        inherited: Mapping[str, Override],
+        own: Mapping[str, Override],
+    ) -> None:
+        self.engine = engine
+        self.drift = drift
+        self.inherited = inherited
+        self.own = own
+        self._native: _native.Context | None = None
+
+    @classmethod
+    def registered(cls, engine: Engine) -> Layers:
+        """Every option has the value that LLVM registered."""
+        return cls(engine, engine.space.no_drift(), {}, {})
+
+    @classmethod
+    def process_wide(cls, engine: Engine) -> Layers:
+        """The values outside all contexts at this moment."""
+        return cls(engine, engine.space.drift(), {}, {})
+
+    def on_top(self, made: Iterable[Override]) -> Layers:
+        """Inherit everything, with `made` as own overrides."""
+        return Layers(self.engine, self.drift, self.overridden(), _by_name(made))
+
+    def beside(self, made: Iterable[Override]) -> Layers:
+        """The same layers, with `made` among the own overrides."""
+        return Layers(self.engine, self.drift, self.inherited, {**self.own, **_by_name(made)})
+
+    # What threads enter
+
+    @property
+    def native(self) -> _native.Context:
+        """The native context, which threads enter; made at the first use."""
+        return self.make_native() if self._native is None else self._native
+
+    def make_native(
+        self, reads: _native.Reads | None = None, sets: _native.Sets = _native.Sets.contain
+    ) -> _native.Context:
+        """Make the native context, at most once and before `native`. Reads are marked in `reads`."""
+        effective = self.overridden().values()
+        settings = [override.setting for override in effective if override.setting is not None]
+        changes = changes_of(self.engine, effective)
+        self._native = _native.Context.make(self.engine.space, self.drift, settings, changes, reads, sets)
+        return self._native
+
+    @property
+    def reads(self) -> _native.Reads | None:
+        """Where reads of the values are marked; None where nobody asks."""
+        return None if self._native is None else self._native.reads
+
+    # What they hold
+
+    def overridden(self) -> dict[str, Override]:
+        """The overrides in force, by the options' own names."""
+        return {**self.inherited, **self.own}
+
+    def exclusive(self) -> list[str]:
+        """The names of the options that entering changes for the whole process."""
+        return sorted(override.name for override in self.overridden().values() if override.setting is None)
+
+    def names(self) -> set[str]:
+        """The names of the options that may differ from their registered state."""
+        drifted = (option.record.name for option, _ in self.engine.drifted(self.drift))
+        return {*self.inherited, *self.own, *drifted}
+
+    def read(self, option: PlannedOption) -> Value:
+        """The value of an option that is no alias."""
+        record, offset = option.record, self.engine.survey.value_offset
+        override = self.own.get(record.name) or self.inherited.get(record.name)
+        if override is not None:
+            return override.value(self.engine)
+        if option.slot is None or option.scope == "process":  # in LLVM's own storage for every context
+            return read_value(option, record.variable or record.address + offset)
+        if record.type.external:
+            return read_value(option, self.native.address(option.variable_slot))
+        return read_value(option, self.native.address(option.slot) + offset)
+
+    def state(self, name: str) -> tuple[object, bool]:
+        """Everything that LLVM can find out about an option here: (value, whether it was given)."""
+        option = self.engine.resolve(find(self.engine, name))
+        value = _frozen(self.read(option))
+        if option.slot is None:
+            return value, name in self.inherited or name in self.own
+        return value, _native.option_at(self.native.address(option.slot)).occurrences != 0
+
+    def key(self) -> tuple[str, frozenset[tuple[str, object]]]:
+        """What equality compares: the library, and the state of every option that is not as registered."""
+        registered = Layers.registered(self.engine)
+        states = ((name, self.state(name)) for name in self.names())
+        return self.engine.image.build_id, frozenset(s for s in states if s[1] != registered.state(s[0]))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Layers):
+            return NotImplemented
+        return self is other or self.key() == other.key()
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
+    def differing(self, other: Layers) -> list[str]:
+        """The names of the options that LLVM can tell apart here and there, sorted."""
+        names = sorted(self.names() | other.names())
+        return [name for name in names if self.state(name) != other.state(name)]
+
+    def look_up(self, name: str) -> Value:
+        """The value of an option or alias. Raises UnknownOptionError."""
+        return self.read(self.engine.resolve(find(self.engine, name)))
+
+    def __repr__(self) -> str:
+        values = {override.name: override.value(self.engine) for override in self.own.values()}
+        return f"OptionContext({values!r})"
+
+    # As text
+
+    def portable(self) -> tuple[dict[str, Texts], dict[str, Texts]]:
+        """(inherited, own) as text, for another process. Raises OptionValueError for a value without text."""
+        inherited = self._drifted_texts()
+        inherited.update((override.name, override.texts) for override in self.inherited.values())
+        return inherited, {override.name: override.texts for override in self.own.values()}
+
+    def flat(self) -> dict[str, Texts]:
+        """All layers merged into one set of texts. Raises as `portable` does."""
+        overridden = self.overridden().values()
+        return {**self._drifted_texts(), **{override.name: override.texts for override in overridden}}
+
+    def _drifted_texts(self) -> dict[str, Texts]:
+        """The texts of drifted options that no override replaces."""
+        found = {}
+        for option, storage in self.engine.drifted(self.drift):
+            name = option.record.name
+            if name in self.inherited or name in self.own:
+                continue
+            value = read_value(option, storage.value)
+            if option.record.type.kind == Kind.other or value is None:
+                raise OptionValueError(
+                    f"cannot pickle or stamp a context that inherits a process-wide value of {name!r}, "
+                    "which has no text form"
+                )
+            # A literal choice is a name of its option, such as -regbankselect-fast.
+            given = value if isinstance(value, str) and value in option.record.names else name
+            found[given] = texts_of(option, given, value)
+        return found
+
+
+class HasLayers(Protocol):
+    """An OptionContext, as far as it is known where no context is made."""
+
+    @property
+    def _layers(self) -> Layers: ...
+
+
+def rebuild(engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Texts]) -> Layers:
+    """Invert `Layers.portable`.
+
+    Options that cannot be scoped are accepted: the original context was allowed to set them.
+    """
+    below, above = (
+        [make_override(engine, name, texts, "exclusive") for name, texts in texts_by_name.items()]
+        for texts_by_name in (inherited, own)
+    )
+    return Layers.registered(engine).on_top(below).on_top(above)
+
+
+def _by_name(made: Iterable[Override]) -> dict[str, Override]:
+    """By the option's own name: the last one counts, whatever names it was given under."""
+    return {override.option.record.name: override for override in made}
+
+
+def _frozen(value: Value) -> object:
+    """The value as a hashable object that equals itself, which a NaN does not."""
+    if isinstance(value, list):
+        return tuple(_frozen(item) for item in value)
+    return value.hex() if isinstance(value, float) else value
