@@ -28,6 +28,7 @@ import optctx
 from optctx import CompileCache, OptionContext, _native, emit_object, propagating, record, run_passes, watch
 from optctx.engine import attach as attaching
 from optctx.fresh.job import initialise_targets
+from tests.support import audit as auditing
 from tests.support.audit import audit
 from tests.support.each_instruction import Interrupt, instructions, interrupt_at, stop
 from tests.support.library_code import LLVMLITE
@@ -36,6 +37,8 @@ from tests.support.scopes import mark
 Work = Callable[[], object]
 
 PACKAGE = os.path.dirname(optctx.__file__) + os.sep
+# Of whose code an exception may interrupt any instruction.
+PLACES = (PACKAGE, auditing.__file__)
 SMALL = "define i32 @f(i32 %x) { %y = add i32 %x, 1 ret i32 %y }"
 
 
@@ -64,6 +67,7 @@ def is_free(lock: Any) -> bool:
 def state() -> dict[str, object]:
     """What must be the same before and after."""
     held: dict[str, object] = {**_native.held()}
+    held["audits"] = _native.audits()
     held["mark"] = mark()
     held["watchers"] = len(_native.watchers(LLVMLITE))
     held["llvmlite's lock"] = is_free(ffi.lib._lock._lock)
@@ -75,7 +79,7 @@ def state() -> dict[str, object]:
 # At each instruction
 
 
-def leftovers(work: Work, most: int = sys.maxsize, places: tuple[str, ...] = (PACKAGE,)) -> list[str]:
+def leftovers(work: Work, most: int = sys.maxsize, places: tuple[str, ...] = PLACES) -> list[str]:
     """What differs after an interrupt at each instruction, or at `most` of them, spread over all."""
     work()
     before = state()

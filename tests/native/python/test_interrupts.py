@@ -59,9 +59,9 @@ def program(script: str, seconds: float = SECONDS) -> None:
 )
 def test_an_exception_at_any_instruction_leaves_nothing_behind(names: list[str], most: int) -> None:
     program(f"""
-        from tests.support.interrupts import PACKAGE, instructions, leftovers, works
+        from tests.support.interrupts import PLACES, instructions, leftovers, works
         work = works()
-        assert sum(instructions(work[name], (PACKAGE,)) for name in {names}) > 100
+        assert sum(instructions(work[name], PLACES) for name in {names}) > 100
         found = {{name: leftovers(work[name], {most}) for name in {names}}}
         assert not any(found.values()), found
     """)
