@@ -13,7 +13,7 @@ namespace optctx::arch {
 
 constexpr std::uint32_t no_reader = 0xFFFFFFFF;
 
-// As optctx/engine/readers.py unpacks it.
+// As optctx/plan/references.py unpacks it.
 struct PackedReader {
     std::uint32_t slot;
     std::uint32_t function;  // number of the symbol

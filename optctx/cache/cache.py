@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 from optctx._native import inside
 from optctx.cache.entries import Situation, input_key, pack_reads, pack_result, unpack_reads, unpack_result
 from optctx.context import OptionContext, current
-from optctx.engine.attach import Engine, attach
+from optctx.engine.attach import attach
+from optctx.engine.engine import Engine
 from optctx.errors import OptctxError
 from optctx.folders.files import check_key
 from optctx.folders.store import FolderStore
@@ -240,7 +241,7 @@ def _compile_and_tell(engine: Engine, job: Job) -> tuple[Result, list[str]]:
     """The result, and the names of the options that the compilation may have read."""
     from optctx.fresh import compile_job
 
-    if not engine.mechanism.tells_reads:
+    if not engine.redirects:
         return compile_job(job), sorted(engine.options)
     recording = record()
     result = inside(recording, compile_job, job)

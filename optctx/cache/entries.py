@@ -16,7 +16,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from optctx._native import Context
-from optctx.engine.attach import Engine
+from optctx.engine.engine import Engine
 from optctx.travelling.attributes import attributes_policy
 from optctx.values.states import changed_options, process_states, state_under, value_under
 

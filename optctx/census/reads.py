@@ -13,7 +13,8 @@ from optctx._native import demangle
 from optctx.census.contexts import nearest, reached
 from optctx.census.signature import signature_of
 from optctx.census.stacks import FirstRead, recording_stacks, stacks_in
-from optctx.engine.attach import Engine, attach
+from optctx.engine.attach import attach
+from optctx.engine.engine import Engine
 from optctx.image.libraries import UNKNOWN, Origins
 from optctx.reads.readers import ReaderIndex, reader_index
 

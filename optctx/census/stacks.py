@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from optctx._native import Recorder
 from optctx.engine.attach import attach
-from optctx.engine.thread_engine import Redirecting
+from optctx.engine.thread_engine import ThreadEngine
 from optctx.errors import OptctxError
 from optctx.reads.recording import Recording
 
@@ -28,9 +28,9 @@ class FirstRead(NamedTuple):
 
 class _RecordingStacks(Recording):
     def _recorder(self, recorder: Recorder) -> Recorder:
-        mechanism = attach().mechanism
-        assert isinstance(mechanism, Redirecting)  # preparing has refused other engines
-        recorder.keep_stacks(mechanism.made_calls(), mechanism.hooks.thunks)
+        engine = attach()
+        assert isinstance(engine, ThreadEngine)  # preparing has refused other engines
+        recorder.keep_stacks(engine.made_calls(), engine.hooks.thunks)
         return recorder
 
 

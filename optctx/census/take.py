@@ -11,11 +11,11 @@ from optctx._native import OCCURRENCES_AT, POSITION_AT, Kind, demangle, option_a
 from optctx.arch.processor import Site
 from optctx.census.facts import Census, OptionFacts, Reader
 from optctx.census.signature import signature_of
-from optctx.engine.attach import Engine, attach, is_llvmlites
+from optctx.engine.attach import attach, is_llvmlites
+from optctx.engine.engine import Engine
 from optctx.image.abi import type_name
 from optctx.image.libraries import UNKNOWN, Origins
 from optctx.image.options import OptionRecord
-from optctx.image.storage_beside import find_reporting, find_state_beside
 from optctx.plan.plan import PlannedOption
 from optctx.plan.references import References, read_references
 from optctx.plan.refusals import COPIED_FOR_GOOD
@@ -55,8 +55,7 @@ class _Taking:
         self._engine = engine
         self._image = engine.image
         self._origins = Origins(engine.image)
-        self._state, _ = find_state_beside(engine.image)
-        self._printing = engine.plan.printing
+        self._survey = engine.survey._replace(printing=engine.plan.printing)
         self._code = self._references()
         # By address of the Option, function, and whether they are of a copy.
         self._tallies: dict[int, dict[tuple[str, bool], _Tally]] = {}
@@ -75,9 +74,7 @@ class _Taking:
 
     def _references(self) -> References:
         """All references. A plan keeps only those of options that contexts can set."""
-        reporting = find_reporting(self._image)
-        records = self._engine.survey.records
-        return read_references(self._image, records, self._state, reporting, self._printing)
+        return read_references(self._survey)
 
     def _count(self) -> None:
         """Counts the instructions of each option's own storage, and of what leads to it or is a copy."""
@@ -111,8 +108,8 @@ class _Taking:
                 found[record.address] = option
                 if record.variable_size is not None:
                     found[record.variable] = option
-        if self._printing is not None:
-            found[self._printing.types.address] = self._engine.plan.options[self._printing.option.address]
+        if (printing := self._survey.printing) is not None:
+            found[printing.types.address] = self._engine.plan.options[printing.option.address]
         return found
 
     def _beside(self) -> dict[int, list[PlannedOption]]:
@@ -121,7 +118,7 @@ class _Taking:
             name: option for option in self._engine.plan.options.values() for name in option.record.names
         }
         found: dict[int, list[PlannedOption]] = {}
-        for part in self._state:
+        for part in self._survey.state:
             found[part.address] = [by_name[name] for name in part.serves if name in by_name]
         begins = {option.record.address: option for option in self._engine.plan.options.values()}
         for table in self._code.tables:
@@ -154,7 +151,7 @@ class _Taking:
         )
 
     def _served_once(self) -> set[str]:
-        return {name for part in self._state for name in part.serves}.union(COPIED_FOR_GOOD)
+        return {name for part in self._survey.state for name in part.serves}.union(COPIED_FOR_GOOD)
 
     def _readers(self, option: PlannedOption) -> tuple[Reader, ...] | None:
         tallies = self._tallies.get(option.record.address, {})

@@ -26,7 +26,8 @@ from optctx.context.inputs import (
 from optctx.context.setters import SetsMode, native_mode
 from optctx.context.subclass import state_of, with_state
 from optctx.context.waiting import warn_of_deadlock
-from optctx.engine.attach import Engine, attach, attach_again, attached, is_llvmlites
+from optctx.engine.attach import attach, attach_again, attached, is_llvmlites
+from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, ScopeError, shown
 from optctx.reads.unread import UnreadMode, check_mode, judge, marks
 from optctx.tasks.scopes import cannot_enter, cannot_leave, check_in_line, entered, follow_tasks

@@ -25,7 +25,8 @@ from types import (
 )
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, Union, cast
 
-from optctx.engine.attach import Engine, attached
+from optctx.engine.attach import attached
+from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, clipped, shown
 from optctx.image.abi import type_name
 from optctx.plan.plan import PlannedOption

@@ -38,7 +38,7 @@ def _binding(module: object) -> _native.Binding | None:
     if not isinstance(module, binding.ModuleRef) or module.closed:
         return None
     found = _native.binding_of_module(engine.index, module_address(module))
-    if found is not None and not engine.mechanism.follows_lljit:
+    if found is not None and not engine.follows_lljit:
         raise UnsupportedImageError(
             "cannot add a module of a bound LLVMContext to a library of LLJIT: where this llvmlite makes "
             "LLVMContexts for LLJIT was not found; add str(module), and link inside a scope"

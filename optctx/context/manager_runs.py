@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from optctx import _native
 from optctx.context import recipes
-from optctx.engine.attach import Engine, made, when_attached
+from optctx.engine.attach import made, when_attached
+from optctx.engine.engine import Engine
 from optctx.errors import ContextMismatchError, level_outside
 from optctx.image.facts.pass_managers import CHANGES, MAKES, RUNS_MANAGER, ManagerRun
 from optctx.image.library_calls import address_of, function_names, watch
@@ -64,9 +65,9 @@ def _end_engine(call: Any, arguments: tuple[Any, ...]) -> Any:
 
 def _run(how: ManagerRun, call: Any, arguments: tuple[Any, ...]) -> Any:
     engine = made()
-    if engine is None or not engine.mechanism.attached or not _is_subject(call, arguments):
+    if engine is None or not engine.attached or not _is_subject(call, arguments):
         return call(*arguments)
-    if not engine.mechanism.intercepts:
+    if not engine.intercepts:
         return _run_here(engine, how, call, arguments)
     subject = address_of(arguments[1])
     result = _native.run_early(engine.index, subject, how.subject, _run_here, engine, how, call, arguments)

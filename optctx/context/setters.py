@@ -22,7 +22,7 @@ from optctx.errors import (
 from optctx.tasks.problems import tell
 
 if TYPE_CHECKING:
-    from optctx.engine.attach import Engine
+    from optctx.engine.engine import Engine
 
 __all__ = ["SetsMode", "native_mode"]
 
@@ -42,10 +42,10 @@ def native_mode(engine: Engine, mode: SetsMode) -> _native.Sets:
     """
     if mode not in _MODES:
         raise OptionTypeError(f'sets is "contain", "process" or "error", found {shown(mode)}')
-    if mode != "contain" and not engine.mechanism.follows_tasks:
+    if mode != "contain" and not engine.redirects:
         raise UnsupportedImageError(
             f'sets="{mode}" cannot be had where threads take turns: what is set inside a scope ends with it '
-            f'({engine.choice.reason}); use sets="contain"'
+            f'({engine.reason}); use sets="contain"'
         )
     return _MODES[mode]
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from optctx._native import Kind
-from optctx.engine.attach import Engine, attach
+from optctx.engine.attach import attach
+from optctx.engine.engine import Engine
 from optctx.image.abi import type_name
 from optctx.image.libraries import UNKNOWN, Origins
 from optctx.plan.plan import PlannedOption

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from optctx._native import CoveredStorage, Kind, Spans, inside_if_free, process_wide_epoch
 from optctx.drifting.drift import refused
-from optctx.engine.attach import Engine
+from optctx.engine.engine import Engine
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.plan.plan import PlannedOption
 from optctx.values.states import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from optctx._native import WatcherBase, add_watcher, set_call_listeners, set_occurrence_listeners
-from optctx.engine.attach import Engine
+from optctx.engine.engine import Engine
 from optctx.errors import UnsupportedImageError
 from optctx.tasks.problems import when_returning
 from optctx.tasks.scopes import follow_tasks
@@ -61,7 +61,7 @@ class Interception:
         """
         follow_tasks(self._engine)  # llvmlite reports its calls from now on
         try:
-            add_watcher(self._engine.index, watcher, self._engine.mechanism.setters)
+            add_watcher(self._engine.index, watcher, self._engine.setters)
         except RuntimeError as error:
             raise UnsupportedImageError(
                 f"cannot watch LLVM's options: {error}; nothing was changed"

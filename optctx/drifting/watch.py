@@ -20,7 +20,8 @@ from optctx._native import (
 from optctx.drifting.comparison import Allowance, Comparison, Difference
 from optctx.drifting.drift import DriftEvent, Moment, here
 from optctx.drifting.interception import Interception, Listeners
-from optctx.engine.attach import Engine, attach
+from optctx.engine.attach import attach
+from optctx.engine.engine import Engine
 from optctx.errors import DriftWarning, OptionTypeError, shown
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.plan.plan import PlannedOption

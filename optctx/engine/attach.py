@@ -4,37 +4,25 @@ from __future__ import annotations
 
 import atexit
 import time
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable
 
-from optctx._native import (
-    Context,
-    Image,
-    Setting,
-    Space,
-    begin_lookups_with,
-    inside,
-    process_ends,
-    trim_heap,
-)
-from optctx.engine.choice import Choice, cannot_redirect, choose, fall_back, warn_of_fallback
+from optctx._native import Image, begin_lookups_with, inside, process_ends, trim_heap
+from optctx.engine.choice import cannot_redirect, choose, fall_back, warn_of_fallback
 from optctx.engine.cpp_lookups import publish_options
+from optctx.engine.engine import CannotRedirectError, Clock, Engine, Users
 from optctx.engine.kept import Kept
-from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism, Users
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.image.facts.features import missing_features
 from optctx.image.findings import findings_of
 from optctx.image.loaded import is_llvmlites_image, llvmlite_image
+from optctx.image.registry import keep_registry
 from optctx.image.releases import unproven
-from optctx.image.survey import Survey, keep_survey, survey
+from optctx.image.survey import Survey, survey
 from optctx.locks import Rank, is_held, lock_held_by_fork
-from optctx.plan.plan import Plan, PlannedOption
 from optctx.plan.reach import Reach
 from optctx.wording import counted
 
 __all__ = [
-    "Engine",
-    "Storage",
     "attach",
     "attach_again",
     "attached",
@@ -45,79 +33,6 @@ __all__ = [
     "made",
     "when_attached",
 ]
-
-
-class Storage(NamedTuple):
-    """Addresses of an Option and of its value, good as long as this object lives."""
-
-    option: int
-    value: int
-    owner: Context | Setting | None
-
-
-class Engine:
-    """The engine of one image: its options, and how contexts reach them. Lives with the process.
-
-    `mechanism`: of the choice; every `with` asks it. `kept`: what was done with what earlier processes have
-    kept.
-    """
-
-    def __init__(self, image: Image, survey: Survey, choice: Choice, seconds: dict[str, float]) -> None:
-        self.image = image
-        self.survey = survey
-        self.choice = choice
-        self.mechanism: Mechanism = choice.mechanism
-        self.options: dict[str, PlannedOption] = {}
-        self.seconds = seconds
-        self.kept = ""
-
-    @property
-    def index(self) -> int:
-        """By which native code knows the image."""
-        return self.mechanism.index
-
-    @property
-    def plan(self) -> Plan:
-        return self.mechanism.plan
-
-    @property
-    def space(self) -> Space:
-        return self.mechanism.space
-
-    @property
-    def why_not_intercepted(self) -> str:
-        """Why contexts cannot follow an LLVMContext or a function."""
-        return self.mechanism.why_not_intercepted or (
-            "threads take turns in this process, and nothing tells when LLVM starts to work "
-            f"({self.choice.reason})"
-        )
-
-    def resolve(self, option: PlannedOption) -> PlannedOption:
-        """The option that an alias stands for, or the option itself."""
-        while option.record.alias_of:
-            option = self.plan.options[option.record.alias_of]
-        return option
-
-    def process_wide(self, option: PlannedOption) -> Storage:
-        """Where the process-wide value of an option is now, while any threads are inside contexts."""
-        record, offset = option.record, self.survey.value_offset
-        context = self.mechanism.process_wide() if option.scope != "process" else None
-        if context is None or option.slot is None:
-            return Storage(record.address, record.variable or record.address + offset, None)
-        own = context.address(option.slot)
-        value = context.address(option.variable_slot) if record.type.external else own + offset
-        return Storage(own, value, context)
-
-    def drifted(self, drift: Setting) -> Iterator[tuple[PlannedOption, Storage]]:
-        """The copies that a drift of the space holds, of each option that is not as it was registered."""
-        addresses = {patch.slot: patch.address for patch in drift.patches}
-        for option in self.plan.options.values():
-            if option.slot is None or option.slot not in addresses:
-                continue
-            own = addresses[option.slot]
-            external = option.record.type.external
-            value = addresses[option.variable_slot] if external else own + self.survey.value_offset
-            yield option, Storage(own, value, drift)
 
 
 class _Attachment:
@@ -140,7 +55,7 @@ def attach(image: Image | None = None, reach: Reach | None = None) -> Engine:
     """The attached engine of an image, by default llvmlite's.
 
     The first call redirects that LLVM's option reads for the whole process. Every thread keeps reading LLVM's
-    globals until it enters a context. Takes about half a second once. Where the code cannot be changed,
+    globals until it enters a context. Takes about a third of a second once. Where the code cannot be changed,
     threads take turns instead; OPTCTX_ENGINE, read at the first call, decides otherwise. Raises
     UnsupportedImageError, with nothing changed, where the library does not check out. If an exception
     interrupts it, nothing is attached and the next call begins where this one ended.
@@ -168,7 +83,7 @@ def attach_again(index: int) -> None:
 
 
 def _attach(image: Image | None, reach: Reach | None) -> Engine:
-    """Changes nothing before its native step, `Mechanism.attach`, but to prepare that once and for all."""
+    """Changes nothing before its native step, `Engine.attach`, but to prepare that once and for all."""
     clock = Clock()
     found = _attachment(image)
     clock.lap("image")
@@ -177,14 +92,14 @@ def _attach(image: Image | None, reach: Reach | None) -> Engine:
         found.engine = _with_kept(found.kept, lambda: _work_out(found.image, clock, reach), clock)
     if image is None:
         _begin_with_llvmlite(found)
-    if found.engine.mechanism.attached:
+    if found.engine.attached:
         return found.engine
     if not found.used:
         return _attach_first(found)
     start = time.perf_counter()
     try:
-        found.engine.mechanism.attach()
-    except CannotRedirectError as error:  # contexts were made for this mechanism
+        found.engine.attach()
+    except CannotRedirectError as error:  # contexts were made for this engine
         raise cannot_redirect(error) from error
     found.engine.seconds["commit"] = time.perf_counter() - start
     return found.engine
@@ -205,7 +120,7 @@ def _work_out(image: Image, clock: Clock, reach: Reach | None) -> Engine:
     try:
         surveyed = _survey(image)
         clock.lap("registry")
-        return _make(image, surveyed, choose(image, surveyed, clock, reach), clock)
+        return _publish(choose(surveyed, clock, reach), clock)
     finally:
         image.release_pages()
 
@@ -216,8 +131,8 @@ def _keep(found: _Attachment, engine: Engine) -> None:
     if findings.changed:
         missing_features(engine.image)  # facts that are asked for later, when the index of symbols is gone
     if found.kept is not None:
-        if found.kept.wanted and findings.changed and engine.mechanism.tells_reads:
-            keep_survey(engine.image, engine.survey)
+        if found.kept.wanted and findings.changed and engine.redirects:
+            keep_registry(engine.image, engine.survey.registry)
             found.kept.save()
         engine.kept = found.kept.state
     found.kept = None
@@ -256,11 +171,10 @@ def _attach_first(found: _Attachment) -> Engine:
     engine = found.engine
     assert engine is not None  # the caller has made it
     try:
-        engine.mechanism.attach()
+        engine.attach()
     except CannotRedirectError as error:
-        choice = fall_back(error, engine.image, engine.survey, clock)
-        engine = found.engine = _make(engine.image, engine.survey, choice, clock)
-        engine.mechanism.attach()
+        engine = found.engine = _publish(fall_back(error, engine.survey, clock), clock)
+        engine.attach()
     except UnsupportedImageError:
         found.engine = None  # the next call chooses again
         raise
@@ -269,8 +183,8 @@ def _attach_first(found: _Attachment) -> Engine:
     _keep(found, engine)
     clock.lap("keeping")
     engine.seconds.update(clock.laps)
-    if engine.choice.fell_back:
-        warn_of_fallback(engine.choice.reason)
+    if engine.fell_back:
+        warn_of_fallback(engine.reason)
     return engine
 
 
@@ -295,7 +209,7 @@ def attached(image: Image | None = None) -> Engine | None:
     """The engine of an image, by default llvmlite's, if it is attached, else None; never attaches."""
     found = _find(image)
     engine = None if found is None else found.engine
-    return engine if engine is not None and engine.mechanism.attached else None
+    return engine if engine is not None and engine.attached else None
 
 
 def made() -> Engine | None:
@@ -329,7 +243,7 @@ def _detach(image: Image | None) -> None:
     if engine is None:
         return
     try:
-        users = engine.mechanism.detach()
+        users = engine.detach()
     except RuntimeError as error:
         raise UnsupportedImageError(f"could not detach from LLVM, nothing was changed: {error}") from error
     _refuse(users)
@@ -355,12 +269,9 @@ def _refuse(users: Users) -> None:
         )
 
 
-def _make(image: Image, surveyed: Survey, choice: Choice, clock: Clock) -> Engine:
+def _publish(engine: Engine, clock: Clock) -> Engine:
+    """Make its options known to lookups from C++."""
     atexit.register(process_ends)
-    engine = Engine(image, surveyed, choice, clock.laps)
-    for option in engine.plan.options.values():
-        for name in option.record.names:
-            engine.options[name] = option
-    publish_options(engine.plan, engine.index, image, surveyed.value_offset)
+    publish_options(engine.plan, engine.index, engine.image, engine.survey.value_offset)
     clock.lap("lookups")
     return engine

@@ -1,79 +1,79 @@
-"""Which mechanism carries values to LLVM in this process: OPTCTX_ENGINE says so by hand."""
+"""Which engine carries values to LLVM in this process: OPTCTX_ENGINE says so by hand."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from typing import NamedTuple
 
-from optctx._native import Image
-from optctx.engine.exclusive_engine import TakingTurns
-from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism
-from optctx.engine.thread_engine import Redirecting
+from optctx.arch import CannotDecodeError
+from optctx.engine.engine import CannotRedirectError, Clock, Engine
+from optctx.engine.exclusive_engine import ExclusiveEngine
+from optctx.engine.thread_engine import ThreadEngine, decoder_name
 from optctx.errors import EngineWarning, OptctxError, UnsupportedImageError, level_outside
 from optctx.image.memory import checking
 from optctx.image.survey import Survey
+from optctx.plan.plan import plan_in_place, plan_redirected
 from optctx.plan.reach import Reach
+from optctx.plan.references import read_references
 
-__all__ = [
-    "VARIABLE",
-    "Choice",
-    "cannot_redirect",
-    "choose",
-    "fall_back",
-    "warn_of_fallback",
-]
+__all__ = ["VARIABLE", "cannot_redirect", "choose", "fall_back", "warn_of_fallback"]
 
 VARIABLE = "OPTCTX_ENGINE"
 _AUTOMATIC = ""
 
 
-class Choice(NamedTuple):
-    """A mechanism that can be attached, and why this one. `fell_back`: the user did not ask for it."""
-
-    mechanism: Mechanism
-    reason: str
-    fell_back: bool = False
-
-
-def choose(image: Image, survey: Survey, clock: Clock, reach: Reach | None = None) -> Choice:
-    """The mechanism "thread" where nothing stands against it, else "exclusive". Attaches nothing yet.
+def choose(survey: Survey, clock: Clock, reach: Reach | None = None) -> Engine:
+    """The engine "thread" where nothing stands against it, else "exclusive". Attaches nothing yet.
 
     `reach`: of the values of contexts, where it is not every read. Raises OptctxError for another value of
     the variable, and UnsupportedImageError.
     """
     wanted = _wanted()
-    if wanted == TakingTurns.name:
-        return Choice(_taking_turns(image, survey, clock), f"{VARIABLE}={wanted}")
+    if wanted == ExclusiveEngine.name:
+        return _taking_turns(survey, clock, f"{VARIABLE}={wanted}")
     try:
-        with checking(image.path):
-            mechanism = Redirecting(image, survey, clock, reach)
+        with checking(survey.image.path):
+            engine = _redirecting(survey, clock, reach)
     except CannotRedirectError as error:
-        return fall_back(error, image, survey, clock)
-    return Choice(mechanism, f"{VARIABLE}={wanted}" if wanted else "LLVM's code could be changed")
+        return fall_back(error, survey, clock)
+    engine.reason = f"{VARIABLE}={wanted}" if wanted else "LLVM's code could be changed"
+    return engine
 
 
-def fall_back(error: CannotRedirectError, image: Image, survey: Survey, clock: Clock) -> Choice:
-    """The mechanism "exclusive", in place of one that could not be had.
+def fall_back(error: CannotRedirectError, survey: Survey, clock: Clock) -> Engine:
+    """The engine "exclusive", in place of one that could not be had.
 
     Raises UnsupportedImageError if the variable asks for that one.
     """
-    if _wanted() == Redirecting.name:
+    if _wanted() == ThreadEngine.name:
         raise cannot_redirect(error) from error
-    mechanism = _taking_turns(image, survey, clock)
-    return Choice(mechanism, f"LLVM's code cannot be changed: {error}", fell_back=True)
+    engine = _taking_turns(survey, clock, f"LLVM's code cannot be changed: {error}")
+    engine.fell_back = True
+    return engine
 
 
-def _taking_turns(image: Image, survey: Survey, clock: Clock) -> TakingTurns:
-    with checking(image.path):
-        return TakingTurns(image, survey, clock)
+def _redirecting(survey: Survey, clock: Clock, reach: Reach | None) -> ThreadEngine:
+    try:
+        decoder = decoder_name(survey.image)
+        plan = plan_redirected(survey, read_references(survey), reach)
+        clock.lap("sites")
+        return ThreadEngine(survey, plan, decoder, clock)
+    except CannotDecodeError as error:
+        raise CannotRedirectError(f"instructions cannot be decoded: {error}") from error
+
+
+def _taking_turns(survey: Survey, clock: Clock, reason: str) -> ExclusiveEngine:
+    with checking(survey.image.path):
+        engine = ExclusiveEngine(survey, plan_in_place(survey), clock)
+    engine.reason = reason
+    return engine
 
 
 def cannot_redirect(error: CannotRedirectError) -> UnsupportedImageError:
-    """For a process that must have the mechanism "thread"."""
+    """For a process that must have the engine "thread"."""
     return UnsupportedImageError(
         f"could not redirect LLVM's option reads, nothing was changed: {error}; "
-        f"{VARIABLE}={TakingTurns.name} works without"
+        f"{VARIABLE}={ExclusiveEngine.name} works without"
     )
 
 
@@ -81,7 +81,7 @@ def warn_of_fallback(reason: str) -> None:
     """Says to the caller of this package that threads take turns, and why."""
     warnings.warn(
         f"threads with different LLVM options take turns in this process: {reason}; set {VARIABLE} to "
-        f"{TakingTurns.name} where that is expected, or to {Redirecting.name} for an error instead",
+        f"{ExclusiveEngine.name} where that is expected, or to {ThreadEngine.name} for an error instead",
         EngineWarning,
         stacklevel=level_outside(),
     )
@@ -89,9 +89,9 @@ def warn_of_fallback(reason: str) -> None:
 
 def _wanted() -> str:
     value = os.environ.get(VARIABLE, _AUTOMATIC)
-    if value not in (_AUTOMATIC, Redirecting.name, TakingTurns.name):
+    if value not in (_AUTOMATIC, ThreadEngine.name, ExclusiveEngine.name):
         raise OptctxError(
-            f"cannot choose how to run: expected {VARIABLE} to be {Redirecting.name}, {TakingTurns.name} "
-            f"or empty (automatic), found {value!r}"
+            f"cannot choose how to run: expected {VARIABLE} to be {ThreadEngine.name}, "
+            f"{ExclusiveEngine.name} or empty (automatic), found {value!r}"
         )
     return value

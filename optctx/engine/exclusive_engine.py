@@ -1,33 +1,32 @@
-"""The mechanism "exclusive": no code is changed; threads take turns at LLVM's own storage."""
+"""The engine "exclusive": no code is changed; threads take turns at LLVM's own storage."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from optctx._native import Context, GateError, Image, Space, set_attached, set_detached, take_turns
-from optctx.engine.mechanism import Clock, Mechanism, Users
+from optctx._native import Context, GateError, Space, set_attached, set_detached, take_turns
+from optctx.engine.engine import Clock, Engine, Users
 from optctx.errors import ScopeError, UnsupportedImageError
-from optctx.image.loaded import image_index
-from optctx.image.storage_beside import find_reporting, find_stream_table
+from optctx.image.storage_beside import find_stream_table
 from optctx.image.survey import Survey
-from optctx.plan.plan import plan_in_place
+from optctx.plan.plan import Plan
 from optctx.plan.ways_in import add_occurrence_of, setter_tables
 
-__all__ = ["TakingTurns"]
+__all__ = ["ExclusiveEngine"]
 
 
-class TakingTurns(Mechanism):
+class ExclusiveEngine(Engine):
     """Works wherever the library's layout checks out."""
 
     name = "exclusive"
+    redirects = False
 
-    def __init__(self, image: Image, survey: Survey, clock: Clock) -> None:
+    def __init__(self, survey: Survey, plan: Plan, clock: Clock) -> None:
         """Raises UnsupportedImageError if the library does not check out."""
-        stream, handler, data = find_reporting(image)
+        super().__init__(survey, plan)
+        image = survey.image
+        stream, handler, data = survey.reporting
         table = find_stream_table(image, stream)
-        self.index = image_index(image)
-        self._path = image.path
-        self.plan = plan_in_place(image, survey)
         try:
             self.space = Space.in_place(
                 self.index,
@@ -48,7 +47,7 @@ class TakingTurns(Mechanism):
             take_turns(self.index)
         except GateError as error:  # this thread is inside a context of another image
             raise ScopeError(
-                f"cannot attach to the LLVM of {self._path}: {error}; leave that first"
+                f"cannot attach to the LLVM of {self.image.path}: {error}; leave that first"
             ) from error
         set_attached(self.index)
 
@@ -56,7 +55,7 @@ class TakingTurns(Mechanism):
         """Nothing was changed outside of scopes."""
         return Users(*set_detached(self.index))
 
-    def process_wide(self) -> Context | None:
+    def covering(self) -> Context | None:
         return Context.make(self.space, self.space.drift(), [])
 
     def report(self) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from collections import Counter
 from typing import Any
 
 from optctx._native import active_scopes
-from optctx.engine.attach import Engine, attach, engines
+from optctx.engine.attach import attach, engines
+from optctx.engine.engine import Engine
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.features import missing_features
 
@@ -34,7 +35,7 @@ def info() -> dict[str, Any]:
     }
     try:
         engine = attach()
-        report["engine"], report["engine_reason"] = engine.mechanism.name, engine.choice.reason
+        report["engine"], report["engine_reason"] = engine.name, engine.reason
         report["images"] = [_image(each) for each in engines()]
     except UnsupportedImageError as error:
         report["error"] = str(error)
@@ -47,9 +48,9 @@ def _image(engine: Engine) -> dict[str, Any]:
     return {
         "path": engine.image.path,
         "build_id": engine.image.build_id,
-        "attached": engine.mechanism.attached,
+        "attached": engine.attached,
         "registry": {
-            "layout": engine.survey.layout,
+            "layout": engine.survey.registry.layout,
             "value_offset": engine.survey.value_offset,
             "names": len(options),
             "options": len(engine.plan.options),
@@ -58,7 +59,7 @@ def _image(engine: Engine) -> dict[str, Any]:
         "refused_options": {
             name: options[name].reason for name in sorted(options) if options[name].scope == "process"
         },
-        **engine.mechanism.report(),
+        **engine.report(),
         "unavailable": {**missing_features(engine.image), **engine.plan.unavailable},
         "attach_cache": engine.kept,
         "seconds": {name: round(seconds, 4) for name, seconds in engine.seconds.items()},

@@ -1,4 +1,4 @@
-"""The mechanism "thread": LLVM's option reads are redirected, and every thread reads storage of its own."""
+"""The engine "thread": LLVM's option reads are redirected, and every thread reads storage of its own."""
 
 from __future__ import annotations
 
@@ -18,82 +18,79 @@ from optctx._native import (
     thread_offset,
     trampolines,
 )
-from optctx.arch import CannotDecodeError, processor
-from optctx.engine.mechanism import CannotRedirectError, Clock, Mechanism, Users
+from optctx.arch import processor
+from optctx.engine.engine import CannotRedirectError, Clock, Engine, Users
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.fact import find_members
 from optctx.image.facts.features import FAMILIES
 from optctx.image.findings import findings_of
-from optctx.image.loaded import image_index
-from optctx.image.storage_beside import find_reporting
 from optctx.image.survey import Survey
-from optctx.plan.plan import Plan, plan_redirected
-from optctx.plan.reach import Reach
+from optctx.plan.plan import Plan
 from optctx.plan.references import NO_READER
 from optctx.plan.ways_in import Machines, add_occurrence_of, parser_code, prepare_hooks, setter_tables
 
-__all__ = ["Redirecting"]
+__all__ = ["ThreadEngine", "decoder_name"]
 
 _DECODER = "decoder"
 
 
-class Redirecting(Mechanism):
+class ThreadEngine(Engine):
     """`transaction`: the instructions to redirect, or that are; `hooks`: where LLVM starts to work."""
 
     name = "thread"
+    redirects = True
     intercepts = True
-    follows_tasks = True
-    tells_reads = True
 
-    def __init__(self, image: Image, survey: Survey, clock: Clock, reach: Reach | None = None) -> None:
-        """Everything but the change: sites, trampolines, views.
+    def __init__(self, survey: Survey, plan: Plan, decoder: str, clock: Clock) -> None:
+        """Everything but the change: trampolines, views.
 
-        Raises CannotRedirectError, and UnsupportedImageError if the library does not check out.
+        `decoder`: what told of the image's code. Raises CannotRedirectError, CannotDecodeError, and
+        UnsupportedImageError if the library does not check out.
         """
-        self.index = image_index(image)
+        super().__init__(survey, plan)
+        self.processor = processor()
+        self.decoder = decoder
         try:
-            self.processor = processor()
-            self.decoder = _decoder_name(image)
-            self._prepare(image, survey, clock, reach)
-        except CannotDecodeError as error:
-            raise CannotRedirectError(f"instructions cannot be decoded: {error}") from error
-
-    def _prepare(self, image: Image, survey: Survey, clock: Clock, reach: Reach | None) -> None:
-        reporting = find_reporting(image)
-        self.plan = plan_redirected(image, survey, reporting, reach)
-        clock.lap("sites")
-        try:
-            find_members(image, FAMILIES)  # in one pass over the names
-            self.machines = Machines(image, self.index)
-            self.hooks = prepare_hooks(image, self.index, self.machines)
-            self.setters = setter_tables(image, self.index)
-            self.follows_lljit = self.hooks.follows_lljit
-            self.shares_machines = not (self.machines.refusal or self.hooks.refusal)
-            if self.hooks.refusal:
-                self.intercepts, self.why_not_intercepted = False, self.hooks.refusal
-            clock.lap("entrances")
-            parser = parser_code(image, self.index, survey.layout)
-            self.plan.unavailable.update(parser.unavailable)
-            others, sites = [*self.hooks.code, *parser.code], _trampolines(self.plan, self.index)
-            self.transaction = Transaction(others, image.text_begin, image.text_end, sites)
-            clock.lap("trampolines")
+            self._prepare_code(clock)
         except OsError as error:
             raise CannotRedirectError(str(error)) from error
         except RuntimeError as error:
-            raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
-        slots = [self.plan.slots[part.address] for part in reporting]
+            raise UnsupportedImageError(f"{self.image.path}: {error}; nothing was changed") from error
+        self._prepare_views()
+        clock.lap("views")
+
+    def _prepare_code(self, clock: Clock) -> None:
+        """What runs in the place of LLVM's instructions, and in front of its functions."""
+        image, index = self.image, self.index
+        find_members(image, FAMILIES)  # in one pass over the names
+        self.machines = Machines(image, index)
+        self.hooks = prepare_hooks(image, index, self.machines)
+        self.setters = setter_tables(image, index)
+        self.follows_lljit = self.hooks.follows_lljit
+        self.shares_machines = not (self.machines.refusal or self.hooks.refusal)
+        if self.hooks.refusal:
+            self.intercepts, self.not_intercepted = False, self.hooks.refusal
+        clock.lap("entrances")
+        parser = parser_code(image, index, self.survey.registry.layout)
+        self.plan.unavailable.update(parser.unavailable)
+        others, sites = [*self.hooks.code, *parser.code], _trampolines(self.plan, index)
+        self.transaction = Transaction(others, image.text_begin, image.text_end, sites)
+        clock.lap("trampolines")
+
+    def _prepare_views(self) -> None:
+        """Storage for every thread."""
+        slots = [self.plan.slots[part.address] for part in self.survey.reporting]
         self.space = Space.redirected(
             self.index,
             self.plan.regions,
             self.plan.set_default,
-            add_occurrence_of(image),
+            add_occurrence_of(self.image),
             (slots[0], slots[1], slots[2]),
             self.plan.readers.packed,
         )
-        _scope_printing(self.space, self.plan, survey.value_offset)
+        _scope_printing(self.space, self.plan, self.survey.value_offset)
         if self.intercepts:
             configure_bindings(self.index, self.hooks.calls)
-        clock.lap("views")
 
     def attach(self) -> None:
         try:
@@ -139,7 +136,7 @@ class Redirecting(Mechanism):
         # Where a call returns to is one past its last byte.
         return [(begin, begin + size + 1, address) for begin, size, address in begins]
 
-    def process_wide(self) -> Context | None:
+    def covering(self) -> Context | None:
         return None
 
     def report(self) -> dict[str, Any]:
@@ -161,7 +158,7 @@ class Redirecting(Mechanism):
         }
 
 
-def _decoder_name(image: Image) -> str:
+def decoder_name(image: Image) -> str:
     """What tells of the image's code, in this process or an earlier one. Raises CannotDecodeError."""
     findings = findings_of(image)
     name: str | None = findings.recall(_DECODER, ())

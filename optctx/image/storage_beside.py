@@ -8,6 +8,7 @@ about debug output: `DebugFlag && isCurrentDebugType(TYPE)` (llvm/Support/Debug.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from optctx._native import Image, Kind, Span, Symbol, call_pointer, find_data_pointers
@@ -31,7 +32,6 @@ from optctx.image.facts.names import (
 from optctx.image.findings import findings_of
 from optctx.image.memory import WORD, checking, load_words
 from optctx.image.options import OptionRecord
-from optctx.image.survey import Survey
 
 __all__ = [
     "DebugTypes",
@@ -239,14 +239,14 @@ def _check_deleter(image: Image, types: Symbol, type_size: int) -> None:
         )
 
 
-def find_printing(image: Image, survey: Survey) -> Printing:
+def find_printing(image: Image, records: Iterable[OptionRecord]) -> Printing:
     """Raises UnsupportedImageError where anything is not as in an LLVM that has debug output.
 
     Those that were built without assertions have none.
     """
     types = find_debug_types(image)
     flag = need(image, DEBUG_FLAG).address
-    options = {name: record for record in survey.records for name in record.names}
+    options = {name: record for record in records for name in record.names}
     option, debug_only = options.get("debug"), options.get("debug-only")
     if option is None or debug_only is None:
         raise UnsupportedImageError(f"{image.path}: expected the options debug and debug-only")

@@ -1,261 +1,63 @@
-"""Reads every registered option of an image: a plain record for each."""
+"""All that is read in an image before anything is decided about it, as one value."""
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
-from optctx._native import (
-    Image,
-    Kind,
-    call_pointer,
-    option_at,
-    read_checked,
-    walk_registry,
+from optctx._native import Image
+from optctx.errors import UnsupportedImageError
+from optctx.image.options import OptionRecord
+from optctx.image.registry import Registry, read_registry
+from optctx.image.storage_beside import (
+    Printing,
+    ReportingObject,
+    StateBeside,
+    find_printing,
+    find_reporting,
+    find_state_beside,
 )
-from optctx.image.abi import MANY_PARTS, OptionType, element_size, parse_vtable_name, prove_contents
-from optctx.image.facts import types
-from optctx.image.facts.fact import Found, find, need
-from optctx.image.facts.names import (
-    OPT_OF_UNSIGNED,
-    OPTION_VALUE_OF_UNSIGNED,
-    REGISTERED_OPTIONS,
-    TOP_LEVEL,
-    TopLevel,
-)
-from optctx.image.findings import findings_of
-from optctx.image.kept_survey import pack_survey, question_of, unpack_survey
-from optctx.image.memory import WORD, MisfitError, checking, load_words
-from optctx.image.options import Choices, OptionRecord, find_element_names
 
-__all__ = ["Survey", "keep_survey", "survey"]
-
-_QUESTION = "survey"
-_VTABLE_HEAD = 16  # bytes of offset-to-top and RTTI before the address point
-_SMALLEST = 0xA0  # bytes of an option with a value, its default and a parser; on the heap nothing says more
-_LIST, _OLD_LIST = 0x50, 0x30  # bytes of a list before its parser, with and without default elements
-_HEAD = 0x50  # bytes of an Option before its value can come
-_EARLIEST, _SAMPLE = 0x60 // WORD, 24  # words: where a value's default can begin; what is looked at for it
+__all__ = ["Survey", "survey"]
 
 
 class Survey(NamedTuple):
-    """The registry of one image as it was when it was surveyed."""
+    """What an image says of its options, and the storage that their values pass through.
 
-    layout: str
-    value_offset: int
-    records: list[OptionRecord]
+    `state`: storage beside the options, where the image has it. `missing`: names of options that lack some.
+    `reporting`: what LLVM reports through. `printing`: how it decides about debug output, or else
+    `no_printing`: why that cannot be known.
+    """
 
+    image: Image
+    registry: Registry
+    state: list[StateBeside]
+    missing: set[str]
+    reporting: list[ReportingObject]
+    printing: Printing | None
+    no_printing: str
 
-class _Vtable(NamedTuple):
-    name: str
-    slots: dict[str, int]  # part of a mangled function name -> index
+    @property
+    def records(self) -> list[OptionRecord]:
+        """Every registered option."""
+        return self.registry.records
 
-
-class _Vtables:
-    """Vtables of options and parsers by the address that objects hold."""
-
-    def __init__(self, image: Image) -> None:
-        self._image = image
-        self._known: dict[int, _Vtable | None] = {}
-
-    def get(self, address: int) -> _Vtable | None:
-        if address not in self._known:
-            self._known[address] = self._read(address)
-        return self._known[address]
-
-    def _read(self, address: int) -> _Vtable | None:
-        symbol = self._image.object_at(address) if self._image.contains(address) else None
-        if (
-            symbol is None
-            or not symbol.name.startswith(types.VTABLE)
-            or address < symbol.address + _VTABLE_HEAD
-        ):
-            return None
-        slots = {}
-        words = load_words(address, (symbol.address + symbol.size - address) // WORD, symbol.name)
-        for index, word in enumerate(words):
-            function = self._image.function_at(word) if self._image.contains(word) else None
-            if function is None:
-                break  # the head of a second base's table
-            for part in types.VIRTUAL_FUNCTIONS:
-                if part in function.name:
-                    slots[part] = index
-        return _Vtable(symbol.name, slots)
+    @property
+    def value_offset(self) -> int:
+        """Bytes from a cl::opt to its value."""
+        return self.registry.value_offset
 
 
 def survey(image: Image) -> Survey:
-    """Walk LLVM's registry and prove what every option holds and points at, with reads that cannot fault.
+    """Read everything, with reads that cannot fault. Changes nothing but what LLVM makes at its first use.
 
     Raises UnsupportedImageError with what does not fit.
     """
-    top_level, registered = need(image, TOP_LEVEL), need(image, REGISTERED_OPTIONS)
-    with checking(image.path):
-        return _survey(image, call_pointer(registered.address, _subcommand(top_level)))
-
-
-def _subcommand(found: Found[TopLevel]) -> int:
-    """The SubCommand that every option belongs to which names no other one."""
-    if found.form == "call":
-        return call_pointer(found.address)
-    if found.form == "object":
-        return found.address
-    (made,) = load_words(found.address, 1, TOP_LEVEL.what)
-    if not made:
-        raise MisfitError(f"{TOP_LEVEL.what} leads to nothing: no option is registered")
-    return made
-
-
-def _survey(image: Image, registry: int) -> Survey:
-    layout, options = walk_registry(registry)
-    names: dict[int, tuple[str, ...]] = {}
-    for name, address in options:
-        names[address] = (*names.get(address, ()), name)
-    named = [(own, address) for address, own in names.items()]
-    kept = findings_of(image).recall(_QUESTION, question_of(image, layout, named))
-    if kept is not None and (known := unpack_survey(image, named, kept)) is not None:
-        survey = Survey(layout, *known)
-        for record in survey.records:
-            if record.type.external or record.type.kind in MANY_PARTS:
-                _prove_value(record, survey.value_offset)
-        return survey
-    offset = _probe_value_offset(image, list(names))
-    vtables = _Vtables(image)
-    records = [_record(image, vtables, offset, own, address) for own, address in named]
-    _prove_aliases(records)
-    _measure_heap(image, records)
-    return Survey(layout, offset, records)
-
-
-def keep_survey(image: Image, survey: Survey) -> None:
-    """Keep it with what else is known of the library's file."""
-    named = [(record.names, record.address) for record in survey.records]
-    packed = pack_survey(image, survey.value_offset, survey.records)
-    if packed is not None:
-        findings_of(image).keep(_QUESTION, question_of(image, survey.layout, named), packed)
-
-
-def _prove_aliases(records: list[OptionRecord]) -> None:
-    """Every alias leads to an option that is none."""
-    aliases = {each.address: each.alias_of for each in records}
-    for record in records:
-        at = record.address
-        for _ in range(len(records)):
-            if not aliases.get(at):
-                break
-            at = aliases[at]
-        if aliases.get(at) != 0:
-            raise MisfitError(f"the alias {record.name} leads to no option")
-
-
-def _measure_heap(image: Image, records: list[OptionRecord]) -> None:
-    sizes = {option_at(each.address).vtable: each.size for each in records if each.size is not None}
-    for record in records:
-        if record.size is None:
-            record.heap_size = sizes.get(option_at(record.address).vtable)
-            if record.heap_size is not None:
-                words = load_words(record.address, record.heap_size // WORD, "an option")
-                record.callback = _has_callback(image, words)
-
-
-def _probe_value_offset(image: Image, addresses: list[int]) -> int:
-    """In every opt<unsigned> the value comes right before the vtable of its OptionValue."""
-    vtable, expected = find(image, OPT_OF_UNSIGNED), find(image, OPTION_VALUE_OF_UNSIGNED)
-    if vtable is None or expected is None:
-        raise MisfitError("the vtable of opt<unsigned> or of its OptionValue is not named")
-    of_unsigned = [a for a in addresses if option_at(a).vtable == vtable.address + _VTABLE_HEAD]
-    samples = [load_words(a, _SAMPLE, "an opt<unsigned>") for a in of_unsigned]
-    for index in range(_EARLIEST, _SAMPLE):
-        if samples and all(words[index] == expected.address + _VTABLE_HEAD for words in samples):
-            return (index - 1) * WORD
-    raise MisfitError(f"no offset holds the value in all {len(samples)} opt<unsigned> objects")
-
-
-def _record(
-    image: Image, vtables: _Vtables, offset: int, names: tuple[str, ...], address: int
-) -> OptionRecord:
-    symbol = image.object_at(address) if image.contains(address) else None
-    size = symbol.size if symbol is not None and symbol.address == address else None
-    vtable = vtables.get(option_at(address).vtable)
-    if vtable is None:
-        raise MisfitError(f"the virtual functions of the option {names[0]} are no table of the library")
-    if size is not None and (size < max(_HEAD, offset + WORD) or size % WORD):
-        raise MisfitError(f"the option {names[0]} has {size} bytes")
-    words = load_words(address, (size or _SMALLEST) // WORD, "an option")
-    choices = _find_choices(vtables, address, words, offset)
-    option_type = parse_vtable_name(vtable.name, choices is not None)
-    elements = find_element_names(image, option_type.enum) if option_type.kind == Kind.set else None
-    if option_type.kind == Kind.set and elements is None:
-        option_type = OptionType(Kind.other)
-    record = OptionRecord(names, address, size, option_type)
-    if option_type.alias:
-        record.alias_of = words[offset // WORD]
-        return record
-    record.set_default_index = vtable.slots.get("setDefault", 0)
-    record.flag_default_index = vtable.slots.get("getValueExpectedFlagDefault", 0)
-    if option_type.kind in (Kind.enumeration, Kind.list, Kind.bits, Kind.other):
-        record.choices = choices
-    elif elements is not None:
-        record.choices = elements
-    if option_type.kind == Kind.list:
-        _find_list_layout(vtables, record, address + offset)
-    if size is not None:
-        record.callback = _has_callback(image, words)
-    if option_type.external:
-        _find_variable(image, record, words[offset // WORD])
-    _prove_value(record, offset)
-    return record
-
-
-def _prove_value(record: OptionRecord, offset: int) -> None:
-    if not record.type.alias:
-        prove_contents(
-            record.name,
-            record.type,
-            record.variable or record.address + offset,
-            record.variable_size,
-            record.has_defaults,
-        )
-
-
-def _find_list_layout(vtables: _Vtables, record: OptionRecord, value: int) -> None:
-    """What the list at `value` holds, told by where its parser begins. No other layout is known here."""
-    if not record.type.supported:
-        return
-    words = load_words(value, _LIST // WORD + 1, "a list")
-    if vtables.get(words[_LIST // WORD]) is not None:
-        return
-    record.has_defaults = False
-    sized = element_size(record.type.element) > 0  # else the number of positions would have to tell
-    if vtables.get(words[_OLD_LIST // WORD]) is None or not sized:
-        record.type = record.type._replace(supported=False)
-
-
-def _find_variable(image: Image, record: OptionRecord, address: int) -> None:
-    """Where cl::location has the value; its size only if that is an object with a name."""
-    record.variable = address
-    variable = image.object_at(address) if image.contains(address) else None
-    if variable is not None and variable.address == address:
-        read_checked(address, variable.size, f"the variable of {record.name}")
-        record.variable_size = variable.size
-
-
-def _has_callback(image: Image, words: list[int]) -> bool:
-    """Whether setting the option calls anything that does something."""
-    *_, manager, invoker = words  # std::function is the last member: {functor, functor, manager, invoker}
-    function = image.function_at(invoker) if image.contains(invoker) else None
-    return manager != 0 and (function is None or re.search(types.IDLE_CALLBACK, function.name) is None)
-
-
-def _find_choices(vtables: _Vtables, address: int, words: list[int], offset: int) -> Choices | None:
-    for index in range(offset // WORD, len(words)):
-        vtable = vtables.get(words[index])
-        if vtable is not None and "getNumOptions" in vtable.slots:
-            slots = vtable.slots
-            return Choices(
-                address + index * WORD,
-                slots["getNumOptions"],
-                slots["getOptionEj"],
-                slots["getDescription"],
-                slots["getOptionValueEj"],
-            )
-    return None
+    registry = read_registry(image)
+    state, missing = find_state_beside(image)
+    reporting = find_reporting(image)
+    printing, no_printing = None, ""
+    try:
+        printing = find_printing(image, registry.records)
+    except UnsupportedImageError as error:
+        no_printing = str(error)
+    return Survey(image, registry, state, missing, reporting, printing, no_printing)

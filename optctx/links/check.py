@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from optctx.context import OptionContext
-from optctx.engine.attach import Engine, attach
+from optctx.engine.attach import attach
+from optctx.engine.engine import Engine
 from optctx.errors import LinkMismatchError, OptctxError, OptionTypeError, shown
 from optctx.travelling.stamps import (
     Stamp,

@@ -251,7 +251,7 @@ def _check(context: OptionContext) -> None:
             f"cannot compile Numba functions under {context!r}: the context is for the LLVM of "
             f"{engine.image.path}; make a context for llvmlite's LLVM"
         )
-    if not engine.mechanism.intercepts:
+    if not engine.intercepts:
         raise UnsupportedImageError(
             f"cannot compile Numba functions under {context!r}: {engine.why_not_intercepted}; enter the "
             "context around the first call instead"

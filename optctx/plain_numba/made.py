@@ -103,7 +103,7 @@ def _changes() -> int | None:
     if engine is None:
         return 0
     epoch = process_wide_epoch(engine.index)
-    return epoch if epoch % 2 == 0 and engine.mechanism.shares_machines else None
+    return epoch if epoch % 2 == 0 and engine.shares_machines else None
 
 
 def library_of(data: Any) -> Any:

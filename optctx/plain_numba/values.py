@@ -13,7 +13,8 @@ from numba.core import config
 from optctx.cache.entries import Situation
 from optctx.context import OptionContext
 from optctx.context.context import process_wide_values, seen
-from optctx.engine.attach import Engine, attached
+from optctx.engine.attach import attached
+from optctx.engine.engine import Engine
 from optctx.errors import ScopeError
 from optctx.travelling.attributes import attributes_policy
 from optctx.values.states import process_states
@@ -71,6 +72,6 @@ def values_here(known: Values | None = None) -> Values | None:
         return Values(engine, None)
     if context is None:
         return None
-    if not engine.mechanism.shares_machines:  # Numba has one, which keeps values of earlier scopes
+    if not engine.shares_machines:  # Numba has one, which keeps values of earlier scopes
         return Values(engine, None)
     return known if known is not None and known.context is context else Values(engine, context)

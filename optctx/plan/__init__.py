@@ -2,7 +2,7 @@
 
 from optctx.plan.plan import Plan, plan_redirected
 from optctx.plan.reach import Reach
-from optctx.plan.references import find_ends
+from optctx.plan.references import find_ends, read_references
 from optctx.plan.ways_in import (
     add_occurrence_of,
     belongs_to_machine,
@@ -25,4 +25,5 @@ __all__ = [
     "find_runs",
     "parser_code",
     "plan_redirected",
+    "read_references",
 ]

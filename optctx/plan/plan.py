@@ -6,22 +6,15 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Mapping
 
-from optctx._native import NO_SLOT, Image, Kind, Ownership, Region, Role
+from optctx._native import NO_SLOT, Kind, Ownership, Region, Role
 from optctx.arch.processor import Functions, Uses
-from optctx.errors import UnsupportedImageError
 from optctx.image.facts.features import DEBUG_OUTPUT
 from optctx.image.options import OptionRecord
-from optctx.image.storage_beside import (
-    Printing,
-    ReportingObject,
-    StateBeside,
-    find_printing,
-    find_state_beside,
-)
+from optctx.image.storage_beside import Printing, StateBeside
 from optctx.image.survey import Survey
 from optctx.lazy import lazy
 from optctx.plan.reach import Reach, narrowed, readers_of
-from optctx.plan.references import References, no_readers, read_references
+from optctx.plan.references import References, no_readers
 from optctx.plan.refusals import PlannedOption, refuse
 
 __all__ = ["Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
@@ -86,24 +79,19 @@ class Plan:
         return slot
 
 
-def plan_redirected(
-    image: Image, survey: Survey, reporting: list[ReportingObject], reach: Reach | None = None
-) -> Plan:
+def plan_redirected(survey: Survey, references: References, reach: Reach | None = None) -> Plan:
     """A plan for code that is redirected: to it belong slots for the reporting, and every site of a region.
 
-    `reach`: of the values of contexts, where it is not every read. Raises UnsupportedImageError if an
-    instruction that LLVM reports through cannot be redirected.
+    `reach`: of the values of contexts, where it is not every read.
     """
-    state, missing = find_state_beside(image)
-    printing, no_printing = _printing(image, survey)
-    references = read_references(image, survey.records, state, reporting, printing)
+    image, printing, no_printing = survey.image, survey.printing, survey.no_printing
     sites = references.sites
     assert sites is not None  # the code was decoded
     uses = sites.uses()
     if printing is not None and _is_stuck(references, uses, printing.types.address):
         no_printing = f"{image.path}: {printing.asked} cannot be redirected"
         printing = None
-    plan = Plan(_decide(survey, references, state, missing, uses, printing), references, printing=printing)
+    plan = Plan(_decide(survey, references, uses, printing), references, printing=printing)
     if no_printing:
         plan.unavailable[DEBUG_OUTPUT] = no_printing
     for option in plan.options.values():
@@ -117,10 +105,10 @@ def plan_redirected(
             option.functions = Functions(image, readers)
         elif option.scope == "thread" and not option.record.alias_of:
             option.scope = "unread"
-    for part in reporting:
+    for part in survey.reporting:
         plan.add(Region(part.address, part.size, Role.runtime))
     _give_slots(plan, survey.value_offset, uses)
-    _add_state(plan, state)
+    _add_state(plan, survey.state)
     _add_tables(plan)
     if printing is not None:
         _add_printing(plan, printing)
@@ -131,7 +119,7 @@ def plan_redirected(
         sites = narrowed(plan, sites, reach)
         plan.references = references._replace(sites=sites)
     # The words of the others are the same for all who load them.
-    others = {part.address for part in reporting}
+    others = {part.address for part in survey.reporting}
     if printing is not None:
         others.add(printing.types.address)
     read = {region: slot for region, slot in plan.slots.items() if region not in others}
@@ -139,39 +127,28 @@ def plan_redirected(
     return plan
 
 
-def _printing(image: Image, survey: Survey) -> tuple[Printing | None, str]:
-    """(how LLVM decides about debug output, or why that cannot be known)."""
-    try:
-        return find_printing(image, survey), ""
-    except UnsupportedImageError as error:
-        return None, str(error)
-
-
 def _is_stuck(references: References, uses: Mapping[int, Uses], region: int) -> bool:
     return region in references.stuck or region not in uses
 
 
-def plan_in_place(image: Image, survey: Survey) -> Plan:
+def plan_in_place(survey: Survey) -> Plan:
     """A plan for code that is left as it is, made without decoding it."""
-    state, missing = find_state_beside(image)
     nothing = References(None, [], [], [])
-    plan = Plan(_decide(survey, nothing, state, missing, {}), nothing)
+    plan = Plan(_decide(survey, nothing, {}), nothing)
     _give_slots(plan, survey.value_offset, {})
-    _add_state(plan, state)
+    _add_state(plan, survey.state)
     return plan
 
 
 def _decide(
     survey: Survey,
     references: References,
-    state: list[StateBeside],
-    missing: set[str],
     uses: Mapping[int, Uses],
     printing: Printing | None = None,
 ) -> dict[int, PlannedOption]:
     options = {record.address: PlannedOption(record) for record in survey.records}
     on_heap = () if printing is None else [printing.option.address]
-    refuse(options, references, state, missing, uses, on_heap)
+    refuse(options, references, survey.state, survey.missing, uses, on_heap)
     return options
 
 

@@ -23,7 +23,8 @@ from optctx.errors import UnsupportedImageError
 from optctx.image.facts.types import GUARD
 from optctx.image.findings import findings_of
 from optctx.image.options import OptionRecord
-from optctx.image.storage_beside import PointerTable, Printing, ReportingObject, StateBeside, find_pointers
+from optctx.image.storage_beside import PointerTable, Printing, ReportingObject, find_pointers
+from optctx.image.survey import Survey
 
 __all__ = ["NO_READER", "Reader", "Readers", "References", "find_ends", "no_readers", "read_references"]
 
@@ -122,21 +123,16 @@ class References(NamedTuple):
         return {refusal.region for refusal in self.refusals}
 
 
-def read_references(
-    image: Image,
-    records: list[OptionRecord],
-    state: list[StateBeside],
-    reporting: list[ReportingObject],
-    printing: Printing | None,
-) -> References:
+def read_references(survey: Survey) -> References:
     """Decodes every function that refers to an option, to what its value passes through, to the reporting, or
     to what decides about debug output.
 
     Raises UnsupportedImageError if an instruction that LLVM reports through cannot be redirected.
     """
-    spans = _spans(records)
-    others = [(part.address, part.size) for part in reporting]
-    others += [(part.address, part.size) for part in state]
+    image, printing = survey.image, survey.printing
+    spans = _spans(survey.records)
+    others = [(part.address, part.size) for part in survey.reporting]
+    others += [(part.address, part.size) for part in survey.state]
     if printing is not None:
         others.append((printing.types.address, printing.types.size))
     findings = findings_of(image)
@@ -147,7 +143,7 @@ def read_references(
         findings.keep(_QUESTION, question, _pack(image, references))
     else:
         references = _unpack(image, kept)
-    _check_reporting(image, reporting, references.refusals)
+    _check_reporting(image, survey.reporting, references.refusals)
     return references
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from types import MappingProxyType
 
 from optctx._native import Context, Kind, Recorder, demangle, run_counts
-from optctx.engine.attach import Engine
+from optctx.engine.engine import Engine
 from optctx.errors import OptctxError, ScopeError
 from optctx.plan.plan import PlannedOption
 from optctx.reads.readers import reader_index

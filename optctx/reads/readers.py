@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from optctx._native import prepare_recording
-from optctx.engine.attach import Engine
-from optctx.engine.thread_engine import Redirecting
+from optctx.engine.engine import Engine
+from optctx.engine.thread_engine import ThreadEngine
 from optctx.errors import UnsupportedImageError
 from optctx.lazy import lazy
 from optctx.plan.plan import PlannedOption
@@ -18,9 +18,9 @@ __all__ = ["ReaderIndex", "reader_index"]
 class ReaderIndex:
     """The readers of an image by their index. One for each engine: see `reader_index`."""
 
-    def __init__(self, engine: Engine, mechanism: Redirecting) -> None:
+    def __init__(self, engine: ThreadEngine) -> None:
         self._engine = engine
-        prepare_recording(engine.space, mechanism.reading_instructions())
+        prepare_recording(engine.space, engine.reading_instructions())
 
     @lazy
     def options(self) -> list[list[PlannedOption]]:
@@ -59,9 +59,9 @@ def reader_index(engine: Engine) -> ReaderIndex:
     found = _readings.get(id(engine))
     if found is not None:
         return found
-    if not isinstance(engine.mechanism, Redirecting):
+    if not isinstance(engine, ThreadEngine):
         raise UnsupportedImageError(
             "cannot tell what LLVM reads: threads take turns at LLVM's own storage in this process "
-            f"({engine.choice.reason}), and no read is redirected"
+            f"({engine.reason}), and no read is redirected"
         )
-    return _readings.setdefault(id(engine), ReaderIndex(engine, engine.mechanism))
+    return _readings.setdefault(id(engine), ReaderIndex(engine))

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Literal
 
 from optctx._native import Reads, demangle
-from optctx.engine.attach import Engine
+from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, UnreadOptionError, UnreadOptionWarning, clipped, shown
 from optctx.plan.plan import PlannedOption
 from optctx.reads.readers import reader_index

@@ -6,7 +6,7 @@ from optctx.fresh import Job, Result
 from optctx.fresh.job import compile_unchecked
 from optctx.fresh.options import add_occurrence, reset_option
 from optctx.image.loaded import llvmlite_image
-from optctx.image.survey import survey
+from optctx.image.registry import read_registry
 from optctx.strategies.arguments import split
 from optctx.strategies.waiting import WaitingStrategy
 
@@ -37,7 +37,7 @@ class TritonStrategy(WaitingStrategy):
         self._tool = False  # one has the registry
 
     def __enter__(self) -> TritonStrategy:
-        records = survey(llvmlite_image()).records
+        records = read_registry(llvmlite_image()).records
         self._options = {name: record.address for record in records for name in record.names}
         return self
 

@@ -17,7 +17,8 @@ from collections.abc import Callable
 from typing import TypeAlias, cast
 
 from optctx import _native
-from optctx.engine.attach import Engine, is_llvmlites
+from optctx.engine.attach import is_llvmlites
+from optctx.engine.engine import Engine
 from optctx.errors import (
     OptctxError,
     OptionValueError,
@@ -111,7 +112,7 @@ def follow_tasks(engine: Engine) -> None:
 
 def _follow(engine: Engine) -> None:
     """Do the steps. Each is atomic and happens only once, so an interrupted call can be repeated."""
-    if engine.mechanism.follows_tasks:
+    if engine.redirects:
         _native.watch_context_switches()
     if is_llvmlites(engine):
         from llvmlite.binding import ffi  # importing optctx works without llvmlite

@@ -32,7 +32,7 @@ def entered(context: OptionContext, mode: str) -> Iterator[Unread]:
     A block that fails reports nothing. Nor does an engine that cannot tell what LLVM reads.
     """
     found = Unread()
-    if mode == "ignore" or not attach().mechanism.tells_reads:
+    if mode == "ignore" or not attach().redirects:
         with context:
             yield found
         return

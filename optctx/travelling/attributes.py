@@ -32,7 +32,7 @@ from optctx.values.layers import Layers
 from optctx.values.overrides import make_override
 
 if TYPE_CHECKING:
-    from optctx.engine.attach import Engine
+    from optctx.engine.engine import Engine
     from optctx.travelling.owners import Owner
     from optctx.values.overrides import Override
 
@@ -84,7 +84,7 @@ def attach(*, attributes: Attributes | None = None, trust: Iterable[str] | None 
         wanted = wanted._replace(trust=trusting(engine, trust))
     if attributes is not None:
         wanted = wanted._replace(attributes=attributes)
-    if wanted.attributes != "ignore" and not engine.mechanism.intercepts:
+    if wanted.attributes != "ignore" and not engine.intercepts:
         raise UnsupportedImageError(
             f"attributes of functions cannot count: {engine.why_not_intercepted}; enter scopes instead"
         )
@@ -95,7 +95,7 @@ def attach(*, attributes: Attributes | None = None, trust: Iterable[str] | None 
 def why_attributes_cannot_count() -> str:
     """The reason, as half a sentence; "" where they can. Attaches, and changes nothing else."""
     engine = engine_attach.attach()
-    return "" if engine.mechanism.intercepts else engine.why_not_intercepted
+    return "" if engine.intercepts else engine.why_not_intercepted
 
 
 def detach() -> None:

@@ -55,7 +55,7 @@ def bind(context: Bindable, llvm_context: ContextRef, on_mismatch: OnMismatch) -
             f"cannot bind {shown(context)} to an LLVMContext of llvmlite's: the context is for the LLVM of "
             f"{engine.image.path}; make a context for llvmlite's LLVM"
         )
-    if not engine.mechanism.intercepts:
+    if not engine.intercepts:
         raise UnsupportedImageError(
             f"cannot bind {shown(context)} to an LLVMContext: {engine.why_not_intercepted}; "
             "enter the context as a scope"

@@ -19,7 +19,7 @@ from optctx.outputs import write_whole
 from optctx.travelling.stamps import trusted_overrides
 
 if TYPE_CHECKING:
-    from optctx.engine.attach import Engine
+    from optctx.engine.engine import Engine
     from optctx.trust import Trust
     from optctx.values.overrides import Override, ProcessWideMode
     from optctx.values.texts import Texts

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from optctx._native import Kind
-from optctx.engine.attach import Engine
+from optctx.engine.engine import Engine
 from optctx.errors import (
     LinkMismatchError,
     OptctxError,

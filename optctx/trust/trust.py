@@ -13,7 +13,7 @@ from functools import cache
 from typing import Final, Literal, NamedTuple, cast, get_args
 
 from optctx._native import Kind
-from optctx.engine.attach import Engine
+from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, UnknownOptionError, UntrustedOptionError, shown
 from optctx.image.abi import type_name
 from optctx.plan.plan import PlannedOption

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from optctx.engine.attach import Engine
+from optctx.engine.engine import Engine
 from optctx.errors import TargetError, shown
 from optctx.image.handles import module_address
 from optctx.travelling.module_metadata import Room, TooLargeError, read_named, write_flag

@@ -10,7 +10,8 @@ from typing import Literal
 
 from optctx.context import OptionContext
 from optctx.context.inputs import Base
-from optctx.engine.attach import Engine, attach
+from optctx.engine.attach import attach
+from optctx.engine.engine import Engine
 from optctx.errors import (
     OptctxError,
     OptionTypeError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable
 
-from optctx.engine.attach import Engine
+from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, OptionValueError, shown
 from optctx.plan.plan import PlannedOption
 from optctx.values.overrides import ProcessWideMode, scopable

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from optctx import _native
 from optctx._native import Kind, Setting
-from optctx.engine.attach import Engine
+from optctx.engine.engine import Engine
 from optctx.errors import OptionValueError
 from optctx.plan.plan import PlannedOption
 from optctx.values.overrides import Override, changes_of, make_override

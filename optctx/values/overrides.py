@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from optctx._native import Change, Kind, ParseError, ProcessWide, Setting, call_pointer
-from optctx.engine.attach import Engine
+from optctx.engine.engine import Engine
 from optctx.errors import (
     OptionTypeError,
     OptionValueError,

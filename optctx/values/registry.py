@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from optctx._native import Kind, demangle, option_at
-from optctx.engine.attach import Engine, attach
+from optctx.engine.attach import attach
+from optctx.engine.engine import Engine
 from optctx.errors import UnknownOptionError, shown
 from optctx.image.abi import type_name
 from optctx.plan.plan import PlannedOption

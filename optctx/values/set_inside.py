@@ -14,7 +14,7 @@ from optctx.values.texts import texts_of
 
 if TYPE_CHECKING:
     from optctx._native import Setting
-    from optctx.engine.attach import Engine
+    from optctx.engine.engine import Engine
     from optctx.plan.plan import PlannedOption
 
 __all__ = ["set_inside"]

@@ -24,7 +24,7 @@ from optctx._native import (
     read_words,
     storage_shown,
 )
-from optctx.engine.attach import Engine
+from optctx.engine.engine import Engine
 from optctx.plan.plan import PlannedOption
 from optctx.values.read_values import Value, read_default, read_value
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from optctx._native import AuditBase, AuditReport, Role, Seen, Space, demangle
-from optctx.engine.attach import Engine, attach
+from optctx.engine.attach import attach
+from optctx.engine.engine import Engine
 from optctx.errors import OptctxError
 
 __all__ = ["Access", "Audit", "AuditBlock", "AuditError", "audit"]
@@ -70,10 +71,10 @@ class AuditBlock(AuditBase):
         if self._engine is not None:
             raise AuditError("cannot enter this audit again: it was entered before; call audit() again")
         engine = attach()
-        if not engine.mechanism.tells_reads:
+        if not engine.redirects:
             raise AuditError(
                 f"cannot start an audit: threads take turns at LLVM's own storage in this process "
-                f"({engine.choice.reason}), so every access goes there"
+                f"({engine.reason}), so every access goes there"
             )
         self._engine, self._space, self._audit = engine, engine.space, Audit()
         return self._audit

@@ -53,7 +53,7 @@ _REFUSED = """
     import llvmlite
     import optctx
     from optctx.image import loaded
-    from optctx.image.survey import survey
+    from optctx.image.registry import read_registry
     from llvmlite import binding
     from tests.support.library_code import changed_code
 
@@ -87,7 +87,7 @@ _REFUSED = """
     # What its memory looks like is refused or read as well where its version is not asked.
     loaded.check_release = lambda: None
     try:
-        found = survey(loaded.llvmlite_image())
+        found = read_registry(loaded.llvmlite_image())
     except optctx.UnsupportedImageError as error:
         assert str(loaded.llvmlite_image().path) in str(error)
     else:

@@ -9,11 +9,12 @@ import pytest
 
 from optctx import OptionContext, contained, current, registry
 from optctx._native import call_pointer, read_words, replace_add_occurrence, walk_registry
-from optctx.engine.attach import Engine, attach
+from optctx.engine.attach import attach
+from optctx.engine.engine import Engine
 from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.image.facts.fact import need
 from optctx.image.facts.names import ADD_OCCURRENCE, REGISTERED_OPTIONS, TOP_LEVEL
-from optctx.image.survey import _subcommand
+from optctx.image.registry import _subcommand
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.scopes import both, four, in_threads, reset_all, set_option, unrolled
 
@@ -25,7 +26,7 @@ def registered() -> dict[str, int]:
     engine = attach()
     subcommand = _subcommand(need(engine.image, TOP_LEVEL))
     layout, options = walk_registry(call_pointer(need(engine.image, REGISTERED_OPTIONS).address, subcommand))
-    assert layout == engine.survey.layout
+    assert layout == engine.survey.registry.layout
     return dict(options)
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 
 from optctx._native import Transaction
 from optctx.arch.processor import Site
-from optctx.engine.attach import Engine, attach
-from optctx.engine.thread_engine import Redirecting, _trampolines
+from optctx.engine.attach import attach
+from optctx.engine.engine import Engine
+from optctx.engine.thread_engine import ThreadEngine, _trampolines
 
 
 def page_table() -> list[tuple[int, int, str]]:
@@ -27,13 +28,13 @@ def page_table() -> list[tuple[int, int, str]]:
 def attach_without(choose: Callable[[Engine], Sequence[Site]]) -> tuple[Engine, Sequence[Site]]:
     """Attach, but leave the instructions alone that `choose` takes from the plan; those as well."""
     engine = attach()
-    assert isinstance(engine.mechanism, Redirecting)
+    assert isinstance(engine, ThreadEngine)
     missed = choose(engine)
     left_alone = {site.address for site in missed}
     code = [part for part in _trampolines(engine.plan, engine.index) if part[0] not in left_alone]
-    engine.mechanism.transaction.undo()
-    engine.mechanism.transaction = Transaction(code, engine.image.text_begin, engine.image.text_end)
-    engine.mechanism.transaction.commit()
+    engine.transaction.undo()
+    engine.transaction = Transaction(code, engine.image.text_begin, engine.image.text_end)
+    engine.transaction.commit()
     return engine, missed
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from optctx._native import Transaction, read_bytes
-from optctx.engine.mechanism import Clock
-from optctx.engine.thread_engine import Redirecting, _trampolines
+from optctx.engine.choice import choose
+from optctx.engine.engine import Clock
+from optctx.engine.thread_engine import _trampolines
 from optctx.image.loaded import image_index, llvmlite_image
 from optctx.image.survey import survey
 from optctx.plan import Plan
@@ -19,8 +20,7 @@ Sites = list[tuple[int, bytes, bytes]]  # address, the bytes there, the new code
 
 def make_plan() -> Plan:
     """What attaching to llvmlite's library would redirect, as a plan."""
-    image = llvmlite_image()
-    return Redirecting(image, survey(image), Clock()).plan
+    return choose(survey(llvmlite_image()), Clock()).plan
 
 
 def prepare() -> tuple[Sites, int, int]:

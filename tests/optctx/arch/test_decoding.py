@@ -21,9 +21,15 @@ from optctx.engine.attach import attach
 from optctx.engine.thread_engine import _trampolines
 from optctx.image.findings import findings_of
 from optctx.image.loaded import image_index, llvmlite_image
-from optctx.image.storage_beside import find_reporting
 from optctx.image.survey import survey
-from optctx.plan import callers, find_entrances, find_machine_functions, find_runs, plan_redirected
+from optctx.plan import (
+    callers,
+    find_entrances,
+    find_machine_functions,
+    find_runs,
+    plan_redirected,
+    read_references,
+)
 from tests.support.alone import alone
 from tests.support.processes import run_python
 
@@ -51,7 +57,6 @@ def test_in_the_whole_library_both_find_the_same() -> None:
 
     image = llvmlite_image()
     surveyed = survey(image)
-    reporting = find_reporting(image)
     options = sorted({(record.address, record.size) for record in surveyed.records if record.size})
     assert len(options) > 2000
     targets = callers(find_runs(image))
@@ -61,7 +66,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
         for module in (branches, sites):
             pytest.MonkeyPatch().setattr(module, "decoder", lambda: decoder)
         findings_of(image).forget()
-        plan = plan_redirected(image, surveyed, reporting)
+        plan = plan_redirected(surveyed, read_references(surveyed))
         return {
             "sites": sites.find_sites(image, options),
             "accesses": sites.find_accesses(image, options),

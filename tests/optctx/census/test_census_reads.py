@@ -128,7 +128,7 @@ LONGEST = 8  # bytes of a call
 def test_every_frame_but_the_first_is_at_a_call() -> None:
     """An address of a caller is the last byte of a call, and a direct call leads to the frame inside it."""
     image = attach().image
-    redirected = {site for _, _, site in attach().mechanism.made_calls()}  # type: ignore[attr-defined]
+    redirected = {site for _, _, site in attach().made_calls()}  # type: ignore[attr-defined]
     stacks = [
         [address for address in read.addresses if image.text_begin <= address < image.text_end]
         for read in whole_stacks(O3)
@@ -182,8 +182,8 @@ def test_stacks_go_through_the_code_that_optctx_made(monkeypatch: pytest.MonkeyP
 
 
 def test_stacks_of_registers_that_a_trampoline_saves_are_whole() -> None:
-    mechanism = attach().mechanism
-    saved = {reader for _, _, reader, _, is_saved in mechanism.reading_instructions() if is_saved}  # type: ignore[attr-defined]
+    engine = attach()
+    saved = {reader for _, _, reader, _, is_saved in engine.reading_instructions() if is_saved}  # type: ignore[attr-defined]
     found = [read for read in whole_stacks(O3) if read.reader in saved]
     assert len(found) > 50
     assert all(read.whole for read in found)

@@ -142,7 +142,7 @@ def test_all_of_llvms_data_is_as_it_was_to_the_byte() -> None:
             assert state(name)[1] == 1
         assert changed(before, llvm_data()) <= MADE_ONCE, name
         tried.add(name)
-    assert len(tried) == (16 if attach().mechanism.intercepts else 17)  # `debug` has a scope of its own there
+    assert len(tried) == (16 if attach().intercepts else 17)  # `debug` has a scope of its own there
     assert {"debug-only", "opt-bisect-limit", "stats", "time-passes"} <= tried
 
 

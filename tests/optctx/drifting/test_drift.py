@@ -188,7 +188,7 @@ def test_what_a_context_changes_process_wide_is_not_drift_and_what_it_covers_is(
             "time-passes": True,
             "debug-only": "x",
         }
-        sets: Literal["contain", "process"] = "process" if attach().mechanism.intercepts else "contain"
+        sets: Literal["contain", "process"] = "process" if attach().intercepts else "contain"
         with OptionContext(changes, process_wide="exclusive", sets=sets):
             assert registry()["rng-seed"].value == 7
             assert str(drift()) == expected

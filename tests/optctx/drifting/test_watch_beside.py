@@ -70,7 +70,7 @@ def test_contexts_are_not_heard_of() -> None:
                 with OptionContext(stats=True, rng_seed=4, process_wide="exclusive"):
                     parse_module()
                     set_option("stats", "true")  # given already, and put back on leaving
-                if attach().mechanism.intercepts:
+                if attach().intercepts:
                     OptionContext(unroll_count=8).bind(llvm_context)
                 parse_module()
             optctx.current()
@@ -107,20 +107,18 @@ def test_what_others_set_while_a_thread_is_inside_is_heard_of() -> None:
         with watch(ignore) as watcher:
             with OptionContext({"unroll-count": 4}, sets=process_wide()):
                 set_option("unroll-count", "8")
-                assert unrolled_by_llvmlite() == (4 if attach().mechanism.intercepts else 8)
+                assert unrolled_by_llvmlite() == (4 if attach().intercepts else 8)
             parse_module()
         [event] = watcher.events
         assert (event.after, event.exact) == (8, True)
-        assert (
-            "unroll-count" in drift()
-        ) == attach().mechanism.intercepts  # else it is undone with the scope
+        assert ("unroll-count" in drift()) == attach().intercepts  # else it is undone with the scope
 
     in_child(child)
 
 
 def process_wide() -> Literal["contain", "process"]:
     """How a context sets options for the process: where threads take turns, it does so anyway."""
-    return "process" if attach().mechanism.intercepts else "contain"
+    return "process" if attach().intercepts else "contain"
 
 
 def test_after_the_last_watcher_nothing_is_left() -> None:

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from optctx._native import read_bytes, trampolines
-from optctx.engine.attach import Engine, attach
-from optctx.engine.thread_engine import Redirecting, _trampolines
+from optctx.engine.attach import attach
+from optctx.engine.engine import Engine
+from optctx.engine.thread_engine import ThreadEngine, _trampolines
 from optctx.image.options import OptionRecord
 from optctx.plan import parser_code
 
@@ -34,14 +35,14 @@ def decided(engine: Engine) -> dict[str, Any]:
     plan, sites = engine.plan, engine.plan.references.sites
     assert sites is not None
     assert plan.readers is not None
-    assert isinstance(engine.mechanism, Redirecting)
+    assert isinstance(engine, ThreadEngine)
 
     def at(address: int) -> int | None:
         return address - base if contains(address) else None
 
     names = {record.address: record.names for record in engine.survey.records}
     return {
-        "layout": (engine.survey.layout, engine.survey.value_offset),
+        "layout": (engine.survey.registry.layout, engine.survey.value_offset),
         "records": [
             (
                 record.names, at(record.address), record.size, record.type, record.callback,
@@ -75,7 +76,7 @@ def decided(engine: Engine) -> dict[str, Any]:
             (address - base, *code)
             for address, *code in trampolines(sites.image, sites.packed, words.tobytes(), loads, _PLACE)
         ],
-        "hooks": [(address - base, code) for address, code, _ in engine.mechanism.hooks.code],
+        "hooks": [(address - base, code) for address, code, _ in engine.hooks.code],
     }  # fmt: skip
 
 
@@ -93,11 +94,11 @@ def _stored(record: OptionRecord, base: int) -> Any:
 def changed(engine: Engine) -> list[int]:
     """Where instructions of LLVM's code are changed, from the library's base. Nothing else of the code is."""
     image = engine.image
-    assert isinstance(engine.mechanism, Redirecting)
+    assert isinstance(engine, ThreadEngine)
     code = [
         *_trampolines(engine.plan, engine.index),
-        *engine.mechanism.hooks.code,
-        *parser_code(image, engine.index, engine.survey.layout).code,
+        *engine.hooks.code,
+        *parser_code(image, engine.index, engine.survey.registry.layout).code,
     ]
     spans = {address: len(before) for address, before, _ in code}
     at, found = image.text_begin, []

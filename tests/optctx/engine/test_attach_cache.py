@@ -172,9 +172,9 @@ def one_site(**changes: int) -> Callable[[Any], Any]:
 
 def other_word(data: Any) -> Any:
     *rest, answers = data
-    question, (offset, types, rows, checks) = answers["survey"]
+    question, (offset, types, rows, checks) = answers["registry"]
     checks = checks[:8] + bytes([checks[8] ^ 8]) + checks[9:]
-    return (*rest, {**answers, "survey": (question, (offset, types, rows, checks))})
+    return (*rest, {**answers, "registry": (question, (offset, types, rows, checks))})
 
 
 def without(question: str) -> Callable[[Any], Any]:
@@ -399,7 +399,7 @@ def test_the_name_of_an_entry_has_everything_that_it_follows_from() -> None:
     name, image = kept._name(llvmlite_image()), llvmlite_image()
     assert image.build_id in name
     assert repr(image.identity) in name
-    for part in ("iced_x86", "_native", "sites.py", "survey.py", "references.py"):
+    for part in ("iced_x86", "_native", "sites.py", "registry.py", "references.py"):
         assert part in name, part
 
 

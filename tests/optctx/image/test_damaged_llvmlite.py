@@ -14,7 +14,7 @@ import optctx
 from optctx._native import call_pointer
 from optctx.errors import UnsupportedImageError
 from optctx.image.loaded import llvmlite_image
-from optctx.image.survey import survey
+from optctx.image.registry import read_registry
 from tests.optctx.image.hand_made import Arena, wild_words
 from tests.support.alone import alone
 from tests.support.kernel_refusals import refuse
@@ -38,7 +38,7 @@ class Registry:
         assert options is not None
         self.map = call_pointer(options, call_pointer(top))
         self.wild = wild_words(Arena())
-        found = survey(self.image)
+        found = read_registry(self.image)
         self.offset = found.value_offset
         self.records = {name: record for record in found.records for name in record.names}
 
@@ -47,7 +47,7 @@ class Registry:
         was = place(address).value
         place(address).value = word
         try:
-            survey(self.image)
+            read_registry(self.image)
         except UnsupportedImageError as error:
             if not str(error).startswith(self.image.path):
                 raise
@@ -73,7 +73,7 @@ def test_any_word_of_the_registry_and_of_its_options_may_be_wild() -> None:
         places += [address + 8 * dice.randrange(size // 8)]
     refused = sum(its.outcome(address, dice.choice(its.wild)) for address in places)
     assert not its.outcome(its.map, 0)  # the epoch, which says nothing
-    survey(its.image)
+    read_registry(its.image)
     assert refused > 20
 
 

@@ -24,7 +24,8 @@ import optctx
 from optctx import OptionContext, UnsupportedImageError, _native, current, drift, record
 from optctx._native import MAX_IMAGES, Image, held, loaded_libraries
 from optctx.context import process_wide_values
-from optctx.engine.attach import Engine, attach, attached, detach, engines, is_llvmlites
+from optctx.engine.attach import attach, attached, detach, engines, is_llvmlites
+from optctx.engine.engine import Engine
 from optctx.image.loaded import image_index, llvmlite_image
 from tests.support.alone import alone
 from tests.support.bare_llvm import BareLlvm, compiled_by_fresh_process
@@ -177,7 +178,7 @@ ENGINES = ["thread exclusive", "exclusive thread", "exclusive exclusive"]
 def test_each_image_has_either_engine(copy: pathlib.Path, expected: Digests, ways: str) -> None:
     """Threads never wait for each other in a cycle, in whatever order they enter the images."""
     other, own, second, first = attach_two(copy, ways)
-    assert [own.mechanism.name, other.mechanism.name] == ways.split()
+    assert [own.name, other.name] == ways.split()
     counts = list(expected)
 
     contexts = {
@@ -201,7 +202,7 @@ def test_each_image_has_either_engine(copy: pathlib.Path, expected: Digests, way
     in_threads([partial(work, seed) for seed in range(3)])
     assert second.digests() == first.digests() == expected[""]
     exclusive = context_of(own, "-rng-seed=7", process_wide="exclusive")
-    if own.mechanism.name == "exclusive":
+    if own.name == "exclusive":
         with exclusive:
             pass
     else:

@@ -29,7 +29,7 @@ SCRIPT = """
     bases = {os.path.realpath(name): base for name, base in loaded_libraries()}
     engines = [attach(Image(path, bases[os.path.realpath(path)])) for path in paths]
     assert len({engine.image.build_id for engine in engines}) == len({len(e.options) for e in engines}) == 3
-    layouts = {engine.survey.layout for engine in engines}
+    layouts = {engine.survey.registry.layout for engine in engines}
     assert len(layouts) == 2, layouts
     assert [llvm.digests() for llvm in llvms] == [each[""] for each in expected], "attaching changes nothing"
     contexts = [

@@ -78,7 +78,7 @@ def test_options_that_cannot_be_scoped_come_back_if_asked_for() -> None:
             OptionContext.from_module(there, trust=CLASSES)
         assert raised.value.name == name
         tried += 1
-    assert tried == (16 if attach().mechanism.intercepts else 17)  # `debug` has a scope of its own there
+    assert tried == (16 if attach().intercepts else 17)  # `debug` has a scope of its own there
 
 
 def test_the_base_of_a_context_is_stamped_too() -> None:

@@ -13,7 +13,7 @@ from optctx import OptionContext, lookup
 from optctx._native import MachineUse, read_words
 from optctx.arch.x86_64.sites import find_accesses
 from optctx.engine.attach import attach
-from optctx.engine.thread_engine import Redirecting
+from optctx.engine.thread_engine import ThreadEngine
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
@@ -111,26 +111,26 @@ def test_lookup_reads_the_binding_or_else_the_thread(llvm_context: Any) -> None:
 @alone
 def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back() -> None:
     engine = attach()
-    assert isinstance(engine.mechanism, Redirecting)
+    assert isinstance(engine, ThreadEngine)
     machines, _ = find_machine_functions(engine.image)
     targets = callers(find_runs(engine.image)) | dict.fromkeys(machines, "")
     tables = [way for way in find_entrances(engine.image, targets) if not way.code]
     assert len(tables) > 300
-    assert len(tables) == len(engine.mechanism.hooks.tables)
+    assert len(tables) == len(engine.hooks.tables)
     assert all(read_words(way.address, 1) != [way.target] for way in tables)
     own = binding.create_context()
     optctx.OptionContext({"unroll-count": 5}).bind(own)
     with pytest.raises(optctx.ScopeError) as caught:
         optctx.detach()
     assert "bound to 1 LLVMContext" in str(caught.value)
-    assert engine.mechanism.transaction.committed
+    assert engine.transaction.committed
     optctx.unbind(own)
     optctx.detach()
     assert all(read_words(way.address, 1) == [way.target] for way in tables)
     assert not changed_code()
     optctx.OptionContext({"unroll-count": 5}).bind(own)
-    assert engine.mechanism.transaction.committed
-    assert engine.mechanism.hooks.tables.committed
+    assert engine.transaction.committed
+    assert engine.hooks.tables.committed
 
 
 @alone

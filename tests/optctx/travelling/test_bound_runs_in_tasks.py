@@ -14,7 +14,7 @@ from optctx import OptionContext, ScopeError, _native, current, info
 from optctx.tasks import tell
 from optctx.travelling import attributes
 from optctx.travelling import bindings as judges
-from optctx.values.layers import Layers
+from optctx.values import Layers
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.scopes import REPORTS_SWITCHES, UNROLLED_ONCE, both, eight, four, in_threads
 

@@ -16,7 +16,7 @@ from optctx.image.abi import OptionType
 from optctx.image.memory import WORD, MisfitError, load_words
 from optctx.image.options import Choices, ElementNames, OptionRecord
 
-__all__ = ["pack_survey", "question_of", "unpack_survey"]
+__all__ = ["pack_registry", "question_of", "unpack_registry"]
 
 Named = Sequence[tuple[tuple[str, ...], int]]  # names and address of each option, in a fixed order
 
@@ -31,7 +31,7 @@ def question_of(image: Image, layout: str, named: Named) -> Any:
     return layout, tuple((names, at - base if contains(at) else _ON_HEAP) for names, at in named)
 
 
-def pack_survey(image: Image, value_offset: int, records: Sequence[OptionRecord]) -> Any:
+def pack_registry(image: Image, value_offset: int, records: Sequence[OptionRecord]) -> Any:
     """None for a survey that cannot be kept, because an option leads to places outside the library."""
     index = {record.address: at for at, record in enumerate(records)}
     types: dict[OptionType, int] = {}
@@ -67,7 +67,7 @@ def pack_survey(image: Image, value_offset: int, records: Sequence[OptionRecord]
     return value_offset, tuple(map(_pack_type, types)), tuple(rows), bytes(checks)
 
 
-def unpack_survey(image: Image, named: Named, kept: Any) -> tuple[int, list[OptionRecord]] | None:
+def unpack_registry(image: Image, named: Named, kept: Any) -> tuple[int, list[OptionRecord]] | None:
     """(offset of values, records); None if the options have become others since."""
     try:
         return _unpack(image, named, *kept)

@@ -1,0 +1,141 @@
+"""The engine of an image: its plan in force, in one of two ways, as everything above it sees them."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
+
+from optctx._native import Context, Setting, SharedPointers, Space, is_attached
+from optctx.image.loaded import image_index
+from optctx.image.survey import Survey
+from optctx.plan.plan import Plan, PlannedOption
+
+__all__ = ["CannotRedirectError", "Clock", "Engine", "Storage", "Users"]
+
+
+class CannotRedirectError(Exception):
+    """This machine does not let code be changed, whatever the library; nothing was changed."""
+
+
+class Users(NamedTuple):
+    """What needs LLVM to be attached: LLVMContexts that are bound, scopes, blocks that record."""
+
+    bindings: int
+    scopes: int
+    recorders: int
+
+
+class Storage(NamedTuple):
+    """Addresses of an Option and of its value, good as long as this object lives."""
+
+    option: int
+    value: int
+    owner: Context | Setting | None
+
+
+class Engine(ABC):
+    """An image with its plan, and how contexts reach it. Lives with the process.
+
+    `redirects`: LLVM's reads are redirected. Then it can be known which options LLVM reads, and in which
+    functions; and whatever a thread is inside of, LLVM can be shown something else at any moment.
+    `index`: of the image, by which native code knows it.
+    `intercepts`: contexts can follow an LLVMContext or a function, as LLVM starts to work on it.
+    `shares_machines`: code that a TargetMachine emits has the values in force there, wherever it was made.
+    `follows_lljit`: so can what llvmlite's LLJIT makes of a module's text.
+    `reason`: why this engine. `fell_back`: the user did not ask for it.
+    `kept`: what was done with what earlier processes have kept.
+    """
+
+    name: ClassVar[str]
+    redirects: ClassVar[bool]
+    space: Space
+    setters: SharedPointers  # which lead what gives a value to an option to optctx
+    intercepts: bool = False
+    not_intercepted: str = ""  # what the library lacks for that
+    follows_lljit: bool = False
+    shares_machines: bool = False
+
+    def __init__(self, survey: Survey, plan: Plan) -> None:
+        self.image = survey.image
+        self.index = image_index(survey.image)
+        self.survey = survey
+        self.plan = plan
+        self.options = {name: option for option in plan.options.values() for name in option.record.names}
+        self.reason = ""
+        self.fell_back = False
+        self.seconds: dict[str, float] = {}
+        self.kept = ""
+
+    # How contexts reach the image
+
+    @property
+    def attached(self) -> bool:
+        """Whether contexts reach the image now."""
+        return is_attached(self.index)
+
+    @abstractmethod
+    def attach(self) -> None:
+        """Raises CannotRedirectError or UnsupportedImageError with nothing changed."""
+
+    @abstractmethod
+    def detach(self) -> Users:
+        """Undo `attach` in one step, unless something uses it. Raises RuntimeError with nothing changed."""
+
+    @abstractmethod
+    def covering(self) -> Context | None:
+        """Where process-wide values are while it lives; None: always in LLVM's own storage."""
+
+    @abstractmethod
+    def report(self) -> dict[str, Any]:
+        """What `info()` says of the code: plain data."""
+
+    @property
+    def why_not_intercepted(self) -> str:
+        """Why contexts cannot follow an LLVMContext or a function."""
+        return self.not_intercepted or (
+            f"threads take turns in this process, and nothing tells when LLVM starts to work ({self.reason})"
+        )
+
+    # The image's options
+
+    def resolve(self, option: PlannedOption) -> PlannedOption:
+        """The option that an alias stands for, or the option itself."""
+        while option.record.alias_of:
+            option = self.plan.options[option.record.alias_of]
+        return option
+
+    def process_wide(self, option: PlannedOption) -> Storage:
+        """Where the process-wide value of an option is now, while any threads are inside contexts."""
+        record, offset = option.record, self.survey.value_offset
+        context = self.covering() if option.scope != "process" else None
+        if context is None or option.slot is None:
+            return Storage(record.address, record.variable or record.address + offset, None)
+        own = context.address(option.slot)
+        value = context.address(option.variable_slot) if record.type.external else own + offset
+        return Storage(own, value, context)
+
+    def drifted(self, drift: Setting) -> Iterator[tuple[PlannedOption, Storage]]:
+        """The copies that a drift of the space holds, of each option that is not as it was registered."""
+        addresses = {patch.slot: patch.address for patch in drift.patches}
+        for option in self.plan.options.values():
+            if option.slot is None or option.slot not in addresses:
+                continue
+            own = addresses[option.slot]
+            external = option.record.type.external
+            value = addresses[option.variable_slot] if external else own + self.survey.value_offset
+            yield option, Storage(own, value, drift)
+
+
+class Clock:
+    """Seconds from lap to lap, by name."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = now - self._last
+        self._last = now
