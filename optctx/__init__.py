@@ -37,6 +37,7 @@ from optctx.errors import (
     UntrustedOptionError,
     UntrustedOptionWarning,
 )
+from optctx.image.loaded import loaded_image
 from optctx.values import Option, registry
 
 if TYPE_CHECKING:  # imported on first use
@@ -98,6 +99,7 @@ __all__ = [
     "emit_object",
     "get_include",
     "info",
+    "loaded_image",
     "lookup",
     "propagating",
     "record",

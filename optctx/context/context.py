@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from optctx import _native
+from optctx._native import Image
 from optctx.context.inputs import (
     Base,
     ContextType,
@@ -96,6 +97,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             judged by what was given inside. An option that contexts cannot hold is set for the whole
             process, with a ContainmentWarning. "process": they are set for the whole process, and have no
             effect inside. "error": nothing is set, and the call raises ContainmentError.
+        image: Which LLVM, from `loaded_image`; None means that of `base`, or llvmlite's. Inside, other LLVMs
+            of the process read what they read outside.
 
     Raises:
         UnknownOptionError, OptionTypeError, OptionValueError, ProcessWideOptionError: Nothing was changed.
@@ -113,9 +116,10 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode = "ignore",
         sets: SetsMode = "contain",
+        image: Image | None = None,
         **named: object,
     ) -> None:
-        engine = _engine_of(base)
+        engine = _engine_of(base, image)
         given: dict[str, object] = {} if overrides is None else dict(checked_mapping(overrides))
         for name, value in named.items():
             given[name if name in engine.options else name.replace("_", "-")] = value
@@ -158,6 +162,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode = "ignore",
         sets: SetsMode = "contain",
+        image: Image | None = None,
     ) -> OptionContext:
         """Make a context from a command line: a list such as `["-unroll-count=4", "-enable-gvn-hoist"]`, or a
         string.
@@ -165,7 +170,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         Accepts what `opt` accepts: `-name=value`, `--name=value`, `-name value` if a value is required, and
         `-name`. Raises as the constructor does.
         """
-        engine = _engine_of(base)
+        engine = _engine_of(base, image)
         parsed = parse_args(engine, args, process_wide)
         made = [make_override(engine, name, texts, process_wide) for name, texts in parsed.items()]
         return cls._on_top(engine, base, made, unread, sets)
@@ -179,6 +184,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         process_wide: ProcessWideMode = "refuse",
         unread: UnreadMode = "ignore",
         sets: SetsMode = "contain",
+        image: Image | None = None,
     ) -> OptionContext:
         """Make a context from an object whose typed fields are options, which editors complete and check.
 
@@ -189,7 +195,14 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
         Raises OptionTypeError for another object, and otherwise as the constructor does.
         """
-        return cls(given_options(options), base=base, process_wide=process_wide, unread=unread, sets=sets)
+        return cls(
+            given_options(options),
+            base=base,
+            process_wide=process_wide,
+            unread=unread,
+            sets=sets,
+            image=image,
+        )
 
     @classmethod
     def _on_top(
@@ -251,6 +264,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         base: Base = "inherit",
         process_wide: ProcessWideMode = "refuse",
         trust: Iterable[str] = ("tuning",),
+        image: Image | None = None,
     ) -> OptionContext:
         """Make a context from a file that `save` or `optctx tune` wrote. Changes nothing.
 
@@ -261,6 +275,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             trust: What the file may set: classes of options (`Option.trust`), and names of single options.
                 The default accepts only options that change nothing but the generated code, because the
                 file may come from an untrusted source.
+            image: As in the constructor.
 
         Raises:
             OptctxError: The file cannot be read, or is another one.
@@ -268,7 +283,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
                 trusted, or an option or value that this LLVM does not have.
             ProcessWideOptionError: The file names an option that cannot be set per thread.
         """
-        engine = _engine_of(base)
+        engine = _engine_of(base, image)
         made = read_options(engine, path, process_wide, trusting(engine, trust))
         return cls._on_top(engine, base, made)
 
@@ -298,7 +313,13 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         `unread` and `sets` are those of this context if they are None. Raises as the constructor does.
         """
         changed = OptionContext(
-            overrides, base=self, process_wide=process_wide, unread="ignore", sets="contain", **named
+            overrides,
+            base=self,
+            process_wide=process_wide,
+            unread="ignore",
+            sets="contain",
+            image=None,
+            **named,
         )
         mode = self._unread if unread is None else unread
         kept = self._sets if sets is None else sets
@@ -479,11 +500,17 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         return inside
 
 
-def _engine_of(base: Base) -> Engine:
-    """The attached engine of the image that a new context is for: that of its base, by default llvmlite's."""
-    if not isinstance(base, OptionContext) or is_llvmlites(base._layers.engine):
-        return attach()
-    return attach(base._layers.engine.image)
+def _engine_of(base: Base, image: Image | None) -> Engine:
+    """The attached engine that a new context is for: of the image, that of its base, or llvmlite's."""
+    if not isinstance(base, OptionContext):
+        return attach(image)
+    own = base._layers.engine
+    if image is not None and attach(image) is not own:
+        raise OptionTypeError(
+            f"a context for the LLVM of {image.path} cannot have the base {shown(base)}, which is for that "
+            f"of {own.image.path}; give a base of the same LLVM, or none"
+        )
+    return attach(None if is_llvmlites(own) else own.image)
 
 
 def _parent(engine: Engine, base: Base) -> OptionContext | None:

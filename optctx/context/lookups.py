@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
+from optctx._native import Image
 from optctx.context.context import OptionContext, process_wide_values, seen
 from optctx.engine.attach import attach
+from optctx.errors import OptionTypeError
+from optctx.image.loaded import is_llvmlites_image
 from optctx.reads.unread import UnreadMode
 from optctx.travelling.bindings import bound_to
 from optctx.values.read_values import Value
@@ -19,14 +22,15 @@ __all__ = ["bound", "contained", "current", "lookup", "tool"]
 T = TypeVar("T")
 
 
-def current() -> OptionContext:
+def current(image: Image | None = None) -> OptionContext:
     """Return the context that this task is in, with what was set inside it (`OptionContext.with_sets`).
 
-    Outside all scopes, returns a context of the process-wide values of this moment.
+    Outside all scopes, returns a context of the process-wide values of this moment. `image`: of which LLVM,
+    from `loaded_image`; None means llvmlite's.
 
     Raises ScopeError if this thread is inside a scope of another task (see OptionContext).
     """
-    engine = attach()
+    engine = attach(image)
     return seen(engine, "say what is current") or process_wide_values(engine)
 
 
@@ -40,16 +44,19 @@ def bound(llvm_context: ContextRef) -> OptionContext | None:
     return cast("OptionContext | None", bound_to(llvm_context))
 
 
-def contained() -> OptionContext:
+def contained(image: Image | None = None) -> OptionContext:
     """Make a context without overrides, for code that sets LLVM's options itself.
 
     It has the values that this task has now. Values that code inside gives to LLVM's own setters end with the
-    block: `with optctx.contained(): ...` leaves the process as it was. Raises as `OptionContext` does.
+    block: `with optctx.contained(): ...` leaves the process as it was. `image` as in `OptionContext`. Raises
+    as `OptionContext` does.
     """
-    return OptionContext()
+    return OptionContext(image=image)
 
 
-def tool(args: Iterable[str] | str = (), *, unread: UnreadMode = "ignore") -> OptionContext:
+def tool(
+    args: Iterable[str] | str = (), *, unread: UnreadMode = "ignore", image: Image | None = None
+) -> OptionContext:
     """Make a context for a tool that runs in this process: a compiler or linker that parses a command line,
     resets all options, or both.
 
@@ -60,21 +67,36 @@ def tool(args: Iterable[str] | str = (), *, unread: UnreadMode = "ignore") -> Op
 
     Args:
         args: A command line, as in `OptionContext.from_args`.
-        unread: As in `OptionContext`.
+        unread, image: As in `OptionContext`.
 
     Raises as `OptionContext.from_args` does.
     """
-    return OptionContext.from_args(args, base="defaults", unread=unread)
+    return OptionContext.from_args(args, base="defaults", unread=unread, image=image)
 
 
 @overload
-def lookup(name: str, *, llvm_context: ContextRef | None = None) -> Value: ...
+def lookup(name: str, *, llvm_context: ContextRef | None = None, image: Image | None = None) -> Value: ...
 @overload
-def lookup(name: str, type: type[T], *, llvm_context: ContextRef | None = None) -> T: ...
-def lookup(name: str, type: type[Any] | None = None, *, llvm_context: ContextRef | None = None) -> Any:
+def lookup(
+    name: str, type: type[T], *, llvm_context: ContextRef | None = None, image: Image | None = None
+) -> T: ...
+def lookup(
+    name: str,
+    type: type[Any] | None = None,
+    *,
+    llvm_context: ContextRef | None = None,
+    image: Image | None = None,
+) -> Any:
     """Return the value of an option: as bound to `llvm_context`, if it is bound, else as in `current()`.
 
-    Raises as `OptionContext.get`, `bound` and `current` do.
+    `image`: of which LLVM, from `loaded_image`; None means llvmlite's, which an LLVMContext belongs to.
+
+    Raises as `OptionContext.get`, `bound` and `current` do, and OptionTypeError for an LLVMContext together
+    with another LLVM.
     """
-    context = (bound(llvm_context) if llvm_context is not None else None) or current()
+    if llvm_context is not None and image is not None and not is_llvmlites_image(image):
+        raise OptionTypeError(
+            f"an LLVMContext of llvmlite's has no values of the LLVM of {image.path}; give one of the two"
+        )
+    context = (bound(llvm_context) if llvm_context is not None else None) or current(image)
     return context.get(name) if type is None else context.get(name, type)

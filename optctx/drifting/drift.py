@@ -204,18 +204,20 @@ class Drifts(Mapping[str, Drift]):
         return f"<Drifts: {', '.join(self._found) or 'none'}>"
 
 
-def drift() -> Drifts:
+def drift(image: Image | None = None) -> Drifts:
     """List the options that differ, for the whole process, from what LLVM registered.
 
     An option differs by its value, or because it was given. Another library in the process can have set it
     through llvmlite's `set_option` or directly, at any time, or LLVM wrote it outside all contexts. An alias
     counts as the option that it stands for. Changes that contexts make are left out, including those of
-    `process_wide="exclusive"`. Attaches at first use; changes nothing.
+    `process_wide="exclusive"`. Attaches at first use; changes nothing. `image`: of which LLVM, from
+    `loaded_image`; None means llvmlite's.
 
     Raises:
         UnsupportedImageError: The process has no LLVM that optctx can use.
+        OptionTypeError: `image` is not an image.
     """
-    engine = attach()
+    engine = attach(image)
     states = drifted_states(engine, engine.space.drift())
     states.update(_outside_contexts(engine))
     found = []

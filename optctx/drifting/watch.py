@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from optctx._native import (
+    Image,
     WatcherBase,
     inside,
     parses_under_way,
@@ -84,7 +85,9 @@ class Watcher(WatcherBase):
         warnings.warn_explicit(DriftWarning(event), DriftWarning, file, line, module or None)
 
 
-def watch(callback: Callback | None = None, *, contained: bool = False) -> Watcher:
+def watch(
+    callback: Callback | None = None, *, contained: bool = False, image: Image | None = None
+) -> Watcher:
     """Report every change of an option's process-wide value, from now on and on all threads.
 
     Changes through LLVM's parsers, such as llvmlite's `set_option`, are seen as they happen, with both
@@ -104,14 +107,16 @@ def watch(callback: Callback | None = None, *, contained: bool = False) -> Watch
             DriftWarning that points at the line that made it.
         contained: Whether to also report values that code gives to LLVM's setters inside scopes that contain
             them. They change no process-wide value.
+        image: Of which LLVM, from `loaded_image`; None means llvmlite's. Of another one, what bypasses the
+            parsers is found at the next call through llvmlite, or on closing.
 
     Raises:
-        OptionTypeError: `callback` cannot be called.
+        OptionTypeError: `callback` cannot be called, or `image` is not an image.
         UnsupportedImageError: LLVM cannot be watched. Nothing was changed.
     """
     if callback is not None and not callable(callback):
         raise OptionTypeError(f"watch takes a function of one DriftEvent, found {shown(callback)}")
-    watching = _watching_of(attach())
+    watching = _watching_of(attach(image))
     watcher = Watcher(callback, watching, contained)
     try:
         return watching.join(watcher)

@@ -11,7 +11,7 @@ from optctx.engine.choice import cannot_redirect, choose, fall_back, warn_of_fal
 from optctx.engine.cpp_lookups import publish_options
 from optctx.engine.engine import CannotRedirectError, Clock, Engine, Users
 from optctx.engine.kept import Kept
-from optctx.errors import ScopeError, UnsupportedImageError
+from optctx.errors import OptionTypeError, ScopeError, UnsupportedImageError, shown
 from optctx.image.facts.features import missing_features
 from optctx.image.findings import findings_of
 from optctx.image.loaded import is_llvmlites_image, llvmlite_image
@@ -57,7 +57,8 @@ def attach(image: Image | None = None, reach: Reach | None = None) -> Engine:
     The first call redirects that LLVM's option reads for the whole process. Every thread keeps reading LLVM's
     globals until it enters a context. Takes about a third of a second once. Where the code cannot be changed,
     threads take turns instead; OPTCTX_ENGINE, read at the first call, decides otherwise. Raises
-    UnsupportedImageError, with nothing changed, where the library does not check out. If an exception
+    UnsupportedImageError, with nothing changed, where the library does not check out, and OptionTypeError for
+    what is not an image. If an exception
     interrupts it, nothing is attached and the next call begins where this one ended.
 
     `reach`: for models of another LLVM, in which not every read sees the values of contexts. Contexts take
@@ -202,7 +203,11 @@ def _unless_llvmlites(image: Image | None) -> Image | None:
 
 
 def _find(image: Image | None) -> _Attachment | None:
-    return _llvmlite if image is None else _attachments.get(image.base)
+    if image is None:
+        return _llvmlite
+    if not isinstance(image, Image):
+        raise OptionTypeError(f"image is what optctx.loaded_image returns, or None, found {shown(image)}")
+    return _attachments.get(image.base)
 
 
 def attached(image: Image | None = None) -> Engine | None:
@@ -212,9 +217,10 @@ def attached(image: Image | None = None) -> Engine | None:
     return engine if engine is not None and engine.attached else None
 
 
-def made() -> Engine | None:
-    """The engine of llvmlite's image, attached or not, if there is one; never makes one."""
-    return None if _llvmlite is None else _llvmlite.engine
+def made(image: Image | None = None) -> Engine | None:
+    """The engine of an image, by default llvmlite's, attached or not, if there is one; never makes one."""
+    found = _find(image)
+    return None if found is None else found.engine
 
 
 def engines() -> list[Engine]:

@@ -6,7 +6,7 @@ import platform
 from collections import Counter
 from typing import Any
 
-from optctx._native import active_scopes
+from optctx._native import Image, active_scopes
 from optctx.engine.attach import attach, engines
 from optctx.engine.engine import Engine
 from optctx.errors import UnsupportedImageError
@@ -15,8 +15,10 @@ from optctx.image.facts.features import missing_features
 __all__ = ["info"]
 
 
-def info() -> dict[str, Any]:
+def info(image: Image | None = None) -> dict[str, Any]:
     """A report that can be printed as JSON. Attaches at first use; where that fails, says why.
+
+    `image`: about which LLVM, from `loaded_image`; None means llvmlite's, with the `images` of all.
 
     Keys: python, processor, engine ("thread": every thread reads option values of its own; "exclusive":
     threads with different values take turns; None where attaching failed), engine_reason (why this one, such
@@ -34,9 +36,9 @@ def info() -> dict[str, Any]:
         "error": None,
     }
     try:
-        engine = attach()
+        engine = attach(image)
         report["engine"], report["engine_reason"] = engine.name, engine.reason
-        report["images"] = [_image(each) for each in engines()]
+        report["images"] = [_image(each) for each in (engines() if image is None else [engine])]
     except UnsupportedImageError as error:
         report["error"] = str(error)
     report["active_scopes"] = active_scopes()

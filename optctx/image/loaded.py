@@ -7,14 +7,15 @@ import os
 import sys
 
 from optctx._native import MAX_IMAGES, Image, inside, loaded_libraries
-from optctx.errors import UnsupportedImageError
+from optctx.errors import UnsupportedImageError, clipped
 from optctx.image.releases import INSTALL, check_release
 from optctx.locks import Rank, lock_held_by_fork
 
-__all__ = ["image_index", "is_llvmlites_image", "llvmlite_image"]
+__all__ = ["image_index", "is_llvmlites_image", "llvmlite_image", "loaded_image"]
 
 _lock = lock_held_by_fork(Rank.IMAGES)
 _indexes: dict[int, int] = {}  # by the image's base
+_images: dict[int, Image] = {}  # by base: those that `loaded_image` gave
 
 
 @functools.cache
@@ -51,6 +52,41 @@ def _open(path: str, base: int) -> Image:
         return Image(path, base)
     except RuntimeError as error:
         raise UnsupportedImageError(f"cannot use this LLVM: {error}") from error
+
+
+def loaded_image(library: str | os.PathLike[str]) -> Image:
+    """The LLVM in a library that this process has loaded, for the parameter `image`. Loads nothing.
+
+    Without it, functions are about llvmlite's LLVM. Every call returns the same object for the same library.
+
+    Args:
+        library: The path of its file, or the file's name alone, such as "libLLVM.so".
+
+    Raises:
+        UnsupportedImageError: No such library, or more than one, is loaded; or it is not the file on disk, or
+            has no symbol table. Whether it has an LLVM shows at the first use of it.
+    """
+    wanted = os.fspath(library)
+    is_name = os.path.basename(wanted) == wanted
+
+    def is_wanted(path: str) -> bool:
+        return os.path.basename(path) == wanted or os.path.basename(os.path.realpath(path)) == wanted
+
+    found = {
+        base: path
+        for path, base in loaded_libraries()
+        if (is_wanted(path) if is_name else os.path.realpath(path) == os.path.realpath(wanted))
+    }
+    if len(found) != 1:
+        what = ", ".join(found.values()) or "none"
+        raise UnsupportedImageError(
+            f"cannot use the LLVM of {clipped(wanted)}: expected one library of that name that this process "
+            f"has loaded, found {what}; load it first, and name it by its path"
+        )
+    ((base, path),) = found.items()
+    if "llvmlite.binding.ffi" in sys.modules and base == llvmlite_image().base:
+        return llvmlite_image()
+    return _images[base] if base in _images else _images.setdefault(base, _open(path, base))
 
 
 def is_llvmlites_image(image: Image) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from optctx._native import Recorder, RecordingBase
+from optctx._native import Image, Recorder, RecordingBase
 from optctx.engine.attach import attach
 from optctx.errors import ScopeError, UnsupportedImageError
 from optctx.reads.log import Log
@@ -19,6 +19,7 @@ class Recording(RecordingBase):
     """The block that `record()` returns. Entering and leaving it are one native step each."""
 
     _log: Log | None = None
+    _image: Image | None = None
 
     if TYPE_CHECKING:
 
@@ -35,7 +36,7 @@ class Recording(RecordingBase):
         """Do everything but start. Called by `__enter__`."""
         if self._log is not None:
             raise ScopeError("cannot enter this recording again: it was entered before; call record() again")
-        engine = attach()
+        engine = attach(self._image)
         reader_index(engine)
         follow_tasks(engine)
         self._log = Log(engine, self._recorder(Recorder.make(engine.space)))
@@ -58,7 +59,7 @@ class Recording(RecordingBase):
             self._log._end()
 
 
-def record() -> Recording:
+def record(image: Image | None = None) -> Recording:
     """Record every option that LLVM reads on this thread inside the block, with its values and the functions.
 
     Reaches this thread only, under any scope, bound LLVMContext or function attribute. Other threads run as
@@ -69,12 +70,17 @@ def record() -> Recording:
     LLVM reads some options when PipelineTuningOptions are made, and others when a TargetMachine is first used
     outside all scopes. Make these objects inside the block to record such reads.
 
+    `image`: of which LLVM, from `loaded_image`; None means llvmlite's.
+
     Raises:
         UnsupportedImageError: On entering, if threads take turns (`info()["engine"]`), if this thread blocks
             SIGSEGV, or if another handler has replaced optctx's handler of it.
+        OptionTypeError: On entering, if `image` is not an image.
         ScopeError: On leaving, if the block is not the innermost one of this thread.
     """
-    return Recording()
+    recording = Recording()
+    recording._image = image
+    return recording
 
 
 class _RecordingSome(Recording):

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from optctx import _native
+from optctx._native import Image
 from optctx.engine import attach as engine_attach
 from optctx.errors import (
     OptctxError,
@@ -55,13 +56,19 @@ _IGNORE = _Policy()
 _policies: dict[int, _Policy] = {}  # by the image's index
 
 
-def attach(*, attributes: Attributes | None = None, trust: Iterable[str] | None = None) -> None:
-    """Attach to the LLVM of this process, if nothing has attached yet.
+def attach(
+    image: Image | None = None,
+    *,
+    attributes: Attributes | None = None,
+    trust: Iterable[str] | None = None,
+) -> None:
+    """Attach to an LLVM of this process, if nothing has attached yet.
 
     Reaches the whole process: from now on contexts that are entered or bound count on every thread. Attaching
     alone changes nothing for any module. The first use of a context attaches as well.
 
     Args:
+        image: Which LLVM, from `loaded_image`; None means llvmlite's.
         attributes: Whether the attribute "optctx" of functions counts, on every thread, until `detach`.
             "ignore": no (initially). "error": yes, and a refused attribute makes the enclosing call raise
             before any pass has run on the module. "warn": yes, and a function with a refused attribute
@@ -78,7 +85,7 @@ def attach(*, attributes: Attributes | None = None, trust: Iterable[str] | None 
     """
     if attributes not in (None, "ignore", "error", "warn"):
         raise OptionTypeError(f'attributes is "ignore", "error" or "warn", found {shown(attributes)}')
-    engine = engine_attach.attach()
+    engine = engine_attach.attach(image)
     wanted = _policies.get(engine.index, _IGNORE)
     if trust is not None:
         wanted = wanted._replace(trust=trusting(engine, trust))
@@ -98,17 +105,18 @@ def why_attributes_cannot_count() -> str:
     return "" if engine.intercepts else engine.why_not_intercepted
 
 
-def detach() -> None:
+def detach(image: Image | None = None) -> None:
     """Restore LLVM's original instructions, for the whole process. The next use attaches again.
 
     Attributes of functions stop counting, and the trust setting returns to its default. A scope that was only
-    carried elsewhere (`copy_context`) has no effect until the next use.
+    carried elsewhere (`copy_context`) has no effect until the next use. `image`: from which LLVM, as for
+    `attach`.
 
     Raises:
         ScopeError: A thread is inside a context or records, or an LLVMContext is bound. Nothing was changed.
     """
-    engine_attach.detach()
-    engine = engine_attach.made()
+    engine = engine_attach.made(image)
+    engine_attach.detach(image)
     if engine is not None:
         _native.count_attributes(engine.index, False)
         _policies.pop(engine.index, None)

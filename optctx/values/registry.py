@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from optctx._native import Kind, demangle, option_at
+from optctx._native import Image, Kind, demangle, option_at
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import UnknownOptionError, shown
@@ -176,13 +176,16 @@ class Registry(Mapping[str, Option]):
         return f"<Registry of {len(self)} options, {self._engine.image.path}>"
 
 
-def registry() -> Registry:
-    """List every option of the LLVM in this process (N0). Attaches at first use.
+def registry(image: Image | None = None) -> Registry:
+    """List every option of an LLVM in this process (N0). Attaches at first use.
+
+    `image`: which LLVM, from `loaded_image`; None means llvmlite's.
 
     Raises:
         UnsupportedImageError: The process has no LLVM, or its layout does not check out.
+        OptionTypeError: `image` is not an image.
     """
-    return Registry(attach())
+    return Registry(attach(image))
 
 
 def find(engine: Engine, name: str) -> PlannedOption:

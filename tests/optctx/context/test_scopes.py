@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from llvmlite import binding
@@ -303,9 +303,10 @@ def test_detaching_is_refused_inside_a_scope_and_puts_every_byte_back_outside() 
     context = optctx.OptionContext({"unroll-count": 4})
     redirected = changed_code()
     assert redirected
+    leaving: list[Callable[[], object]] = [optctx.detach, lambda: in_threads([optctx.detach])]
     for _ in range(2):
         with context:
-            for leave in (optctx.detach, lambda: in_threads([optctx.detach])):
+            for leave in leaving:
                 with pytest.raises(optctx.ScopeError) as caught:
                     leave()
                 assert "1 scope is still entered" in str(caught.value)

@@ -1,0 +1,133 @@
+"""Every public function that is about an LLVM takes `image`: a second one of the process, by its library."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import shutil
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from llvmlite import binding
+from llvmlite.binding import ffi
+
+import optctx
+from optctx import OptionContext, OptionTypeError, UnsupportedImageError, loaded_image
+from tests.support.alone import alone
+from tests.support.bare_llvm import BareLlvm, compiled_by_fresh_process
+from tests.support.scopes import in_threads, unrolled
+
+COUNTS = (2, 3, 4)
+Digests = dict[str, dict[str, str]]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    made = tmp_path_factory.mktemp("second") / "libsecond.so"
+    shutil.copy(ffi.lib._name, made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def expected(library: pathlib.Path) -> Digests:
+    """By the argument that a fresh process was given; "" for none."""
+    arguments = ["", *(f"-unroll-count={count}" for count in COUNTS)]
+    found = {each: compiled_by_fresh_process(library, *filter(None, [each])) for each in arguments}
+    assert len({json.dumps(each) for each in found.values()}) == len(found), "the options must matter"
+    return found
+
+
+@alone
+def test_contexts_of_a_named_image_reach_that_one_alone(library: pathlib.Path, expected: Digests) -> None:
+    second = BareLlvm(library)
+    image = loaded_image(library)
+    assert image is loaded_image("libsecond.so")
+    assert optctx.current(image)["unroll-count"] == optctx.lookup("unroll-count", image=image) == 0
+
+    def compiled(count: int) -> None:
+        made = [
+            OptionContext(unroll_count=count, image=image),
+            OptionContext.from_args(f"-unroll-count={count}", image=image),
+            optctx.tool(["-unroll-count", str(count)], image=image),
+        ]
+        assert made[0] == made[1]
+        for context in made:
+            with context:
+                assert second.digests() == expected[f"-unroll-count={count}"]
+                assert unrolled() == 1
+                assert optctx.current()["unroll-count"] == 0
+                assert optctx.lookup("unroll-count", int, image=image) == count
+                assert optctx.current(image).overrides == {"unroll-count": count}
+
+    in_threads([partial(compiled, count) for count in COUNTS])
+    with OptionContext(unroll_count=4), OptionContext(unroll_count=2, image=image):
+        assert unrolled() == 4
+        assert second.digests() == expected["-unroll-count=2"]
+    with optctx.contained(image):
+        second.set_option("-unroll-count=3")
+        assert second.digests() == expected["-unroll-count=3"]
+    assert second.digests() == expected[""]
+
+
+@pytest.mark.redirected
+@alone
+def test_what_is_asked_about_a_named_image_is_said_of_that_one(
+    library: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    second, image = BareLlvm(library), loaded_image(library)
+    path = str(library)
+    assert [each["path"] for each in optctx.info(image)["images"]] == [path]
+    assert path in repr(optctx.registry(image))
+    assert list(optctx.registry(image)) == list(optctx.registry())
+    with optctx.watch(lambda event: None, image=image) as watcher:
+        second.set_option("-unroll-count=3")
+        optctx.attach()
+    assert [event.name for event in watcher.events] == ["unroll-count"]
+    assert set(optctx.drift(image)) == {"unroll-count"}
+    assert not optctx.drift()
+    with optctx.record(image) as log, optctx.record() as own:
+        second.digests()
+    assert "unroll-count" in log.names
+    assert not own.names
+    file = tmp_path / "kept.toml"
+    OptionContext(inline_threshold=3, image=image).save(file)
+    loaded = OptionContext.load(file, base="defaults", image=image)
+    assert (loaded["unroll-count"], loaded["inline-threshold"]) == (3, 3)
+    optctx.attach(image, attributes="warn")
+    with OptionContext(image=image):
+        with pytest.raises(optctx.ScopeError):
+            optctx.detach(image)
+        optctx.detach()
+        assert not optctx.info(loaded_image(ffi.lib._name))["error"]
+    optctx.detach(image)
+    assert set(optctx.drift(image)) == {"unroll-count"}, "attached again"
+
+
+@alone
+def test_what_names_no_image_or_two_is_refused(library: pathlib.Path) -> None:
+    BareLlvm(library)
+    image = loaded_image(library)
+    uses: list[Callable[[Any], object]] = [
+        lambda wrong: OptionContext(image=wrong),
+        lambda wrong: OptionContext.from_args("-unroll-count=4", image=wrong),
+        lambda wrong: optctx.lookup("unroll-count", image=wrong),
+        lambda wrong: optctx.record(wrong).__enter__(),
+        lambda wrong: optctx.watch(image=wrong),
+        *(optctx.attach, optctx.detach, optctx.registry, optctx.current, optctx.drift, optctx.info),
+    ]
+    for wrong in ("libsecond.so", 1, optctx):
+        for use in uses:
+            with pytest.raises(OptionTypeError, match=r"image is what optctx\.loaded_image returns"):
+                use(wrong)
+    with pytest.raises(OptionTypeError, match="give a base of the same LLVM"):
+        OptionContext(base=OptionContext(unroll_count=4), image=image)
+    with pytest.raises(OptionTypeError, match="give one of the two"):
+        optctx.lookup("unroll-count", llvm_context=binding.get_global_context(), image=image)
+    assert OptionContext(base=OptionContext(unroll_count=4), image=loaded_image(ffi.lib._name)).args() == []
+    for name in ("libnone.so", "/nowhere/libnone.so", library.parent / "other.so"):
+        with pytest.raises(UnsupportedImageError, match="found none; load it first"):
+            loaded_image(name)
+    with pytest.raises(UnsupportedImageError, match="libc"):
+        OptionContext(image=loaded_image("libc.so.6"))
