@@ -78,7 +78,7 @@ class Layers:
 
     @property
     def reads(self) -> _native.Reads | None:
-        """Where reads of the values are marked; None where nobody asks."""
+        """Where reads of the values are marked; None where no recorder asks."""
         return None if self._native is None else self._native.reads
 
     # What they hold
