@@ -8,7 +8,7 @@ import warnings
 from optctx.arch import CannotDecodeError
 from optctx.engine.engine import CannotRedirectError, Clock, Engine
 from optctx.engine.exclusive_engine import ExclusiveEngine
-from optctx.engine.thread_engine import ThreadEngine, decoder_name
+from optctx.engine.thread_engine import ThreadEngine
 from optctx.errors import EngineWarning, OptctxError, UnsupportedImageError, level_outside
 from optctx.image.memory import checking
 from optctx.image.survey import Survey
@@ -54,10 +54,9 @@ def fall_back(error: CannotRedirectError, survey: Survey, clock: Clock) -> Engin
 
 def _redirecting(survey: Survey, clock: Clock, reach: Reach | None) -> ThreadEngine:
     try:
-        decoder = decoder_name(survey.image)
         plan = plan_redirected(survey, read_references(survey), reach)
         clock.lap("sites")
-        return ThreadEngine(survey, plan, decoder, clock)
+        return ThreadEngine(survey, plan, clock)
     except CannotDecodeError as error:
         raise CannotRedirectError(f"instructions cannot be decoded: {error}") from error
 

@@ -7,10 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
-from optctx._native import Context, Setting, SharedPointers, Space, is_attached
+from optctx._native import Context, Setting, Space, is_attached
 from optctx.image.loaded import image_index
 from optctx.image.survey import Survey
 from optctx.plan.plan import Plan, PlannedOption
+from optctx.plan.ways_in import setter_tables
 
 __all__ = ["CannotRedirectError", "Clock", "Engine", "Storage", "Users"]
 
@@ -46,23 +47,25 @@ class Engine(ABC):
     `follows_lljit`: so can what llvmlite's LLJIT makes of a module's text.
     `reason`: why this engine. `fell_back`: the user did not ask for it.
     `kept`: what was done with what earlier processes have kept.
+    `setters`: pointers that lead what gives a value to an option to optctx.
     """
 
     name: ClassVar[str]
     redirects: ClassVar[bool]
     space: Space
-    setters: SharedPointers  # which lead what gives a value to an option to optctx
     intercepts: bool = False
     not_intercepted: str = ""  # what the library lacks for that
     follows_lljit: bool = False
     shares_machines: bool = False
 
     def __init__(self, survey: Survey, plan: Plan) -> None:
+        """Raises UnsupportedImageError if the library does not check out."""
         self.image = survey.image
         self.index = image_index(survey.image)
         self.survey = survey
         self.plan = plan
         self.options = {name: option for option in plan.options.values() for name in option.record.names}
+        self.setters = setter_tables(survey, self.index)
         self.reason = ""
         self.fell_back = False
         self.seconds: dict[str, float] = {}

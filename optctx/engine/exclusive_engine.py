@@ -7,10 +7,8 @@ from typing import Any
 from optctx._native import Context, GateError, Space, set_attached, set_detached, take_turns
 from optctx.engine.engine import Clock, Engine, Users
 from optctx.errors import ScopeError, UnsupportedImageError
-from optctx.image.storage_beside import find_stream_table
 from optctx.image.survey import Survey
 from optctx.plan.plan import Plan
-from optctx.plan.ways_in import add_occurrence_of, setter_tables
 
 __all__ = ["ExclusiveEngine"]
 
@@ -26,20 +24,21 @@ class ExclusiveEngine(Engine):
         super().__init__(survey, plan)
         image = survey.image
         stream, handler, data = survey.reporting
-        table = find_stream_table(image, stream)
+        table = survey.stream_table
+        if table is None:
+            raise UnsupportedImageError(survey.no_stream_table)
         try:
             self.space = Space.in_place(
                 self.index,
                 self.plan.regions,
                 self.plan.set_default,
-                add_occurrence_of(image),
+                survey.functions.add_occurrence,
                 (stream.address, handler.address, data.address),
                 table.size,
                 table.write_index,
             )
         except RuntimeError as error:
             raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
-        self.setters = setter_tables(image, self.index)
         clock.lap("storage")
 
     def attach(self) -> None:

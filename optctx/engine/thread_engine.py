@@ -7,7 +7,6 @@ from typing import Any
 
 from optctx._native import (
     Context,
-    Image,
     OsError,
     Space,
     Trampolines,
@@ -21,17 +20,12 @@ from optctx._native import (
 from optctx.arch import processor
 from optctx.engine.engine import CannotRedirectError, Clock, Engine, Users
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.fact import find_members
-from optctx.image.facts.features import FAMILIES
-from optctx.image.findings import findings_of
 from optctx.image.survey import Survey
 from optctx.plan.plan import Plan
 from optctx.plan.references import NO_READER
-from optctx.plan.ways_in import Machines, add_occurrence_of, parser_code, prepare_hooks, setter_tables
+from optctx.plan.ways_in import Machines, parser_code, prepare_hooks
 
-__all__ = ["ThreadEngine", "decoder_name"]
-
-_DECODER = "decoder"
+__all__ = ["ThreadEngine"]
 
 
 class ThreadEngine(Engine):
@@ -41,15 +35,14 @@ class ThreadEngine(Engine):
     redirects = True
     intercepts = True
 
-    def __init__(self, survey: Survey, plan: Plan, decoder: str, clock: Clock) -> None:
+    def __init__(self, survey: Survey, plan: Plan, clock: Clock) -> None:
         """Everything but the change: trampolines, views.
 
-        `decoder`: what told of the image's code. Raises CannotRedirectError, CannotDecodeError, and
-        UnsupportedImageError if the library does not check out.
+        Raises CannotRedirectError, CannotDecodeError, and UnsupportedImageError if the library does not check
+        out.
         """
         super().__init__(survey, plan)
         self.processor = processor()
-        self.decoder = decoder
         try:
             self._prepare_code(clock)
         except OsError as error:
@@ -62,16 +55,15 @@ class ThreadEngine(Engine):
     def _prepare_code(self, clock: Clock) -> None:
         """What runs in the place of LLVM's instructions, and in front of its functions."""
         image, index = self.image, self.index
-        find_members(image, FAMILIES)  # in one pass over the names
-        self.machines = Machines(image, index)
-        self.hooks = prepare_hooks(image, index, self.machines)
-        self.setters = setter_tables(image, index)
+        functions = self.survey.functions
+        self.machines = Machines(functions, index)
+        self.hooks = prepare_hooks(image, functions, index, self.machines)
         self.follows_lljit = self.hooks.follows_lljit
         self.shares_machines = not (self.machines.refusal or self.hooks.refusal)
         if self.hooks.refusal:
             self.intercepts, self.not_intercepted = False, self.hooks.refusal
         clock.lap("entrances")
-        parser = parser_code(image, index, self.survey.registry.layout)
+        parser = parser_code(self.survey, index)
         self.plan.unavailable.update(parser.unavailable)
         others, sites = [*self.hooks.code, *parser.code], _trampolines(self.plan, index)
         self.transaction = Transaction(others, image.text_begin, image.text_end, sites)
@@ -84,13 +76,13 @@ class ThreadEngine(Engine):
             self.index,
             self.plan.regions,
             self.plan.set_default,
-            add_occurrence_of(self.image),
+            self.survey.functions.add_occurrence,
             (slots[0], slots[1], slots[2]),
             self.plan.readers.packed,
         )
         _scope_printing(self.space, self.plan, self.survey.value_offset)
         if self.intercepts:
-            configure_bindings(self.index, self.hooks.calls)
+            configure_bindings(self.index, self.survey.functions.run_calls)
 
     def attach(self) -> None:
         try:
@@ -144,7 +136,7 @@ class ThreadEngine(Engine):
         sites = list(code.sites or ())
         tactics = Counter(self.processor.tactic_name(site.tactic) for site in sites)
         return {
-            "decoder": self.decoder,
+            "decoder": code.decoder,
             "sites": {
                 "redirected": len(sites),
                 "by_tactic": dict(tactics),
@@ -156,16 +148,6 @@ class ThreadEngine(Engine):
             "shared_machines": self.machines.refusal or self.hooks.refusal or "yes",
             "sites_refused": dict(Counter(refusal.reason for refusal in code.refusals)),
         }
-
-
-def decoder_name(image: Image) -> str:
-    """What tells of the image's code, in this process or an earlier one. Raises CannotDecodeError."""
-    findings = findings_of(image)
-    name: str | None = findings.recall(_DECODER, ())
-    if name is None:
-        name = processor().decoder_name()
-        findings.keep(_DECODER, (), name)
-    return name
 
 
 def _scope_printing(space: Space, plan: Plan, value_offset: int) -> None:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 from optctx._native import Image
 from optctx.errors import UnsupportedImageError
+from optctx.image.functions import Functions, find_functions
 from optctx.image.options import OptionRecord
 from optctx.image.registry import Registry, read_registry
 from optctx.image.storage_beside import (
     Printing,
     ReportingObject,
     StateBeside,
+    StreamTable,
     find_printing,
     find_reporting,
     find_state_beside,
+    find_stream_table,
 )
 
 __all__ = ["Survey", "survey"]
+
+T = TypeVar("T")
 
 
 class Survey(NamedTuple):
@@ -25,7 +31,8 @@ class Survey(NamedTuple):
 
     `state`: storage beside the options, where the image has it. `missing`: names of options that lack some.
     `reporting`: what LLVM reports through. `printing`: how it decides about debug output, or else
-    `no_printing`: why that cannot be known.
+    `no_printing`: why that cannot be known. `stream_table`: the virtual functions of its stream, or else
+    `no_stream_table`: why they are not known. `functions`: what optctx calls or stands in front of.
     """
 
     image: Image
@@ -35,6 +42,9 @@ class Survey(NamedTuple):
     reporting: list[ReportingObject]
     printing: Printing | None
     no_printing: str
+    stream_table: StreamTable | None
+    no_stream_table: str
+    functions: Functions
 
     @property
     def records(self) -> list[OptionRecord]:
@@ -55,9 +65,17 @@ def survey(image: Image) -> Survey:
     registry = read_registry(image)
     state, missing = find_state_beside(image)
     reporting = find_reporting(image)
-    printing, no_printing = None, ""
+    printing, no_printing = _or_why(lambda: find_printing(image, registry.records))
+    table, no_table = _or_why(lambda: find_stream_table(image, reporting[0]))
+    functions = find_functions(image)
+    return Survey(
+        image, registry, state, missing, reporting, printing, no_printing, table, no_table, functions
+    )
+
+
+def _or_why(find: Callable[[], T]) -> tuple[T | None, str]:
+    """What is found, or why nothing is."""
     try:
-        printing = find_printing(image, registry.records)
+        return find(), ""
     except UnsupportedImageError as error:
-        no_printing = str(error)
-    return Survey(image, registry, state, missing, reporting, printing, no_printing)
+        return None, str(error)

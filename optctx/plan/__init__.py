@@ -4,25 +4,19 @@ from optctx.plan.plan import Plan, plan_redirected
 from optctx.plan.reach import Reach
 from optctx.plan.references import find_ends, read_references
 from optctx.plan.ways_in import (
-    add_occurrence_of,
     belongs_to_machine,
     callers,
     find_entrances,
-    find_machine_functions,
-    find_runs,
     parser_code,
 )
 
 __all__ = [
     "Plan",
     "Reach",
-    "add_occurrence_of",
     "belongs_to_machine",
     "callers",
     "find_ends",
     "find_entrances",
-    "find_machine_functions",
-    "find_runs",
     "parser_code",
     "plan_redirected",
     "read_references",

@@ -106,16 +106,20 @@ def _referred(
     return found
 
 
-_QUESTION = "references"
+_QUESTION, _DECODER = "references", "decoder"
 
 
 class References(NamedTuple):
-    """`sites`: None where the code was not decoded. `loose`: addresses that nameless pointers hold."""
+    """`sites`: None where the code was not decoded. `loose`: addresses that nameless pointers hold.
+
+    `decoder`: what has told of the code, in this process or an earlier one.
+    """
 
     sites: Sites | None
     refusals: list[SiteRefusal]
     tables: list[PointerTable]
     loose: list[int]
+    decoder: str = ""
 
     @property
     def stuck(self) -> set[int]:
@@ -127,7 +131,8 @@ def read_references(survey: Survey) -> References:
     """Decodes every function that refers to an option, to what its value passes through, to the reporting, or
     to what decides about debug output.
 
-    Raises UnsupportedImageError if an instruction that LLVM reports through cannot be redirected.
+    Raises CannotDecodeError, and UnsupportedImageError if an instruction that LLVM reports through cannot be
+    redirected.
     """
     image, printing = survey.image, survey.printing
     spans = _spans(survey.records)
@@ -136,6 +141,10 @@ def read_references(survey: Survey) -> References:
     if printing is not None:
         others.append((printing.types.address, printing.types.size))
     findings = findings_of(image)
+    decoder: str | None = findings.recall(_DECODER, ())
+    if decoder is None:
+        decoder = processor().decoder_name()
+        findings.keep(_DECODER, (), decoder)
     question = _question(image, spans, others, printing)
     kept = findings.recall(_QUESTION, question)
     if kept is None:
@@ -144,7 +153,7 @@ def read_references(survey: Survey) -> References:
     else:
         references = _unpack(image, kept)
     _check_reporting(image, survey.reporting, references.refusals)
-    return references
+    return references._replace(decoder=decoder)
 
 
 def _question(

@@ -2,7 +2,8 @@
 
 Four kinds: where LLVM starts to work on a module or a function; what works with a TargetMachine, which keeps
 what it built from option values, so LLVM is given another one wherever the values in force are not those
-that the machine was made under (native/machine); `Option::addOccurrence`; the parser and its resets.
+that the machine was made under (native/intercept/machines); `Option::addOccurrence`; the parser and its
+resets.
 
 `addOccurrence` is virtual, and nothing calls it but through a table, so the tables lead to a function of
 optctx's that has its signature. The parser's functions are redirected where they are entered, whatever calls
@@ -13,12 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import NamedTuple
 
 from optctx._native import (
     Image,
     MachineUse,
-    ParserFunction,
     PointerTransaction,
     SharedPointers,
     Skip,
@@ -38,41 +38,21 @@ from optctx._native import (
 )
 from optctx.arch import processor
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.fact import Fact, Family, find, find_members, lacking, need
-from optctx.image.facts.features import BINDING, why_missing
-from optctx.image.facts.machines import (
-    CALLS,
-    CREATE,
-    FOR_WHOLE_MACHINE,
-    MACHINE_FUNCTIONS,
-    SETTINGS,
-    MachineFunction,
-)
-from optctx.image.facts.names import (
-    ADD_OCCURRENCE,
-    INTERCEPTING,
-    PARSE_OPTIONS,
-    REGISTERED_OPTIONS,
-    RESET_OPTIONS,
-    RESET_PARSER,
-)
-from optctx.image.facts.runs import RUNS, Run
+from optctx.image.facts.machines import FOR_WHOLE_MACHINE
+from optctx.image.facts.runs import Run
 from optctx.image.findings import findings_of
+from optctx.image.functions import Functions
+from optctx.image.survey import Survey
 from optctx.plan.refusals import PlannedOption
 
 __all__ = [
     "Entrance",
     "Hooks",
-    "MachineFunction",
     "Machines",
     "ParserCode",
-    "add_occurrence_of",
     "belongs_to_machine",
     "callers",
     "find_entrances",
-    "find_machine_functions",
-    "find_runs",
-    "machine_calls",
     "parser_code",
     "prepare_hooks",
     "setter_tables",
@@ -88,11 +68,6 @@ class Entrance(NamedTuple):
     target: int
     code: bytes = b""  # empty: a pointer
     is_jump: bool = False  # a tail call: nothing returns here
-
-
-def find_runs(image: Image) -> dict[int, Run]:
-    """Every function to intercept, by its address."""
-    return {address: run for run in RUNS for address in _places(image, run.fact)}
 
 
 def callers(runs: Mapping[int, Run]) -> dict[int, str]:
@@ -118,38 +93,6 @@ def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
     return [Entrance(at + base, target + base, code, is_jump) for at, target, code, is_jump in kept]
 
 
-def _places(image: Image, fact: Fact[None] | Family) -> list[int]:
-    if isinstance(fact, Family):
-        return [symbol.address for symbol in find_members(image, [fact])[fact]]
-    found = find(image, fact)
-    return [] if found is None else [found.address]
-
-
-def find_machine_functions(image: Image) -> tuple[dict[int, MachineFunction], str]:
-    """(the functions to intercept by address, what the image lacks of them or an empty string)."""
-    families = [function.family for function in MACHINE_FUNCTIONS]
-    members = find_members(image, families)
-    found = {
-        symbol.address: function for function in MACHINE_FUNCTIONS for symbol in members[function.family]
-    }
-    return found, lacking(image, families)
-
-
-def machine_calls(image: Image) -> tuple[dict[str, int], list[int], str]:
-    """What machines are made and changed with, for `configure_machines`.
-
-    (addresses of functions by what native/intercept/machine_copies.hpp calls them, those of settings, what is
-    missing).
-    """
-    create = find(image, CREATE)
-    calls = {name: find(image, fact) for name, fact in CALLS.items()}
-    named = {name: found.address for name, found in calls.items() if found is not None}
-    if create is not None:
-        named[f"create_by_{create.form}"] = create.address
-    settings = [found.address for fact in SETTINGS if (found := find(image, fact)) is not None]
-    return named, settings, lacking(image, (CREATE, *CALLS.values()))
-
-
 def belongs_to_machine(option: PlannedOption) -> bool:
     """Whether LLVM reads the option only while it makes a TargetMachine, which a module has one of."""
     return bool(option.readers) and all(re.search(FOR_WHOLE_MACHINE, reader) for reader in option.readers)
@@ -161,16 +104,14 @@ class Machines:
     `intercepted`: functions by address. `refusal`: why there are none, or an empty string.
     """
 
-    def __init__(self, image: Image, index: int) -> None:
+    def __init__(self, functions: Functions, index: int) -> None:
         """Run functions of the image on scratch memory; change nothing of LLVM's."""
         self._index = index
-        self.intercepted: dict[int, MachineFunction]
-        self.intercepted, missing = find_machine_functions(image)
-        calls, settings, unknown = machine_calls(image)
-        self.refusal = missing or unknown
+        self.intercepted = functions.machines
+        self.refusal = functions.no_machines
         if not self.refusal:
             try:
-                configure_machines(index, calls, settings)
+                configure_machines(index, *functions.machine_calls)
             except RuntimeError as error:
                 self.refusal = str(error)
         if self.refusal:
@@ -191,27 +132,26 @@ class Machines:
 class Hooks(NamedTuple):
     """`code`: (address, bytes, replacement) of calls, to be redirected with the other sites.
 
-    `tables`: pointers in virtual function tables. `calls`: addresses of the functions of LLVM's C API that
-    the interceptors need. `thunks`: addresses at which they begin and end. `follows_lljit`: LLVMContexts that
-    llvmlite makes for LLJIT are intercepted. `refusal`: why nothing is, or an empty string.
+    `tables`: pointers in virtual function tables. `thunks`: addresses at which they begin and end.
+    `follows_lljit`: LLVMContexts that llvmlite makes for LLJIT are intercepted. `refusal`: why nothing is, or
+    an empty string.
     """
 
     code: list[tuple[int, bytes, bytes]]
     tables: PointerTransaction
-    calls: list[int]
     thunks: tuple[int, int]
     follows_lljit: bool
     refusal: str = ""
 
 
-def prepare_hooks(image: Image, index: int, machines: Machines) -> Hooks:
+def prepare_hooks(image: Image, functions: Functions, index: int, machines: Machines) -> Hooks:
     """Finds all entrances and writes the thunks; changes nothing of LLVM's.
 
     Intercepts nothing if the library lacks a function that is needed for that.
     """
-    if refusal := why_missing(image, BINDING):
-        return Hooks([], PointerTransaction([]), [], (0, 0), False, refusal)
-    runs = find_runs(image)
+    if functions.no_runs:
+        return Hooks([], PointerTransaction([]), (0, 0), False, functions.no_runs)
+    runs = functions.runs
     entrances = find_entrances(image, callers(runs) | dict.fromkeys(machines.intercepted, ""))
     thunks = b""
     offsets = {}
@@ -229,11 +169,9 @@ def prepare_hooks(image: Image, index: int, machines: Machines) -> Hooks:
             )
         else:
             pointers.append((entrance.address, entrance.target, to))
-    calls = [need(image, fact).address for fact in INTERCEPTING]
     return Hooks(
         redirected,
         PointerTransaction(pointers),
-        calls,
         (base, base + len(thunks)),
         _begins_llvm_contexts(runs, entrances),
     )
@@ -252,36 +190,21 @@ def _begins_llvm_contexts(runs: dict[int, Run], entrances: list[Entrance]) -> bo
     return any(entrance.target in begins for entrance in entrances)
 
 
-_PARSER_FUNCTIONS: Final[dict[ParserFunction, Fact[Any]]] = {
-    ParserFunction.parse: PARSE_OPTIONS,
-    ParserFunction.reset_all: RESET_OPTIONS,
-    ParserFunction.reset_parser: RESET_PARSER,
-    ParserFunction.registered: REGISTERED_OPTIONS,
-}
-
-
-def add_occurrence_of(image: Image) -> int:
-    """Address of LLVM's function that parses a value. Raises UnsupportedImageError."""
-    return need(image, ADD_OCCURRENCE).address
-
-
-def setter_tables(image: Image, index: int) -> SharedPointers:
+def setter_tables(survey: Survey, index: int) -> SharedPointers:
     """The pointers to `addOccurrence` in tables of virtual functions; changes none yet.
 
     Raises UnsupportedImageError if the tables are not as expected.
     """
-    function = add_occurrence_of(image)
-    places = findings_of(image).pointers_to(function)
-    if not places:
+    path, functions = survey.image.path, survey.functions
+    if not functions.in_tables:
         raise UnsupportedImageError(
-            f"{image.path}: expected pointers to Option::addOccurrence in tables of virtual functions, found "
-            "none"
+            f"{path}: expected pointers to Option::addOccurrence in tables of virtual functions, found none"
         )
-    replacement = replace_add_occurrence(index, function)
+    replacement = replace_add_occurrence(index, functions.add_occurrence)
     try:
-        return SharedPointers([(at, target, replacement) for at, target in places])
+        return SharedPointers([(at, target, replacement) for at, target in functions.in_tables])
     except RuntimeError as error:
-        raise UnsupportedImageError(f"{image.path}: {error}; nothing was changed") from error
+        raise UnsupportedImageError(f"{path}: {error}; nothing was changed") from error
 
 
 class ParserCode(NamedTuple):
@@ -294,19 +217,17 @@ class ParserCode(NamedTuple):
     unavailable: dict[str, str]
 
 
-def parser_code(image: Image, index: int, layout: str) -> ParserCode:
-    """Finds where the functions of the parser are entered; changes nothing. `layout`: of the registry."""
-    use_registry(index, layout)
-    found = ParserCode([], {})
-    for which, fact in _PARSER_FUNCTIONS.items():
-        function = find(image, fact)
-        entrance = None if function is None else processor().find_entrance(image, function.address)
-        if function is None:
-            found.unavailable[f"{fact.what} inside a scope"] = lacking(image, [fact])
-        elif entrance is None:
-            found.unavailable[f"{fact.what} inside a scope"] = "it begins with instructions not known here"
-        else:
-            entry, before = intercept_parser(index, which, function.address)
-            code = processor().entrance_code(entrance, entry, before)
-            found.code.append((entrance.address, entrance.code, code))
-    return found
+def parser_code(survey: Survey, index: int) -> ParserCode:
+    """Finds where the functions of the parser are entered; changes nothing."""
+    use_registry(index, survey.registry.layout)
+    made = ParserCode([], {})
+    for which, function in survey.functions.parser.items():
+        entrance = processor().find_entrance(survey.image, function.address) if function.address else None
+        if entrance is None:
+            reason = function.missing or "it begins with instructions not known here"
+            made.unavailable[f"{function.what} inside a scope"] = reason
+            continue
+        entry, before = intercept_parser(index, which, function.address)
+        code = processor().entrance_code(entrance, entry, before)
+        made.code.append((entrance.address, entrance.code, code))
+    return made

@@ -25,8 +25,6 @@ from optctx.image.survey import survey
 from optctx.plan import (
     callers,
     find_entrances,
-    find_machine_functions,
-    find_runs,
     plan_redirected,
     read_references,
 )
@@ -59,8 +57,8 @@ def test_in_the_whole_library_both_find_the_same() -> None:
     surveyed = survey(image)
     options = sorted({(record.address, record.size) for record in surveyed.records if record.size})
     assert len(options) > 2000
-    targets = callers(find_runs(image))
-    targets |= dict.fromkeys(find_machine_functions(image)[0], "")
+    functions = surveyed.functions
+    targets = callers(functions.runs) | dict.fromkeys(functions.machines, "")
 
     def everything(decoder: Decoder) -> dict[str, Any]:
         for module in (branches, sites):

@@ -19,7 +19,7 @@ from optctx import DriftEvent, OptionContext, drift, watch
 from optctx._native import Span, find_data_pointers, read_words
 from optctx.drifting.watch import _watchings
 from optctx.engine.attach import attach
-from optctx.plan import add_occurrence_of
+from optctx.image.functions import find_functions
 from tests.optctx.drifting.watching import ignore, told
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED
@@ -158,7 +158,7 @@ def test_after_the_last_watcher_nothing_is_told() -> None:
 
 def tables() -> list[tuple[int, int]]:
     image = attach().image
-    return find_data_pointers(image, [Span(add_occurrence_of(image), 1)])
+    return find_data_pointers(image, [Span(find_functions(image).add_occurrence, 1)])
 
 
 def test_any_thread_may_close_a_watcher_and_many_may_watch_at_once() -> None:

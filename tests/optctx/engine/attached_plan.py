@@ -98,7 +98,7 @@ def changed(engine: Engine) -> list[int]:
     code = [
         *_trampolines(engine.plan, engine.index),
         *engine.hooks.code,
-        *parser_code(image, engine.index, engine.survey.registry.layout).code,
+        *parser_code(engine.survey, engine.index).code,
     ]
     spans = {address: len(before) for address, before, _ in code}
     at, found = image.text_begin, []

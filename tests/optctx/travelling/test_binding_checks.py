@@ -18,8 +18,9 @@ from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
 )
+from optctx.image.functions import find_functions
 from optctx.image.loaded import llvmlite_image
-from optctx.plan import callers, find_entrances, find_machine_functions, find_runs
+from optctx.plan import callers, find_entrances
 from tests.support import runs
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, SCALE
@@ -112,8 +113,8 @@ def test_lookup_reads_the_binding_or_else_the_thread(llvm_context: Any) -> None:
 def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back() -> None:
     engine = attach()
     assert isinstance(engine, ThreadEngine)
-    machines, _ = find_machine_functions(engine.image)
-    targets = callers(find_runs(engine.image)) | dict.fromkeys(machines, "")
+    functions = engine.survey.functions
+    targets = callers(functions.runs) | dict.fromkeys(functions.machines, "")
     tables = [way for way in find_entrances(engine.image, targets) if not way.code]
     assert len(tables) > 300
     assert len(tables) == len(engine.hooks.tables)
@@ -137,11 +138,11 @@ def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back
 def test_no_way_into_an_intercepted_function_is_left_open() -> None:
     """Besides direct calls and tables, nothing in the code takes the address of one."""
     image = llvmlite_image()
-    runs = find_runs(image)
-    machines, missing = find_machine_functions(image)
+    functions = find_functions(image)
+    runs, machines = functions.runs, functions.machines
     targets = callers(runs) | dict.fromkeys(machines, "")
     assert runs
-    assert not missing
+    assert not functions.no_machines
     assert len(find_entrances(image, targets)) > 400
     found = find_accesses(image, sorted((address, 1) for address in targets))
     # The destructor of the global LLVMContext is handed to the C++ runtime, to be called at exit.
