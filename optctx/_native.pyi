@@ -583,6 +583,11 @@ class Context:
         Equal for equal process-wide changes of an image, and only for those; empty without any.
         """
 
+    def keep_apart(self) -> None:
+        """
+        Where threads take turns, give every entry a turn of its own. Call before the first entry.
+        """
+
     @property
     def reads(self) -> Reads:
         """The marks of readers, or None."""

@@ -6,6 +6,7 @@
 #include "os/fork_locks.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -192,7 +193,10 @@ private:
         std::vector<std::shared_ptr<Held>> held = from == nullptr ? std::vector<std::shared_ptr<Held>>{} : from->held;
         std::erase_if(held, [&](const auto& each) { return each->context->space().image() == frame.image; });
         if (frame.context != nullptr) held.push_back(std::make_shared<Held>(Held{frame.context}));
-        frame.group = std::make_shared<Group>(Group{key_of(held) + key_of(changes), std::move(held), changes});
+        std::string key = key_of(held) + key_of(changes);
+        if (frame.context != nullptr && frame.context->is_apart())
+            key += " entry " + std::to_string(entries_apart_.fetch_add(1, std::memory_order_relaxed));
+        frame.group = std::make_shared<Group>(Group{std::move(key), std::move(held), changes});
         frame.nested = from != nullptr;
     }
 
@@ -318,6 +322,7 @@ private:
 
     const std::shared_ptr<Group> process_;
     TurnState* const state_;
+    mutable std::atomic<std::uint64_t> entries_apart_{0};
     views::PerImage<std::unique_ptr<Overlay>> overlays_;  // for the thread with the turn
 };
 

@@ -51,7 +51,7 @@ def contained(image: Image | None = None) -> OptionContext:
     block: `with optctx.contained(): ...` leaves the process as it was. `image` as in `OptionContext`. Raises
     as `OptionContext` does.
     """
-    return OptionContext(image=image)
+    return _apart(OptionContext(image=image))
 
 
 def tool(
@@ -71,7 +71,13 @@ def tool(
 
     Raises as `OptionContext.from_args` does.
     """
-    return OptionContext.from_args(args, base="defaults", unread=unread, image=image)
+    return _apart(OptionContext.from_args(args, base="defaults", unread=unread, image=image))
+
+
+def _apart(context: OptionContext) -> OptionContext:
+    """Have a new context share nothing where threads take turns: what is set inside must not reach others."""
+    context._layers.native.keep_apart()
+    return context
 
 
 @overload

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from llvmlite import binding
 
-from optctx import OptionContext, OptionValueError, ScopeError, current, registry
+from optctx import OptionContext, OptionValueError, ScopeError, contained, current, registry, tool
 from optctx._native import active_scopes, begin_compilation, end_compilation
 from tests.support.alone import alone
 from tests.support.library_code import LLVMLITE
@@ -44,6 +44,37 @@ def test_threads_with_different_values_take_turns_and_all_get_theirs() -> None:
                 inside.remove(count)
 
     in_threads([partial(work, count) for count in (2, 3, 4, 5)])
+    assert process_state() == before
+
+
+@alone(OPTCTX_ENGINE="exclusive")
+def test_what_is_set_in_a_scope_that_only_contains_ends_with_it_also_inside_equal_values() -> None:
+    """Other scopes with equal values share what is set inside; these have a turn of their own."""
+    before = process_state()
+
+    def set_inside(own: OptionContext, value: int, around: int) -> None:
+        with own:
+            binding.set_option("", f"-unroll-count={value}")
+            assert unrolled() == unrolled_by_llvmlite() == value
+        assert unrolled() == around
+
+    with OptionContext(unroll_count=2):
+        set_inside(contained(), 3, 2)
+        with contained() as same:
+            set_inside(contained(), 4, 2)
+            set_inside(same, 5, 2)
+        with tool("-unroll-count=3") as outer:
+            set_inside(tool("-unroll-count=3"), 4, 3)
+            set_inside(outer, 5, 3)
+
+    begun = threading.Barrier(3, timeout=SECONDS)
+
+    def work(value: int) -> None:
+        begun.wait()
+        for _ in range(20):
+            set_inside(contained(), value, 1)
+
+    in_threads([partial(work, value) for value in (2, 3, 4)])
     assert process_state() == before
 
 
