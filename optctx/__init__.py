@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from optctx import interpreter, native_module  # noqa: F401  # refuse what cannot run  # isort: split
 from optctx.context import OptionContext, attach, bound, contained, current, detach, lookup, tool, unbind
 from optctx.engine.attach import when_attached
+from optctx.engine.host import use_host
 from optctx.errors import (
     CacheWarning,
     ContainmentError,
@@ -37,6 +38,7 @@ from optctx.errors import (
     UntrustedOptionError,
     UntrustedOptionWarning,
 )
+from optctx.hosts.llvmlite import HOST
 from optctx.image.loaded import loaded_image
 from optctx.values import Option, registry
 
@@ -133,6 +135,7 @@ def _numba_begins() -> None:
         begin()
 
 
+use_host(HOST)  # the one that is meant where no image is named
 when_attached(_numba_begins)
 
 if not TYPE_CHECKING:  # where every other name stays an error

@@ -17,7 +17,7 @@ from optctx.engine.engine import Engine
 from optctx.errors import OptctxError
 from optctx.folders.files import check_key
 from optctx.folders.store import FolderStore
-from optctx.image.handles import module_address
+from optctx.hosts.llvmlite.objects import module_address
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.reads import record
 

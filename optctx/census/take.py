@@ -11,7 +11,7 @@ from optctx._native import OCCURRENCES_AT, POSITION_AT, Kind, demangle, option_a
 from optctx.arch.processor import Site
 from optctx.census.facts import Census, OptionFacts, Reader
 from optctx.census.signature import signature_of
-from optctx.engine.attach import attach, is_llvmlites
+from optctx.engine.attach import attach, is_default
 from optctx.engine.engine import Engine
 from optctx.image.abi import type_name
 from optctx.image.libraries import UNKNOWN, Origins
@@ -62,7 +62,7 @@ class _Taking:
         self._count()
 
     def census(self) -> Census:
-        llvm, llvmlite = _versions() if is_llvmlites(self._engine) else ("", "")
+        llvm, llvmlite = _versions() if is_default(self._engine) else ("", "")
         facts = [self._facts(option) for option in self._engine.plan.options.values()]
         return Census(
             os.path.basename(self._image.path),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from optctx.cli.parser import UsageError
 from optctx.errors import OptctxError
-from optctx.image.loaded import llvmlite_image
+from optctx.hosts.llvmlite import llvmlite_image
 from optctx.values import registry
 from optctx.values.foreign import advice_for
 from optctx.wording import did_you_mean, nearest

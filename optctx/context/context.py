@@ -27,7 +27,7 @@ from optctx.context.inputs import (
 from optctx.context.setters import SetsMode, native_mode
 from optctx.context.subclass import state_of, with_state
 from optctx.context.waiting import warn_of_deadlock
-from optctx.engine.attach import attach, attach_again, attached, is_llvmlites
+from optctx.engine.attach import attach, attach_again, attached, is_default
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, ScopeError, shown
 from optctx.reads.unread import UnreadMode, check_mode, judge, marks
@@ -447,7 +447,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
     def __reduce__(self) -> tuple[Any, ...]:
         engine = self._layers.engine
-        if not is_llvmlites(engine):
+        if not is_default(engine):
             raise OptionTypeError(
                 f"cannot pickle {shown(self)}: it is for the LLVM of {engine.image.path}, and only a "
                 "context for llvmlite's LLVM means the same in another process; make it again there"
@@ -510,7 +510,7 @@ def _engine_of(base: Base, image: Image | None) -> Engine:
             f"a context for the LLVM of {image.path} cannot have the base {shown(base)}, which is for that "
             f"of {own.image.path}; give a base of the same LLVM, or none"
         )
-    return attach(None if is_llvmlites(own) else own.image)
+    return attach(None if is_default(own) else own.image)
 
 
 def _parent(engine: Engine, base: Base) -> OptionContext | None:

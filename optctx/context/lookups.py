@@ -9,7 +9,7 @@ from optctx._native import Image
 from optctx.context.context import OptionContext, process_wide_values, seen
 from optctx.engine.attach import attach
 from optctx.errors import OptionTypeError
-from optctx.image.loaded import is_llvmlites_image
+from optctx.hosts.llvmlite import HOST
 from optctx.reads.unread import UnreadMode
 from optctx.travelling.bindings import bound_to
 from optctx.values.read_values import Value
@@ -100,7 +100,7 @@ def lookup(
     Raises as `OptionContext.get`, `bound` and `current` do, and OptionTypeError for an LLVMContext together
     with another LLVM.
     """
-    if llvm_context is not None and image is not None and not is_llvmlites_image(image):
+    if llvm_context is not None and image is not None and not HOST.has(image):
         raise OptionTypeError(
             f"an LLVMContext of llvmlite's has no values of the LLVM of {image.path}; give one of the two"
         )

@@ -10,13 +10,12 @@ from optctx._native import Image, begin_lookups_with, inside, process_ends, trim
 from optctx.engine.choice import cannot_redirect, choose, fall_back, warn_of_fallback
 from optctx.engine.cpp_lookups import publish_options
 from optctx.engine.engine import CannotRedirectError, Clock, Engine, Users
+from optctx.engine.host import default_host
 from optctx.engine.kept import Kept
 from optctx.errors import OptionTypeError, ScopeError, UnsupportedImageError, shown
 from optctx.image.facts.features import missing_features
 from optctx.image.findings import findings_of
-from optctx.image.loaded import is_llvmlites_image, llvmlite_image
 from optctx.image.registry import keep_registry
-from optctx.image.releases import unproven
 from optctx.image.survey import Survey, survey
 from optctx.locks import Rank, is_held, lock_held_by_fork
 from optctx.plan.reach import Reach
@@ -29,7 +28,7 @@ __all__ = [
     "detach",
     "engine_of",
     "engines",
-    "is_llvmlites",
+    "is_default",
     "made",
     "when_attached",
 ]
@@ -47,12 +46,12 @@ class _Attachment:
 
 _lock = lock_held_by_fork(Rank.ENGINE)  # of all images: attaching changes code of the process
 _attachments: dict[int, _Attachment] = {}  # by the image's base
-_llvmlite: _Attachment | None = None  # the one of llvmlite's image, once this process has asked for it
+_default: _Attachment | None = None  # of the default host's image, once this process has asked for it
 _listeners: list[Callable[[], None]] = []
 
 
 def attach(image: Image | None = None, reach: Reach | None = None) -> Engine:
-    """The attached engine of an image, by default llvmlite's.
+    """The attached engine of an image, by default that of the default host.
 
     The first call redirects that LLVM's option reads for the whole process. Every thread keeps reading LLVM's
     globals until it enters a context. Takes about a third of a second once. Where the code cannot be changed,
@@ -67,7 +66,7 @@ def attach(image: Image | None = None, reach: Reach | None = None) -> Engine:
     engine = attached(image)
     if engine is not None:
         return engine
-    image = _unless_llvmlites(image)
+    image = _unless_default(image)
     found = _find(image)
     if is_held(_lock) and (found is None or not found.used):  # later ones only repeat one native step
         raise UnsupportedImageError(
@@ -80,7 +79,7 @@ def attach(image: Image | None = None, reach: Reach | None = None) -> Engine:
 def attach_again(index: int) -> None:
     """Attach to an image that was attached before, if another thread has detached from it since."""
     engine = engine_of(index)
-    attach(None if is_llvmlites(engine) else engine.image)
+    attach(None if is_default(engine) else engine.image)
 
 
 def _attach(image: Image | None, reach: Reach | None) -> Engine:
@@ -92,7 +91,7 @@ def _attach(image: Image | None, reach: Reach | None) -> Engine:
         found.kept = Kept(found.image)
         found.engine = _with_kept(found.kept, lambda: _work_out(found.image, clock, reach), clock)
     if image is None:
-        _begin_with_llvmlite(found)
+        _begin_with_default(found)
     if found.engine.attached:
         return found.engine
     if not found.used:
@@ -144,27 +143,29 @@ def _keep(found: _Attachment, engine: Engine) -> None:
 
 
 def _attachment(image: Image | None) -> _Attachment:
-    """Of an image, or of llvmlite's."""
-    wanted = llvmlite_image() if image is None else image
+    """Of an image, or of the default host's."""
+    wanted = default_host().image() if image is None else image
     return _attachments.setdefault(wanted.base, _Attachment(wanted))
 
 
-def _begin_with_llvmlite(found: _Attachment) -> None:
-    """What this process does with llvmlite concerns this image from now on."""
-    global _llvmlite
+def _begin_with_default(found: _Attachment) -> None:
+    """What is said of no image, and what the host reports, concerns this one from now on."""
+    global _default
     assert found.engine is not None  # the caller has made it
     begin_lookups_with(found.engine.index)
-    if _llvmlite is not found or attached() is None:
+    if _default is not found or attached() is None:
         for listener in _listeners:
             listener()
-    _llvmlite = found
+    _default = found
 
 
 def _survey(image: Image) -> Survey:
     try:
         return survey(image)
     except UnsupportedImageError as error:
-        raise unproven(error) from error
+        if not default_host().has(image):
+            raise
+        raise default_host().refusal(error) from error
 
 
 def _attach_first(found: _Attachment) -> Engine:
@@ -190,35 +191,35 @@ def _attach_first(found: _Attachment) -> Engine:
 
 
 def when_attached(listener: Callable[[], None]) -> None:
-    """Has the listener called before this process attaches to llvmlite's LLVM.
+    """Has the listener called before this process attaches to the default host's LLVM.
 
     It may be called again and does nothing then.
     """
     _listeners.append(listener)
 
 
-def _unless_llvmlites(image: Image | None) -> Image | None:
-    """None for llvmlite's image: however it is asked for, what is done with llvmlite begins with it."""
-    return None if image is None or is_llvmlites_image(image) else image
+def _unless_default(image: Image | None) -> Image | None:
+    """None for the default host's image: however it is asked for, what concerns the host begins with it."""
+    return None if image is None or default_host().has(image) else image
 
 
 def _find(image: Image | None) -> _Attachment | None:
     if image is None:
-        return _llvmlite
+        return _default
     if not isinstance(image, Image):
         raise OptionTypeError(f"image is what optctx.loaded_image returns, or None, found {shown(image)}")
     return _attachments.get(image.base)
 
 
 def attached(image: Image | None = None) -> Engine | None:
-    """The engine of an image, by default llvmlite's, if it is attached, else None; never attaches."""
+    """The engine of an image, by default the default host's, if it is attached, else None; never attaches."""
     found = _find(image)
     engine = None if found is None else found.engine
     return engine if engine is not None and engine.attached else None
 
 
 def made(image: Image | None = None) -> Engine | None:
-    """The engine of an image, by default llvmlite's, attached or not, if there is one; never makes one."""
+    """The engine of an image, by default the default host's, attached or not, if there is one; makes none."""
     found = _find(image)
     return None if found is None else found.engine
 
@@ -234,13 +235,13 @@ def engine_of(index: int) -> Engine:
     return next(engine for engine in engines() if engine.index == index)
 
 
-def is_llvmlites(engine: Engine) -> bool:
-    """Whether what this process does with llvmlite concerns the engine's image."""
+def is_default(engine: Engine) -> bool:
+    """Whether what concerns the default host concerns the engine's image."""
     return made() is engine
 
 
 def detach(image: Image | None = None) -> None:
-    """See `optctx.detach`; by default from llvmlite's image."""
+    """See `optctx.detach`; by default from the default host's image."""
     inside(_lock, _detach, image)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
+from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.facts.calls import PARSE_PARAMETERS
 from optctx.image.facts.fact import need
 from optctx.image.facts.names import ADD_OCCURRENCE, PARSE_OPTIONS, RESET_OPTION, RESET_OPTIONS
-from optctx.image.loaded import llvmlite_image
 
 __all__ = ["add_occurrence", "reset_option", "reset_process_options", "set_process_options"]
 

@@ -1,55 +1,26 @@
-"""Finds the LLVM libraries of this process, and numbers them."""
+"""Opens the libraries of this process that have an LLVM, and numbers them."""
 
 from __future__ import annotations
 
-import functools
 import os
-import sys
 
 from optctx._native import MAX_IMAGES, Image, inside, loaded_libraries
-from optctx.errors import UnsupportedImageError, clipped
-from optctx.image.releases import INSTALL, check_release
+from optctx.errors import OptionTypeError, UnsupportedImageError, clipped, shown
 from optctx.locks import Rank, lock_held_by_fork
 
-__all__ = ["image_index", "is_llvmlites_image", "llvmlite_image", "loaded_image"]
+__all__ = ["image_index", "loaded_image", "open_image"]
 
 _lock = lock_held_by_fork(Rank.IMAGES)
 _indexes: dict[int, int] = {}  # by the image's base
-_images: dict[int, Image] = {}  # by base: those that `loaded_image` gave
+_images: dict[tuple[str, int], Image] = {}  # by path and base
 
 
-@functools.cache
-def llvmlite_image() -> Image:
-    """The library that llvmlite has loaded, with its symbols; loads llvmlite if it is not loaded yet.
-
-    Lives as long as the process. Raises UnsupportedImageError if there is no llvmlite or an old one, or if
-    its library has no symbol table or is not the file on disk.
-    """
-    path = _library_path()
-    real = os.path.realpath(path)
-    for candidate, base in loaded_libraries():
-        if os.path.realpath(candidate) == real:
-            return _open(candidate, base)
-    raise UnsupportedImageError(
-        f"looked for llvmlite's library among the loaded ones: expected {path}, found no such mapping; "
-        "was the file replaced after it was loaded?"
-    )
-
-
-def _library_path() -> str:
+def open_image(path: str, base: int) -> Image:
+    """The library at this base, with its symbols: always the same object. Raises UnsupportedImageError."""
+    if (path, base) in _images:
+        return _images[path, base]
     try:
-        from llvmlite.binding import ffi
-    except (ImportError, OSError) as error:
-        raise UnsupportedImageError(
-            f"no LLVM in this process: importing llvmlite failed ({error}); install llvmlite with: {INSTALL}"
-        ) from error
-    check_release()
-    return str(ffi.lib._name)
-
-
-def _open(path: str, base: int) -> Image:
-    try:
-        return Image(path, base)
+        return _images.setdefault((path, base), Image(path, base))
     except RuntimeError as error:
         raise UnsupportedImageError(f"cannot use this LLVM: {error}") from error
 
@@ -65,8 +36,11 @@ def loaded_image(library: str | os.PathLike[str]) -> Image:
     Raises:
         UnsupportedImageError: No such library, or more than one, is loaded; or it is not the file on disk, or
             has no symbol table. Whether it has an LLVM shows at the first use of it.
+        OptionTypeError: `library` is not a path.
     """
-    wanted = os.fspath(library)
+    if not isinstance(library, (str, os.PathLike)):
+        raise OptionTypeError(f"a library is named by its path, found {shown(library)}")
+    wanted = str(os.fspath(library))
     is_name = os.path.basename(wanted) == wanted
 
     def is_wanted(path: str) -> bool:
@@ -84,19 +58,7 @@ def loaded_image(library: str | os.PathLike[str]) -> Image:
             f"has loaded, found {what}; load it first, and name it by its path"
         )
     ((base, path),) = found.items()
-    if "llvmlite.binding.ffi" in sys.modules and base == llvmlite_image().base:
-        return llvmlite_image()
-    return _images[base] if base in _images else _images.setdefault(base, _open(path, base))
-
-
-def is_llvmlites_image(image: Image) -> bool:
-    """Whether the image is the library that llvmlite has loaded. Does not load llvmlite."""
-    if "llvmlite.binding.ffi" not in sys.modules:
-        return False
-    try:
-        return image.base == llvmlite_image().base
-    except UnsupportedImageError:
-        return False
+    return open_image(path, base)
 
 
 def image_index(image: Image) -> int:

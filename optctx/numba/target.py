@@ -32,7 +32,7 @@ from numba.core.typing.templates import _OverloadFunctionTemplate
 
 from optctx.context import OptionContext
 from optctx.context.context import process_wide_values
-from optctx.engine.attach import attach, is_llvmlites
+from optctx.engine.attach import attach, is_default
 from optctx.errors import ProcessWideOptionError, UnsupportedImageError
 from optctx.numba.codegen import OptionsCodegen
 from optctx.numba.dispatcher import OptionsDispatcher
@@ -246,7 +246,7 @@ def target_of(context: OptionContext) -> OptionsTarget:
 
 def _check(context: OptionContext) -> None:
     engine = context._layers.engine
-    if not is_llvmlites(engine):
+    if not is_default(engine):
         raise UnsupportedImageError(
             f"cannot compile Numba functions under {context!r}: the context is for the LLVM of "
             f"{engine.image.path}; make a context for llvmlite's LLVM"

@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, Any
 from optctx import _native
 from optctx._native import Image, Llvm
 from optctx.errors import OptctxError, PassPipelineError, UnsupportedImageError, clipped, shown
+from optctx.hosts.llvmlite import llvmlite_image
+from optctx.hosts.llvmlite.objects import module_address, pipeline_text, target_machine_address
+from optctx.hosts.llvmlite.tuning_options import setter_addresses, settings_of
 from optctx.image.facts.fact import Fact, find
 from optctx.image.facts.names import COMPILING, INSTRUCTION_COUNT, LLVMLITE, MODULE_CONTEXT
-from optctx.image.handles import module_address, pipeline_text, target_machine_address
-from optctx.image.loaded import image_index, llvmlite_image
+from optctx.image.loaded import image_index
 from optctx.image.pass_names import pass_names
-from optctx.image.tuning import setter_addresses, settings_of
 from optctx.tasks.problems import forget_problems, raise_problems
 from optctx.wording import did_you_mean, nearest
 

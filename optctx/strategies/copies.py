@@ -9,8 +9,8 @@ from collections import OrderedDict
 from optctx.errors import OptctxError
 from optctx.fresh import Job, Result
 from optctx.fresh.job import processor_of
-from optctx.image.copies import LibraryCopy, TargetNames
 from optctx.locks import lock_left_behind
+from optctx.strategies.library_copy import LibraryCopy, TargetNames
 from optctx.strategies.strategy import Strategy
 
 __all__ = ["PrivateCopyStrategy"]

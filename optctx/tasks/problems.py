@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 
 from optctx.engine.attach import when_attached
 from optctx.errors import level_outside
-from optctx.image.freeing import order_arguments, order_freeing
+from optctx.hosts.llvmlite.lifetimes import order_arguments, order_freeing
 
 __all__ = ["forget_problems", "raise_problems", "tell", "when_returning"]
 

@@ -17,8 +17,9 @@ from collections.abc import Callable
 from typing import TypeAlias, cast
 
 from optctx import _native
-from optctx.engine.attach import is_llvmlites
+from optctx.engine.attach import is_default
 from optctx.engine.engine import Engine
+from optctx.engine.host import default_host
 from optctx.errors import (
     OptctxError,
     OptionValueError,
@@ -100,10 +101,10 @@ def cannot_leave(context: object, text: str) -> ScopeError:
 
 
 def follow_tasks(engine: Engine) -> None:
-    """Make every call through llvmlite, from now on, see the scope of its task.
+    """Make every call through the default host, from now on, see the scope of its task.
 
     Where the interpreter reports switches of tasks, all calls into LLVM do, unless threads take turns. For an
-    image that is not llvmlite's, only switches are followed. Called with the first context of an image. If an
+    image that is not the host's, only switches are followed. Called with the first context of an image. If an
     exception interrupts it, the next call completes it.
     """
     if engine.index not in _following:
@@ -114,19 +115,13 @@ def _follow(engine: Engine) -> None:
     """Do the steps. Each is atomic and happens only once, so an interrupted call can be repeated."""
     if engine.redirects:
         _native.watch_context_switches()
-    if is_llvmlites(engine):
-        from llvmlite.binding import ffi  # importing optctx works without llvmlite
-
-        lock = ffi.lib._lock
-        _native.make_lock_safe(lock)
-        callbacks = library_calls(engine)
-        if callbacks not in lock._cblist:
-            lock._cblist.append(callbacks)
+    if is_default(engine):
+        default_host().follow_calls(library_calls(engine))
     _following.add(engine.index)
 
 
 def library_calls(engine: Engine) -> LibraryCalls:
-    """The callbacks for the beginning and the end of a call through llvmlite: always the same pair."""
+    """The callbacks for the beginning and the end of a call through the host: always the same pair."""
     return _library_calls.setdefault(engine.index, _native.library_calls(engine.index))
 
 

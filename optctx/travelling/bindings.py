@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from optctx import _native
-from optctx.engine.attach import is_llvmlites, made
+from optctx.engine.attach import is_default, made
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
@@ -15,7 +15,7 @@ from optctx.errors import (
     UnsupportedImageError,
     shown,
 )
-from optctx.image.handles import llvm_context_address
+from optctx.hosts.llvmlite.objects import llvm_context_address
 from optctx.reads.unread import UnreadMode, judge
 from optctx.tasks.problems import tell
 from optctx.travelling.attributes import resolve
@@ -50,7 +50,7 @@ def bind(context: Bindable, llvm_context: ContextRef, on_mismatch: OnMismatch) -
     """See OptionContext.bind."""
     layers = context._layers
     engine = layers.engine
-    if not is_llvmlites(engine):
+    if not is_default(engine):
         raise UnsupportedImageError(
             f"cannot bind {shown(context)} to an LLVMContext of llvmlite's: the context is for the LLVM of "
             f"{engine.image.path}; make a context for llvmlite's LLVM"

@@ -15,9 +15,9 @@ from typing import Any, Final, TypeAlias, Union
 
 from optctx._native import inside, make_lock_safe
 from optctx.errors import UnsupportedImageError
+from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.facts.fact import need
 from optctx.image.facts.names import METADATA
-from optctx.image.loaded import llvmlite_image
 
 __all__ = [
     "OTHER",

@@ -27,7 +27,7 @@ from optctx.errors import (
     UntrustedOptionError,
     shown,
 )
-from optctx.image.handles import module_address
+from optctx.hosts.llvmlite.objects import module_address
 from optctx.travelling.module_metadata import (
     OTHER,
     Node,

@@ -10,7 +10,7 @@ from optctx.context.context import _parent
 from optctx.context.inputs import Base, resolve_base
 from optctx.engine.attach import attach
 from optctx.errors import TargetError, shown
-from optctx.image.handles import module_address
+from optctx.hosts.llvmlite.objects import module_address
 from optctx.passes import emit_assembly, emit_object, run_passes
 from optctx.reads.unread import UnreadMode
 from optctx.tvm.instance import LLVMInstance

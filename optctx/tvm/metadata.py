@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from optctx.engine.engine import Engine
 from optctx.errors import TargetError, shown
-from optctx.image.handles import module_address
+from optctx.hosts.llvmlite.objects import module_address
 from optctx.travelling.module_metadata import Room, TooLargeError, read_named, write_flag
 from optctx.travelling.stamps import called, module_label
 from optctx.trust import trusting

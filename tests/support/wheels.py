@@ -52,7 +52,7 @@ _REFUSED = """
     sys.path.insert(0, {folder!r})
     import llvmlite
     import optctx
-    from optctx.image import loaded
+    host = sys.modules["optctx.hosts.llvmlite.host"]
     from optctx.image.registry import read_registry
     from llvmlite import binding
     from tests.support.library_code import changed_code
@@ -85,11 +85,11 @@ _REFUSED = """
     print(message)
 
     # What its memory looks like is refused or read as well where its version is not asked.
-    loaded.check_release = lambda: None
+    host.check_release = lambda: None
     try:
-        found = read_registry(loaded.llvmlite_image())
+        found = read_registry(host.llvmlite_image())
     except optctx.UnsupportedImageError as error:
-        assert str(loaded.llvmlite_image().path) in str(error)
+        assert str(host.llvmlite_image().path) in str(error)
     else:
         assert len(found.records) > 1500
 """

@@ -17,7 +17,7 @@ from optctx import OptionContext, current, registry, unbind
 from optctx._native import Kind
 from optctx.engine.attach import attach
 from optctx.fresh.options import set_process_options
-from optctx.image.handles import llvm_context_address
+from optctx.hosts.llvmlite import llvm_context_address
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, Lookups, compile_cpp
 from tests.support.scopes import in_threads

@@ -8,7 +8,8 @@ from optctx._native import Transaction, read_bytes
 from optctx.engine.choice import choose
 from optctx.engine.engine import Clock
 from optctx.engine.thread_engine import _trampolines
-from optctx.image.loaded import image_index, llvmlite_image
+from optctx.hosts.llvmlite import llvmlite_image
+from optctx.image.loaded import image_index
 from optctx.image.survey import survey
 from optctx.plan import Plan
 from tests.support.library_code import changed_code

@@ -19,7 +19,8 @@ import pytest
 import optctx
 import optctx.engine.attach as attaching
 from optctx._native import Transaction, identity_view, read_bytes, read_words, thread_offset
-from optctx.image.loaded import image_index, llvmlite_image
+from optctx.hosts.llvmlite import llvmlite_image
+from optctx.image.loaded import image_index
 from tests.native.patch.patching import as_before, make_plan, prepare, refused
 from tests.support.alone import alone
 from tests.support.kernel_refusals import refuse

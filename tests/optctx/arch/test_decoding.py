@@ -19,8 +19,9 @@ from optctx.arch.x86_64.decoding_capstone import CapstoneDecoder
 from optctx.arch.x86_64.sites import Tactic, judge, references_at
 from optctx.engine.attach import attach
 from optctx.engine.thread_engine import _trampolines
+from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.findings import findings_of
-from optctx.image.loaded import image_index, llvmlite_image
+from optctx.image.loaded import image_index
 from optctx.image.survey import survey
 from optctx.plan import (
     callers,

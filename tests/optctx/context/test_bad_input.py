@@ -134,9 +134,10 @@ def test_a_library_that_does_not_check_out_is_an_error_and_stays_as_it_is() -> N
         from tests.support.library_code import changed_code
         import optctx
         from optctx import _native
-        from optctx.image import loaded
+        import sys
+        host = sys.modules["optctx.hosts.llvmlite.host"]
         other = next(path for path, base in _native.loaded_libraries() if "libstdc++" in path)
-        loaded._library_path = lambda: other  # a library that is no LLVM
+        host._library_path = lambda: other  # a library that is no LLVM
         try:
             optctx.registry()
         except optctx.UnsupportedImageError as error:
@@ -155,7 +156,8 @@ def test_a_library_whose_file_became_something_else_is_an_error(kind: str, tmp_p
         import ctypes, os, signal
         import optctx
         from optctx import _native
-        from optctx.image import loaded
+        import sys
+        host = sys.modules["optctx.hosts.llvmlite.host"]
         signal.alarm(20)  # waiting for what another process writes into a pipe would have no end
         other = next(path for path, base in _native.loaded_libraries() if "libstdc++" in path)
         path = {str(tmp_path / "library.so")!r}
@@ -165,8 +167,8 @@ def test_a_library_whose_file_became_something_else_is_an_error(kind: str, tmp_p
         os.unlink(path)
         become = dict(pipe=os.mkfifo, directory=os.mkdir, device=lambda path: os.symlink("/dev/null", path))
         become[{kind!r}](path)
-        loaded._library_path = lambda: path
-        _native.loaded_libraries = loaded.loaded_libraries = lambda: [(path, library._handle)]
+        host._library_path = lambda: path
+        _native.loaded_libraries = host.loaded_libraries = lambda: [(path, library._handle)]
         for use in (optctx.attach, lambda: optctx.OptionContext(unroll_count=4), optctx.registry):
             try:
                 use()

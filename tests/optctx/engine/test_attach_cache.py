@@ -25,8 +25,8 @@ from optctx.engine.attach import attach
 from optctx.errors import OptctxError
 from optctx.folders.files import TAG_SIZE
 from optctx.folders.own_key import own_key
+from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.findings import Findings
-from optctx.image.loaded import llvmlite_image
 from tests.optctx.engine.attached_plan import KEPT
 from tests.support.processes import run_python
 

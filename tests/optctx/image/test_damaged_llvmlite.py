@@ -13,7 +13,7 @@ import pytest
 import optctx
 from optctx._native import call_pointer
 from optctx.errors import UnsupportedImageError
-from optctx.image.loaded import llvmlite_image
+from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.registry import read_registry
 from tests.optctx.image.hand_made import Arena, wild_words
 from tests.support.alone import alone

@@ -14,10 +14,10 @@ import optctx
 from optctx._native import Image
 from optctx.engine.attach import attach
 from optctx.errors import UnsupportedImageError
+from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.facts import features, machines, names, runs, types
 from optctx.image.facts.fact import Fact, Family, find, lacking, named, need
 from optctx.image.facts.features import BINDING, missing_features, why_missing
-from optctx.image.loaded import llvmlite_image
 from tests.support.alone import alone
 from tests.support.scopes import unrolled_by_llvmlite
 

@@ -24,9 +24,10 @@ import optctx
 from optctx import OptionContext, UnsupportedImageError, _native, current, drift, record
 from optctx._native import MAX_IMAGES, Image, held, loaded_libraries
 from optctx.context import process_wide_values
-from optctx.engine.attach import attach, attached, detach, engines, is_llvmlites
+from optctx.engine.attach import attach, attached, detach, engines, is_default
 from optctx.engine.engine import Engine
-from optctx.image.loaded import image_index, llvmlite_image
+from optctx.hosts.llvmlite import llvmlite_image
+from optctx.image.loaded import image_index
 from tests.support.alone import alone
 from tests.support.bare_llvm import BareLlvm, compiled_by_fresh_process
 from tests.support.cpp_build import SHARED, compile_cpp
@@ -100,7 +101,7 @@ def test_each_image_has_an_engine_of_its_own(copy: pathlib.Path, expected: Diges
 @alone
 def test_llvmlites_image_is_the_default_however_it_is_attached() -> None:
     engine = attach(llvmlite_image())
-    assert is_llvmlites(engine)
+    assert is_default(engine)
     assert attached() is engine
     assert attach() is engine
     with OptionContext(unroll_count=4, base=process_wide_values(engine)):

@@ -17,9 +17,9 @@ import optctx
 from optctx import OptionContext, OptionValueError, emit_assembly, record
 from optctx._native import forget_machines, idle_machines
 from optctx.fresh import FreshProcess
+from optctx.hosts.llvmlite import target_machine_address
 from optctx.image.facts import machines
 from optctx.image.facts.fact import named
-from optctx.image.handles import target_machine_address
 from tests.optctx.passes.shared_machines import (
     CASES,
     EMITS,

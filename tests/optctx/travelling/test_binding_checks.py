@@ -18,8 +18,8 @@ from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
 )
+from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.functions import find_functions
-from optctx.image.loaded import llvmlite_image
 from optctx.plan import callers, find_entrances
 from tests.support import runs
 from tests.support.alone import alone

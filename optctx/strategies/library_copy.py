@@ -12,10 +12,10 @@ from ctypes import POINTER, byref, c_bool, c_char_p, c_int, c_size_t, c_void_p
 from typing import Any
 
 from optctx.errors import OptctxError, PassPipelineError, UnsupportedImageError, clipped, shown
+from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.facts.calls import PARSE_PARAMETERS
 from optctx.image.facts.fact import Fact, need
 from optctx.image.facts.names import COMPILING, INSTRUCTION_COUNT, PARSE_OPTIONS, PARSE_PIPELINE
-from optctx.image.loaded import llvmlite_image
 
 __all__ = ["LibraryCopy", "TargetNames"]
 

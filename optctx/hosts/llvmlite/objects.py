@@ -6,7 +6,7 @@ import ctypes
 from typing import Any
 
 from optctx.errors import OptctxError, PassPipelineError, shown
-from optctx.image.freeing import order_module
+from optctx.hosts.llvmlite.lifetimes import order_module
 
 __all__ = [
     "llvm_context_address",

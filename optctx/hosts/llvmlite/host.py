@@ -1,0 +1,122 @@
+"""Where llvmlite's LLVM is, and which releases of llvmlite are refused by their version alone.
+
+No layout is derived from a version: every other release has to prove its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Callable
+
+from optctx._native import Image, loaded_libraries, make_lock_safe
+from optctx.errors import UnsupportedImageError
+from optctx.image.loaded import open_image
+
+__all__ = ["HOST", "check_release", "llvmlite_image"]
+
+_EARLIEST_LLVM = 15  # llvmlite cannot run pipelines from text with an earlier one
+_FIRST, _LAST = (0, 44), (0, 50)  # releases of llvmlite that were tried
+_NEEDED = "optctx needs llvmlite 0.44 to 0.50, which Numba 0.61 to 0.68 require"
+INSTALL = "pip install 'llvmlite>=0.44,<0.51'"
+_INSTALL_NUMBA = "pip install 'numba>=0.61,<0.69'"
+
+
+def check_release() -> None:
+    """Import llvmlite, and raise UnsupportedImageError if its LLVM is too old."""
+    from llvmlite import binding
+
+    if binding.llvm_version_info[0] < _EARLIEST_LLVM:
+        raise UnsupportedImageError(f"{_release()} is not supported: {_advice()}")
+
+
+def _release() -> str:
+    """Such as "llvmlite 0.50.0 (LLVM 22.1)"."""
+    import llvmlite
+    from llvmlite import binding
+
+    llvm = ".".join(map(str, binding.llvm_version_info[:2]))
+    return f"llvmlite {llvmlite.__version__} (LLVM {llvm})"
+
+
+def _advice() -> str:
+    """What optctx needs, and the command that installs it."""
+    command = _INSTALL_NUMBA if importlib.util.find_spec("numba") else INSTALL
+    return f"{_NEEDED}. Run: {command}"
+
+
+@functools.cache
+def llvmlite_image() -> Image:
+    """The library that llvmlite has loaded, with its symbols; loads llvmlite if it is not loaded yet.
+
+    Lives as long as the process. Raises UnsupportedImageError if there is no llvmlite or an old one, or if
+    its library has no symbol table or is not the file on disk.
+    """
+    path = _library_path()
+    real = os.path.realpath(path)
+    for candidate, base in loaded_libraries():
+        if os.path.realpath(candidate) == real:
+            return open_image(candidate, base)
+    raise UnsupportedImageError(
+        f"looked for llvmlite's library among the loaded ones: expected {path}, found no such mapping; "
+        "was the file replaced after it was loaded?"
+    )
+
+
+def _library_path() -> str:
+    try:
+        from llvmlite.binding import ffi
+    except (ImportError, OSError) as error:
+        raise UnsupportedImageError(
+            f"no LLVM in this process: importing llvmlite failed ({error}); install llvmlite with: {INSTALL}"
+        ) from error
+    check_release()
+    return str(ffi.lib._name)
+
+
+class _Llvmlite:
+    """See optctx/engine/host.py."""
+
+    name = "llvmlite"
+
+    def image(self) -> Image:
+        return llvmlite_image()
+
+    def has(self, image: Image) -> bool:
+        if "llvmlite.binding.ffi" not in sys.modules:
+            return False
+        try:
+            return image.base == llvmlite_image().base
+        except UnsupportedImageError:
+            return False
+
+    def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
+        return _unproven(reason)
+
+    def follow_calls(self, begin_and_end: tuple[Callable[[], None], Callable[[], None]]) -> None:
+        from llvmlite.binding import ffi  # importing optctx works without llvmlite
+
+        lock = ffi.lib._lock
+        make_lock_safe(lock)
+        if begin_and_end not in lock._cblist:
+            lock._cblist.append(begin_and_end)
+
+
+HOST = _Llvmlite()
+
+
+def _unproven(reason: UnsupportedImageError) -> UnsupportedImageError:
+    """The error for the llvmlite that is installed, whose layout did not check out."""
+    if _is_tried():
+        return UnsupportedImageError(f"{_release()} cannot be used, nothing was changed: {reason}")
+    return UnsupportedImageError(f"{_release()} is not supported ({reason}): {_advice()}")
+
+
+def _is_tried() -> bool:
+    import llvmlite
+
+    numbers = tuple(int(number) for number in re.findall(r"\d+", llvmlite.__version__)[:2])
+    return _FIRST <= numbers <= _LAST
