@@ -8,7 +8,7 @@
 
 namespace optctx::image {
 
-// The format that optctx/image/kept_survey.py packs.
+// The format that optctx/image/kept_registry.py packs.
 struct WordCheck {
     std::uint32_t object;
     std::uint32_t index;  // of the word in that object; with the highest bit set, `value` counts from the image's base
