@@ -16,7 +16,7 @@ class Host(Protocol):
 
     @property
     def name(self) -> str:
-        """As users call it."""
+        """As users call it: the name of its package, whose frames are its own."""
 
     def image(self) -> Image:
         """Its LLVM; loads it. Raises UnsupportedImageError."""
@@ -26,6 +26,9 @@ class Host(Protocol):
 
     def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
         """The error for its LLVM, which did not check out: with the release, and the command that helps."""
+
+    def follow_returns(self, check: Callable[[], None]) -> None:
+        """Have `check` called where a call that has run LLVM returns: what it raises, the call raises."""
 
     def follow_calls(self, begin_and_end: tuple[Callable[[], None], Callable[[], None]]) -> None:
         """Have both called around every call that it makes into its LLVM. Again does nothing."""

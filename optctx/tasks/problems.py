@@ -1,8 +1,7 @@
 """Problems found while LLVM runs, raised by the call that ran it.
 
 Interceptors run inside LLVM, where no exception can be raised. They leave the problem here for their thread.
-The next function of optctx or llvmlite to return raises it: attaching gives llvmlite's functions that run
-LLVM a ctypes `errcheck`.
+The next function of optctx, or of the host's that runs LLVM, to return raises it (`Host.follow_returns`).
 """
 
 from __future__ import annotations
@@ -11,26 +10,13 @@ import itertools
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from optctx.engine.attach import when_attached
+from optctx.engine.host import default_host
 from optctx.errors import level_outside
-from optctx.hosts.llvmlite.lifetimes import order_arguments, order_freeing
 
 __all__ = ["forget_problems", "raise_problems", "tell", "when_returning"]
-
-# llvmlite's functions that run passes, emit, compile, make a data layout, or set options.
-_FUNCTIONS = (
-    "LLVMPY_SetCommandLine",
-    "LLVMPY_RunNewModulePassManager",
-    "LLVMPY_RunNewFunctionPassManager",
-    "LLVMPY_TargetMachineEmitToMemory",
-    "LLVMPY_CreateTargetMachineData",
-    "LLVMPY_FinalizeObject",
-    "LLVMPY_GetFunctionAddress",
-    "LLVMPY_LLJIT_Link",
-    "LLVMPY_LLJITLookup",
-)
 
 
 class _Problems(threading.local):
@@ -77,19 +63,9 @@ def when_returning(listener: Callable[[], None]) -> None:
         _listeners.append(listener)
 
 
-def _arm() -> None:
-    from llvmlite.binding import ffi
-
-    for name in _FUNCTIONS:
-        getattr(ffi.lib, name)._cfn.errcheck = _check
-    order_freeing()
-
-
-def _check(result: Any, _function: object, arguments: tuple[object, ...]) -> Any:
-    order_arguments(arguments)
+def _check() -> None:
     if _problems.found or _listeners:
-        raise_problems(level_outside("llvmlite") + 1)
-    return result
+        raise_problems(level_outside(default_host().name) + 1)
 
 
-when_attached(_arm)
+when_attached(lambda: default_host().follow_returns(_check))

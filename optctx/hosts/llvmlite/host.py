@@ -11,9 +11,11 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from optctx._native import Image, loaded_libraries, make_lock_safe
 from optctx.errors import UnsupportedImageError
+from optctx.hosts.llvmlite.lifetimes import order_arguments, order_freeing
 from optctx.image.loaded import open_image
 
 __all__ = ["HOST", "check_release", "llvmlite_image"]
@@ -77,6 +79,20 @@ def _library_path() -> str:
     return str(ffi.lib._name)
 
 
+# Its functions that run passes, emit, compile, make a data layout, or set options.
+_RUNS_LLVM = (
+    "LLVMPY_SetCommandLine",
+    "LLVMPY_RunNewModulePassManager",
+    "LLVMPY_RunNewFunctionPassManager",
+    "LLVMPY_TargetMachineEmitToMemory",
+    "LLVMPY_CreateTargetMachineData",
+    "LLVMPY_FinalizeObject",
+    "LLVMPY_GetFunctionAddress",
+    "LLVMPY_LLJIT_Link",
+    "LLVMPY_LLJITLookup",
+)
+
+
 class _Llvmlite:
     """See optctx/engine/host.py."""
 
@@ -95,6 +111,18 @@ class _Llvmlite:
 
     def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
         return _unproven(reason)
+
+    def follow_returns(self, check: Callable[[], None]) -> None:
+        from llvmlite.binding import ffi
+
+        def checked(result: Any, _: object, arguments: tuple[object, ...]) -> Any:
+            order_arguments(arguments)
+            check()
+            return result
+
+        for name in _RUNS_LLVM:
+            getattr(ffi.lib, name)._cfn.errcheck = checked
+        order_freeing()
 
     def follow_calls(self, begin_and_end: tuple[Callable[[], None], Callable[[], None]]) -> None:
         from llvmlite.binding import ffi  # importing optctx works without llvmlite
