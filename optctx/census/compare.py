@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 
 from optctx.census.facts import Census, OptionFacts
-from optctx.image.libraries import UNKNOWN
+from optctx.census.origins import UNKNOWN
 from optctx.wording import columns, counted
 
 __all__ = ["Change", "Difference", "compare", "difference_as_json", "difference_lines"]

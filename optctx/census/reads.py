@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, field, fields
 
 from optctx._native import demangle
 from optctx.census.contexts import nearest, reached
+from optctx.census.origins import UNKNOWN, Origins
 from optctx.census.signature import signature_of
 from optctx.census.stacks import FirstRead, recording_stacks, stacks_in
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
-from optctx.image.libraries import UNKNOWN, Origins
 from optctx.reads.readers import ReaderIndex, reader_index
 
 __all__ = ["NONE", "ReadPlace", "Reads", "first_reads", "reads_as_csv", "reads_as_json"]

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from optctx._native import OCCURRENCES_AT, POSITION_AT, Kind, demangle, option_at
 from optctx.arch.processor import Site
 from optctx.census.facts import Census, OptionFacts, Reader
+from optctx.census.origins import UNKNOWN, Origins
 from optctx.census.signature import signature_of
 from optctx.engine.attach import attach, is_default
 from optctx.engine.engine import Engine
 from optctx.image.abi import type_name
-from optctx.image.libraries import UNKNOWN, Origins
 from optctx.image.options import OptionRecord
 from optctx.plan.plan import PlannedOption
 from optctx.plan.references import References, read_references

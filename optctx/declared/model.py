@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from optctx._native import Kind
+from optctx.census.origins import UNKNOWN, Origins
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.image.abi import type_name
-from optctx.image.libraries import UNKNOWN, Origins
 from optctx.plan.plan import PlannedOption
 from optctx.values.read_values import Value
 from optctx.values.registry import Option

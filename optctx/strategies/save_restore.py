@@ -8,8 +8,8 @@ from optctx.errors import OptionTypeError, OptionValueError, UnknownOptionError
 from optctx.fresh import Job, Result
 from optctx.fresh.job import compile_unchecked
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.scalars import Scalar, find_scalars
 from optctx.strategies.arguments import split
+from optctx.strategies.scalars import Scalar, find_scalars
 from optctx.strategies.strategy import Strategy
 
 __all__ = ["SaveRestoreStrategy"]

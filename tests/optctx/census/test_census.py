@@ -15,10 +15,10 @@ import pytest
 from optctx import OptctxError, registry
 from optctx._native import demangle
 from optctx.census import Census, OptionFacts, Reader, census, census_as_json, compare, load_census
+from optctx.census.origins import UNKNOWN, Origins
 from optctx.cli import census_command
 from optctx.cli.main import main
 from optctx.engine.attach import attach
-from optctx.image.libraries import UNKNOWN, Origins
 from tests.support.census_files import HEAD, OPTION
 
 pytestmark = pytest.mark.usefixtures("attached")

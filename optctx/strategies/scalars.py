@@ -9,7 +9,7 @@ from typing import Any
 from optctx._native import Image, Kind
 from optctx.image.abi import type_name
 from optctx.image.options import OptionRecord
-from optctx.image.survey import survey
+from optctx.image.registry import read_registry
 
 __all__ = ["Scalar", "find_scalars"]
 
@@ -55,7 +55,7 @@ class Scalar:
 @cache  # thousands of options are looked at
 def find_scalars(image: Image) -> dict[str, Scalar]:
     """Every option by each of its names; not all are `writable`. Raises UnsupportedImageError."""
-    found = survey(image)
+    found = read_registry(image)
     return {
         name: Scalar(record, found.value_offset)
         for record in found.records

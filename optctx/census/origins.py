@@ -2,7 +2,7 @@
 
 A symbol table names each source file, and a local symbol follows its file. Linkers keep the code and the data
 of one source file together, and the files of one archive, so what surrounds a global symbol tells its file.
-`facts/libraries.txt` has the library of each file.
+`libraries.txt` has the library of each file.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _table() -> dict[str, tuple[str, ...]]:
     from importlib.resources import files
 
     table: dict[str, list[str]] = {}
-    for line in files("optctx.image.facts").joinpath(_TABLE).read_text(encoding="utf-8").splitlines():
+    for line in files("optctx.census").joinpath(_TABLE).read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
             library, names = line.split("\t")
             for name in names.split():
