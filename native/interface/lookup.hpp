@@ -1,11 +1,10 @@
-// Reads the value of an option in the form that the interface returns, and suggests a known name for a misspelt one.
+// Reads the value of an option in the form that the interface returns.
 #pragma once
 
 #include "contexts/context.hpp"
 #include "interface/table.hpp"
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 namespace optctx::interface {
@@ -16,9 +15,5 @@ void read_value(const contexts::Context* context, const OptionEntry& entry, optc
 void free_value(optctx_value& value) noexcept;
 // Returns how many times the option was given there.
 std::uint32_t occurrences_of(const contexts::Context* context, const OptionEntry& entry);
-
-// Returns the name in `known` with the smallest edit distance to `name`, or an empty view if that distance is more than
-// a third of its letters.
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known);
 
 }  // namespace optctx::interface

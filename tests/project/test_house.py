@@ -148,6 +148,22 @@ def test_the_way_of_the_image_through_attaching_grows_no_longer() -> None:
     assert climbs <= 10
 
 
+# A context that is destroyed drops the idle activations that were made for it.
+NATIVE_CIRCLES = {frozenset({"contexts/context", "contexts/activation"})}
+
+
+def test_no_units_include_each_other_in_a_circle() -> None:
+    """A unit is a header with its source."""
+    graph: dict[str, set[str]] = {}
+    for file in NATIVE:
+        unit = str(file.relative_to(ROOT / "native").with_suffix("")).replace("arch/x86_64/", "arch/")
+        found = re.findall(r'^#include "(?!optctx/)([\w./]+)\.hpp"', file.read_text(), re.MULTILINE)
+        graph.setdefault(unit, set()).update(set(found) - {unit})
+    for unit in {each for found in graph.values() for each in found}:
+        graph.setdefault(unit, set())
+    assert circles(graph) == NATIVE_CIRCLES
+
+
 def test_circles_are_found() -> None:
     graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": set(), "f": {"g"}, "g": {"f", "a"}}
     assert circles(graph) == {frozenset("abc"), frozenset("fg")}
