@@ -5,7 +5,6 @@
 #include "interface/table.hpp"
 
 #include <cstdint>
-#include <vector>
 
 namespace optctx::interface {
 
