@@ -50,10 +50,8 @@ class Situation:
         self._states = {}
         self._files = {}
         for name, option in changed_options(engine, context).items():
-            self._states[name] = state_under(engine, context, option)
-            self._files[name] = [
-                (path, _content(path)) for path in _paths(value_under(engine, context, option))
-            ]
+            self._states[name] = state_under(context, option)
+            self._files[name] = [(path, _content(path)) for path in _paths(value_under(context, option))]
 
     def key(self, under: str, read: Collection[str]) -> str:
         """The key of a compilation of the input with the key `under` that reads the options `read`.

@@ -427,8 +427,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     @property
     def overrides(self) -> Mapping[str, Value]:
         """The options that this context itself sets, on top of its base."""
-        engine, own = self._layers.engine, self._layers.own
-        return MappingProxyType({override.name: override.value(engine) for override in own.values()})
+        own = self._layers.own.values()
+        return MappingProxyType({override.name: override.value() for override in own})
 
     def args(self) -> list[str]:
         """Return the overrides as command-line arguments."""

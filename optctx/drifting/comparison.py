@@ -69,7 +69,7 @@ class Comparison:
         self._busy = lock_held_by_fork(Rank.COMPARING)
         self._explained: dict[int, tuple[str, object]] = {}  # keys of states that were reported already
         self._refused = refused(engine)
-        self._spans = Spans([span for option in self._refused for span in _spans(engine, option)])
+        self._spans = Spans([span for option in self._refused for span in _spans(option)])
         self.begin_again()
 
     def begin_again(self) -> None:
@@ -85,9 +85,7 @@ class Comparison:
             epoch = process_wide_epoch(self._engine.index)
             ours = CoveredStorage()
             read = None if epoch % 2 else self._spans.read()
-            states = {
-                each.record.address: outside_contexts(self._engine, each, ours) for each in self._refused
-            }
+            states = {each.record.address: outside_contexts(each, ours) for each in self._refused}
             if process_wide_epoch(self._engine.index) == epoch:
                 return read, states
 
@@ -133,7 +131,7 @@ class Comparison:
         now = self._spans.read()
         if now == self._bytes:
             return []
-        states = {each.record.address: live_state(self._engine, each) for each in self._refused}
+        states = {each.record.address: live_state(each) for each in self._refused}
         if process_wide_epoch(self._engine.index) != epoch:
             return []
         before, self._states, self._bytes = self._states, states, now
@@ -147,11 +145,10 @@ class Comparison:
         return self._explained.pop(found.option.record.address, None) == found.after.key
 
 
-def _spans(engine: Engine, option: PlannedOption) -> list[tuple[int, int]]:
+def _spans(option: PlannedOption) -> list[tuple[int, int]]:
     """(address, size in bytes) of the memory that changes when the option does."""
     record = option.record
     size = _VALUE_SIZES.get(record.type.kind, _WORD)
     if record.variable:
         size = min(size, record.variable_size or size)
-    value = record.variable or record.address + engine.survey.value_offset
-    return [(record.address + _HEAD[0], _HEAD[1]), (value, size)]
+    return [(record.address + _HEAD[0], _HEAD[1]), (option.live, size)]

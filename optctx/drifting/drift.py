@@ -251,7 +251,7 @@ def _outside_contexts(engine: Engine) -> dict[int, OptionState]:
     while True:
         epoch = process_wide_epoch(engine.index)
         ours = CoveredStorage()
-        states = {each.record.address: outside_contexts(engine, each, ours) for each in refused(engine)}
+        states = {each.record.address: outside_contexts(each, ours) for each in refused(engine)}
         if process_wide_epoch(engine.index) == epoch:
             return states
         # A context changed or restored them in between.

@@ -250,7 +250,7 @@ class _Watching:
             self._parsing.remove(stale)
         self.look()
         inside = shown_state(self._engine, option)
-        self._parsing.append(_Parse(address, live_state(self._engine, option), inside))
+        self._parsing.append(_Parse(address, live_state(option), inside))
 
     def ends(self, address: int, text: bytes | None, refused: bool, contained: bool) -> None:
         option = self._engine.plan.options.get(address)
@@ -262,7 +262,7 @@ class _Watching:
         if contained:
             self._end_inside(option, begun.inside, act)
         else:
-            found = Difference(option, begun.before, live_state(self._engine, option))
+            found = Difference(option, begun.before, live_state(option))
             if found.before.key != found.after.key:
                 self._comparison.explain(option, found.after)
                 self._report(found, here(self._engine.image), act)

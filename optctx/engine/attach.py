@@ -279,6 +279,6 @@ def _refuse(users: Users) -> None:
 def _publish(engine: Engine, clock: Clock) -> Engine:
     """Make its options known to lookups from C++."""
     atexit.register(process_ends)
-    publish_options(engine.plan, engine.index, engine.image, engine.survey.value_offset)
+    publish_options(engine.plan, engine.index, engine.image)
     clock.lap("lookups")
     return engine

@@ -14,7 +14,7 @@ __all__ = ["publish_options"]
 _Form = tuple[str, Kind, Kind, int]
 
 
-def publish_options(plan: Plan, index: int, image: Image, value_offset: int) -> None:
+def publish_options(plan: Plan, index: int, image: Image) -> None:
     """For an image with this index. The first call for it counts."""
     table = LookupTable(index, image)
     aliases: dict[int, list[str]] = {}
@@ -24,7 +24,7 @@ def publish_options(plan: Plan, index: int, image: Image, value_offset: int) -> 
     forms: dict[int, _Form] = {}
     for option in plan.options.values():
         if not option.record.alias_of:
-            _add(table, option, aliases.get(option.record.address, ()), value_offset, forms)
+            _add(table, option, aliases.get(option.record.address, ()), forms)
     table.publish()
 
 
@@ -38,7 +38,6 @@ def _add(
     table: LookupTable,
     option: PlannedOption,
     aliases: Sequence[str],
-    value_offset: int,
     forms: dict[int, _Form],
 ) -> None:
     record = option.record
@@ -47,7 +46,7 @@ def _add(
         kind, element = record.type.kind, record.type.element
         form = forms[id(record.type)] = type_name(kind), kind, element, element_size(element)
     slot = NO_SLOT if option.slot is None or option.scope == "process" else option.slot
-    value = (slot, value_offset, record.address + value_offset)
+    value = (slot, option.value_offset, option.live)
     if record.variable:
         value = (option.variable_slot if slot != NO_SLOT else NO_SLOT, 0, record.variable)
     names, stored, enum_size = record.stored_choices()

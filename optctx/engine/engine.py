@@ -111,24 +111,19 @@ class Engine(ABC):
 
     def process_wide(self, option: PlannedOption) -> Storage:
         """Where the process-wide value of an option is now, while any threads are inside contexts."""
-        record, offset = option.record, self.survey.value_offset
-        context = self.covering() if option.scope != "process" else None
-        if context is None or option.slot is None:
-            return Storage(record.address, record.variable or record.address + offset, None)
-        own = context.address(option.slot)
-        value = context.address(option.variable_slot) if record.type.external else own + offset
-        return Storage(own, value, context)
+        context = self.covering() if option.has_storage else None
+        if context is None:
+            return Storage(option.record.address, option.live, None)
+        assert option.slot is not None
+        return Storage(context.address(option.slot), option.value_in(context.address), context)
 
     def drifted(self, drift: Setting) -> Iterator[tuple[PlannedOption, Storage]]:
         """The copies that a drift of the space holds, of each option that is not as it was registered."""
         addresses = {patch.slot: patch.address for patch in drift.patches}
         for option in self.plan.options.values():
-            if option.slot is None or option.slot not in addresses:
-                continue
-            own = addresses[option.slot]
-            external = option.record.type.external
-            value = addresses[option.variable_slot] if external else own + self.survey.value_offset
-            yield option, Storage(own, value, drift)
+            if option.slot is not None and option.slot in addresses:
+                value = option.value_in(addresses.__getitem__)
+                yield option, Storage(addresses[option.slot], value, drift)
 
 
 class Clock:

@@ -146,7 +146,7 @@ def _decide(
     uses: Mapping[int, Uses],
     printing: Printing | None = None,
 ) -> dict[int, PlannedOption]:
-    options = {record.address: PlannedOption(record) for record in survey.records}
+    options = {record.address: PlannedOption(record, survey.value_offset) for record in survey.records}
     on_heap = () if printing is None else [printing.option.address]
     refuse(options, references, survey.state, survey.missing, uses, on_heap)
     return options

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from optctx._native import NO_SLOT, Kind
 from optctx.arch.processor import Functions, Uses
@@ -47,13 +47,16 @@ _CLASS = "its class cannot be copied byte by byte"
 class PlannedOption:
     """A registered option with what was decided. `slot` is its place in a view, None if it has none.
 
-    `scope`: thread, process or unread. `functions`: those that read it.
+    `scope`: thread, process or unread. `functions`: those that read it. `value_offset`: bytes from the Option
+    to its value, or to the address of the variable that has the value (`cl::location`). This class alone
+    decides which of the two it is.
     """
 
-    __slots__ = ("functions", "reason", "record", "scope", "slot", "variable_slot")
+    __slots__ = ("functions", "reason", "record", "scope", "slot", "value_offset", "variable_slot")
 
-    def __init__(self, record: OptionRecord) -> None:
+    def __init__(self, record: OptionRecord, value_offset: int) -> None:
         self.record = record
+        self.value_offset = value_offset
         self.scope = "thread"
         self.reason = ""
         self.slot: int | None = None
@@ -64,6 +67,23 @@ class PlannedOption:
     def readers(self) -> tuple[str, ...]:
         """Mangled names of the functions that read it, in the order of the code."""
         return () if self.functions is None else self.functions.names()
+
+    @property
+    def has_storage(self) -> bool:
+        """Whether contexts have storage of their own for it."""
+        return self.slot is not None and self.scope != "process"
+
+    @property
+    def live(self) -> int:
+        """The address of the value in LLVM's own storage."""
+        return self.record.variable or self.record.address + self.value_offset
+
+    def value_in(self, address_of: Callable[[int], int]) -> int:
+        """The address of the value in storage that has an address for each slot. The option must have one."""
+        if self.variable_slot != NO_SLOT:
+            return address_of(self.variable_slot)
+        assert self.slot is not None
+        return address_of(self.slot) + self.value_offset
 
     def refuse(self, reason: str) -> None:
         """The first reason counts."""

@@ -150,13 +150,13 @@ class Log:
             readers.update(own)
             overridden = {option.record.name for option in self._overridden(context)}
             for option in self._options(own):
-                name, value = option.record.name, value_under(self._engine, context, option)
+                name, value = option.record.name, value_under(context, option)
                 seen = values.setdefault(name, [])
                 if value not in seen:
                     seen.append(value)
                 if name in overridden:
                     known = option.record.type.kind != Kind.other
-                    equal = known and value == value_under(self._engine, outside, option)
+                    equal = known and value == value_under(outside, option)
                     same[name] = equal and same.get(name, True)
         functions = reader_index(self._engine).functions(sorted(readers))
         found = MappingProxyType(
@@ -187,12 +187,12 @@ class Log:
             for functions in reader_index(self._engine).functions(own).values():
                 ran.update(functions)
             states = {option.record.name: option for option in self._options(own)}
-            read.update((name, state_under(self._engine, context, option)) for name, option in states.items())
+            read.update((name, state_under(context, option)) for name, option in states.items())
             for option in self._overridden(context):
-                given[option.record.name, state_under(self._engine, context, option)] = context, option
+                given[option.record.name, state_under(context, option)] = context, option
         idle = self._idle(ran)
         return [
-            Unread(name, value_under(self._engine, context, option), why_unread(option, ran, idle))
+            Unread(name, value_under(context, option), why_unread(option, ran, idle))
             for (name, state), (context, option) in sorted(given.items(), key=lambda item: item[0])
             if (name, state) not in read
         ]

@@ -204,6 +204,6 @@ def _overrides(engine: Engine, text: str, trust: Trust) -> list[Override]:
             )
         trust.check_text(option, name, texts)
         override = make_override(engine, name, texts)
-        trust.check_value(option, name, override.value(engine))
+        trust.check_value(option, name, override.value())
         made.append(override)
     return made

@@ -256,7 +256,7 @@ def _trusted_override(
     trust.check(option, name)
     trust.check_text(option, name, texts)
     override = stamped_override(engine, name, texts, mode)
-    trust.check_value(option, name, override.value(engine))
+    trust.check_value(option, name, override.value())
     return override
 
 

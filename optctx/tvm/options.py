@@ -135,7 +135,7 @@ def _override(engine: Engine, option: ClOption, mode: ProcessWideMode, trust: Tr
     texts = texts_of_option(option, scopable(engine, option.name, mode))
     override = make_override(engine, option.name, texts, mode)
     if trust is not None:
-        trust.check_value(registered, option.name, override.value(engine))
+        trust.check_value(registered, option.name, override.value())
     return override
 
 

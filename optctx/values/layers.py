@@ -98,15 +98,12 @@ class Layers:
 
     def read(self, option: PlannedOption) -> Value:
         """The value of an option that is no alias."""
-        record, offset = option.record, self.engine.survey.value_offset
-        override = self.own.get(record.name) or self.inherited.get(record.name)
+        override = self.own.get(option.record.name) or self.inherited.get(option.record.name)
         if override is not None:
-            return override.value(self.engine)
-        if option.slot is None or option.scope == "process":  # in LLVM's own storage for every context
-            return read_value(option, record.variable or record.address + offset)
-        if record.type.external:
-            return read_value(option, self.native.address(option.variable_slot))
-        return read_value(option, self.native.address(option.slot) + offset)
+            return override.value()
+        if not option.has_storage:  # in LLVM's own storage for every context
+            return read_value(option, option.live)
+        return read_value(option, option.value_in(self.native.address))
 
     def state(self, name: str) -> tuple[object, bool]:
         """Everything that LLVM can find out about an option here: (value, whether it was given)."""
@@ -140,7 +137,7 @@ class Layers:
         return self.read(self.engine.resolve(find(self.engine, name)))
 
     def __repr__(self) -> str:
-        values = {override.name: override.value(self.engine) for override in self.own.values()}
+        values = {override.name: override.value() for override in self.own.values()}
         return f"OptionContext({values!r})"
 
     # As text

@@ -126,15 +126,12 @@ class Override:
     def __hash__(self) -> int:
         return hash((self.name, self.texts))
 
-    def value(self, engine: Engine) -> Value:
+    def value(self) -> Value:
         """The value that LLVM parsed from the text, or the text itself if the type has no readable form."""
         if self.setting is None or self.option.record.type.kind == Kind.other:
             return list(self.texts) if self.option.record.type.kind == Kind.list else self.texts[-1]
         addresses = {patch.slot: patch.address for patch in self.setting.patches}
-        if self.option.record.type.external:
-            return read_value(self.option, addresses[self.option.variable_slot])
-        assert self.option.slot is not None
-        return read_value(self.option, addresses[self.option.slot] + engine.survey.value_offset)
+        return read_value(self.option, self.option.value_in(addresses.__getitem__))
 
     def args(self) -> list[str]:
         """The override as command-line arguments."""
@@ -203,7 +200,7 @@ def _change(engine: Engine, override: Override) -> Change:
         override.name,
         list(override.texts),
         kind,
-        engine.survey.value_offset,
+        override.option.value_offset,
         record.has_defaults,
         variable,
         _state(engine, record.name),

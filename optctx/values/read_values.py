@@ -39,13 +39,13 @@ def read_value(option: PlannedOption, storage: int) -> Value:
     return _plain(kind, read_scalar(kind, storage))
 
 
-def read_default(option: PlannedOption, value_offset: int) -> Value:
+def read_default(option: PlannedOption) -> Value:
     """Read the `cl::init` value from the OptionValue that follows the value in the Option itself."""
     kind = option.record.type.kind
     if kind in (Kind.list, Kind.bits, Kind.set, Kind.other) or option.record.alias_of:
         return None
     # {value or pointer to it, OptionValue<T>{vtable, T value, bool valid}}
-    at = option.record.address + value_offset + 16
+    at = option.record.address + option.value_offset + 16
     valid_at = 8 if kind == Kind.string or option.record.type.registry_parser else _size(option)
     if read_bytes(at + valid_at, 1) == b"\0":
         return _empty(option)

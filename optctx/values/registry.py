@@ -47,9 +47,9 @@ class Option:
         target = self._target
         engine = self._engine
         if target.record.type.kind not in (Kind.list, Kind.bits, Kind.set):
-            return read_default(target, engine.survey.value_offset)
+            return read_default(target)
         if target.slot is not None:
-            return read_value(target, engine.space.default_address(target.slot) + engine.survey.value_offset)
+            return read_value(target, target.value_in(engine.space.default_address))
         return self.value if self.occurrences == 0 else None  # refused by scope; LLVM keeps no other copy
 
     @property

@@ -65,7 +65,7 @@ def _written(engine: Engine, option: PlannedOption, setting: Setting) -> Overrid
             "text; give it to LLVM's setters, or to a context"
         )
     unnamed = Override(option.record.name, (), option, setting)
-    value = unnamed.value(engine)
+    value = unnamed.value()
     # A literal choice is a name of its option, such as -regbankselect-fast.
     name = value if isinstance(value, str) and value in option.record.names else option.record.name
     return Override(name, texts_of(option, name, value), option, setting)

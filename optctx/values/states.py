@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from optctx import _native
 from optctx._native import (
-    NO_SLOT,
     Context,
     CoveredStorage,
     Kind,
@@ -61,36 +60,26 @@ class OptionState:
         return repr(self.value), self.occurrences != 0 if self.readable else self.occurrences
 
 
-def live_state(engine: Engine, option: PlannedOption) -> OptionState:
+def live_state(option: PlannedOption) -> OptionState:
     """The state in LLVM's own storage at this moment."""
-    record = option.record
-    address = record.variable or record.address + engine.survey.value_offset
-    return _state(option, address, option_at(record.address).occurrences)
+    return _state(option, option.live, option_at(option.record.address).occurrences)
 
 
 def shown_state(engine: Engine, option: PlannedOption) -> OptionState | None:
     """The state that LLVM sees on this thread inside a context. None outside, or without storage there."""
-    if not _has_storage(option):
-        return None
-    assert option.slot is not None
-    own = storage_shown(engine.index, option.slot)
+    own = storage_shown(engine.index, option.slot) if option.has_storage and option.slot is not None else None
     if own is None:
         return None
-    value = own + engine.survey.value_offset
-    if option.record.type.external:
-        variable = storage_shown(engine.index, option.variable_slot)
-        assert variable is not None  # both belong to one activation
-        value = variable
+    # The variable belongs to the same activation.
+    value = option.value_in(lambda slot: storage_shown(engine.index, slot) or 0)
     return _state(option, value, option_at(own).occurrences)
 
 
-def outside_contexts(engine: Engine, option: PlannedOption, ours: CoveredStorage) -> OptionState:
+def outside_contexts(option: PlannedOption, ours: CoveredStorage) -> OptionState:
     """As `live_state`, without what contexts with `process_wide="exclusive"` have changed (`ours`)."""
-    record = option.record
-    address = record.variable or record.address + engine.survey.value_offset
     at, size = _OCCURRENCES
-    occurrences = read_bytes(ours.place(record.address + at), size)
-    return _state(option, ours.place(address), int.from_bytes(occurrences, "little"))
+    occurrences = read_bytes(ours.place(option.record.address + at), size)
+    return _state(option, ours.place(option.live), int.from_bytes(occurrences, "little"))
 
 
 def registered_state(engine: Engine, option: PlannedOption) -> OptionState:
@@ -99,19 +88,15 @@ def registered_state(engine: Engine, option: PlannedOption) -> OptionState:
     For a list that contexts refuse, it is known only if `cl::list_init` gave nothing. Otherwise the state is
     not readable.
     """
-    record, space = option.record, engine.space
-    offset = engine.survey.value_offset
-    if _has_storage(option):
-        assert option.slot is not None
-        if record.type.external:
-            return _state(option, space.default_address(option.variable_slot), 0)
-        return _state(option, space.default_address(option.slot) + offset, 0)
+    record = option.record
+    if option.has_storage:
+        return _state(option, option.value_in(engine.space.default_address), 0)
     if record.type.kind == Kind.list:
-        begin, end = read_words(record.address + offset + _LIST_DEFAULTS, 2)
+        begin, end = read_words(record.address + option.value_offset + _LIST_DEFAULTS, 2)
         return OptionState([], 0) if begin == end else OptionState(None, 0, False)
     if record.type.kind in (Kind.bits, Kind.set):
         return OptionState([], 0)
-    return OptionState(read_default(option, offset), 0, _is_readable(option))
+    return OptionState(read_default(option), 0, _is_readable(option))
 
 
 def drifted_states(engine: Engine, drift: Setting) -> dict[int, OptionState]:
@@ -120,10 +105,6 @@ def drifted_states(engine: Engine, drift: Setting) -> dict[int, OptionState]:
         option.record.address: _state(option, storage.value, option_at(storage.option).occurrences)
         for option, storage in engine.drifted(drift)
     }
-
-
-def _has_storage(option: PlannedOption) -> bool:
-    return option.scope != "process" and option.slot is not None
 
 
 def _state(option: PlannedOption, address: int, occurrences: int) -> OptionState:
@@ -135,15 +116,12 @@ def _is_readable(option: PlannedOption) -> bool:
     return bool(option.record.type.kind != Kind.other)
 
 
-def value_under(engine: Engine, context: Context, option: PlannedOption) -> Value:
+def value_under(context: Context, option: PlannedOption) -> Value:
     """The value that LLVM sees under the context. The option must be scopable."""
-    assert option.slot is not None
-    if option.variable_slot != NO_SLOT:
-        return read_value(option, context.address(option.variable_slot))
-    return read_value(option, context.address(option.slot) + engine.survey.value_offset)
+    return read_value(option, option.value_in(context.address))
 
 
-def state_under(engine: Engine, context: Context, option: PlannedOption) -> str:
+def state_under(context: Context, option: PlannedOption) -> str:
     """A text that identifies the state of a scopable option in every process.
 
     For a value without a readable form it is the text that LLVM was given. If that is unknown, because the
@@ -154,7 +132,7 @@ def state_under(engine: Engine, context: Context, option: PlannedOption) -> str:
         text = context.text(option.slot)
         return f"given {text!r}" if text else os.urandom(16).hex()
     given = _native.option_at(context.address(option.slot)).occurrences != 0
-    return f"{'given' if given else 'not given'} {_exact(value_under(engine, context, option))}"
+    return f"{'given' if given else 'not given'} {_exact(value_under(context, option))}"
 
 
 def changed_options(engine: Engine, context: Context) -> dict[str, PlannedOption]:
@@ -215,6 +193,6 @@ def states_of(engine: Engine, context: Context, read: Iterable[PlannedOption]) -
     """
     changed = changed_options(engine, context)
     names = sorted(changed.keys() & {option.record.name for option in read})
-    states = [(name, state_under(engine, context, changed[name])) for name in names]
+    states = [(name, state_under(context, changed[name])) for name in names]
     process_wide = context.process_wide_text
     return [*states, ("", process_wide)] if process_wide else states

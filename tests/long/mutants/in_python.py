@@ -102,7 +102,7 @@ _CONTEXT = (
         "attribute-value-untrusted",
         "attributes of functions set values over which LLVM may end the process",
         "tests/optctx/trust/test_trust.py",
-        "        trust.check_value(option, name, override.value(engine))\n",
+        "        trust.check_value(option, name, override.value())\n",
         "",
     ),
     Mutation(
