@@ -28,7 +28,8 @@ def open_image(path: str, base: int) -> Image:
 def loaded_image(library: str | os.PathLike[str]) -> Image:
     """The LLVM in a library that this process has loaded, for the parameter `image`. Loads nothing.
 
-    Without it, functions are about llvmlite's LLVM. Every call returns the same object for the same library.
+    Without it, functions are about llvmlite's LLVM. Every call returns the same object for the same library;
+    its `path` and `build_id` say which one it is.
 
     Args:
         library: The path of its file, or the file's name alone, such as "libLLVM.so".

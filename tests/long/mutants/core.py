@@ -43,6 +43,7 @@ CORE = (
     "tests/optctx/passes/test_freeing.py",
     "tests/optctx/values/test_option_types.py",
     "tests/promises/test_programs.py",
+    "tests/promises/test_named_images.py",
     "tests/native/intercept/test_contained.py",
     "tests/native/os/test_staying_alive.py",
     "tests/optctx/engine/test_exclusive_engine.py",

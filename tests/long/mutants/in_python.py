@@ -29,6 +29,20 @@ _CONTEXT = (
         "        return cls(engine, engine.space.drift(), {}, {})\n",
     ),
     Mutation(
+        "image-ignored",
+        "a context for a named image is one for llvmlite's",
+        "tests/promises/test_named_images.py",
+        "        return attach(image)\n    own = base._layers.engine",
+        "        return attach()\n    own = base._layers.engine",
+    ),
+    Mutation(
+        "contained-shares",
+        "where threads take turns, contained() shares what is set inside with the scope around it",
+        "tests/native/engines/test_turns.py",
+        "    context._layers.native.keep_apart()\n",
+        "",
+    ),
+    Mutation(
         "choices-twice",
         "one choice of an option does not take the place of another one",
         "tests/optctx/context/test_context.py",
