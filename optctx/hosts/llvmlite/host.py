@@ -115,11 +115,7 @@ class _Llvmlite:
     def follow_returns(self, check: Callable[[], None]) -> None:
         from llvmlite.binding import ffi
 
-        def checked(result: Any, _: object, arguments: tuple[object, ...]) -> Any:
-            order_arguments(arguments)
-            check()
-            return result
-
+        checked = _checks.setdefault(check, _checked(check))
         for name in _RUNS_LLVM:
             getattr(ffi.lib, name)._cfn.errcheck = checked
         order_freeing()
@@ -131,6 +127,20 @@ class _Llvmlite:
         make_lock_safe(lock)
         if begin_and_end not in lock._cblist:
             lock._cblist.append(begin_and_end)
+
+
+# What ctypes calls when a function returns, by what that calls. ctypes holds no reference during such a call,
+# so one that another thread is in must not be dropped.
+_checks: dict[Callable[[], None], Callable[..., Any]] = {}
+
+
+def _checked(check: Callable[[], None]) -> Callable[..., Any]:
+    def checked(result: Any, _: object, arguments: tuple[object, ...]) -> Any:
+        order_arguments(arguments)
+        check()
+        return result
+
+    return checked
 
 
 HOST = _Llvmlite()
