@@ -12,7 +12,7 @@ _VIEW = (
         "leaving a nested scope shows the process's values, not those of the outer scope",
         "tests/optctx/context/test_scopes.py",
         "set_current_view(frame.image, frame.previous);\n        if (!frame.activation",
-        "set_current_view(frame.image, identity_view(frame.image));\n        if (!frame.activation",
+        "set_current_view(frame.image, views::identity_view(frame.image));\n        if (!frame.activation",
     ),
     Mutation(
         "one-view",
