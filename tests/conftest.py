@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
+import shutil
 import sysconfig
 import tempfile
 from collections.abc import Iterator
@@ -19,8 +21,17 @@ from optctx.fresh.job import initialise_targets
 from tests.support.scopes import UNROLLED_ONCE, both, process_state, scopes_become
 
 # What attaching keeps for the next process is the tests' own, in every process that they start as well.
-_KEPT = tempfile.TemporaryDirectory(prefix="optctx-tests-")
-os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = _KEPT.name
+_KEPT = tempfile.mkdtemp(prefix="optctx-tests-")
+_OWNER = os.getpid()
+os.environ["XDG_CACHE_HOME"] = os.environ["XDG_STATE_HOME"] = _KEPT
+
+
+@atexit.register
+def _remove_kept() -> None:
+    """Leave the folder to the process that made it: forked ones end, too."""
+    if os.getpid() == _OWNER:
+        shutil.rmtree(_KEPT, ignore_errors=True)
+
 
 # How long an example takes depends on what else the machine does.
 UNTIMED: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
