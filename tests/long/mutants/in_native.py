@@ -97,7 +97,7 @@ _VIEW = (
     Mutation(
         "reader-unmarked",
         "one reader in 64 is never marked as having read",
-        "tests/optctx/cache/test_fingerprint.py",
+        "tests/optctx/reads/test_unread_properties.py",
         "        marks_[reader].store(1, std::memory_order_relaxed);\n",
         "        if (reader % 64 != 0) marks_[reader].store(1, std::memory_order_relaxed);\n",
     ),
