@@ -16,7 +16,7 @@ from typing import Any
 from optctx import _native
 from optctx.engine.attach import attach, made, when_attached
 from optctx.errors import UnsupportedImageError
-from optctx.hosts.llvmlite.calls import address_of, watch
+from optctx.hosts.llvmlite.ffi_calls import address_of, watch
 from optctx.hosts.llvmlite.objects import module_address
 
 __all__: list[str] = []

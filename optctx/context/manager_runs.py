@@ -16,7 +16,7 @@ from optctx.context import recipes
 from optctx.engine.attach import made, when_attached
 from optctx.engine.engine import Engine
 from optctx.errors import ContextMismatchError, level_outside
-from optctx.hosts.llvmlite.calls import address_of, function_names, watch
+from optctx.hosts.llvmlite.ffi_calls import address_of, function_names, watch
 from optctx.image.facts.pass_managers import CHANGES, MAKES, RUNS_MANAGER, ManagerRun
 from optctx.tasks.problems import raise_problems
 from optctx.travelling.owners import seen_by

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
-from optctx.hosts.llvmlite.calls import function
+from optctx.hosts.llvmlite.ffi_calls import function
 from optctx.hosts.llvmlite.tuning_options import Settings, apply_settings, settings_at
 from optctx.image.facts.pass_managers import MAKES, Argument, changed_arguments
 

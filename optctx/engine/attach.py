@@ -15,7 +15,7 @@ from optctx.engine.kept import Kept
 from optctx.errors import OptionTypeError, ScopeError, UnsupportedImageError, shown
 from optctx.image.facts.features import missing_features
 from optctx.image.findings import findings_of
-from optctx.image.registry import keep_registry
+from optctx.image.registry_reader import keep_registry
 from optctx.image.survey import Survey, survey
 from optctx.locks import Rank, is_held, lock_held_by_fork
 from optctx.plan.reach import Reach

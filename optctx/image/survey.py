@@ -9,7 +9,7 @@ from optctx._native import Image
 from optctx.errors import UnsupportedImageError
 from optctx.image.functions import Functions, find_functions
 from optctx.image.options import OptionRecord
-from optctx.image.registry import Registry, read_registry
+from optctx.image.registry_reader import Registry, read_registry
 from optctx.image.storage_beside import (
     Printing,
     ReportingObject,

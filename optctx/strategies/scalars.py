@@ -9,7 +9,7 @@ from typing import Any
 from optctx._native import Image, Kind
 from optctx.image.abi import type_name
 from optctx.image.options import OptionRecord
-from optctx.image.registry import read_registry
+from optctx.image.registry_reader import read_registry
 
 __all__ = ["Scalar", "find_scalars"]
 

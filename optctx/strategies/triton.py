@@ -6,7 +6,7 @@ from optctx.fresh import Job, Result
 from optctx.fresh.job import compile_unchecked
 from optctx.fresh.options import add_occurrence, reset_option
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.registry import read_registry
+from optctx.image.registry_reader import read_registry
 from optctx.strategies.arguments import split
 from optctx.strategies.waiting import WaitingStrategy
 

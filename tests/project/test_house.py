@@ -186,6 +186,23 @@ def test_every_folder_is_drawn() -> None:
         assert folders - {"include"} == {name for name in picture(top) if (ROOT / top / name).is_dir()}
 
 
+# Of these folders a file is known by its name alone. The tools have names of their own.
+CORE = {"arch", "image", "hosts", "plan", "engine", "trust", "values", "tasks", "reads", "drifting"}
+CORE |= {"travelling", "context", "links", "passes", "folders", "cache"}
+
+
+def test_no_file_name_of_the_core_occurs_twice() -> None:
+    names: dict[str, list[str]] = {}
+    for folder in CORE:
+        for file in sources(f"optctx/{folder}", ".py"):
+            if file.stem != "__init__":
+                names.setdefault(file.stem, []).append(str(file.relative_to(ROOT)))
+    for file in sorted((ROOT / "optctx").glob("*.py")):
+        names.setdefault(file.stem, []).append(str(file.relative_to(ROOT)))
+    names.pop("__init__")
+    assert {name: files for name, files in names.items() if len(files) > 1} == {}
+
+
 @dataclass(frozen=True)
 class Home:
     """The only files, as patterns of paths, in which a line may match."""

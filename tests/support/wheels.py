@@ -52,8 +52,8 @@ _REFUSED = """
     sys.path.insert(0, {folder!r})
     import llvmlite
     import optctx
-    host = sys.modules["optctx.hosts.llvmlite.host"]
-    from optctx.image.registry import read_registry
+    host = sys.modules["optctx.hosts.llvmlite.library"]
+    from optctx.image.registry_reader import read_registry
     from llvmlite import binding
     from tests.support.library_code import changed_code
 

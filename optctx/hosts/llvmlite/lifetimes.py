@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from optctx._native import Lifetime
-from optctx.hosts.llvmlite.calls import address_of, code_address, function
+from optctx.hosts.llvmlite.ffi_calls import address_of, code_address, function
 
 __all__ = ["order_arguments", "order_freeing", "order_module"]
 

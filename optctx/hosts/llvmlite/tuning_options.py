@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from optctx.hosts.llvmlite.calls import code_address, function, function_names
+from optctx.hosts.llvmlite.ffi_calls import code_address, function, function_names
 from optctx.hosts.llvmlite.objects import tuning_address
 
 __all__ = ["Settings", "apply_settings", "setter_addresses", "settings_at", "settings_of"]

@@ -14,7 +14,7 @@ from optctx.engine.engine import Engine
 from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.image.facts.fact import need
 from optctx.image.facts.names import ADD_OCCURRENCE, REGISTERED_OPTIONS, TOP_LEVEL
-from optctx.image.registry import _subcommand
+from optctx.image.registry_reader import _subcommand
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.scopes import both, four, in_threads, reset_all, set_option, unrolled
 

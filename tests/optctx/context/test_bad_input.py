@@ -135,7 +135,7 @@ def test_a_library_that_does_not_check_out_is_an_error_and_stays_as_it_is() -> N
         import optctx
         from optctx import _native
         import sys
-        host = sys.modules["optctx.hosts.llvmlite.host"]
+        host = sys.modules["optctx.hosts.llvmlite.library"]
         other = next(path for path, base in _native.loaded_libraries() if "libstdc++" in path)
         host._library_path = lambda: other  # a library that is no LLVM
         try:
@@ -157,7 +157,7 @@ def test_a_library_whose_file_became_something_else_is_an_error(kind: str, tmp_p
         import optctx
         from optctx import _native
         import sys
-        host = sys.modules["optctx.hosts.llvmlite.host"]
+        host = sys.modules["optctx.hosts.llvmlite.library"]
         signal.alarm(20)  # waiting for what another process writes into a pipe would have no end
         other = next(path for path, base in _native.loaded_libraries() if "libstdc++" in path)
         path = {str(tmp_path / "library.so")!r}

@@ -14,7 +14,7 @@ import optctx
 from optctx._native import call_pointer
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.registry import read_registry
+from optctx.image.registry_reader import read_registry
 from tests.optctx.image.hand_made import Arena, wild_words
 from tests.support.alone import alone
 from tests.support.kernel_refusals import refuse
