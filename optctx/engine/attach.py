@@ -57,8 +57,8 @@ def attach(image: Image | None = None, reach: Reach | None = None) -> Engine:
     globals until it enters a context. Takes about a third of a second once. Where the code cannot be changed,
     threads take turns instead; OPTCTX_ENGINE, read at the first call, decides otherwise. Raises
     UnsupportedImageError, with nothing changed, where the library does not check out, and OptionTypeError for
-    what is not an image. If an exception
-    interrupts it, nothing is attached and the next call begins where this one ended.
+    what is not an image. If an exception interrupts it, nothing is attached and the next call begins where
+    this one ended.
 
     `reach`: for models of another LLVM, in which not every read sees the values of contexts. Contexts take
     every option that they would take otherwise. Counts for the first call alone.

@@ -30,20 +30,7 @@ __all__ = [
 ]
 
 # Imported on demand, because contexts need `unread` of this package, and most processes record nothing.
-_LATER = {
-    "optctx.reads.log": (
-        "Log",
-        "Read",
-        "Recorded",
-        "Unread",
-        "log_as_csv",
-        "log_as_json",
-        "log_summary",
-        "read_cells",
-    ),
-    "optctx.reads.readers": ("reader_index",),
-    "optctx.reads.recording": ("record",),
-}
+_NOT_IN_LOG = {"reader_index": "readers", "record": "recording"}
 
 if not TYPE_CHECKING:
 
@@ -51,7 +38,7 @@ if not TYPE_CHECKING:
         """A name of `__all__`, imported on first use."""
         from importlib import import_module
 
-        for module, names in _LATER.items():
-            if name in names:
-                return globals().setdefault(name, getattr(import_module(module), name))
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = import_module(f"{__name__}.{_NOT_IN_LOG.get(name, 'log')}")
+        return globals().setdefault(name, getattr(module, name))
