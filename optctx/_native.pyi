@@ -13,6 +13,11 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 
+def set_callbacks(**functions: Callable[..., object]) -> None:
+    """
+    Set functions that native code calls back in this process, by the names in native/python/callbacks.hpp. Raises ValueError for another name. A function stays alive for good.
+    """
+
 class MisfitError(RuntimeError):
     pass
 
@@ -630,11 +635,6 @@ def use_task_variable(variable: object) -> None:
 def leave_all() -> None:
     """Leave every scope and recording of this thread and its task."""
 
-def set_scope_helpers(attach: object, check_in_line: object, cannot_enter: object, cannot_leave: object, judge: object, waits: object) -> None:
-    """
-    Set the functions that entering and leaving call before they change anything or after they are done: attach(image), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, text), which return exceptions, and judge(context, failed). While a thread waits for those that changed options process-wide, it calls waits(threads).
-    """
-
 R = TypeVar("R")
 
 def inside(manager: contextlib.AbstractContextManager[object], function: Callable[..., R], /, *arguments: object) -> R:
@@ -749,11 +749,6 @@ def configure_bindings(image: int, calls: Sequence[int]) -> None:
     `calls`: LLVMGetModuleContext, -FirstFunction, -NextFunction, -GlobalParent, -StringAttributeAtIndex, -StringAttributeValue, LLVMGetTarget, LLVMGetTargetMachineTriple, by address.
     """
 
-def set_judges(may_run: object, resolve: object, cannot_enter: object, tell: object) -> None:
-    """
-    Set the Python judges. `may_run`: (owner of a binding, owner of the scope or None, whether a mismatch is an error) -> bool. `resolve`: (image, text of an attribute, owner of the scope or None, number of other texts of the module so far, triple) -> context, False to ignore the text, or None to refuse it. `cannot_enter`: (context, why it could not be entered). `tell` receives the exceptions that they raise.
-    """
-
 def run_counts(image: int) -> tuple[int, int]:
     """
     How often the image began to work on a module, since the process began: (on every thread, on this one).
@@ -863,11 +858,6 @@ def configure_machines(image: int, calls: Mapping[str, int], settings: Sequence[
     Set LLVM's functions. `calls`: addresses by the names of native/intercept/machine_copies.hpp. `settings`: those of functions that change a machine as the code generator does. Raises RuntimeError if a check of the image fails.
     """
 
-def set_cannot_make_machine(tell: object) -> None:
-    """
-    Set the function that is called, on the thread that runs LLVM, with the reason why there is no machine for the values in force.
-    """
-
 def copying_machine(machine: int, function: Callable[..., R], /, *arguments: object) -> R:
     """
     Call the function. The TargetMachines that LLVM makes on this thread during the call have a copy of the TargetOptions of `machine`: theirs count as those that the program passed for that one.
@@ -909,11 +899,6 @@ def use_registry(image: int, layout: str) -> None:
 def intercept_parser(image: int, function: ParserFunction, address: int) -> tuple[int, int]:
     """
     Return (the number to pass, the function to call) for code in front of a function of LLVM's parser.
-    """
-
-def set_setter_listeners(not_contained: object, ends_with_call: object, not_set: object, failed: object) -> None:
-    """
-    Set what is called on a thread that sets an option inside a context, if the scope did not contain it: not_contained(image, address of the option), ends_with_call(image, address or 0 for a reset), not_set(image, address or 0), failed(image, why). Call once in a process.
     """
 
 def storage_shown(image: int, slot: int) -> int | None:
@@ -1066,17 +1051,7 @@ def prepare_recording(space: Space, instructions: Sequence[tuple[int, int, int, 
 
 def replace_add_occurrence(image: int, add_occurrence: int) -> int:
     """
-    Return the replacement for the image's `add_occurrence` in virtual function tables. Inside a context it does what that says (Sets), elsewhere it calls LLVM's function. While there are watchers, it calls what `set_occurrence_listeners` has set, before and after.
-    """
-
-def set_occurrence_listeners(begin: object, end: object) -> None:
-    """
-    Set what is called on a thread that sets an option of a watched image: begin(image, option), and end(image, option, value or None for a flag, whether LLVM refused it, whether a context kept it from the process). Call once in a process, before the first watcher is added.
-    """
-
-def set_call_listeners(begins: object, ends: object) -> None:
-    """
-    Set what is called at llvmlite's calls while there are watchers. Call once in a process.
+    Return the replacement for the image's `add_occurrence` in virtual function tables. Inside a context it does what that says (Sets), elsewhere it calls LLVM's function. While there are watchers, it calls what was set as `occurrence_begins` and `occurrence_ends`, before and after.
     """
 
 def parses_under_way() -> int:

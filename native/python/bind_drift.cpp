@@ -1,8 +1,8 @@
 // Python bindings of drift/, and calls from a thread that changes an option back into Python.
 #include "intercept/setters.hpp"
 #include "python/bindings.hpp"
+#include "python/callbacks.hpp"
 #include "python/gil.hpp"
-#include "python/native_calls.hpp"
 #include "python/watchers.hpp"
 #include "values/process_wide.hpp"
 
@@ -17,50 +17,33 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace optctx;
+using callbacks::Callback;
 
 namespace {
 
-// Each is set once and never freed: LLVM may run while Python shuts down.
-nb::object* begin_occurrence = nullptr;
-nb::object* end_occurrence = nullptr;
-nb::object* call_begins = nullptr;
-nb::object* call_ends = nullptr;
 std::atomic<bool> listening{false};
-
-template <class... Arguments>
-void call(nb::object& function, const char* where, Arguments&&... arguments) noexcept {
-    const nb::error_scope pending;  // an exception may be pending, and must be preserved
-    try {
-        stay_at_exit([&] { function(std::forward<Arguments>(arguments)...); });
-    } catch (nb::python_error& error) {
-        error.discard_as_unraisable(where);
-    }
-}
-
-bool python_lives() { return nb::is_alive() && !native_calls::python_is_ending(); }
 
 // The number of options, at all depths, that LLVM is giving a value on this thread.
 thread_local std::size_t parses = 0;
 
 bool begin(unsigned image, std::uintptr_t option) {
     if (!listening.load(std::memory_order_acquire) || !python_lives()) return false;
-    const WithGil gil;
     ++parses;
-    call(*begin_occurrence, "optctx: before an option is set", image, option);
+    callbacks::tell(Callback::occurrence_begins, [&] { return nb::make_tuple(image, option); });
     return true;
 }
 
 void end(unsigned image, std::uintptr_t option, image::RawStringRef value, contain::Outcome outcome, bool refused) {
-    if (!python_lives()) {
-        --parses;
-        return;
-    }
-    const WithGil gil;
-    const nb::object given =
-        value.data == nullptr ? nb::object(nb::none()) : nb::object(nb::bytes(value.data, value.size));
-    call(*end_occurrence, "optctx: after an option was set", image, option, given, refused,
-         outcome != contain::Outcome::process);
+    callbacks::tell(Callback::occurrence_ends, [&] {
+        const nb::object given =
+            value.data == nullptr ? nb::object(nb::none()) : nb::object(nb::bytes(value.data, value.size));
+        return nb::make_tuple(image, option, given, refused, outcome != contain::Outcome::process);
+    });
     --parses;
+}
+
+void tell_call(Callback which) noexcept {
+    if (listening.load(std::memory_order_acquire)) callbacks::tell(which, [] { return nb::make_tuple(); });
 }
 
 // Copies of the storage that the changes in force cover. Their addresses stay valid as long as this object lives.
@@ -83,13 +66,9 @@ std::pair<std::string, std::string> symbol_near(std::uintptr_t address) {
 
 }  // namespace
 
-void tell_call_begins() noexcept {
-    if (listening.load(std::memory_order_acquire)) call(*call_begins, "optctx: at a call of llvmlite's");
-}
+void tell_call_begins() noexcept { tell_call(Callback::call_begins); }
 
-void tell_call_ends() noexcept {
-    if (listening.load(std::memory_order_acquire)) call(*call_ends, "optctx: after a call of llvmlite's");
-}
+void tell_call_ends() noexcept { tell_call(Callback::call_ends); }
 
 void add_drift(nb::module_& m) {
     m.def(
@@ -100,25 +79,7 @@ void add_drift(nb::module_& m) {
         "image"_a, "add_occurrence"_a,
         "Return the replacement for the image's `add_occurrence` in virtual function tables. Inside a context it does "
         "what that says (Sets), elsewhere it calls LLVM's function. While there are watchers, it calls what "
-        "`set_occurrence_listeners` has set, before and after.");
-    m.def(
-        "set_occurrence_listeners",
-        [](nb::object before, nb::object after) {
-            begin_occurrence = new nb::object(std::move(before));
-            end_occurrence = new nb::object(std::move(after));
-        },
-        "begin"_a, "end"_a,
-        "Set what is called on a thread that sets an option of a watched image: begin(image, option), and end(image, "
-        "option, value or None for a flag, whether LLVM refused it, whether a context kept it from the process). Call "
-        "once in a process, before the first watcher is added.");
-    m.def(
-        "set_call_listeners",
-        [](nb::object begins, nb::object ends) {
-            call_begins = new nb::object(std::move(begins));
-            call_ends = new nb::object(std::move(ends));
-        },
-        "begins"_a, "ends"_a,
-        "Set what is called at llvmlite's calls while there are watchers. Call once in a process.");
+        "was set as `occurrence_begins` and `occurrence_ends`, before and after.");
     m.def(
         "parses_under_way", [] { return parses; }, "Return the number of options that LLVM is parsing on this thread.");
     watching::add(m, [](bool on) { listening = on; });

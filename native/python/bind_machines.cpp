@@ -2,7 +2,7 @@
 #include "intercept/machines.hpp"
 #include "python/bindings.hpp"
 #include "python/block.hpp"
-#include "python/gil.hpp"
+#include "python/callbacks.hpp"
 #include "views/view.hpp"
 
 #include <nanobind/nanobind.h>
@@ -21,16 +21,8 @@ using namespace optctx;
 
 namespace {
 
-nb::object* cannot_make_function = nullptr;  // never freed: LLVM may run while Python shuts down
-
 void cannot_make(const char* why) {
-    if (cannot_make_function == nullptr) return;
-    const WithGil gil;
-    try {
-        stay_at_exit([&] { (*cannot_make_function)(why); });
-    } catch (nb::python_error& error) {
-        error.discard_as_unraisable("optctx: making a TargetMachine");
-    }
+    callbacks::tell(callbacks::Callback::cannot_make_machine, [&] { return nb::make_tuple(why); });
 }
 
 void configure(unsigned image, const std::map<std::string, std::uintptr_t>& calls,
@@ -63,11 +55,6 @@ void add_machines(nb::module_& m) {
           "those of "
           "functions that change a machine as the code generator does. Raises RuntimeError if a check of the image "
           "fails.");
-    m.def(
-        "set_cannot_make_machine", [](nb::object tell) { cannot_make_function = new nb::object(std::move(tell)); },
-        "tell"_a,
-        "Set the function that is called, on the thread that runs LLVM, with the reason why there is no machine for "
-        "the values in force.");
     m.def(
         "copying_machine",
         [](std::uintptr_t machine, nb::handle function, const nb::args& arguments) {

@@ -3,6 +3,7 @@
 #include "intercept/runs.hpp"
 #include "patch/pointers.hpp"
 #include "python/bindings.hpp"
+#include "python/callbacks.hpp"
 #include "python/gil.hpp"
 #include "python/scope_block.hpp"
 #include "scopes/orphans.hpp"
@@ -20,14 +21,9 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace optctx;
+using callbacks::Callback;
 
 namespace {
-
-// See `set_judges`. Set once and never freed: LLVM may run while Python shuts down.
-nb::object* may_run_function = nullptr;
-nb::object* resolve_function = nullptr;
-nb::object* cannot_enter_function = nullptr;
-nb::object* tell_function = nullptr;
 
 // Shared by an LLVMContext and its modules. The last of them to drop it disposes of the LLVMContext, if that was
 // closed.
@@ -59,54 +55,39 @@ nb::object object_or_none(void* object) {
     return object == nullptr ? nb::none() : nb::borrow(static_cast<PyObject*>(object));
 }
 
-// Hands the exception to the call that made LLVM run: nothing can be raised here, and the run is skipped.
-void leave_problem(nb::python_error& error, const char* where) {
-    try {
-        blocks::call_with(*tell_function, error.value());
-    } catch (nb::python_error& second) {
-        second.discard_as_unraisable(where);
-    }
-}
-
 bool may_run(void* owner, void* here, bool is_error) {
-    const WithGil gil;
-    try {
-        return stay_at_exit(
-            [&] { return nb::cast<bool>((*may_run_function)(object_or_none(owner), object_or_none(here), is_error)); });
-    } catch (nb::python_error& error) {
-        leave_problem(error, "optctx: comparing contexts");
-        return false;
-    }
+    bool may = false;
+    callbacks::ask_from_llvm(
+        Callback::may_run, [&] { return nb::make_tuple(object_or_none(owner), object_or_none(here), is_error); },
+        [&](const nb::object& answer) { may = nb::cast<bool>(answer); });
+    return may;
 }
 
-// Calls the Python judge. It returns an object with `_native` for a context, False to ignore the text, or None to
-// refuse it.
+// Python answers with an object with `_native` for a context, False to ignore the text, or None to refuse it.
 bind::Resolved resolve(unsigned image, std::string_view text, void* here, std::size_t before, const char* triple) {
     using Answer = bind::Resolved::Answer;
-    const WithGil gil;
-    drop_orphans();
-    try {
-        const nb::object owner = stay_at_exit([&] {
-            return (*resolve_function)(image, nb::bytes(text.data(), text.size()), object_or_none(here), before,
-                                       nb::bytes(triple));
+    bind::Resolved resolved{};
+    callbacks::ask_from_llvm(
+        Callback::resolve,
+        [&] {
+            drop_orphans();
+            return nb::make_tuple(image, nb::bytes(text.data(), text.size()), object_or_none(here), before,
+                                  nb::bytes(triple));
+        },
+        [&](nb::object owner) {
+            if (owner.is_none()) return;
+            if (owner.ptr() == Py_False) {
+                resolved = {Answer::ignored};
+                return;
+            }
+            auto context = nb::cast<std::shared_ptr<contexts::Context>>(owner.attr("_native"));
+            resolved = {Answer::context, std::move(context), owner.release().ptr()};
         });
-        if (owner.is_none()) return {};
-        if (owner.ptr() == Py_False) return {Answer::ignored};
-        auto context = nb::cast<std::shared_ptr<contexts::Context>>(owner.attr("_native"));
-        return {Answer::context, std::move(context), nb::object(owner).release().ptr()};
-    } catch (nb::python_error& error) {
-        leave_problem(error, "optctx: reading the attribute of a function");
-        return {};
-    }
+    return resolved;
 }
 
 void cannot_enter(void* owner, const char* why) {
-    const WithGil gil;
-    try {
-        stay_at_exit([&] { (*cannot_enter_function)(object_or_none(owner), why); });
-    } catch (nb::python_error& error) {
-        leave_problem(error, "optctx: entering a context");
-    }
+    callbacks::ask_from_llvm(Callback::cannot_run_in, [&] { return nb::make_tuple(object_or_none(owner), why); });
 }
 
 // Sets what this thread expects, and restores the expectations of an outer link on destruction: this link may be nested
@@ -199,19 +180,6 @@ void add_bind(nb::module_& m) {
     m.def("configure_bindings", &configure, "image"_a, "calls"_a,
           "`calls`: LLVMGetModuleContext, -FirstFunction, -NextFunction, -GlobalParent, -StringAttributeAtIndex, "
           "-StringAttributeValue, LLVMGetTarget, LLVMGetTargetMachineTriple, by address.");
-    m.def(
-        "set_judges",
-        [](nb::object judge_run, nb::object judge_text, nb::object cannot, nb::object tell) {
-            may_run_function = new nb::object(std::move(judge_run));
-            resolve_function = new nb::object(std::move(judge_text));
-            cannot_enter_function = new nb::object(std::move(cannot));
-            tell_function = new nb::object(std::move(tell));
-        },
-        "may_run"_a, "resolve"_a, "cannot_enter"_a, "tell"_a,
-        "Set the Python judges. `may_run`: (owner of a binding, owner of the scope or None, whether a mismatch is "
-        "an error) -> bool. `resolve`: (image, text of an attribute, owner of the scope or None, number of other "
-        "texts of the module so far, triple) -> context, False to ignore the text, or None to refuse it. "
-        "`cannot_enter`: (context, why it could not be entered). `tell` receives the exceptions that they raise.");
     m.def(
         "run_counts",
         [](unsigned image) {

@@ -20,17 +20,6 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using namespace optctx;
 
-namespace {
-
-template <class Wait>
-void wait_without_gil(const Wait& wait) {
-    const WithoutGil released;
-    wait();
-    if (!nb::is_alive() || native_calls::python_is_ending()) os::stop_this_thread();
-}
-
-}  // namespace
-
 void add_scopes(nb::module_& m) {
     m.def("use_task_variable", &task_scope::use, "variable"_a,
           "Set the ContextVar in which tasks keep the mark of their innermost scope.");
@@ -41,19 +30,6 @@ void add_scopes(nb::module_& m) {
             drop_orphans();
         },
         "Leave every scope and recording of this thread and its task.");
-    m.def(
-        "set_scope_helpers",
-        [](nb::object attach, nb::object check_in_line, nb::object cannot_enter, nb::object cannot_leave,
-           nb::object judge, nb::object waits) {
-            scoping::set_helpers({std::move(attach), std::move(check_in_line), std::move(cannot_enter),
-                                  std::move(cannot_leave), std::move(judge), std::move(waits)});
-        },
-        "attach"_a, "check_in_line"_a, "cannot_enter"_a, "cannot_leave"_a, "judge"_a, "waits"_a,
-        "Set the functions that entering and leaving call before they change anything or after they are done: "
-        "attach(image), check_in_line(context, verb), cannot_enter(context, class, text) and cannot_leave(context, "
-        "text), which return exceptions, and judge(context, failed). While a thread waits for those that changed "
-        "options "
-        "process-wide, it calls waits(threads).");
     m.attr("R") = nb::type_var("R");
     m.def("inside", &blocks::inside,
           nb::sig("def inside(manager: contextlib.AbstractContextManager[object], "

@@ -4,6 +4,7 @@
 #include "intercept/setters.hpp"
 #include "patch/pointers.hpp"
 #include "python/bindings.hpp"
+#include "python/callbacks.hpp"
 #include "python/gil.hpp"
 #include "python/native_calls.hpp"
 #include "python/scope_block.hpp"
@@ -20,27 +21,25 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace optctx;
+using callbacks::Callback;
 
 namespace {
 
-// See `set_setter_listeners`. Set once and never freed: LLVM may run while Python shuts down.
-nb::object* not_contained_function = nullptr;
-nb::object* ends_with_call_function = nullptr;
-nb::object* not_set_function = nullptr;
-nb::object* failed_function = nullptr;
+// Tells Python what a scope did not contain. `address`: of the option, or 0 for a reset.
+template <Callback which>
+void tell(unsigned image, std::uintptr_t address) noexcept {
+    callbacks::tell(which, [&] { return nb::make_tuple(image, address); });
+}
 
-bool python_lives() { return nb::is_alive() && !native_calls::python_is_ending(); }
+void tell_failed(unsigned image, const char* why) noexcept {
+    callbacks::tell(Callback::failed, [&] { return nb::make_tuple(image, why); });
+}
 
-template <class... Arguments>
-void tell(nb::object* function, Arguments&&... arguments) noexcept {
-    if (function == nullptr || !python_lives()) return;
-    const WithGil gil;
-    const nb::error_scope pending;  // an exception may be pending, and must be preserved
-    try {
-        stay_at_exit([&] { (*function)(std::forward<Arguments>(arguments)...); });
-    } catch (nb::python_error& error) {
-        error.discard_as_unraisable("optctx: when an option is set inside a context");
-    }
+void wait_for_others(void (*wait)(void*), void* data) {
+    if (python_lives() && has_gil())
+        wait_without_gil([&] { wait(data); });
+    else
+        wait(data);
 }
 
 // (name, text or None) of each occurrence, and the storage that holds the result.
@@ -110,35 +109,9 @@ void add_contain(nb::module_& m) {
         },
         "image"_a, "function"_a, "address"_a,
         "Return (the number to pass, the function to call) for code in front of a function of LLVM's parser.");
-    m.def(
-        "set_setter_listeners",
-        [](nb::object not_contained, nb::object ends_with_call, nb::object not_set, nb::object failed) {
-            not_contained_function = new nb::object(std::move(not_contained));
-            ends_with_call_function = new nb::object(std::move(ends_with_call));
-            not_set_function = new nb::object(std::move(not_set));
-            failed_function = new nb::object(std::move(failed));
-            contain::use_wait([](void (*wait)(void*), void* data) {
-                if (python_lives() && native_calls::has_gil()) {
-                    const WithoutGil others_run;
-                    wait(data);
-                } else {
-                    wait(data);
-                }
-            });
-            contain::report_to({
-                .not_contained = [](unsigned image,
-                                    std::uintptr_t option) { tell(not_contained_function, image, option); },
-                .ends_with_call = [](unsigned image,
-                                     std::uintptr_t option) { tell(ends_with_call_function, image, option); },
-                .not_set = [](unsigned image, std::uintptr_t option) { tell(not_set_function, image, option); },
-                .failed = [](unsigned image, const char* why) { tell(failed_function, image, why); },
-            });
-        },
-        "not_contained"_a, "ends_with_call"_a, "not_set"_a, "failed"_a,
-        "Set what is called on a thread that sets an option inside a context, if the scope did not contain it: "
-        "not_contained(image, address of the option), ends_with_call(image, address or 0 for a reset), "
-        "not_set(image, address or 0), failed(image, why). "
-        "Call once in a process.");
+    contain::use_wait(&wait_for_others);
+    contain::report_to(
+        {&tell<Callback::not_contained>, &tell<Callback::ends_with_call>, &tell<Callback::not_set>, &tell_failed});
     m.def(
         "storage_shown",
         [](unsigned image, std::uint32_t slot) -> std::optional<std::uintptr_t> {

@@ -2,6 +2,7 @@
 #include "python/bindings.hpp"
 
 #include "python/block.hpp"
+#include "python/callbacks.hpp"
 
 #include <nanobind/nanobind.h>
 
@@ -9,6 +10,7 @@ NB_MODULE(_native, m) {
     m.doc() = "Native part of optctx: image, patching, views. Not a public interface.";
     nanobind::set_leak_warnings(false);
     optctx::blocks::prepare();
+    optctx::callbacks::add(m);
     add_image(m);
     add_sites(m);
     add_space(m);

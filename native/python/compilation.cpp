@@ -5,7 +5,6 @@
 #include "python/block.hpp"
 #include "python/gil.hpp"
 #include "python/host_lock.hpp"
-#include "python/native_calls.hpp"
 #include "python/scope_block.hpp"
 
 #include <utility>
@@ -18,14 +17,7 @@ namespace {
 class Locked {
 public:
     explicit Locked(os::Keys keys) : keys_(std::move(keys)) {
-        os::lock(keys_, {[](const std::function<void()>& work) {
-                             const WithoutGil released;
-                             work();
-                             if (!nb::is_alive() || native_calls::python_is_ending()) os::stop_this_thread();
-                         },
-                         [] {
-                             if (stay_at_exit([] { return PyErr_CheckSignals(); }) != 0) throw nb::python_error();
-                         }});
+        os::lock(keys_, {[](const std::function<void()>& work) { wait_without_gil(work); }, &run_signal_handlers});
     }
     Locked(const Locked&) = delete;
     Locked& operator=(const Locked&) = delete;

@@ -1,6 +1,6 @@
-// Takes the GIL where the interpreter may be ending. Before Python 3.14, pthread_exit ends a thread that then asks for
-// the GIL, and if that unwinds a noexcept C++ function, the process terminates. Here such a thread blocks forever
-// instead, as in Python 3.14.
+// Takes the GIL where the interpreter may be ending, and lets go of it. Before Python 3.14, pthread_exit ends a thread
+// that then asks for the GIL, and if that unwinds a noexcept C++ function, the process terminates. Here such a thread
+// blocks forever instead, as in Python 3.14.
 #pragma once
 
 #include "os/os.hpp"
@@ -9,6 +9,13 @@
 #include <cxxabi.h>
 
 namespace optctx {
+
+// True from the moment when the interpreter lets no other thread take the GIL. Does not need the GIL.
+bool python_is_ending() noexcept;
+// Whether Python code can run, once this thread has the GIL.
+bool python_lives() noexcept;
+// Whether this thread holds the GIL. False where Python does not tell.
+bool has_gil() noexcept;
 
 // Runs code that may take the GIL, or that runs Python code, which releases and retakes it.
 template <class Work>
@@ -43,5 +50,16 @@ public:
 private:
     PyThreadState* state_;
 };
+
+// Waits for other threads, which may need the GIL. If Python ends meanwhile, this thread blocks forever.
+template <class Wait>
+void wait_without_gil(const Wait& wait) {
+    const WithoutGil released;
+    wait();
+    if (!python_lives()) os::stop_this_thread();
+}
+
+// Runs Python's signal handlers; throws what they raise.
+void run_signal_handlers();
 
 }  // namespace optctx

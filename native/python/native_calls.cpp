@@ -4,7 +4,6 @@
 
 #include <Python.h>
 #include <cxxabi.h>
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,19 +16,6 @@ namespace {
 void* virtual_function(std::uintptr_t object, unsigned index) {
     return (*reinterpret_cast<void* const* const*>(object))[index];
 }
-
-// A function of Python's that is not in its stable ABI, and was private once. Null if there is none.
-template <class Function>
-Function find(const char* name, const char* private_name) {
-    void* function = dlsym(RTLD_DEFAULT, name);
-    if (function == nullptr) function = dlsym(RTLD_DEFAULT, private_name);
-    return reinterpret_cast<Function>(function);
-}
-
-// Both are public since Python 3.13. Looked up when the module loads: if another thread were in a first call during a
-// fork, the child would wait for it forever.
-const auto is_finalizing = find<int (*)()>("Py_IsFinalizing", "_Py_IsFinalizing");
-const auto current_state = find<PyThreadState* (*)()>("PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet");
 
 std::string text_of(const image::RawStringRef& text, const char* what) {
     return image::load_text(reinterpret_cast<std::uintptr_t>(text.data), text.size, what);
@@ -64,15 +50,6 @@ values::Space* in_place_space(unsigned image, std::vector<values::Region> region
     const values::ReportingObjects objects{stream, handler, data, vtable_size, write_index};
     values::LlvmCalls calls{add_occurrence, values::in_place_reporter(views::checked_image(image), objects)};
     return new values::Space(image, std::move(regions), std::move(set_default), std::move(calls), nullptr);
-}
-
-bool python_is_ending() { return is_finalizing != nullptr && is_finalizing() != 0; }
-
-// As PyGILState_Check, which the stable ABI lacks, and which says yes on every thread once there was a subinterpreter.
-// Before Python 3.12 the current state is that of the thread that holds the GIL, whichever asks.
-bool has_gil() {
-    const PyThreadState* current = current_state == nullptr ? nullptr : current_state();
-    return current != nullptr && current == PyGILState_GetThisThreadState();
 }
 
 std::vector<std::string> categories(const image::RawOption& option) {

@@ -26,11 +26,6 @@ values::Space* in_place_space(unsigned image, std::vector<values::Region> region
                               std::vector<std::uint32_t> set_default, std::uintptr_t add_occurrence,
                               const Reporting& reporting, std::size_t vtable_size, std::size_t write_index);
 
-// True from the moment when the interpreter lets no other thread take the GIL. Does not need the GIL.
-bool python_is_ending();
-// Whether this thread holds the GIL. False where Python does not tell.
-bool has_gil();
-
 std::vector<std::string> categories(const image::RawOption& option);
 std::vector<std::uintptr_t> read_words(std::uintptr_t address, std::size_t count);
 std::string demangle(const std::string& name);

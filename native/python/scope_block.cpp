@@ -3,9 +3,9 @@
 #include "engines/gate.hpp"
 #include "os/os.hpp"
 #include "python/bindings.hpp"
+#include "python/callbacks.hpp"
 #include "python/gil.hpp"
 #include "python/host_lock.hpp"
-#include "python/native_calls.hpp"
 #include "python/no_collection.hpp"
 #include "python/task_variable.hpp"
 #include "scopes/recorder.hpp"
@@ -24,9 +24,15 @@ namespace nb = nanobind;
 namespace optctx::scoping {
 namespace {
 
-using SharedContext = std::shared_ptr<contexts::Context>;
+using callbacks::Callback;
 
-Helpers* helpers;  // of the process; never freed
+// Calls back on behalf of Python code.
+template <class... Arguments>
+nb::object ask(Callback which, Arguments&&... arguments) {
+    return callbacks::ask(which, nb::make_tuple(std::forward<Arguments>(arguments)...));
+}
+
+using SharedContext = std::shared_ptr<contexts::Context>;
 
 // The native part of every OptionContext object.
 struct Scope {
@@ -82,25 +88,18 @@ std::vector<scopes::Values> values_of(nb::handle mark) {
 
 void drop(void* reference) { Py_XDECREF(static_cast<PyObject*>(reference)); }
 
-template <class Wait>
-void wait_without_gil(const Wait& wait) {
-    const WithoutGil released;
-    wait();
-    if (!nb::is_alive() || native_calls::python_is_ending()) os::stop_this_thread();
-}
-
 // The number of llvmlite calls that this thread is inside, with llvmlite's lock held. A signal handler or a finaliser
 // may run inside them.
 thread_local std::size_t library_calls = 0;
 
 // Runs Python's signal handlers and looks for a deadlock, on a thread that waits at the gate. Both may raise.
 void while_waiting(const std::vector<unsigned long>& closers) {
-    if (native_calls::python_is_ending()) return;
+    if (python_is_ending()) return;
     const WithGil held;
-    if (stay_at_exit([] { return PyErr_CheckSignals(); }) != 0) throw nb::python_error();
+    run_signal_handlers();
     nb::list threads;
     for (const unsigned long thread : closers) threads.append(thread);
-    blocks::call_with(helpers->waits, threads);
+    ask(Callback::waits, threads);
 }
 
 void let_in(engines::Frame& frame) {
@@ -126,9 +125,9 @@ bool forget(const scopes::ScopeEntry& entry) {
 // Leaves a scope that was entered on this thread. Throws, with nothing changed, if `forget` cannot.
 void leave_entry(scopes::ScopeEntry entry) {
     if (!forget(entry))
-        blocks::raise(blocks::call_with(helpers->cannot_leave, nb::handle(static_cast<PyObject*>(entry.owner)),
-                                        "it was entered in a contextvars.Context that runs further out on this thread; "
-                                        "leave it there"));
+        blocks::raise(ask(Callback::cannot_leave, nb::handle(static_cast<PyObject*>(entry.owner)),
+                          "it was entered in a contextvars.Context that runs further out on this thread; "
+                          "leave it there"));
     if (scopes::follows_switches()) follow_task();
     drop(entry.token);
     drop(entry.mark);
@@ -158,7 +157,7 @@ template <class Work>
 void or_refuse(nb::handle self, const Work& work) {
     const auto refuse = [self](const char* which, const std::exception& error) {
         const nb::object type = nb::module_::import_("optctx._native").attr(which);
-        blocks::raise(blocks::call_with(helpers->cannot_enter, self, type, error.what()));
+        blocks::raise(ask(Callback::cannot_enter, self, type, error.what()));
     };
     try {
         work();
@@ -187,7 +186,7 @@ nb::object enter(nb::handle self, scopes::Ticket ticket) {
         drop_orphans();
         nb::object task = task_scope::get();
         if (!scopes::in_line(task.ptr())) {
-            blocks::call_with(helpers->check_in_line, self, "enter");
+            ask(Callback::check_in_line, self, "enter");
             task = task_scope::get();
         }
         or_refuse(self, [&] { enter_now(self, task, ticket); });
@@ -205,8 +204,8 @@ void leave(nb::handle self, bool failed) {
     try {
         entry = scopes::to_leave(*parts_of(self).context, task.ptr());
     } catch (const contexts::ScopeError& error) {
-        blocks::call_with(helpers->check_in_line, self, "leave");
-        blocks::raise(blocks::call_with(helpers->cannot_leave, self, error.what()));
+        ask(Callback::check_in_line, self, "leave");
+        blocks::raise(ask(Callback::cannot_leave, self, error.what()));
     }
     leave_entry(entry);
     leave_abandoned();
@@ -341,21 +340,16 @@ void leave_abandoned() noexcept {
 void begin_counted(unsigned image) {
     leave_abandoned();
     const nb::object mark = task_scope::get();
-    if (!scopes::in_line(mark.ptr())) blocks::call_with(helpers->check_in_line, nb::none(), "compile");
+    if (!scopes::in_line(mark.ptr())) ask(Callback::check_in_line, nb::none(), "compile");
     const nb::object self = mark.is_valid() ? nb::borrow(PyTuple_GetItem(mark.ptr(), 0)) : nb::none();
     or_refuse(self, [image] { begin_compilation(image); });
 }
 
 void judge(nb::handle self, bool failed) {
-    if (parts_of(self).judged) blocks::call_with(helpers->judge, self, failed);
+    if (parts_of(self).judged) ask(Callback::judge, self, failed);
 }
 
-void set_helpers(Helpers given) {
-    helpers = new Helpers(std::move(given));
-    engines::gate::while_waiting(&while_waiting);
-}
-
-void attach(unsigned image) { blocks::call_with(helpers->attach, image); }
+void attach(unsigned image) { ask(Callback::attach, image); }
 
 void add_base(nb::handle module) {
     static PyMethodDef methods[] = {
@@ -364,6 +358,7 @@ void add_base(nb::handle module) {
         {"_run", &run, METH_VARARGS, "Call function(*arguments, **keywords) inside this context."},
         {}};
     static PyGetSetDef properties[] = {{"_native", &get_native, nullptr, nullptr, nullptr}, {}};
+    engines::gate::while_waiting(&while_waiting);
     const nb::object type = blocks::make_type(
         module, "ScopeBase",
         {{Py_tp_dealloc, reinterpret_cast<void*>(&free_scope)}, {Py_tp_methods, methods}, {Py_tp_getset, properties}},

@@ -11,18 +11,7 @@
 
 namespace optctx::scoping {
 
-// Python functions for the unusual cases. They run before anything has changed, or after everything has. A verb is
-// "enter", "leave" or "compile".
-struct Helpers {
-    nanobind::object attach;         // (index of an image that was attached before)
-    nanobind::object check_in_line;  // (context or None, verb) raises if another task is suspended here
-    nanobind::object cannot_enter;   // (context, native exception class, text) -> exception
-    nanobind::object cannot_leave;   // (context, text) -> exception
-    nanobind::object judge;          // (context, whether its block failed)
-    nanobind::object waits;          // (threads that changed options process-wide) while this thread waits for them
-};
-void set_helpers(Helpers helpers);
-// Attaches an image again. Call after `set_helpers`.
+// Attaches an image that was attached before.
 void attach(unsigned image);
 
 // Adds the base class of OptionContext, with `__enter__` and `__exit__`.

@@ -557,4 +557,11 @@ def _judge(context: OptionContext, failed: bool) -> None:
     judge(context, context._unread, failed=failed)
 
 
-_native.set_scope_helpers(attach_again, _check_in_line, cannot_enter, cannot_leave, _judge, warn_of_deadlock)
+_native.set_callbacks(
+    attach=attach_again,
+    check_in_line=_check_in_line,
+    cannot_enter=cannot_enter,
+    cannot_leave=cannot_leave,
+    judge=_judge,
+    waits=warn_of_deadlock,
+)

@@ -94,4 +94,6 @@ def _failed(image: int, why: str) -> None:
     tell(OptctxError(f"an LLVM option was not set inside a context, nothing was changed: {why}"))
 
 
-_native.set_setter_listeners(_not_contained, _ends_with_call, _not_set, _failed)
+_native.set_callbacks(
+    not_contained=_not_contained, ends_with_call=_ends_with_call, not_set=_not_set, failed=_failed
+)

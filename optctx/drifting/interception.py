@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from optctx._native import WatcherBase, add_watcher, set_call_listeners, set_occurrence_listeners
+from optctx._native import WatcherBase, add_watcher, set_callbacks
 from optctx.engine.engine import Engine
 from optctx.errors import UnsupportedImageError
 from optctx.tasks.problems import when_returning
@@ -37,8 +37,12 @@ class Listeners:
     def set(self) -> None:
         """Hand the functions to native code. A second call does nothing."""
         if not self._are_set:
-            set_occurrence_listeners(self.begins, self.ends)
-            set_call_listeners(self.call_begins, self.call_ends)
+            set_callbacks(
+                occurrence_begins=self.begins,
+                occurrence_ends=self.ends,
+                call_begins=self.call_begins,
+                call_ends=self.call_ends,
+            )
             self._are_set = True
 
 

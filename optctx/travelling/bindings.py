@@ -133,7 +133,7 @@ def _may_run(owner: Bindable, here: Owner | None, is_error: bool) -> bool:
     return not is_error
 
 
-def _cannot_enter(context: Owner, why: str) -> None:
+def _cannot_run_in(context: Owner, why: str) -> None:
     """Leave an error, on the thread that runs LLVM, for the enclosing call to raise."""
     tell(UnsupportedImageError(f"not everything has been run: cannot enter {shown(context)}: {why}"))
 
@@ -148,5 +148,10 @@ def _cannot_make_machine(why: str) -> None:
     )
 
 
-_native.set_cannot_make_machine(_cannot_make_machine)
-_native.set_judges(_may_run, resolve, _cannot_enter, tell)
+_native.set_callbacks(
+    may_run=_may_run,
+    resolve=resolve,
+    cannot_run_in=_cannot_run_in,
+    cannot_make_machine=_cannot_make_machine,
+    leave_problem=tell,
+)

@@ -11,9 +11,7 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext, ScopeError, _native, current, info
-from optctx.tasks import tell
 from optctx.travelling import attributes
-from optctx.travelling import bindings as judges
 from optctx.values import Layers
 from tests.support.ir_texts import COUNTED, X86
 from tests.support.scopes import REPORTS_SWITCHES, UNROLLED_ONCE, both, eight, four, in_threads
@@ -91,9 +89,9 @@ def during_a_run() -> Iterator[DuringARun]:
                 failed.append(error)
         return attributes.resolve(image, text, here, before, triple)
 
-    _native.set_judges(judges._may_run, resolve, judges._cannot_enter, tell)
+    _native.set_callbacks(resolve=resolve)
     yield steps.append
-    _native.set_judges(judges._may_run, attributes.resolve, judges._cannot_enter, tell)
+    _native.set_callbacks(resolve=attributes.resolve)
     assert not steps, "LLVM never asked"
     if failed:
         raise failed[0]
