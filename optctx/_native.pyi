@@ -10,7 +10,7 @@ from collections.abc import (
 import contextlib
 import enum
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 
 def set_callbacks(**functions: Callable[..., object]) -> None:
@@ -729,20 +729,84 @@ class Skip(enum.Enum):
 
     leave_unfinished = 4
 
+class MachineUse(enum.Enum):
+    work = 0
+
+    begin = 1
+
+    end = 2
+
+    reset_options = 3
+
+    emit = 4
+
+    lowering = 5
+
+class ParserFunction(enum.Enum):
+    """A function of LLVM's command line parser."""
+
+    parse = 0
+
+    reset_all = 1
+
+    reset_parser = 2
+
+    registered = 3
+
+@overload
+def pack_interception(image: int, argument: int, handler: tuple[Subject, Skip]) -> int:
+    """
+    Pack what the code in front of an intercepted function passes to `interceptors()[0]`. `argument`: the index of what the handler is about. `handler`: (Subject, Skip), MachineUse or ParserFunction.
+    """
+
+@overload
+def pack_interception(image: int, argument: int, handler: MachineUse) -> int: ...
+
+@overload
+def pack_interception(image: int, argument: int, handler: ParserFunction) -> int: ...
+
+def interceptors() -> tuple[int, int, int]:
+    """
+    Return the addresses of the functions that run before and after an intercepted function, and the result that skips it.
+    """
+
+class PointerTransaction:
+    """Pointers in virtual function tables."""
+
+    def __init__(self, changes: Sequence[tuple[int, int, int]]) -> None:
+        """`changes`: (address of the pointer, current value, new value)."""
+
+    def commit(self) -> None: ...
+
+    def undo(self) -> None: ...
+
+    @property
+    def committed(self) -> bool: ...
+
+    def __len__(self) -> int: ...
+
+class SharedPointers:
+    """Pointers that are changed while they have a user."""
+
+    def __init__(self, changes: Sequence[tuple[int, int, int]]) -> None:
+        """`changes`: (address of the pointer, current value, new value)."""
+
+    @property
+    def committed(self) -> bool: ...
+
+    def __len__(self) -> int: ...
+
+def place_code(code: bytes, near_begin: int, near_end: int) -> int:
+    """
+    Copy the code to executable memory that is never freed. Returns its address.
+    """
+
 class OnMismatch(enum.Enum):
     switch_over = 0
 
     warn = 1
 
     error = 2
-
-def pack_interception(image: int, subject: Subject, argument: int, skip: Skip) -> int:
-    """Pack the argument that a thunk passes to `interceptors()[0]`."""
-
-def interceptors() -> tuple[int, int, int]:
-    """
-    Return the addresses of the functions that run before and after an intercepted function, and the result that skips it.
-    """
 
 def configure_bindings(image: int, calls: Sequence[int]) -> None:
     """
@@ -810,49 +874,6 @@ class Lifetime:
     def close(self) -> None:
         """Allow LLVM to dispose of the LLVMContext."""
 
-class PointerTransaction:
-    """Pointers in virtual function tables."""
-
-    def __init__(self, changes: Sequence[tuple[int, int, int]]) -> None:
-        """`changes`: (address of the pointer, current value, new value)."""
-
-    def commit(self) -> None: ...
-
-    def undo(self) -> None: ...
-
-    @property
-    def committed(self) -> bool: ...
-
-    def __len__(self) -> int: ...
-
-def place_code(code: bytes, near_begin: int, near_end: int) -> int:
-    """
-    Copy the code to executable memory that is never freed. Returns its address.
-    """
-
-class MachineUse(enum.Enum):
-    work = 0
-
-    begin = 1
-
-    end = 2
-
-    reset_options = 3
-
-    layout = 4
-
-    emit = 5
-
-    lowering = 6
-
-def pack_machine_use(image: int, use: MachineUse, argument: int) -> int:
-    """Pack the argument that a thunk passes to `machine_interceptor()`."""
-
-def machine_interceptor() -> int:
-    """
-    Return the address of the function that runs before an intercepted function of a TargetMachine.
-    """
-
 def configure_machines(image: int, calls: Mapping[str, int], settings: Sequence[int]) -> None:
     """
     Set LLVM's functions. `calls`: addresses by the names of native/intercept/machine_copies.hpp. `settings`: those of functions that change a machine as the code generator does. Raises RuntimeError if a check of the image fails.
@@ -869,37 +890,13 @@ def idle_machines(image: int) -> int:
 def forget_machines(image: int) -> None:
     """Forget all machines of an image, as `restore` does. For tests."""
 
-class SharedPointers:
-    """Pointers that are changed while they have a user."""
-
-    def __init__(self, changes: Sequence[tuple[int, int, int]]) -> None:
-        """`changes`: (address of the pointer, current value, new value)."""
-
-    @property
-    def committed(self) -> bool: ...
-
-    def __len__(self) -> int: ...
-
-class ParserFunction(enum.Enum):
-    """A function of LLVM's command line parser."""
-
-    parse = 0
-
-    reset_all = 1
-
-    reset_parser = 2
-
-    registered = 3
-
 def use_registry(image: int, layout: str) -> None:
     """
     Set how the image's maps of options are laid out, by the name that `walk_registry` gave.
     """
 
-def intercept_parser(image: int, function: ParserFunction, address: int) -> tuple[int, int]:
-    """
-    Return (the number to pass, the function to call) for code in front of a function of LLVM's parser.
-    """
+def use_parser_function(image: int, function: ParserFunction, address: int) -> None:
+    """Set where a function of LLVM's parser is, before it is intercepted."""
 
 def storage_shown(image: int, slot: int) -> int | None:
     """

@@ -241,19 +241,18 @@ void forget_all(unsigned image) {
 
 std::size_t idle_variants(unsigned image) { return images[image].pool.idle(); }
 
-void optctx_use_machine(std::uint32_t entry, std::uint64_t* arguments) {
-    const unsigned image = entry >> 16;
-    std::uint64_t& argument = arguments[entry >> 8 & 0xFF];
-    auto* machine = reinterpret_cast<void*>(argument);
-    switch (static_cast<Use>(entry & 0xFF)) {
+void before(unsigned image, Use use, std::uint8_t argument, std::uint64_t* arguments) noexcept {
+    std::uint64_t& passed = arguments[argument];
+    auto* machine = reinterpret_cast<void*>(passed);
+    switch (use) {
         case Use::work:
-            argument = reinterpret_cast<std::uint64_t>(in_force(image, machine));
+            passed = reinterpret_cast<std::uint64_t>(in_force(image, machine));
             return;
         case Use::emit:
-            argument = reinterpret_cast<std::uint64_t>(begin_emission(image, machine));
+            passed = reinterpret_cast<std::uint64_t>(begin_emission(image, machine));
             return;
         case Use::lowering:
-            argument = reinterpret_cast<std::uint64_t>(emitting_for(machine));
+            passed = reinterpret_cast<std::uint64_t>(emitting_for(machine));
             return;
         case Use::begin:
             return begin(image, machine, reinterpret_cast<const void*>(arguments[5]));
@@ -262,8 +261,6 @@ void optctx_use_machine(std::uint32_t entry, std::uint64_t* arguments) {
         case Use::reset_options:
             if (void* other = in_force(image, machine); other != machine)
                 images[image].facts->llvm().reset_options(other, reinterpret_cast<const void*>(arguments[1]));
-            return;
-        case Use::layout:  // optctx_before handles it
             return;
     }
 }

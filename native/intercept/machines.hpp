@@ -18,7 +18,6 @@ enum class Use : std::uint8_t {
     begin,          // the base class's constructor
     end,            // the base class's destructor
     reset_options,  // resets the options for a function; the machine in force is reset as well
-    layout,         // returns the data layout, which options may change: a run of its own, for the machine in force
     emit,           // like `work`; from now on, emitted code belongs to the machine in force
     lowering,       // returns the object's sections and symbols, of which a module has one set: called for the emitting
                     // machine, even if a function works with another
@@ -56,10 +55,7 @@ void forget_all(unsigned image);
 // The number of variants of an image that no run is using.
 std::size_t idle_variants(unsigned image);
 
-// The thunks call these. `entry`: the use, the index of the machine among the arguments, and the image.
-constexpr std::uint32_t pack(unsigned image, Use use, std::uint8_t argument) {
-    return static_cast<std::uint32_t>(use) | static_cast<std::uint32_t>(argument) << 8 | image << 16;
-}
-extern "C" void optctx_use_machine(std::uint32_t entry, std::uint64_t* arguments);
+// Runs before an intercepted function that takes a machine (intercept/door.hpp). `argument`: its index.
+void before(unsigned image, Use use, std::uint8_t argument, std::uint64_t* arguments) noexcept;
 
 }  // namespace optctx::machine

@@ -1,5 +1,6 @@
 #include "intercept/parser.hpp"
 
+#include "intercept/interception.hpp"
 #include "intercept/setters.hpp"
 #include "os/fork_locks.hpp"
 #include "scopes/scope.hpp"
@@ -87,31 +88,31 @@ bool is_contained(unsigned image) noexcept {
 
 }  // namespace
 
-void intercept(Entry entry, std::uintptr_t address) {
-    entries[entry.image][static_cast<std::size_t>(entry.function)] = address;
+void use_function(unsigned image, Function function, std::uintptr_t address) {
+    entries[image][static_cast<std::size_t>(function)] = address;
 }
 
 void use_wait(Wait wait) { wait_with = wait; }
 
 void use_registry(unsigned image, const std::string& layout) { registries[image] = &image::registry_layout(layout); }
 
-std::uint64_t optctx_before_parser(std::uint32_t packed, std::uint64_t* arguments, const std::uint64_t* stack) {
-    const auto [image, function] = unpack(packed);
-    if (!is_contained(image)) return 0;
+bool before(unsigned image, Function function, std::uint64_t* arguments, const std::uint64_t* stack) {
+    if (!is_contained(image)) return false;
     const std::uintptr_t address = entries[image][static_cast<std::size_t>(function)];
+    std::uint64_t& result = arguments[intercept::result_index];
     if (function == Function::registered) {
-        if (asking[image] || registries[image] == nullptr) return 0;
+        if (asking[image] || registries[image] == nullptr) return false;
         void* map = registered_options(image, *registries[image], own_registry(image, address, arguments[0]));
-        arguments[result_index] = reinterpret_cast<std::uint64_t>(map);
-        return map == nullptr ? 0 : 1;
+        result = reinterpret_cast<std::uint64_t>(map);
+        return map != nullptr;
     }
     if (function != Function::parse) {
-        arguments[result_index] = 0;
-        return reset(image) == Outcome::process ? 0 : 1;
+        result = 0;
+        return reset(image) != Outcome::process;
     }
-    if (parsing[image]) return 0;
-    arguments[result_index] = parse(image, address, arguments, stack);
-    return 1;
+    if (parsing[image]) return false;
+    result = parse(image, address, arguments, stack);
+    return true;
 }
 
 }  // namespace optctx::contain

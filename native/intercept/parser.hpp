@@ -14,20 +14,8 @@ enum class Function : std::uint8_t {
     registered,    // cl::getRegisteredOptions: a map of the context's own option objects
 };
 
-// An intercepted function of an image, packed into the number that its code passes.
-struct Entry {
-    std::uint8_t image;
-    Function function;
-};
-constexpr std::uint32_t pack(Entry entry) {
-    return std::uint32_t{entry.image} << 8 | static_cast<std::uint32_t>(entry.function);
-}
-constexpr Entry unpack(std::uint32_t packed) {
-    return {static_cast<std::uint8_t>(packed >> 8), static_cast<Function>(packed & 0xFF)};
-}
-
 // Call before the function is intercepted. `address`: where callers enter it.
-void intercept(Entry entry, std::uintptr_t address);
+void use_function(unsigned image, Function function, std::uintptr_t address);
 // Set how a thread waits until another one has parsed: `wait(data)` returns when it has. The caller of the parser may
 // hold what that thread needs, such as the GIL.
 using Wait = void (*)(void (*wait)(void*), void* data);
@@ -35,11 +23,8 @@ void use_wait(Wait wait);
 // Call before `registered` is intercepted. `layout`: as image::walk_registry names it.
 void use_registry(unsigned image, const std::string& layout);
 
-// The code in front of an intercepted function calls this. `arguments`: the six integer arguments, followed by the
-// result if the function is not to run; `stack`: the return address and the further arguments. Returns whether the work
-// is done, and the function is not to run.
-inline constexpr unsigned result_index = 6;
-extern "C" std::uint64_t optctx_before_parser(std::uint32_t entry, std::uint64_t* arguments,
-                                              const std::uint64_t* stack);
+// Runs before an intercepted function (intercept/door.hpp). Returns whether the work is done, and the function
+// is not to run.
+bool before(unsigned image, Function function, std::uint64_t* arguments, const std::uint64_t* stack);
 
 }  // namespace optctx::contain

@@ -1,5 +1,6 @@
 #include "intercept/runs.hpp"
 
+#include "intercept/interception.hpp"
 #include "intercept/machines.hpp"
 #include "scopes/orphans.hpp"
 #include "scopes/scope.hpp"
@@ -18,6 +19,9 @@
 
 namespace optctx::bind {
 namespace {
+
+using intercept::result_index;
+using intercept::skip_call;
 
 constexpr std::string_view attribute_key = "optctx";
 constexpr unsigned function_index = 0xFFFFFFFF;  // LLVMAttributeFunctionIndex
@@ -40,7 +44,7 @@ struct Run {
     std::unordered_map<const char*, Resolved> attributes;
 };
 
-// What `optctx_after` undoes: a run, the scope of a function, or a call for a machine.
+// What `after` undoes: a run, the scope of a function, or a call for a machine.
 struct Step {
     enum class Kind : std::uint8_t { run, function, machine };
     Kind kind;
@@ -250,15 +254,15 @@ EarlyRun::EarlyRun(unsigned image, Subject kind, void* subject) {
     if (llvm.module_context == nullptr) return;
     if (kind == Subject::function && llvm.function_module(subject) == nullptr) return;
     RunState& now = state();
-    const std::size_t before = now.steps.size();
+    const std::size_t steps_before = now.steps.size();
     allowed_ = begin_work(now, image, kind, subject, nullptr);
-    steps_ = now.steps.size() - before;
+    steps_ = now.steps.size() - steps_before;
 }
 
-EarlyRun::~EarlyRun() { optctx_after(steps_); }
+EarlyRun::~EarlyRun() { after(steps_); }
 
-std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
-    const auto [image, kind, argument, skip] = unpack(packed);
+std::uint64_t before(unsigned image, Work work, std::uint8_t argument, std::uint64_t* arguments) {
+    const auto [kind, skip] = work;
     auto* subject = reinterpret_cast<void*>(arguments[argument]);
     if (kind == Subject::llvm_context_that_ends) {
         unbind(image, subject);
@@ -283,15 +287,15 @@ std::uint64_t optctx_before(std::uint32_t packed, std::uint64_t* arguments) {
         now.runs.back().attributes.empty())
         return 0;
     if (kind == Subject::function && images[image].llvm.function_module(subject) == nullptr) return 0;
-    const std::size_t before = now.steps.size();
+    const std::size_t steps_before = now.steps.size();
     void* machine = skip == Skip::fail_with_text ? reinterpret_cast<void*>(arguments[0]) : nullptr;
     if (!begin_work(now, image, kind, subject, machine)) return refuse(now, skip, arguments);
     // Emission sets the module's data layout from the machine before it requests passes.
     if (skip == Skip::fail_with_text) arguments[0] = machine_in_force(image, arguments[0]);
-    return now.steps.size() - before;
+    return now.steps.size() - steps_before;
 }
 
-void optctx_after(std::uint64_t steps) {
+void after(std::uint64_t steps) {
     RunState& now = state();
     for (; steps > 0; --steps) {
         const Step step = now.steps.back();

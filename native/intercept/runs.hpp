@@ -33,20 +33,16 @@ enum class Skip : std::uint8_t {
     leave_unfinished,  // like return_zero; argument 0 is left without what the function would have made
 };
 
-// An intercepted function of an image, packed into the number that its thunk passes.
-struct Interception {
-    std::uint8_t image;
+// What an intercepted function works on, and how it is skipped.
+struct Work {
     Subject subject;
-    std::uint8_t argument;  // index of the subject among the integer arguments
     Skip skip;
 };
-constexpr std::uint32_t pack(Interception entry) {
-    return static_cast<std::uint32_t>(entry.subject) | static_cast<std::uint32_t>(entry.argument) << 8 |
-           static_cast<std::uint32_t>(entry.skip) << 16 | static_cast<std::uint32_t>(entry.image) << 24;
+constexpr std::uint8_t pack(Work work) {
+    return static_cast<std::uint8_t>(static_cast<unsigned>(work.subject) | static_cast<unsigned>(work.skip) << 4);
 }
-constexpr Interception unpack(std::uint32_t packed) {
-    return {static_cast<std::uint8_t>(packed >> 24), static_cast<Subject>(packed & 0xFF),
-            static_cast<std::uint8_t>(packed >> 8 & 0xFF), static_cast<Skip>(packed >> 16 & 0xFF)};
+constexpr Work unpack(std::uint8_t packed) {
+    return {static_cast<Subject>(packed & 0xF), static_cast<Skip>(packed >> 4)};
 }
 
 // Addresses of LLVM's C API in the image.
@@ -126,11 +122,8 @@ private:
     bool allowed_ = true;
 };
 
-// The thunks call these. `arguments`: the six integer arguments, which may be changed, followed by the result if the
-// function is to be skipped. Returns `skip_call`, or the number of steps that `optctx_after` must undo.
-inline constexpr std::uint64_t skip_call = 0xFFFFFFFF;
-inline constexpr std::size_t result_index = 6;
-extern "C" std::uint64_t optctx_before(std::uint32_t entry, std::uint64_t* arguments);
-extern "C" void optctx_after(std::uint64_t steps);
+// Runs before and after an intercepted function (intercept/door.hpp). `argument`: index of the subject.
+std::uint64_t before(unsigned image, Work work, std::uint8_t argument, std::uint64_t* arguments);
+void after(std::uint64_t steps);
 
 }  // namespace optctx::bind

@@ -33,23 +33,6 @@ void configure(unsigned image, const std::map<std::string, std::uintptr_t>& call
 }  // namespace
 
 void add_machines(nb::module_& m) {
-    nb::enum_<machine::Use>(m, "MachineUse")
-        .value("work", machine::Use::work)
-        .value("begin", machine::Use::begin)
-        .value("end", machine::Use::end)
-        .value("reset_options", machine::Use::reset_options)
-        .value("layout", machine::Use::layout)
-        .value("emit", machine::Use::emit)
-        .value("lowering", machine::Use::lowering);
-    m.def(
-        "pack_machine_use",
-        [](unsigned image, machine::Use use, std::uint8_t argument) {
-            return machine::pack(views::checked_image(image), use, argument);
-        },
-        "image"_a, "use"_a, "argument"_a, "Pack the argument that a thunk passes to `machine_interceptor()`.");
-    m.def(
-        "machine_interceptor", [] { return reinterpret_cast<std::uintptr_t>(&machine::optctx_use_machine); },
-        "Return the address of the function that runs before an intercepted function of a TargetMachine.");
     m.def("configure_machines", &configure, "image"_a, "calls"_a, "settings"_a,
           "Set LLVM's functions. `calls`: addresses by the names of native/intercept/machine_copies.hpp. `settings`: "
           "those of "

@@ -1,7 +1,6 @@
 // Python bindings of bind/: names and conversions, and calls from a thread that runs LLVM back into Python.
 #include "intercept/bound_contexts.hpp"
 #include "intercept/runs.hpp"
-#include "patch/pointers.hpp"
 #include "python/bindings.hpp"
 #include "python/callbacks.hpp"
 #include "python/gil.hpp"
@@ -145,38 +144,10 @@ void drop_orphans() {
 }
 
 void add_bind(nb::module_& m) {
-    nb::enum_<bind::Subject>(m, "Subject")
-        .value("module", bind::Subject::module)
-        .value("function", bind::Subject::function)
-        .value("llvm_context_that_begins", bind::Subject::llvm_context_that_begins)
-        .value("llvm_context_that_ends", bind::Subject::llvm_context_that_ends)
-        .value("unfinished", bind::Subject::unfinished)
-        .value("machine", bind::Subject::machine);
-    nb::enum_<bind::Skip>(m, "Skip")
-        .value("never", bind::Skip::never)
-        .value("empty_manager", bind::Skip::empty_manager)
-        .value("return_zero", bind::Skip::return_zero)
-        .value("fail_with_text", bind::Skip::fail_with_text)
-        .value("leave_unfinished", bind::Skip::leave_unfinished);
     nb::enum_<bind::OnMismatch>(m, "OnMismatch")
         .value("switch_over", bind::OnMismatch::switch_over)
         .value("warn", bind::OnMismatch::warn)
         .value("error", bind::OnMismatch::error);
-    m.def(
-        "pack_interception",
-        [](unsigned image, bind::Subject subject, std::uint8_t argument, bind::Skip skip) {
-            return bind::pack({static_cast<std::uint8_t>(views::checked_image(image)), subject, argument, skip});
-        },
-        "image"_a, "subject"_a, "argument"_a, "skip"_a,
-        "Pack the argument that a thunk passes to `interceptors()[0]`.");
-    m.def(
-        "interceptors",
-        [] {
-            return std::tuple(reinterpret_cast<std::uintptr_t>(&bind::optctx_before),
-                              reinterpret_cast<std::uintptr_t>(&bind::optctx_after), bind::skip_call);
-        },
-        "Return the addresses of the functions that run before and after an intercepted function, and the result that "
-        "skips it.");
     m.def("configure_bindings", &configure, "image"_a, "calls"_a,
           "`calls`: LLVMGetModuleContext, -FirstFunction, -NextFunction, -GlobalParent, -StringAttributeAtIndex, "
           "-StringAttributeValue, LLVMGetTarget, LLVMGetTargetMachineTriple, by address.");
@@ -280,26 +251,4 @@ void add_bind(nb::module_& m) {
         .def(nb::init<std::uintptr_t, std::uintptr_t>(), "llvm_context"_a, "dispose"_a,
              "`llvm_context` and `dispose` are addresses.")
         .def("close", &Lifetime::close, "Allow LLVM to dispose of the LLVMContext.");
-    nb::class_<patch::PointerTransaction>(m, "PointerTransaction", "Pointers in virtual function tables.")
-        .def(
-            "__init__",
-            [](patch::PointerTransaction* self,
-               const std::vector<std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>>& changes) {
-                std::vector<patch::PointerChange> converted;
-                for (const auto& [at, before, after] : changes) converted.push_back({at, before, after});
-                new (self) patch::PointerTransaction(std::move(converted));
-            },
-            "changes"_a, "`changes`: (address of the pointer, current value, new value).")
-        .def("commit", &patch::PointerTransaction::commit)
-        .def("undo", &patch::PointerTransaction::undo)
-        .def_prop_ro("committed", &patch::PointerTransaction::committed)
-        .def("__len__", &patch::PointerTransaction::size);
-    m.def(
-        "place_code",
-        [](const nb::bytes& code, std::uintptr_t begin, std::uintptr_t end) {
-            const auto* data = static_cast<const std::uint8_t*>(code.data());
-            return patch::place_code({data, data + code.size()}, begin, end);
-        },
-        "code"_a, "near_begin"_a, "near_end"_a,
-        "Copy the code to executable memory that is never freed. Returns its address.");
 }

@@ -2,7 +2,6 @@
 #include "contexts/set_inside.hpp"
 #include "intercept/parser.hpp"
 #include "intercept/setters.hpp"
-#include "patch/pointers.hpp"
 #include "python/bindings.hpp"
 #include "python/callbacks.hpp"
 #include "python/gil.hpp"
@@ -13,7 +12,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <map>
@@ -78,37 +76,17 @@ nb::object given_inside(unsigned image, nb::handle owner) {
 }  // namespace
 
 void add_contain(nb::module_& m) {
-    nb::class_<patch::SharedPointers>(m, "SharedPointers", "Pointers that are changed while they have a user.")
-        .def(
-            "__init__",
-            [](patch::SharedPointers* self,
-               const std::vector<std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>>& changes) {
-                std::vector<patch::PointerChange> converted;
-                for (const auto& [at, before, after] : changes) converted.push_back({at, before, after});
-                new (self) patch::SharedPointers(std::move(converted));
-            },
-            "changes"_a, "`changes`: (address of the pointer, current value, new value).")
-        .def_prop_ro("committed", &patch::SharedPointers::committed)
-        .def("__len__", &patch::SharedPointers::size);
-    nb::enum_<contain::Function>(m, "ParserFunction", "A function of LLVM's command line parser.")
-        .value("parse", contain::Function::parse)
-        .value("reset_all", contain::Function::reset_all)
-        .value("reset_parser", contain::Function::reset_parser)
-        .value("registered", contain::Function::registered);
     m.def(
         "use_registry",
         [](unsigned image, const std::string& layout) { contain::use_registry(views::checked_image(image), layout); },
         "image"_a, "layout"_a,
         "Set how the image's maps of options are laid out, by the name that `walk_registry` gave.");
     m.def(
-        "intercept_parser",
+        "use_parser_function",
         [](unsigned image, contain::Function function, std::uintptr_t address) {
-            const contain::Entry entry{static_cast<std::uint8_t>(views::checked_image(image)), function};
-            contain::intercept(entry, address);
-            return std::pair(contain::pack(entry), reinterpret_cast<std::uintptr_t>(&contain::optctx_before_parser));
+            contain::use_function(views::checked_image(image), function, address);
         },
-        "image"_a, "function"_a, "address"_a,
-        "Return (the number to pass, the function to call) for code in front of a function of LLVM's parser.");
+        "image"_a, "function"_a, "address"_a, "Set where a function of LLVM's parser is, before it is intercepted.");
     contain::use_wait(&wait_for_others);
     contain::report_to(
         {&tell<Callback::not_contained>, &tell<Callback::ends_with_call>, &tell<Callback::not_set>, &tell_failed});

@@ -15,6 +15,7 @@ NB_MODULE(_native, m) {
     add_sites(m);
     add_space(m);
     add_scopes(m);
+    add_interceptions(m);
     add_bind(m);
     add_machines(m);
     add_contain(m);

@@ -20,16 +20,20 @@ from optctx._native import (
 from optctx.arch import processor
 from optctx.engine.engine import CannotRedirectError, Clock, Engine, Users
 from optctx.errors import UnsupportedImageError
+from optctx.image.facts.interceptions import BINDING, SHARED_MACHINES
 from optctx.image.survey import Survey
 from optctx.plan.plan import Plan
 from optctx.plan.references import NO_READER
-from optctx.plan.ways_in import Machines, parser_code, prepare_hooks
+from optctx.plan.ways_in import prepare_hooks
 
 __all__ = ["ThreadEngine"]
 
+_SAID_ELSEWHERE = (BINDING, SHARED_MACHINES)  # by `info()`, of each LLVM
+
 
 class ThreadEngine(Engine):
-    """`transaction`: the instructions to redirect, or that are; `hooks`: where LLVM starts to work."""
+    """`transaction`: the instructions to redirect, or that are; `hooks`: the functions that optctx
+    stands in front of."""
 
     name = "thread"
     redirects = True
@@ -55,18 +59,17 @@ class ThreadEngine(Engine):
     def _prepare_code(self, clock: Clock) -> None:
         """What runs in the place of LLVM's instructions, and in front of its functions."""
         image, index = self.image, self.index
-        functions = self.survey.functions
-        self.machines = Machines(functions, index)
-        self.hooks = prepare_hooks(image, functions, index, self.machines)
-        self.follows_lljit = self.hooks.follows_lljit
-        self.shares_machines = not (self.machines.refusal or self.hooks.refusal)
-        if self.hooks.refusal:
-            self.intercepts, self.not_intercepted = False, self.hooks.refusal
+        hooks = self.hooks = prepare_hooks(self.survey, index)
+        self.follows_lljit = hooks.begins_llvm_contexts
+        self.shares_machines = SHARED_MACHINES not in hooks.unavailable
+        self.not_intercepted = hooks.unavailable.get(BINDING, "")
+        self.intercepts = not self.not_intercepted
+        self.plan.unavailable.update(
+            (feature, why) for feature, why in hooks.unavailable.items() if feature not in _SAID_ELSEWHERE
+        )
         clock.lap("entrances")
-        parser = parser_code(self.survey, index)
-        self.plan.unavailable.update(parser.unavailable)
-        others, sites = [*self.hooks.code, *parser.code], _trampolines(self.plan, index)
-        self.transaction = Transaction(others, image.text_begin, image.text_end, sites)
+        sites = _trampolines(self.plan, index)
+        self.transaction = Transaction([*hooks.calls, *hooks.starts], image.text_begin, image.text_end, sites)
         clock.lap("trampolines")
 
     def _prepare_views(self) -> None:
@@ -82,7 +85,7 @@ class ThreadEngine(Engine):
         )
         _scope_printing(self.space, self.plan, self.survey.value_offset)
         if self.intercepts:
-            configure_bindings(self.index, self.survey.functions.run_calls)
+            configure_bindings(self.index, self.survey.functions.work_calls)
 
     def attach(self) -> None:
         try:
@@ -123,7 +126,7 @@ class ThreadEngine(Engine):
             for site in self.plan.references.sites
             if self.processor.calls(site)
         ]
-        sizes += [(address, len(code)) for address, _, code in self.hooks.code]
+        sizes += [(address, len(code)) for address, _, code in self.hooks.calls]
         begins = [(self.transaction.trampoline_of(address), size, address) for address, size in sizes]
         # Where a call returns to is one past its last byte.
         return [(begin, begin + size + 1, address) for begin, size, address in begins]
@@ -145,7 +148,7 @@ class ThreadEngine(Engine):
                 "code_pages": self.transaction.pages,
                 "trampoline_bytes": self.transaction.trampoline_bytes,
             },
-            "shared_machines": self.machines.refusal or self.hooks.refusal or "yes",
+            "shared_machines": self.hooks.unavailable.get(SHARED_MACHINES, "yes"),
             "sites_refused": dict(Counter(refusal.reason for refusal in code.refusals)),
         }
 

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from optctx._native import Image, ParserFunction
-from optctx.image.facts.fact import Fact, Family, find, find_members, lacking, need
-from optctx.image.facts.features import BINDING, FAMILIES, why_missing
-from optctx.image.facts.machines import CALLS, CREATE, MACHINE_FUNCTIONS, SETTINGS, MachineFunction
-from optctx.image.facts.names import (
-    ADD_OCCURRENCE,
-    INTERCEPTING,
-    PARSE_OPTIONS,
-    REGISTERED_OPTIONS,
-    RESET_OPTIONS,
-    RESET_PARSER,
+from optctx.image.facts.fact import Family, find, find_members, lacking, need
+from optctx.image.facts.features import FAMILIES, why_missing
+from optctx.image.facts.interceptions import (
+    BINDING,
+    INTERCEPTIONS,
+    SHARED_MACHINES,
+    Interception,
+    Work,
 )
-from optctx.image.facts.runs import RUNS, Run
+from optctx.image.facts.machines import CALLS, CREATE, SETTINGS
+from optctx.image.facts.names import ADD_OCCURRENCE, INTERCEPTING
 from optctx.image.findings import findings_of
 
-__all__ = ["Functions", "MachineCalls", "ParserEntry", "find_functions"]
-
-_PARSER: Final[dict[ParserFunction, Fact[Any]]] = {
-    ParserFunction.parse: PARSE_OPTIONS,
-    ParserFunction.reset_all: RESET_OPTIONS,
-    ParserFunction.reset_parser: RESET_PARSER,
-    ParserFunction.registered: REGISTERED_OPTIONS,
-}
+__all__ = ["Functions", "MachineCalls", "find_functions"]
 
 
 class MachineCalls(NamedTuple):
@@ -40,61 +33,54 @@ class MachineCalls(NamedTuple):
     settings: list[int]
 
 
-class ParserEntry(NamedTuple):
-    """A function of LLVM's parser. `missing`: why it is not there, with address 0."""
-
-    what: str
-    address: int
-    missing: str
-
-
 class Functions(NamedTuple):
     """`add_occurrence`: `Option::addOccurrence`, which parses a value; `in_tables`: (place, address) of the
     pointers to it in tables of virtual functions.
 
-    `runs`: where LLVM starts to work, by address; `run_calls`: what their interceptors call; `no_runs`: why
-    they cannot be intercepted, or an empty string. `machines`: what works with a TargetMachine, by address;
-    `no_machines`: why that cannot be intercepted. `parser`: LLVM's parser and its resets.
+    `intercepted`: each function that optctx can stand in front of, by address. `unavailable`: by feature,
+    what the image lacks for it. `work_calls`, `machine_calls`: what the handlers call.
     """
 
     add_occurrence: int
     in_tables: list[tuple[int, int]]
-    runs: dict[int, Run]
-    run_calls: list[int]
-    no_runs: str
-    machines: dict[int, MachineFunction]
+    intercepted: dict[int, Interception]
+    unavailable: dict[str, str]
+    work_calls: list[int]
     machine_calls: MachineCalls
-    no_machines: str
-    parser: dict[ParserFunction, ParserEntry]
 
 
 def find_functions(image: Image) -> Functions:
     """Find all that there are. Raises UnsupportedImageError without `addOccurrence`."""
     members = find_members(image, FAMILIES)  # in one pass over the names
     add_occurrence = need(image, ADD_OCCURRENCE).address
-    no_runs = why_missing(image, BINDING)
-    machines = {
-        symbol.address: function for function in MACHINE_FUNCTIONS for symbol in members[function.family]
-    }
-    families = [function.family for function in MACHINE_FUNCTIONS]
+    unavailable = {feature: why for feature, why in _missing(image) if why}
+    intercepted: dict[int, Interception] = {}
+    for row in INTERCEPTIONS:
+        if row.feature in unavailable or (isinstance(row.handler, Work) and BINDING in unavailable):
+            continue
+        if isinstance(row.what, Family):
+            intercepted.update((symbol.address, row) for symbol in members[row.what])
+        elif (found := find(image, row.what)) is not None:
+            intercepted[found.address] = row
     return Functions(
         add_occurrence,
         findings_of(image).pointers_to(add_occurrence),
-        {address: run for run in RUNS for address in _places(image, run.fact)},
-        [] if no_runs else [need(image, fact).address for fact in INTERCEPTING],
-        no_runs,
-        machines,
+        intercepted,
+        unavailable,
+        [] if BINDING in unavailable else [need(image, fact).address for fact in INTERCEPTING],
         _machine_calls(image),
-        lacking(image, families) or lacking(image, (CREATE, *CALLS.values())),
-        {which: _parser_entry(image, fact) for which, fact in _PARSER.items()},
     )
 
 
-def _places(image: Image, fact: Fact[None] | Family) -> list[int]:
-    if isinstance(fact, Family):
-        return [symbol.address for symbol in find_members(image, [fact])[fact]]
-    found = find(image, fact)
-    return [] if found is None else [found.address]
+def _missing(image: Image) -> Iterator[tuple[str, str]]:
+    """Yield each feature that functions are intercepted for, and what the image lacks for it, if anything."""
+    binding = why_missing(image, BINDING)
+    yield BINDING, binding
+    families = [row.what for row in INTERCEPTIONS if row.feature == SHARED_MACHINES]
+    yield SHARED_MACHINES, lacking(image, families) or lacking(image, (CREATE, *CALLS.values())) or binding
+    for row in INTERCEPTIONS:
+        if isinstance(row.handler, ParserFunction):
+            yield row.feature, lacking(image, [row.what])
 
 
 def _machine_calls(image: Image) -> MachineCalls:
@@ -106,10 +92,3 @@ def _machine_calls(image: Image) -> MachineCalls:
     return MachineCalls(
         named, [found.address for fact in SETTINGS if (found := find(image, fact)) is not None]
     )
-
-
-def _parser_entry(image: Image, fact: Fact[Any]) -> ParserEntry:
-    found = find(image, fact)
-    if found is None:
-        return ParserEntry(fact.what, 0, lacking(image, [fact]))
-    return ParserEntry(fact.what, found.address, "")

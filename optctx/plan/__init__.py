@@ -5,19 +5,17 @@ from optctx.plan.reach import Reach
 from optctx.plan.references import find_ends, read_references
 from optctx.plan.ways_in import (
     belongs_to_machine,
-    callers,
+    called,
     find_entrances,
-    parser_code,
 )
 
 __all__ = [
     "Plan",
     "Reach",
     "belongs_to_machine",
-    "callers",
+    "called",
     "find_ends",
     "find_entrances",
-    "parser_code",
     "plan_redirected",
     "read_references",
 ]

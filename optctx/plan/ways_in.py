@@ -1,64 +1,56 @@
-"""The functions of LLVM that optctx stands in front of: all ways into them, and the code to put there.
+"""All ways into the functions of LLVM that optctx stands in front of, and the code to put there.
 
-Four kinds: where LLVM starts to work on a module or a function; what works with a TargetMachine, which keeps
-what it built from option values, so LLVM is given another one wherever the values in force are not those
-that the machine was made under (native/intercept/machines); `Option::addOccurrence`; the parser and its
-resets.
-
-`addOccurrence` is virtual, and nothing calls it but through a table, so the tables lead to a function of
-optctx's that has its signature. The parser's functions are redirected where they are entered, whatever calls
-them. optctx's own parses call LLVM's function by its address and are not seen. Nothing here changes LLVM's.
+Calls and tables of virtual functions lead to thunks, and parser functions are redirected where they start,
+whatever calls them. `addOccurrence` is virtual, and nothing calls it but through a table, so the tables lead
+to a function of optctx's that has its signature. optctx's own parses call LLVM's function by its address and
+are not seen. Nothing here changes LLVM's.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from optctx._native import (
     Image,
     MachineUse,
+    ParserFunction,
     PointerTransaction,
     SharedPointers,
-    Skip,
     Span,
     Subject,
     attributes_switch,
     configure_machines,
     find_data_pointers,
-    intercept_parser,
     interceptors,
-    machine_interceptor,
     pack_interception,
-    pack_machine_use,
     place_code,
     replace_add_occurrence,
+    use_parser_function,
     use_registry,
 )
 from optctx.arch import processor
 from optctx.errors import UnsupportedImageError
+from optctx.image.facts.interceptions import SHARED_MACHINES, Interception, Work
 from optctx.image.facts.machines import FOR_WHOLE_MACHINE
-from optctx.image.facts.runs import Run
 from optctx.image.findings import findings_of
-from optctx.image.functions import Functions
 from optctx.image.survey import Survey
 from optctx.plan.refusals import PlannedOption
 
 __all__ = [
     "Entrance",
     "Hooks",
-    "Machines",
-    "ParserCode",
     "belongs_to_machine",
-    "callers",
+    "called",
     "find_entrances",
-    "parser_code",
     "prepare_hooks",
     "setter_tables",
 ]
 
 _ENTRANCES = "entrances"
+
+Change = tuple[int, bytes, bytes]  # address, LLVM's instruction, what is to run instead
 
 
 class Entrance(NamedTuple):
@@ -70,13 +62,17 @@ class Entrance(NamedTuple):
     is_jump: bool = False  # a tail call: nothing returns here
 
 
-def callers(runs: Mapping[int, Run]) -> dict[int, str]:
-    """For each address, how the names of the functions start whose calls count."""
-    return {address: run.caller for address, run in runs.items()}
+def called(intercepted: Mapping[int, Interception]) -> dict[int, str]:
+    """Select what is intercepted where it is called: for each address, how the names of callers start."""
+    return {
+        address: row.caller
+        for address, row in intercepted.items()
+        if not isinstance(row.handler, ParserFunction)
+    }
 
 
 def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
-    """Every direct call, tail call and table entry that leads to one of the `targets` (address -> caller).
+    """Find each direct call, tail call and table entry that leads to one of the `targets` (address -> caller).
 
     Of the calls only those count that stand in functions whose names start with the caller.
     """
@@ -94,104 +90,58 @@ def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
 
 
 def belongs_to_machine(option: PlannedOption) -> bool:
-    """Whether LLVM reads the option only while it makes a TargetMachine, which a module has one of."""
+    """Tell whether LLVM reads the option only while it makes a TargetMachine, which a module has one of."""
     return bool(option.readers) and all(re.search(FOR_WHOLE_MACHINE, reader) for reader in option.readers)
 
 
-class Machines:
-    """What of TargetMachines is intercepted.
-
-    `intercepted`: functions by address. `refusal`: why there are none, or an empty string.
-    """
-
-    def __init__(self, functions: Functions, index: int) -> None:
-        """Run functions of the image on scratch memory; change nothing of LLVM's."""
-        self._index = index
-        self.intercepted = functions.machines
-        self.refusal = functions.no_machines
-        if not self.refusal:
-            try:
-                configure_machines(index, *functions.machine_calls)
-            except RuntimeError as error:
-                self.refusal = str(error)
-        if self.refusal:
-            self.intercepted = {}
-
-    def thunks(self) -> Iterable[tuple[int, bytes]]:
-        """The code to put in the way of each function, by its address."""
-        passing = machine_interceptor()
-        for address, function in self.intercepted.items():
-            if function.use == MachineUse.layout:
-                entry = pack_interception(self._index, Subject.machine, function.argument, Skip.never)
-                yield address, processor().thunk(address, entry, *interceptors())
-                continue
-            entry = pack_machine_use(self._index, function.use, function.argument)
-            yield address, processor().passing_thunk(address, entry, passing)
-
-
 class Hooks(NamedTuple):
-    """`code`: (address, bytes, replacement) of calls, to be redirected with the other sites.
+    """`calls`: what is to run in place of calls and jumps; `starts`: in place of a function's start; both are
+    redirected with the other sites. `tables`: pointers in tables of virtual functions. `thunks`: addresses at
+    which the code that the first two and the tables lead to begins and ends.
 
-    `tables`: pointers in virtual function tables. `thunks`: addresses at which they begin and end.
-    `follows_lljit`: LLVMContexts that llvmlite makes for LLJIT are intercepted. `refusal`: why nothing is, or
-    an empty string.
+    `unavailable`: features that need a function which cannot be intercepted, and why.
+    `begins_llvm_contexts`: so are LLVMContexts that LLVM makes for a JIT.
     """
 
-    code: list[tuple[int, bytes, bytes]]
+    calls: list[Change]
+    starts: list[Change]
     tables: PointerTransaction
     thunks: tuple[int, int]
-    follows_lljit: bool
-    refusal: str = ""
+    unavailable: dict[str, str]
+    begins_llvm_contexts: bool
 
 
-def prepare_hooks(image: Image, functions: Functions, index: int, machines: Machines) -> Hooks:
-    """Finds all entrances and writes the thunks; changes nothing of LLVM's.
-
-    Intercepts nothing if the library lacks a function that is needed for that.
-    """
-    if functions.no_runs:
-        return Hooks([], PointerTransaction([]), (0, 0), False, functions.no_runs)
-    runs = functions.runs
-    entrances = find_entrances(image, callers(runs) | dict.fromkeys(machines.intercepted, ""))
-    thunks = b""
-    offsets = {}
-    for address, code in [*_thunks(runs, index), *machines.thunks()]:
-        offsets[address] = len(thunks)
-        thunks += code
-    base = place_code(thunks, image.text_begin, image.text_end)
-    redirected = []
-    pointers = []
-    for entrance in entrances:
-        to = base + offsets[entrance.target]
-        if entrance.code:
-            redirected.append(
-                (entrance.address, entrance.code, processor().branch_to(to, is_jump=entrance.is_jump))
-            )
-        else:
-            pointers.append((entrance.address, entrance.target, to))
+def prepare_hooks(survey: Survey, index: int) -> Hooks:
+    """Find all ways in, run functions of the image on scratch memory, and write the code that is to run."""
+    image, functions = survey.image, survey.functions
+    intercepted, unavailable = dict(functions.intercepted), dict(functions.unavailable)
+    if SHARED_MACHINES not in unavailable:
+        try:
+            configure_machines(index, *functions.machine_calls)
+        except RuntimeError as error:
+            unavailable[SHARED_MACHINES] = str(error)
+            intercepted = {at: row for at, row in intercepted.items() if row.feature != SHARED_MACHINES}
+    targets = called(intercepted)
+    entrances = find_entrances(image, targets) if targets else []
+    begin, size, thunks = _place_thunks(image, {at: intercepted[at] for at in targets}, index)
+    calls = [
+        (each.address, each.code, processor().branch_to(thunks[each.target], is_jump=each.is_jump))
+        for each in entrances
+        if each.code
+    ]
+    pointers = [(each.address, each.target, thunks[each.target]) for each in entrances if not each.code]
     return Hooks(
-        redirected,
+        calls,
+        _starts(survey, index, unavailable),
         PointerTransaction(pointers),
-        (base, base + len(thunks)),
-        _begins_llvm_contexts(runs, entrances),
+        (begin, begin + size),
+        unavailable,
+        any(intercepted[each.target].handler == Work(Subject.llvm_context_that_begins) for each in entrances),
     )
 
 
-def _thunks(runs: dict[int, Run], index: int) -> Iterable[tuple[int, bytes]]:
-    before, after, skip_answer = interceptors()
-    for address, run in runs.items():
-        entry = pack_interception(index, run.subject, run.argument, run.skip)
-        switch = attributes_switch(index) if run.for_attributes else 0
-        yield address, processor().thunk(address, entry, before, after, skip_answer, switch)
-
-
-def _begins_llvm_contexts(runs: dict[int, Run], entrances: list[Entrance]) -> bool:
-    begins = {address for address, run in runs.items() if run.subject == Subject.llvm_context_that_begins}
-    return any(entrance.target in begins for entrance in entrances)
-
-
 def setter_tables(survey: Survey, index: int) -> SharedPointers:
-    """The pointers to `addOccurrence` in tables of virtual functions; changes none yet.
+    """Find the pointers to `addOccurrence` in virtual function tables, which attaching or a watcher changes.
 
     Raises UnsupportedImageError if the tables are not as expected.
     """
@@ -207,27 +157,44 @@ def setter_tables(survey: Survey, index: int) -> SharedPointers:
         raise UnsupportedImageError(f"{path}: {error}; nothing was changed") from error
 
 
-class ParserCode(NamedTuple):
-    """`code`: (address, bytes, what is to run instead) of each function of the parser that is intercepted.
+def _place_thunks(
+    image: Image, intercepted: Mapping[int, Interception], index: int
+) -> tuple[int, int, dict[int, int]]:
+    """Return where the thunks begin, their size in bytes, and where the thunk of each function is."""
+    if not intercepted:
+        return 0, 0, {}
+    code, offsets = b"", {}
+    for address, row in intercepted.items():
+        offsets[address] = len(code)
+        code += _thunk(address, row, index)
+    begin = place_code(code, image.text_begin, image.text_end)
+    return begin, len(code), {address: begin + offset for address, offset in offsets.items()}
 
-    `unavailable`: what of it works for the process inside a context, too, and why.
-    """
 
-    code: list[tuple[int, bytes, bytes]]
-    unavailable: dict[str, str]
+def _thunk(address: int, row: Interception, index: int) -> bytes:
+    before, after, skip_answer = interceptors()
+    entry = pack_interception(index, row.argument, row.handler)
+    if isinstance(row.handler, MachineUse):
+        return processor().passing_thunk(address, entry, before)
+    switch = attributes_switch(index) if row.for_attributes else 0
+    return processor().thunk(address, entry, before, after, skip_answer, switch)
 
 
-def parser_code(survey: Survey, index: int) -> ParserCode:
-    """Finds where the functions of the parser are entered; changes nothing."""
+def _starts(survey: Survey, index: int, unavailable: dict[str, str]) -> list[Change]:
+    """Write the code in front of the parser's functions. Adds to `unavailable` what cannot be intercepted."""
     use_registry(index, survey.registry.layout)
-    made = ParserCode([], {})
-    for which, function in survey.functions.parser.items():
-        entrance = processor().find_entrance(survey.image, function.address) if function.address else None
-        if entrance is None:
-            reason = function.missing or "it begins with instructions not known here"
-            made.unavailable[f"{function.what} inside a scope"] = reason
+    before, _, _ = interceptors()
+    changes = []
+    for address, row in survey.functions.intercepted.items():
+        if not isinstance(row.handler, ParserFunction):
             continue
-        entry, before = intercept_parser(index, which, function.address)
-        code = processor().entrance_code(entrance, entry, before)
-        made.code.append((entrance.address, entrance.code, code))
-    return made
+        entrance = processor().find_entrance(survey.image, address)
+        if entrance is None:
+            unavailable[row.feature] = "it begins with instructions not known here"
+            continue
+        use_parser_function(index, row.handler, address)
+        code = processor().entrance_code(
+            entrance, pack_interception(index, row.argument, row.handler), before
+        )
+        changes.append((entrance.address, entrance.code, code))
+    return changes

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from optctx._native import Image
 from optctx.image.facts.fact import Fact, Family, lacking
-from optctx.image.facts.machines import MACHINE_FUNCTIONS
+from optctx.image.facts.interceptions import BINDING, INTERCEPTIONS
 from optctx.image.facts.names import (
     COMPILING,
     CURRENT_DEBUG_TYPES,
@@ -22,14 +22,12 @@ from optctx.image.facts.names import (
     PRINT_PASS_NAMES,
     SET_DEBUG_TYPES,
 )
-from optctx.image.facts.runs import RUNS
 
-__all__ = ["BINDING", "DEBUG_OUTPUT", "FAMILIES", "missing_features", "why_missing"]
+__all__ = ["DEBUG_OUTPUT", "FAMILIES", "missing_features", "why_missing"]
 
-BINDING: Final = "contexts bound to LLVMContexts"
 DEBUG_OUTPUT: Final = "debug output for one thread"
 _FEATURES: Final[dict[str, tuple[Fact[Any] | Family, ...]]] = {
-    BINDING: (*(run.fact for run in RUNS if run.needed), *INTERCEPTING),
+    BINDING: (*(row.what for row in INTERCEPTIONS if row.feature == BINDING), *INTERCEPTING),
     DEBUG_OUTPUT: (DEBUG_FLAG, CURRENT_DEBUG_TYPES, IS_DEBUG_TYPE),
     "debug-only while a context is entered": (CURRENT_DEBUG_TYPES, IS_DEBUG_TYPE, SET_DEBUG_TYPES),
     "opt-bisect-limit while a context is entered": (PASS_GATE, OPT_BISECTOR),
@@ -41,10 +39,7 @@ _FEATURES: Final[dict[str, tuple[Fact[Any] | Family, ...]]] = {
 
 
 # Functions by how their names begin: attaching asks for all at once, in one pass over all names.
-FAMILIES: Final = (
-    *(function.family for function in MACHINE_FUNCTIONS),
-    *(run.fact for run in RUNS if isinstance(run.fact, Family)),
-)
+FAMILIES: Final = tuple(row.what for row in INTERCEPTIONS if isinstance(row.what, Family))
 
 
 def why_missing(image: Image, feature: str) -> str:

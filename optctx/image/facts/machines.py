@@ -1,69 +1,27 @@
-"""LLVM's TargetMachine: the functions that work with one, and those that another one is made with."""
+"""LLVM's TargetMachine: the functions that another one is made with, and what is made for a whole one."""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
-from optctx._native import MachineUse
-from optctx.image.facts.fact import Fact, Family, named
+from optctx.image.facts.fact import Fact, named
 
-__all__ = ["CALLS", "CREATE", "FOR_WHOLE_MACHINE", "MACHINE_FUNCTIONS", "SETTINGS", "MachineFunction"]
+__all__ = [
+    "CALLS",
+    "CONSTRUCTOR",
+    "CREATE",
+    "DESTRUCTOR",
+    "FOR_WHOLE_MACHINE",
+    "RESET_TARGET_OPTIONS",
+    "SETTINGS",
+]
 
 
-class MachineFunction(NamedTuple):
-    """Functions of LLVM that take a machine: how they use it, and which argument it is."""
-
-    family: Family
-    use: MachineUse
-    argument: int = 0  # counted with the hidden first argument of a class that is returned
-
-
-_CONSTRUCTOR = "_ZN4llvm13TargetMachineC1ERKNS_6TargetENS_9StringRefERKNS_6TripleES4_S4_RKNS_13TargetOptionsE"
-_DESTRUCTOR = "_ZN4llvm13TargetMachineD1Ev"
-_RESET_OPTIONS = "_ZNK4llvm13TargetMachine18resetTargetOptionsERKNS_8FunctionE"
-
-# Virtual functions of every target first: what is built from option values is reached through them.
-MACHINE_FUNCTIONS: Final = (
-    MachineFunction(
-        Family("TargetMachine::getSubtargetImpl", "_ZNK4llvm", "16getSubtargetImplERKNS_8FunctionE"),
-        MachineUse.work,
-    ),
-    MachineFunction(
-        Family(
-            "TargetMachine::getTargetTransformInfo", "_ZNK4llvm", "22getTargetTransformInfoERKNS_8FunctionE"
-        ),
-        MachineUse.work,
-        1,
-    ),
-    MachineFunction(
-        Family(
-            "TargetMachine::addPassesToEmitFile",
-            "_ZN4llvm",
-            "19addPassesToEmitFileERNS_6legacy15PassManagerBaseE",
-        ),
-        MachineUse.emit,
-    ),
-    MachineFunction(
-        Family(
-            "TargetMachine::addPassesToEmitMC",
-            "_ZN4llvm",
-            "17addPassesToEmitMCERNS_6legacy15PassManagerBaseE",
-        ),
-        MachineUse.emit,
-    ),
-    MachineFunction(
-        Family("TargetMachine::getObjFileLowering", "_ZNK4llvm", "TargetMachine18getObjFileLoweringEv"),
-        MachineUse.lowering,
-    ),
-    MachineFunction(Family("the constructor of TargetMachine", _CONSTRUCTOR), MachineUse.begin),
-    MachineFunction(Family("the destructor of TargetMachine", _DESTRUCTOR), MachineUse.end),
-    MachineFunction(Family("TargetMachine::resetTargetOptions", _RESET_OPTIONS), MachineUse.reset_options),
-    MachineFunction(
-        Family("TargetMachine::createDataLayout", "_ZNK4llvm13TargetMachine16createDataLayoutEv"),
-        MachineUse.layout,
-        1,
-    ),
+CONSTRUCTOR: Final = (
+    "_ZN4llvm13TargetMachineC1ERKNS_6TargetENS_9StringRefERKNS_6TripleES4_S4_RKNS_13TargetOptionsE"
 )
+DESTRUCTOR: Final = "_ZN4llvm13TargetMachineD1Ev"
+RESET_TARGET_OPTIONS: Final = "_ZNK4llvm13TargetMachine18resetTargetOptionsERKNS_8FunctionE"
 
 # How the triple is passed: an llvm::Triple since LLVM 21, its text before that. LLVM 15 has llvm::Optional,
 # which is laid out and passed like std::optional.
@@ -86,8 +44,8 @@ CREATE: Final = Fact(
 # create_by_triple or _text.
 CALLS: Final = {
     "dispose": named("LLVMDisposeTargetMachine", "LLVMDisposeTargetMachine"),
-    "construct": named("the constructor of llvm::TargetMachine", _CONSTRUCTOR),
-    "destroy": named("the destructor of llvm::TargetMachine", _DESTRUCTOR),
+    "construct": named("the constructor of llvm::TargetMachine", CONSTRUCTOR),
+    "destroy": named("the destructor of llvm::TargetMachine", DESTRUCTOR),
     "target": named("LLVMGetTargetMachineTarget", "LLVMGetTargetMachineTarget"),
     "triple": named("llvm::TargetMachine::getTargetTriple", "_ZNK4llvm13TargetMachine15getTargetTripleEv"),
     "triple_text": named("LLVMGetTargetMachineTriple", "LLVMGetTargetMachineTriple"),
@@ -101,7 +59,7 @@ CALLS: Final = {
     "default_options": named("the constructor of llvm::TargetOptions", "_ZN4llvm13TargetOptionsC1Ev"),
     "copy_options": named("the copy constructor of llvm::TargetOptions", "_ZN4llvm13TargetOptionsC1ERKS0_"),
     "destroy_options": named("the destructor of llvm::TargetOptions", "_ZN4llvm13TargetOptionsD1Ev"),
-    "reset_options": named("llvm::TargetMachine::resetTargetOptions", _RESET_OPTIONS),
+    "reset_options": named("llvm::TargetMachine::resetTargetOptions", RESET_TARGET_OPTIONS),
     "set_verbosity": named("LLVMSetTargetMachineAsmVerbosity", "LLVMSetTargetMachineAsmVerbosity"),
 }
 # Settings that the code generator also changes. LLVM 15 has no functions for them.

@@ -24,7 +24,7 @@ from optctx.image.findings import findings_of
 from optctx.image.loaded import image_index
 from optctx.image.survey import survey
 from optctx.plan import (
-    callers,
+    called,
     find_entrances,
     plan_redirected,
     read_references,
@@ -58,8 +58,7 @@ def test_in_the_whole_library_both_find_the_same() -> None:
     surveyed = survey(image)
     options = sorted({(record.address, record.size) for record in surveyed.records if record.size})
     assert len(options) > 2000
-    functions = surveyed.functions
-    targets = callers(functions.runs) | dict.fromkeys(functions.machines, "")
+    targets = called(surveyed.functions.intercepted)
 
     def everything(decoder: Decoder) -> dict[str, Any]:
         for module in (branches, sites):

@@ -13,7 +13,6 @@ from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.engine.thread_engine import ThreadEngine, _trampolines
 from optctx.image.options import OptionRecord
-from optctx.plan import parser_code
 
 _REGION = (
     "size", "role", "kind", "ownership", "variable", "value_offset", "has_defaults", "scoped", "written",
@@ -76,7 +75,7 @@ def decided(engine: Engine) -> dict[str, Any]:
             (address - base, *code)
             for address, *code in trampolines(sites.image, sites.packed, words.tobytes(), loads, _PLACE)
         ],
-        "hooks": [(address - base, code) for address, code, _ in engine.hooks.code],
+        "hooks": [(address - base, code) for address, code, _ in engine.hooks.calls],
     }  # fmt: skip
 
 
@@ -97,8 +96,8 @@ def changed(engine: Engine) -> list[int]:
     assert isinstance(engine, ThreadEngine)
     code = [
         *_trampolines(engine.plan, engine.index),
-        *engine.hooks.code,
-        *parser_code(engine.survey, engine.index).code,
+        *engine.hooks.calls,
+        *engine.hooks.starts,
     ]
     spans = {address: len(before) for address, before, _ in code}
     at, found = image.text_begin, []

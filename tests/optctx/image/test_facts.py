@@ -15,9 +15,10 @@ from optctx._native import Image
 from optctx.engine.attach import attach
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.facts import features, machines, names, runs, types
+from optctx.image.facts import features, interceptions, machines, names, types
 from optctx.image.facts.fact import Fact, Family, find, lacking, named, need
-from optctx.image.facts.features import BINDING, missing_features, why_missing
+from optctx.image.facts.features import missing_features, why_missing
+from optctx.image.facts.interceptions import BINDING
 from tests.support.alone import alone
 from tests.support.scopes import unrolled_by_llvmlite
 
@@ -94,7 +95,7 @@ def test_an_image_without_facts_lacks_every_feature_and_says_why() -> None:
 def test_this_llvm_has_every_fact() -> None:
     image: Image = llvmlite_image()
     everything = [fact for module in (names, machines) for fact in facts_of(module)]
-    everything += [run.fact for run in runs.RUNS if isinstance(run.fact, Fact)]
+    everything += [row.what for row in interceptions.INTERCEPTIONS if isinstance(row.what, Fact)]
     assert len(everything) > 70
     assert [fact.what for fact in everything if find(image, fact) is None] == []
     assert missing_features(image) == {}
@@ -110,8 +111,8 @@ LACKING = named("llvm::f", "none")
 )
 @alone
 def test_scopes_work_without_it(feature: str, refused: int) -> None:
-    if feature == features.BINDING:
-        features._FEATURES[features.BINDING] = (LACKING,)
+    if feature == BINDING:
+        features._FEATURES[BINDING] = (LACKING,)
     else:
         pytest.MonkeyPatch().setattr("optctx.image.storage_beside.IS_DEBUG_TYPE", LACKING)
     [image] = optctx.info()["images"]
@@ -127,7 +128,7 @@ def test_scopes_work_without_it(feature: str, refused: int) -> None:
 @pytest.mark.redirected
 @alone
 def test_what_cannot_be_intercepted_is_told_where_a_context_is_bound() -> None:
-    features._FEATURES[features.BINDING] = (LACKING,)
+    features._FEATURES[BINDING] = (LACKING,)
     context = optctx.OptionContext(unroll_count=4)
     uses: list[Callable[[], object]] = [
         lambda: context.bind(binding.create_context()),

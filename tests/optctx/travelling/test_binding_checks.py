@@ -20,7 +20,7 @@ from optctx.errors import (
 )
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.functions import find_functions
-from optctx.plan import callers, find_entrances
+from optctx.plan import called, find_entrances
 from tests.support import runs
 from tests.support.alone import alone
 from tests.support.ir_texts import COUNTED, SCALE
@@ -114,7 +114,7 @@ def test_detaching_is_refused_while_a_context_is_bound_and_puts_every_table_back
     engine = attach()
     assert isinstance(engine, ThreadEngine)
     functions = engine.survey.functions
-    targets = callers(functions.runs) | dict.fromkeys(functions.machines, "")
+    targets = called(functions.intercepted)
     tables = [way for way in find_entrances(engine.image, targets) if not way.code]
     assert len(tables) > 300
     assert len(tables) == len(engine.hooks.tables)
@@ -139,17 +139,15 @@ def test_no_way_into_an_intercepted_function_is_left_open() -> None:
     """Besides direct calls and tables, nothing in the code takes the address of one."""
     image = llvmlite_image()
     functions = find_functions(image)
-    runs, machines = functions.runs, functions.machines
-    targets = callers(runs) | dict.fromkeys(machines, "")
-    assert runs
-    assert not functions.no_machines
+    targets = called(functions.intercepted)
+    assert not functions.unavailable
     assert len(find_entrances(image, targets)) > 400
     found = find_accesses(image, sorted((address, 1) for address in targets))
     # The destructor of the global LLVMContext is handed to the C++ runtime, to be called at exit.
     # Virtual functions of machines are compared with what a table holds, and called through the table if that
     # is another one (speculative devirtualisation).
     through_tables = (MachineUse.work, MachineUse.emit, MachineUse.lowering)
-    virtual = {address for address, function in machines.items() if function.use in through_tables}
+    virtual = {address for address, row in functions.intercepted.items() if row.handler in through_tables}
     others = [image.function_at(address) for address, _ in found if address not in virtual]
     names = {function and function.name for function in others}
     assert names <= {"_ZN4llvm11LLVMContextD1Ev", "_ZN4llvm11LLVMContextD2Ev"}, names

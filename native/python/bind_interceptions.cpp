@@ -1,0 +1,115 @@
+// Python bindings of the table of interceptions: what each row says, and the code and pointers that lead to optctx.
+#include "intercept/door.hpp"
+#include "intercept/interception.hpp"
+#include "intercept/machines.hpp"
+#include "intercept/parser.hpp"
+#include "intercept/runs.hpp"
+#include "patch/pointers.hpp"
+#include "python/bindings.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace optctx;
+
+namespace {
+
+using intercept::Handler;
+
+std::uint32_t packed(unsigned image, std::uint8_t argument, Handler handler, std::uint8_t detail) {
+    return intercept::pack({static_cast<std::uint8_t>(views::checked_image(image)), handler, argument, detail});
+}
+
+template <class Pointers>
+void make(Pointers* self, const std::vector<std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t>>& changes) {
+    std::vector<patch::PointerChange> converted;
+    for (const auto& [at, before, after] : changes) converted.push_back({at, before, after});
+    new (self) Pointers(std::move(converted));
+}
+
+}  // namespace
+
+void add_interceptions(nb::module_& m) {
+    nb::enum_<bind::Subject>(m, "Subject")
+        .value("module", bind::Subject::module)
+        .value("function", bind::Subject::function)
+        .value("llvm_context_that_begins", bind::Subject::llvm_context_that_begins)
+        .value("llvm_context_that_ends", bind::Subject::llvm_context_that_ends)
+        .value("unfinished", bind::Subject::unfinished)
+        .value("machine", bind::Subject::machine);
+    nb::enum_<bind::Skip>(m, "Skip")
+        .value("never", bind::Skip::never)
+        .value("empty_manager", bind::Skip::empty_manager)
+        .value("return_zero", bind::Skip::return_zero)
+        .value("fail_with_text", bind::Skip::fail_with_text)
+        .value("leave_unfinished", bind::Skip::leave_unfinished);
+    nb::enum_<machine::Use>(m, "MachineUse")
+        .value("work", machine::Use::work)
+        .value("begin", machine::Use::begin)
+        .value("end", machine::Use::end)
+        .value("reset_options", machine::Use::reset_options)
+        .value("emit", machine::Use::emit)
+        .value("lowering", machine::Use::lowering);
+    nb::enum_<contain::Function>(m, "ParserFunction", "A function of LLVM's command line parser.")
+        .value("parse", contain::Function::parse)
+        .value("reset_all", contain::Function::reset_all)
+        .value("reset_parser", contain::Function::reset_parser)
+        .value("registered", contain::Function::registered);
+    m.def(
+        "pack_interception",
+        [](unsigned image, std::uint8_t argument, std::pair<bind::Subject, bind::Skip> work) {
+            return packed(image, argument, Handler::run, bind::pack(bind::Work{work.first, work.second}));
+        },
+        "image"_a, "argument"_a, "handler"_a,
+        "Pack what the code in front of an intercepted function passes to `interceptors()[0]`. `argument`: the index "
+        "of "
+        "what the handler is about. `handler`: (Subject, Skip), MachineUse or ParserFunction.");
+    m.def(
+        "pack_interception",
+        [](unsigned image, std::uint8_t argument, machine::Use use) {
+            return packed(image, argument, Handler::machine, static_cast<std::uint8_t>(use));
+        },
+        "image"_a, "argument"_a, "handler"_a);
+    m.def(
+        "pack_interception",
+        [](unsigned image, std::uint8_t argument, contain::Function function) {
+            return packed(image, argument, Handler::parser, static_cast<std::uint8_t>(function));
+        },
+        "image"_a, "argument"_a, "handler"_a);
+    m.def(
+        "interceptors",
+        [] {
+            return std::tuple(reinterpret_cast<std::uintptr_t>(&intercept::optctx_before),
+                              reinterpret_cast<std::uintptr_t>(&intercept::optctx_after), intercept::skip_call);
+        },
+        "Return the addresses of the functions that run before and after an intercepted function, and the result that "
+        "skips it.");
+    nb::class_<patch::PointerTransaction>(m, "PointerTransaction", "Pointers in virtual function tables.")
+        .def("__init__", &make<patch::PointerTransaction>, "changes"_a,
+             "`changes`: (address of the pointer, current value, new value).")
+        .def("commit", &patch::PointerTransaction::commit)
+        .def("undo", &patch::PointerTransaction::undo)
+        .def_prop_ro("committed", &patch::PointerTransaction::committed)
+        .def("__len__", &patch::PointerTransaction::size);
+    nb::class_<patch::SharedPointers>(m, "SharedPointers", "Pointers that are changed while they have a user.")
+        .def("__init__", &make<patch::SharedPointers>, "changes"_a,
+             "`changes`: (address of the pointer, current value, new value).")
+        .def_prop_ro("committed", &patch::SharedPointers::committed)
+        .def("__len__", &patch::SharedPointers::size);
+    m.def(
+        "place_code",
+        [](const nb::bytes& code, std::uintptr_t begin, std::uintptr_t end) {
+            const auto* data = static_cast<const std::uint8_t*>(code.data());
+            return patch::place_code({data, data + code.size()}, begin, end);
+        },
+        "code"_a, "near_begin"_a, "near_end"_a,
+        "Copy the code to executable memory that is never freed. Returns its address.");
+}
