@@ -72,7 +72,7 @@ def called(intercepted: Mapping[int, Interception]) -> dict[int, str]:
 
 
 def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
-    """Find each direct call, tail call and table entry that leads to one of the `targets` (address -> caller).
+    """Find each direct call, tail call and table entry that leads to one of `targets` (address -> caller).
 
     Of the calls only those count that stand in functions whose names start with the caller.
     """
