@@ -38,7 +38,7 @@ class Symbol:
     @property
     def name(self) -> str: ...
 
-class Image:
+class Library:
     """A shared library of this process, with the symbols of its file."""
 
     def __init__(self, path: str, base: int) -> None: ...
@@ -122,7 +122,7 @@ def loaded_libraries() -> list[tuple[str, int]]:
 class Span:
     def __init__(self, begin: int, size: int) -> None: ...
 
-def find_data_pointers(image: Image, spans: Sequence[Span]) -> list[tuple[int, int]]: ...
+def find_data_pointers(image: Library, spans: Sequence[Span]) -> list[tuple[int, int]]: ...
 
 class RawOption:
     """The common part of a cl::Option object, read in place."""
@@ -182,7 +182,7 @@ def read_checked(address: int, size: int, what: str) -> bytes:
     Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read.
     """
 
-def words_match(image: Image, objects: Sequence[int], checks: bytes) -> bool:
+def words_match(image: Library, objects: Sequence[int], checks: bytes) -> bool:
     """Whether every packed check of words of the objects (addresses) holds."""
 
 def trim_heap() -> None:
@@ -211,18 +211,18 @@ class FunctionReferences:
     @property
     def places(self) -> list[int]: ...
 
-def find_references(image: Image, spans: Sequence[Span]) -> list[FunctionReferences]:
+def find_references(image: Library, spans: Sequence[Span]) -> list[FunctionReferences]:
     """
     Candidate references into the spans, by function; the image must outlive the answer.
     """
 
-def find_references_to_each(image: Image, spans: Sequence[Sequence[Span]]) -> list[list[FunctionReferences]]:
+def find_references_to_each(image: Library, spans: Sequence[Sequence[Span]]) -> list[list[FunctionReferences]]:
     """The same for several lists of spans."""
 
-def find_references_in(image: Image, spans: Sequence[Span], functions: Sequence[int]) -> list[FunctionReferences]:
+def find_references_in(image: Library, spans: Sequence[Span], functions: Sequence[int]) -> list[FunctionReferences]:
     """The same in the functions of these numbers."""
 
-def locate(image: Image, references: FunctionReferences) -> list[tuple[int, int, int]] | None:
+def locate(image: Library, references: FunctionReferences) -> list[tuple[int, int, int]] | None:
     """
     (address, length, index of the byte that names the operand) of each instruction at the places, or None if the function has an unusual one on the way.
     """
@@ -232,7 +232,7 @@ def instruction_length(code: bytes) -> tuple[int, int] | None:
     (length, index of the byte that names a relative operand or 0), or None for an unusual instruction.
     """
 
-def find_branches(image: Image, targets: Sequence[int]) -> list[tuple[int, int]]:
+def find_branches(image: Library, targets: Sequence[int]) -> list[tuple[int, int]]:
     """
     (address, target) of candidates for direct calls and jumps to the targets.
     """
@@ -242,7 +242,7 @@ def rewrite(instruction: bytes, operand_at: int, scratch: int, offset: int) -> b
     The instruction with its operand `offset` bytes past the register `scratch`.
     """
 
-def check_sites(image: Image, sites: bytes) -> None:
+def check_sites(image: Library, sites: bytes) -> None:
     """
     MisfitError if the library's file does not have the instructions that the packed sites say, but for where they begin.
     """
@@ -255,7 +255,7 @@ class Trampolines:
     def __iter__(self) -> Iterator[tuple[int, bytes, bytes]]:
         """(address, bytes of the instruction, what runs instead) of each."""
 
-def trampolines(image: Image, sites: bytes, words: bytes, loads: bytes, thread_offset: int) -> Trampolines:
+def trampolines(image: Library, sites: bytes, words: bytes, loads: bytes, thread_offset: int) -> Trampolines:
     """
     What runs instead of each packed site; MisfitError if the library's file does not have such instructions.
     """
@@ -968,7 +968,7 @@ def make_lock_safe(lock: object) -> None:
 class LookupTable:
     """Every option by name, for lookups from C++."""
 
-    def __init__(self, index: int, image: Image) -> None: ...
+    def __init__(self, index: int, image: Library) -> None: ...
 
     def add(self, names: Sequence[str], form: tuple[str, Kind, Kind, int], value: tuple[int, int, int], object: tuple[int, int, int], enum_size: int, choices: Sequence[str], stored: Sequence[int]) -> None:
         """

@@ -26,6 +26,6 @@ struct Located {
 
 // The instructions of which the places name the operand, walking from the start of the function. Nothing if an
 // instruction on the way is not of the usual kinds.
-std::optional<std::vector<Located>> locate(const image::Image& image, const FunctionReferences& references);
+std::optional<std::vector<Located>> locate(const image::Library& image, const FunctionReferences& references);
 
 }  // namespace optctx::arch

@@ -18,16 +18,16 @@ struct FunctionReferences {
 
 // Reads the code as the library's file has it. `spans` must be sorted and disjoint. Functions that only run while the
 // library is loaded (static initialisers) are left out: they construct the objects, before any thread can have a view.
-std::vector<FunctionReferences> find_references(const image::Image& image, const std::vector<image::Span>& spans);
+std::vector<FunctionReferences> find_references(const image::Library& image, const std::vector<image::Span>& spans);
 // The same for each of several lists of spans, with one pass over the code.
 std::vector<std::vector<FunctionReferences>> find_references_to_each(
-    const image::Image& image, const std::vector<std::vector<image::Span>>& spans);
+    const image::Library& image, const std::vector<std::vector<image::Span>>& spans);
 // The same in some functions only: numbers of their symbols, each once.
-std::vector<FunctionReferences> find_references_in(const image::Image& image, const std::vector<image::Span>& spans,
+std::vector<FunctionReferences> find_references_in(const image::Library& image, const std::vector<image::Span>& spans,
                                                    const std::vector<std::uint32_t>& functions);
 
 // (address of the opcode, target), ascending. Reads the code as the library's file has it.
-std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_branches(const image::Image& image,
+std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_branches(const image::Library& image,
                                                                      const std::vector<std::uintptr_t>& targets);
 
 }  // namespace optctx::arch

@@ -45,12 +45,12 @@ std::vector<LoadedLibrary> loaded_libraries() {
     return libraries;
 }
 
-Image::Image(std::string path, std::uintptr_t base) : path_(std::move(path)), base_(base), file_(path_) {
+Library::Library(std::string path, std::uintptr_t base) : path_(std::move(path)), base_(base), file_(path_) {
     read_sections();
     check_loaded();
 }
 
-void Image::read_sections() {
+void Library::read_sections() {
     const auto* header = at<Elf64_Ehdr>(0);
     if (std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
         header->e_machine != own_machine)
@@ -88,7 +88,7 @@ void Image::read_sections() {
     read_symbols(symtab->sh_offset, symtab->sh_size, strings.sh_offset, strings.sh_size);
 }
 
-void Image::read_segments(const Elf64_Ehdr& header) {
+void Library::read_segments(const Elf64_Ehdr& header) {
     const auto* segments = at<Elf64_Phdr>(header.e_phoff, header.e_phnum);
     begin_ = UINTPTR_MAX;
     for (int i = 0; i < header.e_phnum; ++i) {
@@ -101,14 +101,14 @@ void Image::read_segments(const Elf64_Ehdr& header) {
     }
 }
 
-std::string_view Image::name_of(const Elf64_Shdr& names, std::uint64_t offset) const {
+std::string_view Library::name_of(const Elf64_Shdr& names, std::uint64_t offset) const {
     if (offset >= names.sh_size) throw Misfit(path_ + ": the name of a section lies outside their table");
     const char* text = at<char>(names.sh_offset, names.sh_size) + offset;
     return {text, strnlen(text, names.sh_size - offset)};
 }
 
-void Image::read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std::uint64_t strtab,
-                         std::uint64_t strtab_size) {
+void Library::read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std::uint64_t strtab,
+                           std::uint64_t strtab_size) {
     const std::size_t count = symtab_size / sizeof(Elf64_Sym);
     const auto* symbols = at<Elf64_Sym>(symtab, count);
     const char* strings = at<char>(strtab, strtab_size);
@@ -120,7 +120,7 @@ void Image::read_symbols(std::uint64_t symtab, std::uint64_t symtab_size, std::u
 }
 
 // The file may have been replaced on disk since it was loaded: its build id must be the one in memory.
-void Image::check_loaded() const {
+void Library::check_loaded() const {
     if (build_id_.empty()) throw Misfit(path_ + ": has no build id to check against memory");
     std::vector<std::uint8_t> loaded(build_id_.size() / 2);
     if (!os::read_checked(base_ + build_id_address_, loaded.data(), loaded.size()) ||
@@ -128,7 +128,7 @@ void Image::check_loaded() const {
         throw Misfit(path_ + ": the file is not the library that is loaded (build ids differ)");
 }
 
-std::vector<std::uint8_t> Image::initial_bytes(std::uintptr_t address, std::size_t size) const {
+std::vector<std::uint8_t> Library::initial_bytes(std::uintptr_t address, std::size_t size) const {
     if (size > most_bytes) throw Misfit(path_ + ": a symbol has a size of " + std::to_string(size) + " bytes");
     const auto* header = at<Elf64_Ehdr>(0);
     const auto* segments = at<Elf64_Phdr>(header->e_phoff, header->e_phnum);

@@ -24,11 +24,11 @@ struct LoadedLibrary {
 // Every shared library with a file that the dynamic loader lists.
 std::vector<LoadedLibrary> loaded_libraries();
 
-class Image {
+class Library {
 public:
     // Throws Misfit if the file is not an ELF library with symbols or is not the library loaded at `base`, and OsError
     // if it cannot be read.
-    Image(std::string path, std::uintptr_t base);
+    Library(std::string path, std::uintptr_t base);
 
     const std::string& path() const noexcept { return path_; }
     std::uintptr_t base() const noexcept { return base_; }
@@ -86,7 +86,7 @@ private:
 };
 
 template <class Visit>
-void Image::visit_relative_relocations(const Visit& visit) const {
+void Library::visit_relative_relocations(const Visit& visit) const {
     const auto* entries = at<Elf64_Rela>(rela_offset_, rela_count_);
     for (std::uint64_t i = 0; i < rela_count_; ++i)
         if (ELF64_R_TYPE(entries[i].r_info) == R_X86_64_RELATIVE)
@@ -94,7 +94,7 @@ void Image::visit_relative_relocations(const Visit& visit) const {
 }
 
 template <class T>
-const T* Image::at(std::uint64_t offset, std::uint64_t count) const {
+const T* Library::at(std::uint64_t offset, std::uint64_t count) const {
     if (offset > file_.size() || count > (file_.size() - offset) / sizeof(T) || offset % alignof(T) != 0)
         throw Misfit(path_ + ": truncated ELF file");
     return reinterpret_cast<const T*>(file_.data() + offset);

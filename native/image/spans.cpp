@@ -2,7 +2,7 @@
 
 namespace optctx::image {
 
-std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_data_pointers(const Image& image,
+std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_data_pointers(const Library& image,
                                                                           const std::vector<Span>& spans) {
     const SpanIndex index(spans);
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> found;

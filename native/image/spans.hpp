@@ -57,7 +57,7 @@ private:
 };
 
 // Pointers in the image's data, set up by the loader, that point into `spans`.
-std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_data_pointers(const Image& image,
+std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_data_pointers(const Library& image,
                                                                           const std::vector<Span>& spans);
 
 }  // namespace optctx::image

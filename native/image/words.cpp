@@ -14,7 +14,7 @@ std::uint32_t index_of(const WordCheck& check) { return check.index & ~relative;
 
 }  // namespace
 
-bool words_match(const Image& image, std::span<const std::uintptr_t> objects, std::span<const WordCheck> checks) {
+bool words_match(const Library& image, std::span<const std::uintptr_t> objects, std::span<const WordCheck> checks) {
     std::vector<std::uintptr_t> words;
     for (std::size_t at = 0; at < checks.size();) {
         const std::uint32_t object = checks[at].object;

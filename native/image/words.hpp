@@ -17,6 +17,6 @@ struct WordCheck {
 
 // Whether every check holds. `checks` are sorted by object; `objects` holds addresses. Also false if an object is
 // missing or cannot be read.
-bool words_match(const Image& image, std::span<const std::uintptr_t> objects, std::span<const WordCheck> checks);
+bool words_match(const Library& image, std::span<const std::uintptr_t> objects, std::span<const WordCheck> checks);
 
 }  // namespace optctx::image

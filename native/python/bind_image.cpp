@@ -40,58 +40,59 @@ void add_image(nb::module_& m) {
         .def_ro("size", &image::Symbol::size)
         .def_ro("number", &image::Symbol::number)
         .def_prop_ro("name", [](const image::Symbol& s) { return std::string(s.name); });
-    nb::class_<image::Image>(m, "Image", "A shared library of this process, with the symbols of its file.")
+    nb::class_<image::Library>(m, "Library", "A shared library of this process, with the symbols of its file.")
         .def(nb::init<std::string, std::uintptr_t>(), "path"_a, "base"_a)
-        .def_prop_ro("path", &image::Image::path)
-        .def_prop_ro("base", &image::Image::base)
-        .def_prop_ro("build_id", &image::Image::build_id)
-        .def_prop_ro("text_begin", &image::Image::text_begin)
-        .def_prop_ro("text_end", &image::Image::text_end)
-        .def_prop_ro("symbol_count", &image::Image::symbol_count)
-        .def("symbol", &image::Image::symbol, "name"_a, "Absolute address of a mangled name, or None.")
-        .def("function_at", &image::Image::function_at, "address"_a,
+        .def_prop_ro("path", &image::Library::path)
+        .def_prop_ro("base", &image::Library::base)
+        .def_prop_ro("build_id", &image::Library::build_id)
+        .def_prop_ro("text_begin", &image::Library::text_begin)
+        .def_prop_ro("text_end", &image::Library::text_end)
+        .def_prop_ro("symbol_count", &image::Library::symbol_count)
+        .def("symbol", &image::Library::symbol, "name"_a, "Absolute address of a mangled name, or None.")
+        .def("function_at", &image::Library::function_at, "address"_a,
              "The function whose code holds the address, or None.")
-        .def("object_at", &image::Image::object_at, "address"_a, "The object whose storage holds the address, or None.")
-        .def("named", &image::Image::named, "name"_a, "The function or object with this mangled name, or None.")
-        .def("numbered", &image::Image::numbered, "number"_a,
+        .def("object_at", &image::Library::object_at, "address"_a,
+             "The object whose storage holds the address, or None.")
+        .def("named", &image::Library::named, "name"_a, "The function or object with this mangled name, or None.")
+        .def("numbered", &image::Library::numbered, "number"_a,
              "The function or object in that place of the symbol table, or None.")
         .def(
-            "files", [](const image::Image& i) { return i.symbols().files(); },
+            "files", [](const image::Library& i) { return i.symbols().files(); },
             "[(number, name)] of each source file in the symbol table. The local symbols of a file follow it.")
         .def_prop_ro(
-            "end_of_files", [](const image::Image& i) { return i.symbols().end_of_files(); },
+            "end_of_files", [](const image::Library& i) { return i.symbols().end_of_files(); },
             "Symbols with smaller numbers are local to the file before them.")
         .def(
             "local_neighbours",
-            [](const image::Image& i, std::uintptr_t address, bool functions) {
+            [](const image::Library& i, std::uintptr_t address, bool functions) {
                 const auto found = i.symbols().local_neighbours(address, functions);
                 return std::pair(found.before, found.after);
             },
             "address"_a, "functions"_a,
             "The nearest functions, or objects, local to a file that begin before the address and after it.")
-        .def("functions_named", &image::Image::functions_named, "patterns"_a,
+        .def("functions_named", &image::Library::functions_named, "patterns"_a,
              "For each (prefix, infix), the functions whose mangled name starts with the one and holds the other after "
              "that; the image must outlive the answer.")
         .def(
             "initial_bytes",
-            [](const image::Image& i, std::uintptr_t a, std::size_t n) {
+            [](const image::Library& i, std::uintptr_t a, std::size_t n) {
                 const auto b = i.initial_bytes(a, n);
                 return nb::bytes(reinterpret_cast<const char*>(b.data()), b.size());
             },
             "address"_a, "size"_a, "What the file says is there before anything has run; zeros in .bss.")
-        .def("contains", &image::Image::contains, "address"_a)
+        .def("contains", &image::Library::contains, "address"_a)
         .def_prop_ro(
             "identity",
-            [](const image::Image& i) {
+            [](const image::Library& i) {
                 const auto& id = i.identity();
                 return nb::make_tuple(id.device, id.inode, id.size, id.modified, id.changed);
             },
             nb::sig("def identity(self) -> tuple[int, int, int, int, int]"),
             "The library's file: device, inode, bytes, times of the last change of its content and of its status, in "
             "nanoseconds.")
-        .def("forget_symbols", &image::Image::forget_symbols,
+        .def("forget_symbols", &image::Library::forget_symbols,
              "Frees the index of symbols; what is asked for later is worked out again.")
-        .def("release_pages", &image::Image::release_pages,
+        .def("release_pages", &image::Library::release_pages,
              "Takes the file's pages out of resident memory; what is asked for later is read again.");
     m.def(
         "loaded_libraries",
@@ -160,7 +161,7 @@ void add_image(nb::module_& m) {
         "Bytes of memory whose layout is in doubt, `what` they are taken for; MisfitError if they cannot be read.");
     m.def(
         "words_match",
-        [](const image::Image& i, const std::vector<std::uintptr_t>& objects, const nb::bytes& checks) {
+        [](const image::Library& i, const std::vector<std::uintptr_t>& objects, const nb::bytes& checks) {
             return image::words_match(i, objects, unpacked<image::WordCheck>(checks));
         },
         "image"_a, "objects"_a, "checks"_a, "Whether every packed check of words of the objects (addresses) holds.");

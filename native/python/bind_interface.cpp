@@ -54,7 +54,7 @@ void add_interface(nb::module_& m) {
     nb::class_<TableBuilder>(m, "LookupTable", "Every option by name, for lookups from C++.")
         .def(
             "__init__",
-            [](TableBuilder* self, unsigned index, const image::Image& image) {
+            [](TableBuilder* self, unsigned index, const image::Library& image) {
                 new (self) TableBuilder{std::make_unique<interface::Table>(index, image.path(), image.build_id(),
                                                                            image.text_begin(), image.text_end())};
             },

@@ -44,7 +44,7 @@ void add_sites(nb::module_& m) {
           nb::call_guard<WithoutGil>(), "The same in the functions of these numbers.");
     m.def(
         "locate",
-        [](const image::Image& i, const arch::FunctionReferences& references) {
+        [](const image::Library& i, const arch::FunctionReferences& references) {
             std::optional<std::vector<std::tuple<std::uintptr_t, unsigned, unsigned>>> found;
             if (const auto located = arch::locate(i, references)) {
                 found.emplace();
@@ -76,7 +76,7 @@ void add_sites(nb::module_& m) {
         "The instruction with its operand `offset` bytes past the register `scratch`.");
     m.def(
         "check_sites",
-        [](const image::Image& i, const nb::bytes& sites) { arch::check(i, unpacked<arch::PackedSite>(sites)); },
+        [](const image::Library& i, const nb::bytes& sites) { arch::check(i, unpacked<arch::PackedSite>(sites)); },
         "image"_a, "sites"_a,
         "MisfitError if the library's file does not have the instructions that the packed sites say, but for where "
         "they "
@@ -95,7 +95,7 @@ void add_sites(nb::module_& m) {
             "(address, bytes of the instruction, what runs instead) of each.");
     m.def(
         "trampolines",
-        [](const image::Image& i, const nb::bytes& sites, const nb::bytes& words, const nb::bytes& loads,
+        [](const image::Library& i, const nb::bytes& sites, const nb::bytes& words, const nb::bytes& loads,
            std::int32_t thread_offset) {
             return Trampolines{arch::trampolines(i, unpacked<arch::PackedSite>(sites), unpacked<std::uint32_t>(words),
                                                  bytes_of(loads), thread_offset)};

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, overload
 
-from optctx._native import Image, Uses, check_sites, group_uses, site_words
+from optctx._native import Library, Uses, check_sites, group_uses, site_words
 
 __all__ = [
     "Branch",
@@ -57,7 +57,7 @@ class SiteRefusal(NamedTuple):
 class Functions(NamedTuple):
     """Functions of an image, by the numbers of their symbols. Names are read from its file on demand."""
 
-    image: Image
+    image: Library
     numbers: tuple[int, ...]
 
     def names(self) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ class Sites:
     A site takes 32 bytes here, because thousands of them live as long as the process.
     """
 
-    def __init__(self, image: Image, packed: bytes) -> None:
+    def __init__(self, image: Library, packed: bytes) -> None:
         """`packed`: the attribute `packed` of other Sites of the same library.
 
         Raises ValueError for bytes that are not whole rows.
@@ -106,7 +106,7 @@ class Sites:
         self.packed = packed
 
     @classmethod
-    def of(cls, image: Image, sites: Iterable[Site]) -> Sites:
+    def of(cls, image: Library, sites: Iterable[Site]) -> Sites:
         """Pack sites, which can be in any order. Iterates over them once."""
         base = image.base
         rows: list[bytes] = [
@@ -279,21 +279,21 @@ class Processor(Protocol):
         """The package that decodes in this process."""
 
     def find_sites(
-        self, image: Image, spans: Sequence[tuple[int, int]]
+        self, image: Library, spans: Sequence[tuple[int, int]]
     ) -> tuple[list[Site], list[SiteRefusal]]:
         """Every run-time reference into the spans."""
 
     def find_references_to(
-        self, image: Image, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
+        self, image: Library, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
     ) -> CodeReferences:
         """As `find_sites`, with the accesses at or in the `others`."""
 
     def find_targets(
-        self, image: Image, spans: Sequence[tuple[int, int]], functions: Iterable[int]
+        self, image: Library, spans: Sequence[tuple[int, int]], functions: Iterable[int]
     ) -> list[tuple[int, int]]:
         """(function, address in the spans that it refers to). `functions`: numbers of their symbols."""
 
-    def find_branches(self, image: Image, targets: Mapping[int, str]) -> Iterable[Branch]:
+    def find_branches(self, image: Library, targets: Mapping[int, str]) -> Iterable[Branch]:
         """Every branch to one of the targets, in functions whose names have the right prefix.
 
         `targets`: address -> prefix of the names of the functions whose branches count.
@@ -331,7 +331,7 @@ class Processor(Protocol):
     def branch_to(self, address: int, *, is_jump: bool) -> bytes:
         """A call of an absolute address, or a jump to it."""
 
-    def find_entrance(self, image: Image, function: int) -> FunctionEntrance | None:
+    def find_entrance(self, image: Library, function: int) -> FunctionEntrance | None:
         """Where the function at this address can be redirected. None if it does not begin as expected."""
 
     def entrance_code(self, entrance: FunctionEntrance, entry: int, before: int) -> bytes:

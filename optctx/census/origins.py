@@ -11,7 +11,8 @@ from bisect import bisect_right
 from functools import cache
 from typing import NamedTuple
 
-from optctx._native import Image, Symbol
+from optctx._native import Symbol
+from optctx.image.loaded import Image
 
 __all__ = ["UNKNOWN", "Origin", "Origins"]
 

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from optctx import _native
-from optctx._native import Image
 from optctx.context.inputs import (
     Base,
     ContextType,
@@ -30,6 +29,7 @@ from optctx.context.waiting import warn_of_deadlock
 from optctx.engine.attach import attach, attach_again, attached, is_default
 from optctx.engine.engine import Engine
 from optctx.errors import OptionTypeError, ScopeError, shown
+from optctx.image.loaded import Image
 from optctx.reads.unread import UnreadMode, check_mode, judge, marks
 from optctx.tasks.scopes import cannot_enter, cannot_leave, check_in_line, entered, follow_tasks
 from optctx.travelling.bindings import OnMismatch, bind

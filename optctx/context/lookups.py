@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
-from optctx._native import Image
 from optctx.context.context import OptionContext, process_wide_values, seen
 from optctx.engine.attach import attach
 from optctx.errors import OptionTypeError
 from optctx.hosts.llvmlite import HOST
+from optctx.image.loaded import Image
 from optctx.reads.unread import UnreadMode
 from optctx.travelling.bindings import bound_to
 from optctx.values.read_values import Value

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 
-from optctx._native import CoveredStorage, Image, demangle, native_stack, process_wide_epoch, symbol_near
+from optctx._native import CoveredStorage, demangle, native_stack, process_wide_epoch, symbol_near
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
+from optctx.image.loaded import Image
 from optctx.plan.plan import PlannedOption
 from optctx.values.read_values import Value
 from optctx.values.states import OptionState, drifted_states, outside_contexts, registered_state

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from optctx._native import (
-    Image,
     WatcherBase,
     inside,
     parses_under_way,
@@ -24,6 +23,7 @@ from optctx.drifting.interception import Interception, Listeners
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import DriftWarning, OptionTypeError, shown
+from optctx.image.loaded import Image
 from optctx.locks import Rank, lock_held_by_fork
 from optctx.plan.plan import PlannedOption
 from optctx.values.states import OptionState, live_state, shown_state

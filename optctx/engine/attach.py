@@ -6,7 +6,7 @@ import atexit
 import time
 from collections.abc import Callable
 
-from optctx._native import Image, begin_lookups_with, inside, process_ends, trim_heap
+from optctx._native import begin_lookups_with, inside, process_ends, trim_heap
 from optctx.engine.choice import cannot_redirect, choose, fall_back, warn_of_fallback
 from optctx.engine.cpp_lookups import publish_options
 from optctx.engine.engine import CannotRedirectError, Clock, Engine, Users
@@ -14,7 +14,7 @@ from optctx.engine.host import default_host
 from optctx.engine.kept import Kept
 from optctx.errors import OptionTypeError, ScopeError, UnsupportedImageError, shown
 from optctx.image.facts.features import missing_features
-from optctx.image.findings import findings_of
+from optctx.image.loaded import Image
 from optctx.image.registry_reader import keep_registry
 from optctx.image.survey import Survey, survey
 from optctx.locks import Rank, is_held, lock_held_by_fork
@@ -127,7 +127,7 @@ def _work_out(image: Image, clock: Clock, reach: Reach | None) -> Engine:
 
 def _keep(found: _Attachment, engine: Engine) -> None:
     """For the next process. What only attaching needs is dropped."""
-    findings = findings_of(engine.image)
+    findings = engine.image.findings
     if findings.changed:
         missing_features(engine.image)  # facts that are asked for later, when the index of symbols is gone
     if found.kept is not None:

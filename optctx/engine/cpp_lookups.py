@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optctx._native import NO_SLOT, Image, Kind, LookupTable
+from optctx._native import NO_SLOT, Kind, LookupTable
 from optctx.image.abi import element_size, type_name
+from optctx.image.loaded import Image
 from optctx.plan.plan import Plan, PlannedOption
 
 __all__ = ["publish_options"]

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 from optctx._native import Context, Setting, Space, is_attached
-from optctx.image.loaded import image_index
 from optctx.image.survey import Survey
 from optctx.plan.plan import Plan, PlannedOption
 from optctx.plan.ways_in import setter_tables
@@ -61,7 +60,7 @@ class Engine(ABC):
     def __init__(self, survey: Survey, plan: Plan) -> None:
         """Raises UnsupportedImageError if the library does not check out."""
         self.image = survey.image
-        self.index = image_index(survey.image)
+        self.index = survey.image.index
         self.survey = survey
         self.plan = plan
         self.options = {name: option for option in plan.options.values() for name in option.record.names}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from optctx._native import Image
 from optctx.errors import UnsupportedImageError
+from optctx.image.loaded import Image
 
 __all__ = ["Host", "default_host", "use_host"]
 

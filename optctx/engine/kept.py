@@ -12,13 +12,12 @@ from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 
 from optctx import _native
-from optctx._native import Image
 from optctx.arch import CannotDecodeError, processor
 from optctx.errors import OptctxError
 from optctx.folders.files import Problem, UnusableError, make_own_folder
 from optctx.folders.own_key import own_key
 from optctx.folders.store import FolderStore
-from optctx.image.findings import findings_of
+from optctx.image.loaded import Image
 
 __all__ = ["VARIABLE", "Kept"]
 
@@ -82,7 +81,7 @@ class Kept:
             self.state = f"not used: {self._store.problem}" if self._store.problem else "none yet"
             return False
         try:
-            taken = findings_of(self._image).take_over(marshal.loads(packed))
+            taken = self._image.findings.take_over(marshal.loads(packed))
         except (EOFError, TypeError, ValueError):
             taken = False
         self.state = "used" if taken else "not used: it has another form"
@@ -90,12 +89,12 @@ class Kept:
 
     def drop(self, why: str) -> None:
         """Forget what was taken over, because it does not fit."""
-        findings_of(self._image).forget()
+        self._image.findings.forget()
         self.state = f"not used: {why}"
 
     def save(self) -> None:
         """Keep what is known now, if that is more than what was taken over."""
-        findings = findings_of(self._image)
+        findings = self._image.findings
         if self._store is None or not findings.changed:
             return
         self._store.problem = ""

@@ -6,11 +6,12 @@ import platform
 from collections import Counter
 from typing import Any
 
-from optctx._native import Image, active_scopes
+from optctx._native import active_scopes
 from optctx.engine.attach import attach, engines
 from optctx.engine.engine import Engine
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.features import missing_features
+from optctx.image.loaded import Image
 
 __all__ = ["info"]
 

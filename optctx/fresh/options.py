@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.facts.calls import PARSE_PARAMETERS
-from optctx.image.facts.fact import need
 from optctx.image.facts.names import ADD_OCCURRENCE, PARSE_OPTIONS, RESET_OPTION, RESET_OPTIONS
 
 __all__ = ["add_occurrence", "reset_option", "reset_process_options", "set_process_options"]
@@ -20,7 +19,7 @@ def set_process_options(arguments: Sequence[str]) -> None:
     standard error. `llvmlite.binding.set_option` is no reference, because it silently ignores unknown
     options. Raises UnsupportedImageError if the library does not have LLVM's command line parser.
     """
-    found = need(llvmlite_image(), PARSE_OPTIONS)
+    found = llvmlite_image().findings.need(PARSE_OPTIONS)
     parse = ctypes.CFUNCTYPE(ctypes.c_bool, *(PARSE_PARAMETERS[name][0] for name in found.form))(
         found.address
     )
@@ -35,7 +34,7 @@ def reset_process_options() -> None:
 
     Raises UnsupportedImageError if the library lacks the function.
     """
-    ctypes.CFUNCTYPE(None)(need(llvmlite_image(), RESET_OPTIONS).address)()
+    ctypes.CFUNCTYPE(None)(llvmlite_image().findings.need(RESET_OPTIONS).address)()
 
 
 def add_occurrence(option: int, name: str, value: str) -> bool:
@@ -44,7 +43,7 @@ def add_occurrence(option: int, name: str, value: str) -> bool:
     `option`: address of the `cl::Option`. Returns whether LLVM took the value; otherwise it has printed why.
     Raises UnsupportedImageError if the library lacks the function.
     """
-    function = need(llvmlite_image(), ADD_OCCURRENCE).address
+    function = llvmlite_image().findings.need(ADD_OCCURRENCE).address
     text = (ctypes.c_char_p, ctypes.c_size_t)  # a StringRef takes two registers
     form = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint, *text, *text, ctypes.c_bool)
     words = name.encode(), value.encode()
@@ -56,4 +55,4 @@ def reset_option(option: int) -> None:
 
     `option`: address of the `cl::Option`. Raises UnsupportedImageError if the library lacks the function.
     """
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(need(llvmlite_image(), RESET_OPTION).address)(option)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(llvmlite_image().findings.need(RESET_OPTION).address)(option)

@@ -6,22 +6,24 @@ for the next process. Where the file itself shows that an answer fits, the answe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from optctx._native import Image, Span, Symbol, find_data_pointers
+from optctx._native import Library, Span, Symbol, find_data_pointers
+from optctx.errors import UnsupportedImageError
+from optctx.image.facts.fact import Fact, Family, Form, Found, expected
 
-__all__ = ["Findings", "findings_of"]
+__all__ = ["Findings"]
 
 _NONE = 0  # number of no symbol
 _Pattern = tuple[str, str]
 
 
 class Findings:
-    """Those of one image. `changed`: since they were taken over from an earlier process, if they were."""
+    """Those of one library. `changed`: since they were taken over from an earlier process, if they were."""
 
-    def __init__(self, image: Image) -> None:
-        self._image = image
+    def __init__(self, library: Library) -> None:
+        self._library = library
         self.forget()
 
     def forget(self) -> None:
@@ -55,57 +57,100 @@ class Findings:
         number = self._symbols.get(name)
         if number == _NONE:
             return None
-        found = self._image.numbered(number) if number is not None else None
+        found = self._library.numbered(number) if number is not None else None
         if found is None or found.name != name:
-            found = self._image.named(name)
+            found = self._library.named(name)
             self._symbols[name] = _NONE if found is None else found.number
             self.changed = True
         return found
 
     def object_at(self, address: int) -> Symbol | None:
         """The object whose storage holds the address."""
-        return self._at(self._objects, address, self._image.object_at)
+        return self._at(self._objects, address, self._library.object_at)
 
     def function_at(self, address: int) -> Symbol | None:
         """The function whose code holds the address."""
-        return self._at(self._functions, address, self._image.function_at)
+        return self._at(self._functions, address, self._library.function_at)
 
     def _at(self, known: dict[int, int], address: int, ask: Callable[[int], Symbol | None]) -> Symbol | None:
-        place = address - self._image.base
+        place = address - self._library.base
         number = known.get(place)
         if number == _NONE:
             return None
-        found = self._image.numbered(number) if number is not None else None
+        found = self._library.numbered(number) if number is not None else None
         if found is None or not found.address <= address < found.address + found.size:
             found = ask(address)
             known[place] = _NONE if found is None else found.number
             self.changed = True
         return found
 
-    def families(self, patterns: Sequence[_Pattern]) -> list[list[Symbol]]:
+    # Facts: functions and objects of LLVM by what they are
+
+    def find(self, fact: Fact[Form]) -> Found[Form] | None:
+        """Find the first of the fact's names that the library has; None if it has none of them."""
+        for symbol, form in fact.names:
+            found = self.symbol(symbol)
+            if found is not None:
+                return Found(found.address, symbol, form)
+        return None
+
+    def need(self, fact: Fact[Form]) -> Found[Form]:
+        """Find a fact as `find` does. Raises UnsupportedImageError if there is none."""
+        found = self.find(fact)
+        if found is None:
+            raise UnsupportedImageError(f"{self._library.path}: {expected([fact])}, found none")
+        return found
+
+    def find_object(self, fact: Fact[Form]) -> Symbol | None:
+        """Find a variable with its size, if nothing else is at its address."""
+        found = self.find(fact)
+        if found is None:
+            return None
+        symbol = self.object_at(found.address)
+        return symbol if symbol is not None and symbol.address == found.address else None
+
+    def find_members(self, families: Iterable[Family]) -> dict[Family, list[Symbol]]:
+        """Find every function of each family, by address. The first time is a pass over all names."""
+        asked = list(families)
+        found = self._families_of([(family.prefix, family.infix) for family in asked])
+        return dict(zip(asked, found, strict=True))
+
+    def lacking(self, facts: Iterable[Fact[Any] | Family]) -> str:
+        """Say which of the facts are missing, as the reason of a refusal; empty if there are all."""
+        facts = list(facts)
+        families = [fact for fact in facts if isinstance(fact, Family)]
+        members = self.find_members(families) if families else {}
+        missing = [
+            fact
+            for fact in facts
+            if not (members[fact] if isinstance(fact, Family) else self.find(fact) is not None)
+        ]
+        return f"{expected(missing)}, found none" if missing else ""
+
+    def _families_of(self, patterns: Sequence[_Pattern]) -> list[list[Symbol]]:
         """For each (prefix, infix), the functions whose name starts with the one and holds the other."""
         missing = [each for each in patterns if each not in self._families]
         if missing:
-            for pattern, symbols in zip(missing, self._image.functions_named(missing), strict=True):
+            for pattern, symbols in zip(missing, self._library.functions_named(missing), strict=True):
                 self._families[pattern] = tuple(symbol.number for symbol in symbols)
             self.changed = True
         return [self._members(pattern) for pattern in patterns]
 
     def _members(self, pattern: _Pattern) -> list[Symbol]:
         prefix, infix = pattern
-        found = [self._image.numbered(number) for number in self._families[pattern]]
+        found = [self._library.numbered(number) for number in self._families[pattern]]
         members = [each for each in found if each is not None and each.name.startswith(prefix)]
         if len(members) == len(found) and all(infix in each.name[len(prefix) :] for each in members):
             return members
-        [members] = self._image.functions_named([pattern])
+        [members] = self._library.functions_named([pattern])
         return members
 
     def pointers_to(self, address: int) -> list[tuple[int, int]]:
         """(where it is, the address) of each pointer in the library's data that leads there exactly."""
-        base = self._image.base
+        base = self._library.base
         places = self.recall("pointers", address - base)
         if places is None:
-            places = tuple(at - base for at, _ in find_data_pointers(self._image, [Span(address, 1)]))
+            places = tuple(at - base for at, _ in find_data_pointers(self._library, [Span(address, 1)]))
             self.keep("pointers", address - base, places)
         return [(place + base, address) for place in places]
 
@@ -117,11 +162,3 @@ class Findings:
     def keep(self, question: str, inputs: Any, answer: Any) -> None:
         self._answers[question] = inputs, answer
         self.changed = True
-
-
-_findings: dict[int, Findings] = {}  # by the image's base; they live with the process
-
-
-def findings_of(image: Image) -> Findings:
-    found = _findings.get(image.base)
-    return found if found is not None else _findings.setdefault(image.base, Findings(image))

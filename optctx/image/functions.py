@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from optctx._native import Image, ParserFunction
-from optctx.image.facts.fact import Family, find, find_members, lacking, need
+from optctx._native import ParserFunction
+from optctx.image.facts.fact import Family
 from optctx.image.facts.features import FAMILIES, why_missing
 from optctx.image.facts.interceptions import (
     BINDING,
@@ -17,7 +17,7 @@ from optctx.image.facts.interceptions import (
 )
 from optctx.image.facts.machines import CALLS, CREATE, SETTINGS
 from optctx.image.facts.names import ADD_OCCURRENCE, INTERCEPTING
-from optctx.image.findings import findings_of
+from optctx.image.loaded import Image
 
 __all__ = ["Functions", "MachineCalls", "find_functions"]
 
@@ -51,8 +51,8 @@ class Functions(NamedTuple):
 
 def find_functions(image: Image) -> Functions:
     """Find all that there are. Raises UnsupportedImageError without `addOccurrence`."""
-    members = find_members(image, FAMILIES)  # in one pass over the names
-    add_occurrence = need(image, ADD_OCCURRENCE).address
+    members = image.findings.find_members(FAMILIES)  # in one pass over the names
+    add_occurrence = image.findings.need(ADD_OCCURRENCE).address
     unavailable = {feature: why for feature, why in _missing(image) if why}
     intercepted: dict[int, Interception] = {}
     for row in INTERCEPTIONS:
@@ -60,35 +60,36 @@ def find_functions(image: Image) -> Functions:
             continue
         if isinstance(row.what, Family):
             intercepted.update((symbol.address, row) for symbol in members[row.what])
-        elif (found := find(image, row.what)) is not None:
+        elif (found := image.findings.find(row.what)) is not None:
             intercepted[found.address] = row
     return Functions(
         add_occurrence,
-        findings_of(image).pointers_to(add_occurrence),
+        image.findings.pointers_to(add_occurrence),
         intercepted,
         unavailable,
-        [] if BINDING in unavailable else [need(image, fact).address for fact in INTERCEPTING],
+        [] if BINDING in unavailable else [image.findings.need(fact).address for fact in INTERCEPTING],
         _machine_calls(image),
     )
 
 
 def _missing(image: Image) -> Iterator[tuple[str, str]]:
     """Yield each feature that functions are intercepted for, and what the image lacks for it, if anything."""
+    lacking = image.findings.lacking
     binding = why_missing(image, BINDING)
     yield BINDING, binding
-    families = [row.what for row in INTERCEPTIONS if row.feature == SHARED_MACHINES]
-    yield SHARED_MACHINES, lacking(image, families) or lacking(image, (CREATE, *CALLS.values())) or binding
+    machines = [row.what for row in INTERCEPTIONS if row.feature == SHARED_MACHINES]
+    yield SHARED_MACHINES, lacking(machines) or lacking((CREATE, *CALLS.values())) or binding
     for row in INTERCEPTIONS:
         if isinstance(row.handler, ParserFunction):
-            yield row.feature, lacking(image, [row.what])
+            yield row.feature, lacking([row.what])
 
 
 def _machine_calls(image: Image) -> MachineCalls:
-    create = find(image, CREATE)
-    calls = {name: find(image, fact) for name, fact in CALLS.items()}
+    create = image.findings.find(CREATE)
+    calls = {name: image.findings.find(fact) for name, fact in CALLS.items()}
     named = {name: found.address for name, found in calls.items() if found is not None}
     if create is not None:
         named[f"create_by_{create.form}"] = create.address
     return MachineCalls(
-        named, [found.address for fact in SETTINGS if (found := find(image, fact)) is not None]
+        named, [found.address for fact in SETTINGS if (found := image.findings.find(fact)) is not None]
     )

@@ -11,8 +11,9 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from optctx._native import Image, Kind, words_match
+from optctx._native import Kind, words_match
 from optctx.image.abi import OptionType
+from optctx.image.loaded import Image
 from optctx.image.memory import WORD, MisfitError, load_words
 from optctx.image.options import Choices, ElementNames, OptionRecord
 

@@ -4,14 +4,38 @@ from __future__ import annotations
 
 import os
 
-from optctx._native import MAX_IMAGES, Image, inside, loaded_libraries
+from optctx._native import MAX_IMAGES, Library, inside, loaded_libraries
 from optctx.errors import OptionTypeError, UnsupportedImageError, clipped, shown
+from optctx.image.findings import Findings
 from optctx.locks import Rank, lock_held_by_fork
 
-__all__ = ["image_index", "loaded_image", "open_image"]
+__all__ = ["Image", "loaded_image", "open_image"]
 
 _lock = lock_held_by_fork(Rank.IMAGES)
-_indexes: dict[int, int] = {}  # by the image's base
+
+
+class Image(Library):
+    """One LLVM of this process: its library, and what is known of it. Lives with the process.
+
+    `findings`: what is worked out about the library's file.
+    """
+
+    def __init__(self, path: str, base: int) -> None:
+        """Read the symbols of the library at this base. Raises RuntimeError for what cannot be used."""
+        super().__init__(path, base)
+        self.findings = Findings(self)
+        self._index: int | None = None
+
+    @property
+    def index(self) -> int:
+        """By which native code knows it: the first one asked for has 0. Stays the same.
+
+        Raises UnsupportedImageError, with nothing changed, for more images than a process can have.
+        """
+        return inside(_lock, _number, self) if self._index is None else self._index
+
+
+_numbered: list[Image] = []
 _images: dict[tuple[str, int], Image] = {}  # by path and base
 
 
@@ -62,19 +86,13 @@ def loaded_image(library: str | os.PathLike[str]) -> Image:
     return open_image(path, base)
 
 
-def image_index(image: Image) -> int:
-    """The index of an image: the first one asked for has 0. It stays the same until the process ends.
-
-    Raises UnsupportedImageError, with nothing changed, for more images than a process can have.
-    """
-    found = _indexes.get(image.base)
-    return inside(_lock, _number, image) if found is None else found
-
-
 def _number(image: Image) -> int:
-    if image.base not in _indexes and len(_indexes) == MAX_IMAGES:
-        raise UnsupportedImageError(
-            f"cannot use the LLVM of {image.path}: expected at most {MAX_IMAGES} LLVMs in a process, and "
-            "optctx uses as many already; use this one in another process"
-        )
-    return _indexes.setdefault(image.base, len(_indexes))
+    if image._index is None:
+        if len(_numbered) == MAX_IMAGES:
+            raise UnsupportedImageError(
+                f"cannot use the LLVM of {image.path}: expected at most {MAX_IMAGES} LLVMs in a process, and "
+                "optctx uses as many already; use this one in another process"
+            )
+        _numbered.append(image)
+        image._index = len(_numbered) - 1
+    return image._index

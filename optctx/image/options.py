@@ -8,10 +8,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
-from optctx._native import Image, call_virtual_pointer, call_virtual_text, call_virtual_uint
+from optctx._native import call_virtual_pointer, call_virtual_text, call_virtual_uint
 from optctx.image.abi import OptionType
-from optctx.image.facts.fact import find_object
 from optctx.image.facts.names import ENUM_TABLES
+from optctx.image.loaded import Image
 from optctx.image.memory import WORD, MisfitError, checking, load_text, load_words, walk_tree
 
 __all__ = [
@@ -99,7 +99,7 @@ class ElementNames(NamedTuple):
 def find_element_names(image: Image, enum: str) -> ElementNames | None:
     """None for an enum whose table is not known here, not in this library, or laid out otherwise."""
     fact = ENUM_TABLES.get(enum)
-    symbol = find_object(image, fact) if fact is not None else None
+    symbol = image.findings.find_object(fact) if fact is not None else None
     if symbol is None or symbol.size != _MAP:
         return None
     for read in (_references, _strings):

@@ -8,9 +8,8 @@ import re
 from ctypes import c_bool, c_int, c_void_p
 from functools import cache
 
-from optctx._native import Image
-from optctx.image.facts.fact import find
 from optctx.image.facts.names import END_STREAM, MAKE_STREAM, PRINT_PASS_NAMES
+from optctx.image.loaded import Image
 
 __all__ = ["pass_names"]
 
@@ -28,7 +27,7 @@ def pass_names(image: Image) -> dict[str, str]:
     Takes a millisecond, and changes nothing.
     """
     facts = (PRINT_PASS_NAMES, MAKE_STREAM, END_STREAM)
-    print_names, make_stream, end_stream = (find(image, fact) for fact in facts)
+    print_names, make_stream, end_stream = (image.findings.find(fact) for fact in facts)
     if print_names is None or make_stream is None or end_stream is None:
         return {}
     descriptor = os.memfd_create("passes")

@@ -6,7 +6,6 @@ import re
 from typing import NamedTuple
 
 from optctx._native import (
-    Image,
     Kind,
     call_pointer,
     option_at,
@@ -15,7 +14,7 @@ from optctx._native import (
 )
 from optctx.image.abi import MANY_PARTS, OptionType, element_size, parse_vtable_name, prove_contents
 from optctx.image.facts import types
-from optctx.image.facts.fact import Found, find, need
+from optctx.image.facts.fact import Found
 from optctx.image.facts.names import (
     OPT_OF_UNSIGNED,
     OPTION_VALUE_OF_UNSIGNED,
@@ -23,8 +22,8 @@ from optctx.image.facts.names import (
     TOP_LEVEL,
     TopLevel,
 )
-from optctx.image.findings import findings_of
 from optctx.image.kept_registry import pack_registry, question_of, unpack_registry
+from optctx.image.loaded import Image
 from optctx.image.memory import WORD, MisfitError, checking, load_words
 from optctx.image.options import Choices, OptionRecord, find_element_names
 
@@ -88,7 +87,7 @@ def read_registry(image: Image) -> Registry:
 
     Raises UnsupportedImageError with what does not fit.
     """
-    top_level, registered = need(image, TOP_LEVEL), need(image, REGISTERED_OPTIONS)
+    top_level, registered = image.findings.need(TOP_LEVEL), image.findings.need(REGISTERED_OPTIONS)
     with checking(image.path):
         return _read(image, call_pointer(registered.address, _subcommand(top_level)))
 
@@ -111,7 +110,7 @@ def _read(image: Image, registry: int) -> Registry:
     for name, address in options:
         names[address] = (*names.get(address, ()), name)
     named = [(own, address) for address, own in names.items()]
-    kept = findings_of(image).recall(_QUESTION, question_of(image, layout, named))
+    kept = image.findings.recall(_QUESTION, question_of(image, layout, named))
     if kept is not None and (known := unpack_registry(image, named, kept)) is not None:
         found = Registry(layout, *known)
         for record in found.records:
@@ -131,7 +130,7 @@ def keep_registry(image: Image, registry: Registry) -> None:
     named = [(record.names, record.address) for record in registry.records]
     packed = pack_registry(image, registry.value_offset, registry.records)
     if packed is not None:
-        findings_of(image).keep(_QUESTION, question_of(image, registry.layout, named), packed)
+        image.findings.keep(_QUESTION, question_of(image, registry.layout, named), packed)
 
 
 def _prove_aliases(records: list[OptionRecord]) -> None:
@@ -159,7 +158,7 @@ def _measure_heap(image: Image, records: list[OptionRecord]) -> None:
 
 def _probe_value_offset(image: Image, addresses: list[int]) -> int:
     """In every opt<unsigned> the value comes right before the vtable of its OptionValue."""
-    vtable, expected = find(image, OPT_OF_UNSIGNED), find(image, OPTION_VALUE_OF_UNSIGNED)
+    vtable, expected = image.findings.find(OPT_OF_UNSIGNED), image.findings.find(OPTION_VALUE_OF_UNSIGNED)
     if vtable is None or expected is None:
         raise MisfitError("the vtable of opt<unsigned> or of its OptionValue is not named")
     of_unsigned = [a for a in addresses if option_at(a).vtable == vtable.address + _VTABLE_HEAD]

@@ -11,9 +11,8 @@ import ctypes
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from optctx._native import Image, Kind, Span, Symbol, call_pointer, find_data_pointers
+from optctx._native import Kind, Span, Symbol, call_pointer, find_data_pointers
 from optctx.errors import UnsupportedImageError
-from optctx.image.facts.fact import find_object, need
 from optctx.image.facts.names import (
     CURRENT_DEBUG_TYPES,
     DEBUG_FLAG,
@@ -29,7 +28,7 @@ from optctx.image.facts.names import (
     STREAM_TABLE,
     WRITE_TO_STREAM,
 )
-from optctx.image.findings import findings_of
+from optctx.image.loaded import Image
 from optctx.image.memory import WORD, checking, load_words
 from optctx.image.options import OptionRecord
 
@@ -68,7 +67,7 @@ class StateBeside(NamedTuple):
 
 def find_state_beside(image: Image) -> tuple[list[StateBeside], set[str]]:
     """(the variables found, names of options that lack one of theirs)."""
-    findings = findings_of(image)
+    findings = image.findings
     found: list[StateBeside] = []
     missing: set[str] = set()
     whole: list[tuple[str, tuple[str, ...]]] = [*ONCE.items(), *((name, ()) for name in PLAIN)]
@@ -156,15 +155,15 @@ def find_reporting(image: Image) -> list[ReportingObject]:
     """
     found = []
     for fact in (ERRS_STREAM, ERROR_HANDLER, ERROR_HANDLER_DATA):
-        need(image, fact)
-        symbol = find_object(image, fact)
+        image.findings.need(fact)
+        symbol = image.findings.find_object(fact)
         if symbol is None:
             raise UnsupportedImageError(f"{image.path}: expected {fact.what} to be an object, found none")
         with checking(image.path):
             load_words(symbol.address, symbol.size // WORD, fact.what)
         found.append(ReportingObject(symbol.address, symbol.size))
     # The stream is made at the first call; from then on it is where its symbol says.
-    made = call_pointer(need(image, ERRS).address)
+    made = call_pointer(image.findings.need(ERRS).address)
     with checking(image.path):
         if found[0].address == made and load_words(made, 5, "llvm::errs()")[2:] == [0, 0, 0]:
             return found
@@ -177,8 +176,8 @@ def find_stream_table(image: Image, stream: ReportingObject) -> StreamTable:
     """The vtable that the stream uses. Raises UnsupportedImageError if that is not raw_fd_ostream's."""
     with checking(image.path):
         (begin,) = load_words(stream.address, 1, "llvm::errs()")
-    symbol = findings_of(image).object_at(begin) if image.contains(begin) else None
-    table, write = need(image, STREAM_TABLE), need(image, WRITE_TO_STREAM).address
+    symbol = image.findings.object_at(begin) if image.contains(begin) else None
+    table, write = image.findings.need(STREAM_TABLE), image.findings.need(WRITE_TO_STREAM).address
     if symbol is None or symbol.address != table.address or begin != table.address + _TABLE_HEAD:
         raise UnsupportedImageError(
             f"{image.path}: the virtual functions of llvm::errs() are not those of {table.symbol}"
@@ -219,8 +218,8 @@ def find_debug_types(image: Image) -> DebugTypes:
 
     Raises UnsupportedImageError if the image lacks it, or if its types are not what their reader says.
     """
-    need(image, CURRENT_DEBUG_TYPES)
-    asked, symbol = need(image, IS_DEBUG_TYPE), find_object(image, CURRENT_DEBUG_TYPES)
+    image.findings.need(CURRENT_DEBUG_TYPES)
+    asked, symbol = image.findings.need(IS_DEBUG_TYPE), image.findings.find_object(CURRENT_DEBUG_TYPES)
     if symbol is None:
         raise UnsupportedImageError(f"{image.path}: expected {CURRENT_DEBUG_TYPES.what} to be an object")
     call_pointer(asked.address, ctypes.addressof(ctypes.create_string_buffer(b"optctx")))
@@ -231,7 +230,7 @@ def find_debug_types(image: Image) -> DebugTypes:
 def _check_deleter(image: Image, types: Symbol, type_size: int) -> None:
     with checking(image.path):
         _, deleter, _ = load_words(types.address, _LIST_WORDS, CURRENT_DEBUG_TYPES.what)
-    function = findings_of(image).function_at(deleter) if image.contains(deleter) else None
+    function = image.findings.function_at(deleter) if image.contains(deleter) else None
     expected, found = LIST_DELETERS[type_size], "none" if function is None else function.name
     if expected != found:
         raise UnsupportedImageError(
@@ -245,7 +244,7 @@ def find_printing(image: Image, records: Iterable[OptionRecord]) -> Printing:
     Those that were built without assertions have none.
     """
     types = find_debug_types(image)
-    flag = need(image, DEBUG_FLAG).address
+    flag = image.findings.need(DEBUG_FLAG).address
     options = {name: record for record in records for name in record.names}
     option, debug_only = options.get("debug"), options.get("debug-only")
     if option is None or debug_only is None:
@@ -255,4 +254,4 @@ def find_printing(image: Image, records: Iterable[OptionRecord]) -> Printing:
         raise UnsupportedImageError(
             f"{image.path}: the option debug is not a plain one that sets {DEBUG_FLAG.what}"
         )
-    return Printing(option, debug_only, flag, types, need(image, IS_DEBUG_TYPE).symbol)
+    return Printing(option, debug_only, flag, types, image.findings.need(IS_DEBUG_TYPE).symbol)

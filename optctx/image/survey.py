@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-from optctx._native import Image
 from optctx.errors import UnsupportedImageError
 from optctx.image.functions import Functions, find_functions
+from optctx.image.loaded import Image
 from optctx.image.options import OptionRecord
 from optctx.image.registry_reader import Registry, read_registry
 from optctx.image.storage_beside import (

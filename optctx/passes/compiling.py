@@ -20,14 +20,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from optctx import _native
-from optctx._native import Image, Llvm
+from optctx._native import Llvm
 from optctx.errors import OptctxError, PassPipelineError, UnsupportedImageError, clipped, shown
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.hosts.llvmlite.objects import module_address, pipeline_text, target_machine_address
 from optctx.hosts.llvmlite.tuning_options import setter_addresses, settings_of
-from optctx.image.facts.fact import Fact, find
+from optctx.image.facts.fact import Fact
 from optctx.image.facts.names import COMPILING, INSTRUCTION_COUNT, LLVMLITE, MODULE_CONTEXT
-from optctx.image.loaded import image_index
+from optctx.image.loaded import Image
 from optctx.image.pass_names import pass_names
 from optctx.tasks.problems import forget_problems, raise_problems
 from optctx.wording import did_you_mean, nearest
@@ -55,7 +55,7 @@ class NativeApi:
     """
 
     def __init__(self, image: Image) -> None:
-        self.image = image_index(image)
+        self.image = image.index
         self._image = image
         self._library = ctypes.CDLL(image.path)
 
@@ -79,7 +79,7 @@ class NativeApi:
         return address
 
     def _hidden_address(self, fact: Fact[None]) -> int:
-        found = find(self._image, fact)
+        found = self._image.findings.find(fact)
         if found is None:
             raise self._missing(fact.what)
         return found.address

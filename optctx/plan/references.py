@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
-from optctx._native import Image, Symbol, group_readers
+from optctx._native import Library, Symbol, group_readers
 from optctx.arch import processor
 from optctx.arch.processor import Site, SiteRefusal, Sites
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.types import GUARD
-from optctx.image.findings import findings_of
+from optctx.image.loaded import Image
 from optctx.image.options import OptionRecord
 from optctx.image.storage_beside import PointerTable, Printing, ReportingObject, find_pointers
 from optctx.image.survey import Survey
@@ -140,7 +140,7 @@ def read_references(survey: Survey) -> References:
     others += [(part.address, part.size) for part in survey.state]
     if printing is not None:
         others.append((printing.types.address, printing.types.size))
-    findings = findings_of(image)
+    findings = image.findings
     decoder: str | None = findings.recall(_DECODER, ())
     if decoder is None:
         decoder = processor().decoder_name()
@@ -262,12 +262,12 @@ class Readers:
     Thousands live as long as the process, 16 bytes each. Iterating makes a `Reader` each time.
     """
 
-    def __init__(self, image: Image | None, packed: bytes, by_site: array[int]) -> None:
+    def __init__(self, image: Library | None, packed: bytes, by_site: array[int]) -> None:
         """`by_site`: index of the reader of each site, or NO_READER."""
         self._image, self._packed, self.by_site = image, packed, by_site
 
     @classmethod
-    def of(cls, image: Image, sites: Sites, slots: Mapping[int, int]) -> Readers:
+    def of(cls, image: Library, sites: Sites, slots: Mapping[int, int]) -> Readers:
         """`slots`: by the address of a region; sites of other regions have no reader."""
         by_place = {(address - image.base) % _ADDRESSES: slot for address, slot in slots.items()}
         packed, of_site = group_readers(sites.packed, by_place)

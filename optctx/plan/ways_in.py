@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from optctx._native import (
-    Image,
     MachineUse,
     ParserFunction,
     PointerTransaction,
@@ -34,7 +33,7 @@ from optctx.arch import processor
 from optctx.errors import UnsupportedImageError
 from optctx.image.facts.interceptions import SHARED_MACHINES, Interception, Work
 from optctx.image.facts.machines import FOR_WHOLE_MACHINE
-from optctx.image.findings import findings_of
+from optctx.image.loaded import Image
 from optctx.image.survey import Survey
 from optctx.plan.refusals import PlannedOption
 
@@ -78,7 +77,7 @@ def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
     """
     base = image.base
     question = tuple((address - base, caller) for address, caller in sorted(targets.items()))
-    findings = findings_of(image)
+    findings = image.findings
     kept = findings.recall(_ENTRANCES, question)
     if kept is None:
         spans = [Span(address, 1) for address in sorted(targets)]

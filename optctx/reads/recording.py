@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from optctx._native import Image, Recorder, RecordingBase
+from optctx._native import Recorder, RecordingBase
 from optctx.engine.attach import attach
 from optctx.errors import ScopeError, UnsupportedImageError
+from optctx.image.loaded import Image
 from optctx.reads.log import Log
 from optctx.reads.readers import ReaderIndex, reader_index
 from optctx.tasks.scopes import follow_tasks

@@ -14,7 +14,7 @@ from typing import Any
 from optctx.errors import OptctxError, PassPipelineError, UnsupportedImageError, clipped, shown
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.facts.calls import PARSE_PARAMETERS
-from optctx.image.facts.fact import Fact, need
+from optctx.image.facts.fact import Fact
 from optctx.image.facts.names import COMPILING, INSTRUCTION_COUNT, PARSE_OPTIONS, PARSE_PIPELINE
 
 __all__ = ["LibraryCopy", "TargetNames"]
@@ -109,7 +109,7 @@ class LibraryCopy:
             return text, code, count
 
     def _set(self, options: Sequence[str]) -> None:
-        form = need(self._image, PARSE_OPTIONS).form
+        form = self._image.findings.need(PARSE_OPTIONS).form
         words = [b"optctx", *(option.encode() for option in options)]
         argv = (c_char_p * len(words))(*words)
         given = {"argc": len(words), "argv": argv}
@@ -217,7 +217,7 @@ class LibraryCopy:
             ) from None
 
     def _hidden(self, fact: Fact[Any], result: Any, *arguments: Any) -> Any:
-        return ctypes.CFUNCTYPE(result, *arguments)(need(self._image, fact).address + self._apart)
+        return ctypes.CFUNCTYPE(result, *arguments)(self._image.findings.need(fact).address + self._apart)
 
 
 def _load_copy(path: str) -> ctypes.CDLL:

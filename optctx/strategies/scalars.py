@@ -6,8 +6,9 @@ import ctypes
 from functools import cache
 from typing import Any
 
-from optctx._native import Image, Kind
+from optctx._native import Kind
 from optctx.image.abi import type_name
+from optctx.image.loaded import Image
 from optctx.image.options import OptionRecord
 from optctx.image.registry_reader import read_registry
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from optctx import _native
-from optctx._native import Image
 from optctx.engine import attach as engine_attach
 from optctx.errors import (
     OptctxError,
@@ -23,6 +22,7 @@ from optctx.errors import (
     UntrustedOptionWarning,
     shown,
 )
+from optctx.image.loaded import Image
 from optctx.plan.ways_in import belongs_to_machine
 from optctx.reads.unread import marks
 from optctx.tasks.problems import tell

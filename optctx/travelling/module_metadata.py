@@ -16,7 +16,6 @@ from typing import Any, Final, TypeAlias, Union
 from optctx._native import inside, make_lock_safe
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.facts.fact import need
 from optctx.image.facts.names import METADATA
 
 __all__ = [
@@ -75,7 +74,7 @@ class _Api:
 
     def _function(self, name: str, result: type[Any] | None, *arguments: type[Any]) -> Function:
         try:
-            address = need(self._image, METADATA[name]).address
+            address = self._image.findings.need(METADATA[name]).address
         except UnsupportedImageError as error:
             raise UnsupportedImageError(
                 f"cannot read or write metadata of modules: {error}; install an llvmlite release that optctx "

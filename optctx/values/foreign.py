@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from optctx._native import Image
+from optctx.image.loaded import Image
 from optctx.image.pass_names import pass_names
 
 __all__ = ["advice_for"]

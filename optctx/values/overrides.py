@@ -20,7 +20,7 @@ from optctx.errors import (
     llvms_reason,
     shown,
 )
-from optctx.image.facts.fact import Fact, find_object, need
+from optctx.image.facts.fact import Fact
 from optctx.image.facts.names import DEBUG_FLAG, OPT_BISECTOR, PASS_GATE, SET_DEBUG_TYPES
 from optctx.image.storage_beside import find_debug_types
 from optctx.plan.refusals import COPIED_FOR_GOOD, PlannedOption
@@ -185,7 +185,7 @@ def changes_of(engine: Engine, overrides: Iterable[Override]) -> ProcessWide | N
     key = shlex.join(arg for override in exclusive for arg in override.args())
     changes = [_change(engine, override) for override in exclusive]
     debugs = any(override.option.record.name in _DEBUG_TYPES for override in exclusive)
-    set_types = need(engine.image, SET_DEBUG_TYPES).address if debugs else 0
+    set_types = engine.image.findings.need(SET_DEBUG_TYPES).address if debugs else 0
     return ProcessWide.make(engine.space, changes, key, set_types)
 
 
@@ -211,7 +211,7 @@ def _change(engine: Engine, override: Override) -> Change:
 def _state(engine: Engine, name: str) -> tuple[int, int]:
     """(address, size) of the object that parsing the option changes besides its value, or (0, 0)."""
     if name in _BISECTION:
-        call_pointer(need(engine.image, PASS_GATE).address)  # makes the object if it does not exist yet
+        call_pointer(engine.image.findings.need(PASS_GATE).address)  # makes it
         return _object(engine, OPT_BISECTOR)
     if name in _DEBUG_TYPES:
         return _object(engine, DEBUG_FLAG)
@@ -225,8 +225,8 @@ def _debug_types(engine: Engine) -> tuple[int, int]:
 
 
 def _object(engine: Engine, fact: Fact[None]) -> tuple[int, int]:
-    need(engine.image, fact)
-    symbol = find_object(engine.image, fact)
+    engine.image.findings.need(fact)
+    symbol = engine.image.findings.find_object(fact)
     if symbol is None:
         raise UnsupportedImageError(f"{engine.image.path}: expected {fact.what} to be an object, found none")
     return symbol.address, symbol.size

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from optctx._native import Image, Kind, demangle, option_at
+from optctx._native import Kind, demangle, option_at
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import UnknownOptionError, shown
 from optctx.image.abi import type_name
+from optctx.image.loaded import Image
 from optctx.plan.plan import PlannedOption
 from optctx.trust import TrustClass, judgement_of
 from optctx.values.foreign import advice_for

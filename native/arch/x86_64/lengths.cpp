@@ -222,7 +222,7 @@ std::optional<Length> instruction_length(std::span<const std::uint8_t> code) {
     return Length{at, operand_at};
 }
 
-std::optional<std::vector<Located>> locate(const image::Image& image, const FunctionReferences& references) {
+std::optional<std::vector<Located>> locate(const image::Library& image, const FunctionReferences& references) {
     const image::Symbol& function = references.function;
     const std::uintptr_t end = std::min<std::uintptr_t>(function.address + function.size, image.text_end());
     std::vector<Located> found;

@@ -39,7 +39,7 @@ constexpr std::size_t operand_size = 5;                      // with its displac
 // References into one list of spans, by function. Takes places in ascending order.
 class Found {
 public:
-    Found(const image::Image& image, const std::vector<image::Span>& spans) : image_(image), index_(spans) {}
+    Found(const image::Library& image, const std::vector<image::Span>& spans) : image_(image), index_(spans) {}
 
     void take(std::uintptr_t place, std::uintptr_t target) {
         if (!may_refer(index_, target)) return;
@@ -54,7 +54,7 @@ public:
     std::vector<FunctionReferences> take_all() { return std::move(found_); }
 
 private:
-    const image::Image& image_;
+    const image::Library& image_;
     image::SpanIndex index_;
     std::vector<FunctionReferences> found_;
     std::optional<image::Symbol> current_;
@@ -63,7 +63,7 @@ private:
 
 // Calls `take(place, target)` for each candidate in the code from `begin` to `end`, which are addresses.
 template <class Take>
-void for_operands(const image::Image& image, std::uintptr_t begin, std::uintptr_t end, Take take) {
+void for_operands(const image::Library& image, std::uintptr_t begin, std::uintptr_t end, Take take) {
     const std::uint8_t* text = image.text() + (begin - image.text_begin());
     for_bytes(text, text + (end - begin), operand_mask, operand, [&](const std::uint8_t* at) {
         const std::uintptr_t place = begin + static_cast<std::uintptr_t>(at - text);
@@ -74,7 +74,7 @@ void for_operands(const image::Image& image, std::uintptr_t begin, std::uintptr_
 }  // namespace
 
 std::vector<std::vector<FunctionReferences>> find_references_to_each(
-    const image::Image& image, const std::vector<std::vector<image::Span>>& spans) {
+    const image::Library& image, const std::vector<std::vector<image::Span>>& spans) {
     std::vector<Found> each;
     each.reserve(spans.size());
     for (const auto& list : spans) each.emplace_back(image, list);
@@ -87,11 +87,11 @@ std::vector<std::vector<FunctionReferences>> find_references_to_each(
     return all;
 }
 
-std::vector<FunctionReferences> find_references(const image::Image& image, const std::vector<image::Span>& spans) {
+std::vector<FunctionReferences> find_references(const image::Library& image, const std::vector<image::Span>& spans) {
     return std::move(find_references_to_each(image, std::vector<std::vector<image::Span>>(1, spans)).front());
 }
 
-std::vector<FunctionReferences> find_references_in(const image::Image& image, const std::vector<image::Span>& spans,
+std::vector<FunctionReferences> find_references_in(const image::Library& image, const std::vector<image::Span>& spans,
                                                    const std::vector<std::uint32_t>& functions) {
     std::vector<FunctionReferences> all;
     for (const std::uint32_t number : functions) {
@@ -131,7 +131,7 @@ private:
 
 }  // namespace
 
-std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_branches(const image::Image& image,
+std::vector<std::pair<std::uintptr_t, std::uintptr_t>> find_branches(const image::Library& image,
                                                                      const std::vector<std::uintptr_t>& targets) {
     const TargetFilter filter(targets);
     std::vector<std::pair<std::uintptr_t, std::uintptr_t>> found;

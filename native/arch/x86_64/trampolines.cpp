@@ -89,7 +89,7 @@ bool is_register(const PackedSite& site, Instruction code) {
 }
 
 // The instruction of a site, in the library's file, after everything is checked that the bytes themselves can tell.
-Instruction instruction_of(const image::Image& image, const PackedSite& site) {
+Instruction instruction_of(const image::Library& image, const PackedSite& site) {
     const auto misfit = [&](const char* why) {
         return image::Misfit("the site " + std::to_string(site.address) + " bytes into the library " + why);
     };
@@ -151,11 +151,11 @@ Code rewrite(Instruction instruction, std::size_t operand_at, unsigned scratch, 
     return code;
 }
 
-void check(const image::Image& image, std::span<const PackedSite> sites) {
+void check(const image::Library& image, std::span<const PackedSite> sites) {
     for (const PackedSite& site : sites) instruction_of(image, site);
 }
 
-std::vector<Trampoline> trampolines(const image::Image& image, std::span<const PackedSite> sites,
+std::vector<Trampoline> trampolines(const image::Library& image, std::span<const PackedSite> sites,
                                     std::span<const std::uint32_t> words, std::span<const std::uint8_t> loads,
                                     std::int32_t thread_offset) {
     if (words.size() != sites.size() || loads.size() != sites.size())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from optctx._native import Image
+from optctx._native import Library
 from optctx._native import find_branches as find_candidates
 from optctx.arch.processor import Branch
 from optctx.arch.x86_64.chosen_decoder import decoder
@@ -16,7 +16,7 @@ _SIZE = 5  # bytes of call rel32 and jmp rel32
 _JUMP = b"\xe9"
 
 
-def find_branches(image: Image, targets: Mapping[int, str]) -> Iterator[Branch]:
+def find_branches(image: Library, targets: Mapping[int, str]) -> Iterator[Branch]:
     """See `Processor`. Each function is decoded from its start up to the candidates."""
     for address, target in find_candidates(image, list(targets)):
         function = image.function_at(address)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import struct
 
-from optctx._native import Image
+from optctx._native import Library
 from optctx.arch.processor import FunctionEntrance
 from optctx.arch.x86_64.thunks import branch_to
 
@@ -42,7 +42,7 @@ _LEAVE = b"\xc9"
 _RESULT = bytes.fromhex("488b442430")  # mov rax, [rsp + 48]
 
 
-def find_entrance(image: Image, function: int) -> FunctionEntrance | None:
+def find_entrance(image: Library, function: int) -> FunctionEntrance | None:
     """See `Processor`."""
     code = image.initial_bytes(function, _MOST)
     pushed: list[int] = []

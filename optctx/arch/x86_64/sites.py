@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from optctx._native import (
     FunctionReferences,
-    Image,
+    Library,
     Span,
     find_references,
     find_references_in,
@@ -123,7 +123,7 @@ class _Regions:
         return None
 
 
-def find_sites(image: Image, spans: Sequence[tuple[int, int]]) -> tuple[list[Site], list[SiteRefusal]]:
+def find_sites(image: Library, spans: Sequence[tuple[int, int]]) -> tuple[list[Site], list[SiteRefusal]]:
     """Every run-time reference into the (address, size) spans, which are sorted and disjoint."""
     refusals: list[SiteRefusal] = []
     references = find_references(image, _native_spans(spans))
@@ -131,7 +131,7 @@ def find_sites(image: Image, spans: Sequence[tuple[int, int]]) -> tuple[list[Sit
 
 
 def find_references_to(
-    image: Image, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
+    image: Library, spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]
 ) -> CodeReferences:
     """See `Processor`. One scan proposes the places for both."""
     to_spans, to_others = find_references_to_each(image, [_native_spans(spans), _native_spans(others)])
@@ -141,7 +141,7 @@ def find_references_to(
 
 
 def _judged(
-    image: Image, found: Iterable[FunctionReferences], regions: _Regions, refusals: list[SiteRefusal]
+    image: Library, found: Iterable[FunctionReferences], regions: _Regions, refusals: list[SiteRefusal]
 ) -> Iterator[Site]:
     """The references that can be redirected. Adds the others to `refusals`."""
     for references in found:
@@ -158,12 +158,12 @@ def _judged(
                 refusals.append(outcome)
 
 
-def find_accesses(image: Image, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def find_accesses(image: Library, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """(address, bytes) of each run-time reference at or in the spans, redirectable or not."""
     return _accesses(image, find_references(image, _native_spans(spans)))
 
 
-def _accesses(image: Image, found: Iterable[FunctionReferences]) -> list[tuple[int, int]]:
+def _accesses(image: Library, found: Iterable[FunctionReferences]) -> list[tuple[int, int]]:
     return [
         (reference.target, reference.memory_bytes)
         for references in found
@@ -172,7 +172,7 @@ def _accesses(image: Image, found: Iterable[FunctionReferences]) -> list[tuple[i
 
 
 def find_targets(
-    image: Image, spans: Sequence[tuple[int, int]], functions: Iterable[int]
+    image: Library, spans: Sequence[tuple[int, int]], functions: Iterable[int]
 ) -> list[tuple[int, int]]:
     """See `Processor`."""
     return [
@@ -186,7 +186,7 @@ def _native_spans(spans: Sequence[tuple[int, int]]) -> list[Span]:
     return [Span(begin, size) for begin, size in spans]
 
 
-def _references(image: Image, references: FunctionReferences) -> Iterator[Reference]:
+def _references(image: Library, references: FunctionReferences) -> Iterator[Reference]:
     function, by = references.function, decoder()
     if not function.name:
         return  # outside every function: padding or a table, not code with a symbol

@@ -13,10 +13,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from optctx._native import Image, loaded_libraries, make_lock_safe
+from optctx._native import loaded_libraries, make_lock_safe
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite.lifetimes import order_arguments, order_freeing
-from optctx.image.loaded import open_image
+from optctx.image.loaded import Image, open_image
 
 __all__ = ["HOST", "check_release", "llvmlite_image"]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from optctx._native import Image
-from optctx.image.facts.fact import Fact, Family, lacking
+from optctx.image.facts.fact import Fact, Family
 from optctx.image.facts.interceptions import BINDING, INTERCEPTIONS
 from optctx.image.facts.names import (
     COMPILING,
@@ -22,6 +21,7 @@ from optctx.image.facts.names import (
     PRINT_PASS_NAMES,
     SET_DEBUG_TYPES,
 )
+from optctx.image.loaded import Image
 
 __all__ = ["DEBUG_OUTPUT", "FAMILIES", "missing_features", "why_missing"]
 
@@ -44,7 +44,7 @@ FAMILIES: Final = tuple(row.what for row in INTERCEPTIONS if isinstance(row.what
 
 def why_missing(image: Image, feature: str) -> str:
     """What the image lacks for a feature; empty if it has every fact."""
-    return lacking(image, _FEATURES[feature])
+    return image.findings.lacking(_FEATURES[feature])
 
 
 def missing_features(image: Image) -> dict[str, str]:

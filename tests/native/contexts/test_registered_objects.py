@@ -12,7 +12,6 @@ from optctx._native import call_pointer, read_words, replace_add_occurrence, wal
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.fresh import FreshProcess, Job, compile_job
-from optctx.image.facts.fact import need
 from optctx.image.facts.names import ADD_OCCURRENCE, REGISTERED_OPTIONS, TOP_LEVEL
 from optctx.image.registry_reader import _subcommand
 from tests.support.ir_texts import COUNTED, X86
@@ -24,8 +23,9 @@ pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outsi
 def registered() -> dict[str, int]:
     """Name -> address of the Option, as `cl::getRegisteredOptions` tells them on this thread."""
     engine = attach()
-    subcommand = _subcommand(need(engine.image, TOP_LEVEL))
-    layout, options = walk_registry(call_pointer(need(engine.image, REGISTERED_OPTIONS).address, subcommand))
+    need = engine.image.findings.need
+    registered = call_pointer(need(REGISTERED_OPTIONS).address, _subcommand(need(TOP_LEVEL)))
+    layout, options = walk_registry(registered)
     assert layout == engine.survey.registry.layout
     return dict(options)
 
@@ -150,7 +150,7 @@ def test_an_occurrence_given_to_the_object_is_the_scopes() -> None:
 
 
 def add_occurrence(engine: Engine, option: int, name: bytes, value: bytes) -> bool:
-    replacement = replace_add_occurrence(engine.index, need(engine.image, ADD_OCCURRENCE).address)
+    replacement = replace_add_occurrence(engine.index, engine.image.findings.need(ADD_OCCURRENCE).address)
     table = read_words(read_words(option, 1)[0], 16)
     assert replacement in table
     call = ctypes.CFUNCTYPE(

@@ -9,7 +9,6 @@ from optctx.engine.choice import choose
 from optctx.engine.engine import Clock
 from optctx.engine.thread_engine import _trampolines
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.loaded import image_index
 from optctx.image.survey import survey
 from optctx.plan import Plan
 from tests.support.library_code import changed_code
@@ -27,7 +26,7 @@ def make_plan() -> Plan:
 def prepare() -> tuple[Sites, int, int]:
     """What attaching would redirect, and where the library's code begins and ends; nothing is attached."""
     image = llvmlite_image()
-    sites = list(_trampolines(make_plan(), image_index(image)))
+    sites = list(_trampolines(make_plan(), image.index))
     assert len(sites) > 5000
     assert changed_code() == []
     return sites, image.text_begin, image.text_end

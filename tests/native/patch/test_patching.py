@@ -20,7 +20,6 @@ import optctx
 import optctx.engine.attach as attaching
 from optctx._native import Transaction, identity_view, read_bytes, read_words, thread_offset
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.loaded import image_index
 from tests.native.patch.patching import as_before, make_plan, prepare, refused
 from tests.support.alone import alone
 from tests.support.kernel_refusals import refuse
@@ -302,7 +301,7 @@ def test_every_trampoline_runs_the_original_instruction_on_another_base() -> Non
         )
 
     saved = addresses = 0
-    plan, index = make_plan(), image_index(llvmlite_image())
+    plan, index = make_plan(), llvmlite_image().index
     assert plan.references.sites is not None
     assert plan.printing is not None
     identity = identity_view(index)

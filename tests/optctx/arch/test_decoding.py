@@ -20,8 +20,6 @@ from optctx.arch.x86_64.sites import Tactic, judge, references_at
 from optctx.engine.attach import attach
 from optctx.engine.thread_engine import _trampolines
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.findings import findings_of
-from optctx.image.loaded import image_index
 from optctx.image.survey import survey
 from optctx.plan import (
     called,
@@ -63,13 +61,13 @@ def test_in_the_whole_library_both_find_the_same() -> None:
     def everything(decoder: Decoder) -> dict[str, Any]:
         for module in (branches, sites):
             pytest.MonkeyPatch().setattr(module, "decoder", lambda: decoder)
-        findings_of(image).forget()
+        image.findings.forget()
         plan = plan_redirected(surveyed, read_references(surveyed))
         return {
             "sites": sites.find_sites(image, options),
             "accesses": sites.find_accesses(image, options),
             "code": plan.references,
-            "trampolines": list(_trampolines(plan, image_index(image))),
+            "trampolines": list(_trampolines(plan, image.index)),
             "entrances": find_entrances(image, targets),
         }
 

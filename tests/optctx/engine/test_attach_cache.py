@@ -19,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llvmlite.binding import ffi
 
-from optctx._native import Image
 from optctx.engine import kept
 from optctx.engine.attach import attach
 from optctx.errors import OptctxError
@@ -27,6 +26,7 @@ from optctx.folders.files import TAG_SIZE
 from optctx.folders.own_key import own_key
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.findings import Findings
+from optctx.image.loaded import Image
 from tests.optctx.engine.attached_plan import KEPT
 from tests.support.processes import run_python
 
@@ -339,7 +339,7 @@ def test_what_is_damaged_or_open_to_others_is_not_taken(
         shutil.copytree(cold[0], home)
         damage(home)
         findings = Findings(llvmlite_image())
-        monkeypatch.setattr(kept, "findings_of", lambda image, findings=findings: findings)
+        monkeypatch.setattr(llvmlite_image(), "findings", findings)
         found = kept.Kept(llvmlite_image())
         loaded = found.load()
         if (loaded, findings.taken_over) != (damage is unharmed,) * 2 or not found.state.startswith(
@@ -370,14 +370,11 @@ def test_another_file_of_the_same_library_is_another_library(
     for expected in ("kept", "used"):
         run_python(
             """
-            import ctypes, os, sys
-            import optctx
-            from optctx._native import Image, loaded_libraries
+            import ctypes, sys
+            from optctx import loaded_image
             from optctx.engine.attach import attach
             library = ctypes.CDLL(sys.argv[1])
-            real = os.path.realpath(sys.argv[1])
-            [base] = [base for name, base in loaded_libraries() if os.path.realpath(name) == real]
-            other = attach(Image(sys.argv[1], base))
+            other = attach(loaded_image(sys.argv[1]))
             assert other.kept == sys.argv[2] and attach().kept == "used", (other.kept, attach().kept)
             assert other.plan.references.sites.packed == attach().plan.references.sites.packed
             """,
@@ -480,7 +477,7 @@ def test_no_damage_is_taken_for_an_entry(
     findings = Findings(llvmlite_image())
     with pytest.MonkeyPatch.context() as patch:
         lives_in(home, patch)
-        patch.setattr(kept, "findings_of", lambda image: findings)
+        patch.setattr(llvmlite_image(), "findings", findings)
         patch.setattr(kept, "_name", lambda image: "")
         patch.setattr("optctx.folders.files.Seal.name", lambda seal, key: file.name)
         file.write_bytes(content)

@@ -8,7 +8,8 @@ import random
 import resource
 import struct
 
-from optctx._native import Image, Span, find_branches, find_data_pointers, find_references, loaded_libraries
+from optctx._native import Span, find_branches, find_data_pointers, find_references, loaded_libraries
+from optctx.image.loaded import Image
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, compile_cpp
 

@@ -16,7 +16,6 @@ from llvmlite.binding import ffi
 
 from optctx import OptionContext, contained, current, drift, tool
 from optctx.engine.attach import attach
-from optctx.image.facts.fact import need
 from optctx.image.facts.names import PARSE_OPTIONS, RESET_OPTIONS
 from tests.support.cpp_build import ROOT, SHARED, compile_cpp
 from tests.support.ir_texts import COUNTED
@@ -45,8 +44,8 @@ def run_tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
     # The libraries come after the file that needs them.
     compile_cpp(ROOT / "tests/programs/cpp/nested_tool.cpp", out, *SHARED, "-Wl,--no-as-needed", *link)
     released = ctypes.CDLL(str(out))
-    image = attach().image
-    parser = (ctypes.c_void_p * 2)(need(image, RESET_OPTIONS).address, need(image, PARSE_OPTIONS).address)
+    need = attach().image.findings.need
+    parser = (ctypes.c_void_p * 2)(need(RESET_OPTIONS).address, need(PARSE_OPTIONS).address)
 
     def run(*arguments: str, loaded: ctypes.CDLL = released) -> int:
         loaded.run_tool.restype = ctypes.c_size_t

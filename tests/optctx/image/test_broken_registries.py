@@ -14,6 +14,7 @@ import pytest
 
 from optctx._native import MisfitError, RegistryCopy, registry_layouts, walk_registry
 from optctx.image import options
+from optctx.image.findings import Findings
 from optctx.image.memory import walk_tree
 from tests.optctx.image.hand_made import (
     EMPTY,
@@ -219,6 +220,7 @@ def test_names_that_are_no_text_or_not_in_order_are_no_table() -> None:
         def __init__(self, at: int, size: int = 48) -> None:
             self.address, self.size, self.base, self.number = at, size, at, 1
             self.name = "_ZL17SPIRVExtensionMap"
+            self.findings = Findings(self)  # type: ignore[arg-type]
 
         def named(self, name: str) -> Fake | None:
             return self if name == self.name else None

@@ -11,14 +11,15 @@ import pytest
 from llvmlite import binding
 
 import optctx
-from optctx._native import Image
 from optctx.engine.attach import attach
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.facts import features, interceptions, machines, names, types
-from optctx.image.facts.fact import Fact, Family, find, lacking, named, need
+from optctx.image.facts.fact import Fact, Family, named
 from optctx.image.facts.features import missing_features, why_missing
 from optctx.image.facts.interceptions import BINDING
+from optctx.image.findings import Findings
+from optctx.image.loaded import Image
 from tests.support.alone import alone
 from tests.support.scopes import unrolled_by_llvmlite
 
@@ -29,10 +30,11 @@ class FakeImage:
 
     symbols: dict[str, int] = field(default_factory=dict)
     path: str = "/lib/libfake.so"
+    base: int = 0
 
     @property
-    def base(self) -> int:
-        return id(self)
+    def findings(self) -> Findings:
+        return Findings(self)  # type: ignore[arg-type]
 
     def named(self, name: str) -> SimpleNamespace | None:
         numbers = {own: number for number, own in enumerate(self.symbols, 1)}
@@ -65,11 +67,11 @@ def facts_of(module: object) -> list[Fact[Any]]:
 
 def test_the_newest_name_that_an_image_has_counts() -> None:
     fact = Fact("llvm::f", (("new", 16), ("old", 8)))
-    both = find(FakeImage({"old": 1, "new": 2}), fact)  # type: ignore[arg-type]
+    both = FakeImage({"old": 1, "new": 2}).findings.find(fact)
     assert both is not None
     assert (both.address, both.symbol, both.form) == (2, "new", 16)
-    assert need(FakeImage({"old": 1}), fact).form == 8  # type: ignore[arg-type]
-    assert find(FakeImage(), fact) is None  # type: ignore[arg-type]
+    assert FakeImage({"old": 1}).findings.need(fact).form == 8
+    assert FakeImage().findings.find(fact) is None
 
 
 def test_a_missing_fact_is_told_with_every_name_that_was_looked_for() -> None:
@@ -78,11 +80,11 @@ def test_a_missing_fact_is_told_with_every_name_that_was_looked_for() -> None:
         UnsupportedImageError,
         match=r"/lib/libfake.so: expected llvm::f \(the symbol new or old\), found none",
     ):
-        need(FakeImage(), fact)  # type: ignore[arg-type]
-    assert lacking(FakeImage(), [fact, family]) == (  # type: ignore[arg-type]
+        FakeImage().findings.need(fact)
+    assert FakeImage().findings.lacking([fact, family]) == (
         "expected llvm::f (the symbol new or old), llvm::g (the symbol begins...holds...), found none"
     )
-    assert lacking(FakeImage({"old": 1, "begins_and_holds": 2}), [fact, family]) == ""  # type: ignore[arg-type]
+    assert FakeImage({"old": 1, "begins_and_holds": 2}).findings.lacking([fact, family]) == ""
 
 
 def test_an_image_without_facts_lacks_every_feature_and_says_why() -> None:
@@ -97,7 +99,7 @@ def test_this_llvm_has_every_fact() -> None:
     everything = [fact for module in (names, machines) for fact in facts_of(module)]
     everything += [row.what for row in interceptions.INTERCEPTIONS if isinstance(row.what, Fact)]
     assert len(everything) > 70
-    assert [fact.what for fact in everything if find(image, fact) is None] == []
+    assert [fact.what for fact in everything if image.findings.find(fact) is None] == []
     assert missing_features(image) == {}
     assert types.VTABLE == "_ZTV"
 

@@ -22,12 +22,12 @@ from llvmlite.binding import ffi
 
 import optctx
 from optctx import OptionContext, UnsupportedImageError, _native, current, drift, record
-from optctx._native import MAX_IMAGES, Image, held, loaded_libraries
+from optctx._native import MAX_IMAGES, held, loaded_libraries
 from optctx.context import process_wide_values
 from optctx.engine.attach import attach, attached, detach, engines, is_default
 from optctx.engine.engine import Engine
 from optctx.hosts.llvmlite import llvmlite_image
-from optctx.image.loaded import image_index
+from optctx.image.loaded import Image
 from tests.support.alone import alone
 from tests.support.bare_llvm import BareLlvm, compiled_by_fresh_process
 from tests.support.cpp_build import SHARED, compile_cpp
@@ -385,16 +385,16 @@ def test_cpp_code_looks_up_in_the_image_that_it_names(copy: pathlib.Path, tmp_pa
 
 @alone
 def test_more_images_than_there_is_room_for_are_refused() -> None:
-    class Made:
+    class Made(Image):
         path = "libmade.so"
 
-        def __init__(self, base: int) -> None:
-            self.base = base
+        def __init__(self) -> None:
+            self._index = None
 
-    images: list[Any] = [Made(base) for base in range(16, 16 + MAX_IMAGES)]
-    assert [image_index(each) for each in images] == list(range(MAX_IMAGES))
-    assert image_index(images[3]) == 3
+    images = [Made() for _ in range(MAX_IMAGES)]
+    assert [each.index for each in images] == list(range(MAX_IMAGES))
+    assert images[3].index == 3
     with pytest.raises(UnsupportedImageError) as caught:
-        image_index(Made(1))  # type: ignore[arg-type]
+        _ = Made().index
     assert "expected at most 8 LLVMs in a process" in str(caught.value)
     assert "libmade.so" in str(caught.value)

@@ -19,7 +19,7 @@ SCRIPT = """
     from tests.support.bare_llvm import BareLlvm
     import optctx
     from optctx import OptionContext, current
-    from optctx._native import Image, held, loaded_libraries
+    from optctx._native import held, loaded_libraries
     from optctx.context import process_wide_values
     from optctx.engine.attach import attach, detach
     from tests.support.scopes import in_threads, unrolled

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from optctx._native import Image, loaded_libraries
+from optctx._native import loaded_libraries
 from optctx.arch import processor
 from optctx.arch.processor import Sites
+from optctx.image.loaded import Image
 from optctx.plan import find_ends
 from tests.support.alone import alone
 from tests.support.cpp_build import SHARED, compile_cpp
