@@ -16,7 +16,7 @@ import sys
 from dataclasses import dataclass, field
 
 ROOT = pathlib.Path(__file__).parents[1]
-START = ("optctx.engine.attach", "_work_out")
+START = ("optctx.engine.attach", "_choose")
 IMAGE = frozenset({"image", "_image"})
 WITH_SURVEY = IMAGE | {"survey", "surveyed"}
 

@@ -18,7 +18,7 @@ from optctx.image.loaded import Image
 from optctx.image.registry_reader import keep_registry
 from optctx.image.survey import Survey, survey
 from optctx.locks import Rank, is_held, lock_held_by_fork
-from optctx.plan.reach import Reach
+from optctx.plan.plan import Narrow
 from optctx.wording import counted
 
 __all__ = [
@@ -50,7 +50,7 @@ _default: _Attachment | None = None  # of the default host's image, once this pr
 _listeners: list[Callable[[], None]] = []
 
 
-def attach(image: Image | None = None, reach: Reach | None = None) -> Engine:
+def attach(image: Image | None = None, narrow: Narrow | None = None) -> Engine:
     """The attached engine of an image, by default that of the default host.
 
     The first call redirects that LLVM's option reads for the whole process. Every thread keeps reading LLVM's
@@ -60,7 +60,7 @@ def attach(image: Image | None = None, reach: Reach | None = None) -> Engine:
     what is not an image. If an exception interrupts it, nothing is attached and the next call begins where
     this one ended.
 
-    `reach`: for models of another LLVM, in which not every read sees the values of contexts. Contexts take
+    `narrow`: for models of another LLVM, in which not every read sees the values of contexts. Contexts take
     every option that they would take otherwise. Counts for the first call alone.
     """
     engine = attached(image)
@@ -73,7 +73,7 @@ def attach(image: Image | None = None, reach: Reach | None = None) -> Engine:
             "this very thread is attaching to LLVM, and a signal handler or a finaliser interrupted it; "
             "use optctx once before such code may run"
         )
-    return inside(_lock, _attach, image, reach)
+    return inside(_lock, _attach, image, narrow)
 
 
 def attach_again(index: int) -> None:
@@ -82,47 +82,75 @@ def attach_again(index: int) -> None:
     attach(None if is_default(engine) else engine.image)
 
 
-def _attach(image: Image | None, reach: Reach | None) -> Engine:
-    """Changes nothing before its native step, `Engine.attach`, but to prepare that once and for all."""
+def _attach(image: Image | None, narrow: Narrow | None) -> Engine:
+    """Prepare, choose, commit. Before that nothing of LLVM's changes but what it makes at its first use."""
     clock = Clock()
     found = _attachment(image)
     clock.lap("image")
     if found.engine is None:
-        found.kept = Kept(found.image)
-        found.engine = _with_kept(found.kept, lambda: _work_out(found.image, clock, reach), clock)
+        found.engine = _prepare(found, clock, narrow)
     if image is None:
         _begin_with_default(found)
-    if found.engine.attached:
-        return found.engine
-    if not found.used:
-        return _attach_first(found)
-    start = time.perf_counter()
-    try:
-        found.engine.attach()
-    except CannotRedirectError as error:  # contexts were made for this engine
-        raise cannot_redirect(error) from error
-    found.engine.seconds["commit"] = time.perf_counter() - start
+    if not found.engine.attached:
+        _commit(found, clock)
     return found.engine
 
 
-def _with_kept(kept: Kept, work_out: Callable[[], Engine], clock: Clock) -> Engine:
-    """What is worked out with what an earlier process has kept, or without: that is no reason to fail."""
-    if kept.load():
+def _prepare(found: _Attachment, clock: Clock, narrow: Narrow | None) -> Engine:
+    """Make an engine with what an earlier process has kept, or without: that is no reason to fail."""
+    found.kept = Kept(found.image)
+    if found.kept.load():
         clock.lap("kept")
         try:
-            return work_out()
+            return _choose(found.image, clock, narrow)
         except (UnsupportedImageError, LookupError, TypeError, ValueError) as error:
-            kept.drop(str(error))
-    return work_out()
+            found.kept.drop(str(error))
+    return _choose(found.image, clock, narrow)
 
 
-def _work_out(image: Image, clock: Clock, reach: Reach | None) -> Engine:
+def _choose(image: Image, clock: Clock, narrow: Narrow | None) -> Engine:
     try:
         surveyed = _survey(image)
         clock.lap("registry")
-        return _publish(choose(surveyed, clock, reach), clock)
+        return _publish(choose(surveyed, clock, narrow), clock)
     finally:
         image.release_pages()
+
+
+def _survey(image: Image) -> Survey:
+    try:
+        return survey(image)
+    except UnsupportedImageError as error:
+        if not default_host().has(image):
+            raise
+        raise default_host().refusal(error) from error
+
+
+def _commit(found: _Attachment, clock: Clock) -> None:
+    """Attach in one native step. The first time, another engine may take the place of one that cannot."""
+    engine = found.engine
+    assert engine is not None  # it is prepared
+    start = time.perf_counter()
+    try:
+        engine.attach()
+    except CannotRedirectError as error:
+        if found.used:  # contexts were made for this engine
+            raise cannot_redirect(error) from error
+        engine = found.engine = _publish(fall_back(error, engine.survey, clock), clock)
+        engine.attach()
+    except UnsupportedImageError:
+        if not found.used:
+            found.engine = None  # the next call chooses again
+        raise
+    engine.seconds["commit"] = time.perf_counter() - start
+    if not found.used:
+        found.used = True
+        clock.lap("commit")
+        _keep(found, engine)
+        clock.lap("keeping")
+        engine.seconds.update(clock.laps)
+        if engine.fell_back:
+            warn_of_fallback(engine.reason)
 
 
 def _keep(found: _Attachment, engine: Engine) -> None:
@@ -157,37 +185,6 @@ def _begin_with_default(found: _Attachment) -> None:
         for listener in _listeners:
             listener()
     _default = found
-
-
-def _survey(image: Image) -> Survey:
-    try:
-        return survey(image)
-    except UnsupportedImageError as error:
-        if not default_host().has(image):
-            raise
-        raise default_host().refusal(error) from error
-
-
-def _attach_first(found: _Attachment) -> Engine:
-    clock = Clock()
-    engine = found.engine
-    assert engine is not None  # the caller has made it
-    try:
-        engine.attach()
-    except CannotRedirectError as error:
-        engine = found.engine = _publish(fall_back(error, engine.survey, clock), clock)
-        engine.attach()
-    except UnsupportedImageError:
-        found.engine = None  # the next call chooses again
-        raise
-    found.used = True
-    clock.lap("commit")
-    _keep(found, engine)
-    clock.lap("keeping")
-    engine.seconds.update(clock.laps)
-    if engine.fell_back:
-        warn_of_fallback(engine.reason)
-    return engine
 
 
 def when_attached(listener: Callable[[], None]) -> None:

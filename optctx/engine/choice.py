@@ -12,8 +12,7 @@ from optctx.engine.thread_engine import ThreadEngine
 from optctx.errors import EngineWarning, OptctxError, UnsupportedImageError, level_outside
 from optctx.image.memory import checking
 from optctx.image.survey import Survey
-from optctx.plan.plan import plan_in_place, plan_redirected
-from optctx.plan.reach import Reach
+from optctx.plan.plan import Narrow, plan_in_place, plan_redirected
 from optctx.plan.references import read_references
 
 __all__ = ["VARIABLE", "cannot_redirect", "choose", "fall_back", "warn_of_fallback"]
@@ -22,10 +21,10 @@ VARIABLE = "OPTCTX_ENGINE"
 _AUTOMATIC = ""
 
 
-def choose(survey: Survey, clock: Clock, reach: Reach | None = None) -> Engine:
+def choose(survey: Survey, clock: Clock, narrow: Narrow | None = None) -> Engine:
     """The engine "thread" where nothing stands against it, else "exclusive". Attaches nothing yet.
 
-    `reach`: of the values of contexts, where it is not every read. Raises OptctxError for another value of
+    `narrow`: of the values of contexts, where it is not every read. Raises OptctxError for another value of
     the variable, and UnsupportedImageError.
     """
     wanted = _wanted()
@@ -33,7 +32,7 @@ def choose(survey: Survey, clock: Clock, reach: Reach | None = None) -> Engine:
         return _taking_turns(survey, clock, f"{VARIABLE}={wanted}")
     try:
         with checking(survey.image.path):
-            engine = _redirecting(survey, clock, reach)
+            engine = _redirecting(survey, clock, narrow)
     except CannotRedirectError as error:
         return fall_back(error, survey, clock)
     engine.reason = f"{VARIABLE}={wanted}" if wanted else "LLVM's code could be changed"
@@ -52,9 +51,9 @@ def fall_back(error: CannotRedirectError, survey: Survey, clock: Clock) -> Engin
     return engine
 
 
-def _redirecting(survey: Survey, clock: Clock, reach: Reach | None) -> ThreadEngine:
+def _redirecting(survey: Survey, clock: Clock, narrow: Narrow | None) -> ThreadEngine:
     try:
-        plan = plan_redirected(survey, read_references(survey), reach)
+        plan = plan_redirected(survey, read_references(survey), narrow)
         clock.lap("sites")
         return ThreadEngine(survey, plan, clock)
     except CannotDecodeError as error:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from optctx._native import NO_SLOT, Kind, Ownership, Region, Role
-from optctx.arch.processor import Functions, Uses
+from optctx.arch.processor import Functions, Sites, Uses
 from optctx.image.facts.features import DEBUG_OUTPUT
 from optctx.image.options import OptionRecord
 from optctx.image.storage_beside import Printing, StateBeside
 from optctx.image.survey import Survey
 from optctx.lazy import lazy
-from optctx.plan.reach import Reach, narrowed, readers_of
-from optctx.plan.references import References, no_readers
+from optctx.plan.references import NO_READER, Readers, References, no_readers
 from optctx.plan.refusals import PlannedOption, refuse
 
-__all__ = ["Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
+__all__ = ["Narrow", "Plan", "PlannedOption", "plan_in_place", "plan_redirected"]
 
 # Looking up a member of an enumeration takes longer than comparing it.
 _STRING, _SET, _LIST, _OTHER = Kind.string, Kind.set, Kind.list, Kind.other
@@ -43,7 +42,7 @@ class Plan:
         self.readers = no_readers()
         self.served: dict[int, list[PlannedOption]] = {}
         self.unavailable: dict[str, str] = {}
-        self.shown_elsewhere: dict[int, int] = {}  # address of a site -> slot of another region (Reach)
+        self.shown_elsewhere: dict[int, int] = {}  # address of a site -> slot of another region (Narrow)
         self.keep_alive: list[object] = []  # storage of regions that are not LLVM's
 
     @lazy
@@ -79,10 +78,13 @@ class Plan:
         return slot
 
 
-def plan_redirected(survey: Survey, references: References, reach: Reach | None = None) -> Plan:
-    """A plan for code that is redirected: to it belong slots for the reporting, and every site of a region.
+Narrow = Callable[[Plan, Sites], Sites]  # of a plan that has given its slots: which sites are redirected
 
-    `reach`: of the values of contexts, where it is not every read.
+
+def plan_redirected(survey: Survey, references: References, narrow: Narrow | None = None) -> Plan:
+    """Make a plan for code that is redirected: with slots for the reporting, and every site of a region.
+
+    `narrow`: where not every read is to see the values of contexts, for models of another LLVM.
     """
     image, printing, no_printing = survey.image, survey.printing, survey.no_printing
     sites = references.sites
@@ -115,16 +117,29 @@ def plan_redirected(survey: Survey, references: References, reach: Reach | None 
     if not uses.keys() <= plan.slots.keys():
         sites = sites.of_regions(plan.slots)
         plan.references = references._replace(sites=sites)
-    if reach is not None:
-        sites = narrowed(plan, sites, reach)
+    if narrow is not None:
+        sites = narrow(plan, sites)
         plan.references = references._replace(sites=sites)
     # The words of the others are the same for all who load them.
     others = {part.address for part in survey.reporting}
     if printing is not None:
         others.add(printing.types.address)
     read = {region: slot for region, slot in plan.slots.items() if region not in others}
-    plan.readers = readers_of(plan, sites, read)
+    plan.readers = _readers_of(plan, sites, read)
     return plan
+
+
+def _readers_of(plan: Plan, sites: Sites, slots: Mapping[int, int]) -> Readers:
+    """Group the sites of the regions in `slots`, without those to which another region is shown."""
+    if not plan.shown_elsewhere:
+        return Readers.of(sites.image, sites, slots)
+    seeing = sites.where(lambda site: site.address not in plan.shown_elsewhere)
+    readers = Readers.of(sites.image, seeing, slots)
+    of_each = iter(readers.by_site)
+    readers.by_site = array(
+        "I", (NO_READER if site.address in plan.shown_elsewhere else next(of_each) for site in sites)
+    )
+    return readers
 
 
 def _is_stuck(references: References, uses: Mapping[int, Uses], region: int) -> bool:
@@ -132,7 +147,7 @@ def _is_stuck(references: References, uses: Mapping[int, Uses], region: int) -> 
 
 
 def plan_in_place(survey: Survey) -> Plan:
-    """A plan for code that is left as it is, made without decoding it."""
+    """Make a plan for code that is left as it is, without decoding it."""
     nothing = References(None, [], [], [])
     plan = Plan(_decide(survey, nothing, {}), nothing)
     _give_slots(plan, survey.value_offset, {})

@@ -10,7 +10,7 @@ from optctx.arch.processor import Site
 from optctx.census.contexts import reaches_in
 from optctx.engine.attach import attach, attached
 from optctx.errors import OptctxError
-from optctx.plan.reach import Reach
+from optctx.strategies.reach import Reach
 from optctx.strategies.scoped import LlvmContextStrategy
 
 __all__ = ["CONTEXTS", "LibraryDefaultsStrategy", "LibraryOptionsStrategy", "ReadSites", "has_context"]
@@ -43,7 +43,7 @@ class LibraryOptionsStrategy(LlvmContextStrategy):
     def __enter__(self) -> LibraryOptionsStrategy:
         """Raises OptctxError in a process that has attached for another use."""
         if attached() is None and not _model.sites:
-            attach(reach=Reach(_model.sees, self.others))
+            attach(narrow=Reach(_model.sees, self.others).narrow)
             _model.others = self.others
         if _model.others != self.others:
             raise OptctxError(

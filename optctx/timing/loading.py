@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from optctx.arch.x86_64 import relocations as processor
 from optctx.timing.objects import (
     CODE,
     CONSTANTS,
@@ -25,6 +24,7 @@ from optctx.timing.objects import (
     Symbol,
     parse_object,
 )
+from optctx.timing.x86_64 import relocations as processor
 
 __all__ = ["Loaded", "load"]
 

@@ -7,13 +7,13 @@ import ctypes
 import os
 import sys
 
-from optctx.arch.x86_64.callgrind import counted_calls
 from optctx.timing.caller import TIMES, load_caller
 from optctx.timing.harness import Harness
 from optctx.timing.inputs import array_bytes
 from optctx.timing.loading import load
 from optctx.timing.memory import place_arguments
 from optctx.timing.objects import ObjectError
+from optctx.timing.x86_64.callgrind import counted_calls
 
 __all__ = ["main"]
 

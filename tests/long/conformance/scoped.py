@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from tests.long.conformance.job import Job, Machines, Outcome, compile_job, digest
 
 if TYPE_CHECKING:
-    from optctx.plan import Reach
+    from optctx.plan import Narrow
 
 __all__ = ["Crash", "Mode", "ScopedRun", "run_scoped", "scoped_outcome"]
 
@@ -56,7 +56,7 @@ class Mode:
     record: bool = False  # note what LLVM reads
     machines: Machines | None = None  # of all jobs, where they share them
     # Where given: how far values reach. They then travel with the LLVMContext, and no thread has any.
-    reach: Reach | None = None
+    narrow: Narrow | None = None
 
 
 def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
@@ -78,7 +78,7 @@ def scoped_outcome(job: Job, *, keep_text: bool = False) -> Outcome:
         from tests.long.conformance.recorded import compile_recorded
 
         return compile_recorded(job, context, keep_text=keep_text)
-    if Mode.reach is not None:
+    if Mode.narrow is not None:
         return compile_job(job, keep_text=keep_text, prepare=context.bind)
     with context:
         return compile_job(job, keep_text=keep_text, machines=Mode.machines)
@@ -219,7 +219,7 @@ def _child(
         from optctx.engine.attach import attach
         from tests.long.conformance.spoil import spoil
 
-        attach(reach=Mode.reach)
+        attach(narrow=Mode.narrow)
         if Mode.spoil:
             spoil()
         sys.setswitchinterval(0.001)

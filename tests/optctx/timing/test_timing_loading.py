@@ -11,11 +11,11 @@ import pytest
 from llvmlite import binding
 
 from optctx import _native
-from optctx.arch.x86_64.relocations import MACHINE
 from optctx.fresh import Job, compile_job
 from optctx.timing.inputs import array_bytes
 from optctx.timing.loading import load
 from optctx.timing.objects import ObjectError, parse_object
+from optctx.timing.x86_64.relocations import MACHINE
 from tests.support.timing_kernels import HASH, SUM, compiled, hash_harness
 
 PARTS = """
