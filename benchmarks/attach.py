@@ -46,7 +46,6 @@ print(json.dumps({
 }))
 """
 
-_WITH_CAPSTONE = 'import sys\nsys.modules["iced_x86"] = None\n' + _FRESH
 
 # What attaching adds, in MiB: resident memory, and what no other process could share of it.
 _MEMORY = """
@@ -86,7 +85,6 @@ def main() -> int:
         kinds: dict[str, Callable[[], Any]] = {
             "cold": lambda: _cold(_FRESH),
             "warm": lambda: _in_home(home, _FRESH, "used"),
-            "cold, by capstone": lambda: _cold(_WITH_CAPSTONE),
         }
         # By turns: what else the machine does meets all of them.
         turns = [{name: run() for name, run in kinds.items()} for _ in range(_REPEATS)]

@@ -32,11 +32,18 @@ def choose(survey: Survey, clock: Clock, narrow: Narrow | None = None) -> Engine
         return _taking_turns(survey, clock, f"{VARIABLE}={wanted}")
     try:
         with checking(survey.image.path):
-            engine = _redirecting(survey, clock, narrow)
+            plan = plan_redirected(survey, read_references(survey), narrow)
+            clock.lap("sites")
+            engine = ThreadEngine(survey, plan, clock)
     except CannotRedirectError as error:
-        return fall_back(error, survey, clock)
-    engine.reason = f"{VARIABLE}={wanted}" if wanted else "LLVM's code could be changed"
-    return engine
+        failed = error
+    except CannotDecodeError as error:
+        failed = CannotRedirectError(f"instructions cannot be decoded: {error}")
+        failed.__cause__ = error
+    else:
+        engine.reason = f"{VARIABLE}={wanted}" if wanted else "LLVM's code could be changed"
+        return engine
+    return fall_back(failed, survey, clock)
 
 
 def fall_back(error: CannotRedirectError, survey: Survey, clock: Clock) -> Engine:
@@ -49,15 +56,6 @@ def fall_back(error: CannotRedirectError, survey: Survey, clock: Clock) -> Engin
     engine = _taking_turns(survey, clock, f"LLVM's code cannot be changed: {error}")
     engine.fell_back = True
     return engine
-
-
-def _redirecting(survey: Survey, clock: Clock, narrow: Narrow | None) -> ThreadEngine:
-    try:
-        plan = plan_redirected(survey, read_references(survey), narrow)
-        clock.lap("sites")
-        return ThreadEngine(survey, plan, clock)
-    except CannotDecodeError as error:
-        raise CannotRedirectError(f"instructions cannot be decoded: {error}") from error
 
 
 def _taking_turns(survey: Survey, clock: Clock, reason: str) -> ExclusiveEngine:

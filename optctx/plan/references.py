@@ -145,21 +145,21 @@ def read_references(survey: Survey) -> References:
     if decoder is None:
         decoder = processor().decoder_name()
         findings.keep(_DECODER, (), decoder)
-    question = _question(image, spans, others, printing)
+    question = _question(image.base, spans, others, printing)
     kept = findings.recall(_QUESTION, question)
     if kept is None:
         references = _decode(image, spans, others, printing)
-        findings.keep(_QUESTION, question, _pack(image, references))
+        findings.keep(_QUESTION, question, _pack(image.base, references))
     else:
         references = _unpack(image, kept)
-    _check_reporting(image, survey.reporting, references.refusals)
+    _check_reporting(image.path, survey.reporting, references.refusals)
     return references._replace(decoder=decoder)
 
 
 def _question(
-    image: Image, spans: list[tuple[int, int]], others: list[tuple[int, int]], printing: Printing | None
+    base: int, spans: list[tuple[int, int]], others: list[tuple[int, int]], printing: Printing | None
 ) -> Any:
-    flat = array("q", [number for begin, size in (*spans, *others) for number in (begin - image.base, size)])
+    flat = array("q", [number for begin, size in (*spans, *others) for number in (begin - base, size)])
     return len(spans), flat.tobytes(), "" if printing is None else printing.asked
 
 
@@ -182,9 +182,8 @@ def _decode(
     return References(sites, refusals, pointers.tables, pointers.loose(found.accesses))
 
 
-def _pack(image: Image, references: References) -> Any:
+def _pack(base: int, references: References) -> Any:
     assert references.sites is not None  # the code was decoded
-    base = image.base
     return (
         references.sites.packed,
         tuple(
@@ -219,12 +218,12 @@ def _decides(site: Site, printing: Printing) -> bool:
     return site.function == printing.asked and not site.takes_address
 
 
-def _check_reporting(image: Image, reporting: list[ReportingObject], refusals: list[SiteRefusal]) -> None:
+def _check_reporting(path: str, reporting: list[ReportingObject], refusals: list[SiteRefusal]) -> None:
     places = {part.address for part in reporting}
     for refusal in refusals:
         if refusal.region in places:
             raise UnsupportedImageError(
-                f"{image.path}: {refusal.code.hex()} at {refusal.address:#x} in {refusal.function}, "
+                f"{path}: {refusal.code.hex()} at {refusal.address:#x} in {refusal.function}, "
                 f"through which LLVM reports, cannot be redirected: {refusal.reason}"
             )
 

@@ -122,7 +122,9 @@ def prepare_hooks(survey: Survey, index: int) -> Hooks:
             intercepted = {at: row for at, row in intercepted.items() if row.feature != SHARED_MACHINES}
     targets = called(intercepted)
     entrances = find_entrances(image, targets) if targets else []
-    begin, size, thunks = _place_thunks(image, {at: intercepted[at] for at in targets}, index)
+    code, offsets = _thunks({at: intercepted[at] for at in targets}, index)
+    begin = place_code(code, image.text_begin, image.text_end) if code else 0
+    thunks = {at: begin + offset for at, offset in offsets.items()}
     calls = [
         (each.address, each.code, processor().branch_to(thunks[each.target], is_jump=each.is_jump))
         for each in entrances
@@ -133,7 +135,7 @@ def prepare_hooks(survey: Survey, index: int) -> Hooks:
         calls,
         _starts(survey, index, unavailable),
         PointerTransaction(pointers),
-        (begin, begin + size),
+        (begin, begin + len(code)),
         unavailable,
         any(intercepted[each.target].handler == Work(Subject.llvm_context_that_begins) for each in entrances),
     )
@@ -156,18 +158,13 @@ def setter_tables(survey: Survey, index: int) -> SharedPointers:
         raise UnsupportedImageError(f"{path}: {error}; nothing was changed") from error
 
 
-def _place_thunks(
-    image: Image, intercepted: Mapping[int, Interception], index: int
-) -> tuple[int, int, dict[int, int]]:
-    """Return where the thunks begin, their size in bytes, and where the thunk of each function is."""
-    if not intercepted:
-        return 0, 0, {}
+def _thunks(intercepted: Mapping[int, Interception], index: int) -> tuple[bytes, dict[int, int]]:
+    """Write the thunk of each function. Returns them all, and where each begins."""
     code, offsets = b"", {}
     for address, row in intercepted.items():
         offsets[address] = len(code)
         code += _thunk(address, row, index)
-    begin = place_code(code, image.text_begin, image.text_end)
-    return begin, len(code), {address: begin + offset for address, offset in offsets.items()}
+    return code, offsets
 
 
 def _thunk(address: int, row: Interception, index: int) -> bytes:

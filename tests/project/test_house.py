@@ -140,10 +140,10 @@ def test_no_files_import_each_other_in_a_circle() -> None:
 
 
 def test_the_way_of_the_image_through_attaching_grows_no_longer() -> None:
-    """Under 50 stops and 12 climbs are wanted. A change that shortens the way lowers these."""
+    """A change that shortens the way lowers these."""
     counted = runpy.run_path(str(ROOT / "design" / "way_of_image.py"))
     stops, files, climbs = counted["count"](counted["WITH_SURVEY"])
-    assert stops <= 53
+    assert stops <= 49
     assert files <= 15
     assert climbs <= 7
 

@@ -25,7 +25,6 @@ INDEX = {  # what there is to install: (name, version) -> what it needs
     ("numba", "0.65.0"): "llvmlite<0.48,>=0.47",
     ("numba", "0.68.0"): "llvmlite<0.51,>=0.50",
     ("rich", "13.0.0"): "",
-    ("iced-x86", "1.21.0"): "",
     ("capstone", "5.0.6"): "",
     ("platformdirs", "4.3.0"): "",
     ("tomli", "2.0.0"): "",

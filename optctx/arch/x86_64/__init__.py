@@ -1,7 +1,7 @@
 """x86-64: implements `optctx.arch.processor.Processor`."""
 
 from optctx.arch.x86_64.branches import find_branches
-from optctx.arch.x86_64.chosen_decoder import decoder
+from optctx.arch.x86_64.decoder import decoder
 from optctx.arch.x86_64.entrances import entrance_code, find_entrance
 from optctx.arch.x86_64.sites import (
     Tactic,
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 name = "x86_64"
-decoder_packages = ("iced_x86", "capstone")
+decoder_packages = ("capstone",)
 
 
 def decoder_name() -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from optctx._native import Library
 from optctx._native import find_branches as find_candidates
 from optctx.arch.processor import Branch
-from optctx.arch.x86_64.chosen_decoder import decoder
+from optctx.arch.x86_64.decoder import decoder
 from optctx.arch.x86_64.decoding import LONGEST
 
 __all__ = ["find_branches"]

@@ -1,11 +1,11 @@
-"""The interface of decoders for x86-64, and the facts about an instruction that redirecting needs."""
+"""The facts about an instruction that redirecting needs, as a decoder gives them."""
 
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-__all__ = ["LONGEST", "Decoded", "Decoder", "Reference"]
+__all__ = ["LONGEST", "Decoded", "Reference"]
 
 LONGEST = 15  # bytes of an x86 instruction
 
@@ -38,22 +38,3 @@ class Decoded(NamedTuple):
 
     end: int
     reference: Reference | None
-
-
-class Decoder(Protocol):
-    """A decoder for one thread at a time. Every method may raise CannotDecodeError."""
-
-    name: str
-
-    def start_over(self, code: bytes, address: int, place: int) -> int:
-        """The address of the instruction that contains the byte at `place`.
-
-        `code` begins with an instruction, at `address`. It ends LONGEST bytes after `place`, or earlier if
-        its function does.
-        """
-
-    def decode(self, code: bytes, address: int) -> Decoded:
-        """Decode the first instruction of `code`. If it is truncated, `reference` is None."""
-
-    def difference(self, old: bytes, new: bytes, address: int, base: int, displacement: int) -> str:
-        """Empty if `new` is `old` with the operand [base register + displacement], else what is wrong."""

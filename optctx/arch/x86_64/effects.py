@@ -1,18 +1,18 @@
-"""What instructions do to an operand in memory (Intel SDM vol. 2), for decoders that are unreliable there.
+"""What instructions do to an operand in memory (Intel SDM vol. 2), where capstone is unreliable.
 
 Lists the instructions that compilers use on variables. Any other counts as not known, which is safe.
 """
 
 from __future__ import annotations
 
-__all__ = ["AS_FIRST", "AS_OTHER", "READ", "WRITE", "implicit_registers"]
+__all__ = ["AS_FIRST", "AS_OTHER", "READ", "WRITE", "implicit_registers", "is_vex"]
 
 READ, WRITE = 1, 2
 _ACCESS = {"r": READ, "w": WRITE, "rw": READ | WRITE, "none": 0}
 
 # Columns: the access if memory is the first operand, and if it is another operand. "-": there is no such
 # form, or it is not listed.
-_TABLE = """
+_GENERAL = """
 rw r    add or adc sbb and sub xor
 rw rw   xchg
 rw -    inc dec neg not rol ror rcl rcr shl shr sar xadd cmpxchg
@@ -25,6 +25,9 @@ w  -    seta setae setb setbe sete setg setge setl setle setne setno setnp setns
 -  r    cmovle cmovne cmovno cmovnp cmovns cmovo cmovp cmovs
 -  r    movzx movsx movsxd
 -  none lea
+"""
+# Of SSE, which have the same operand in memory with a VEX prefix, and then a `v` in front of their name.
+_SSE = """
 w  r    movss movsd movd movq movhps movlps movhpd movlpd movups movupd movdqu movaps movapd movdqa
 -  r    lddqu comiss comisd ucomiss ucomisd
 -  r    addss addsd addps addpd subss subsd subps subpd mulss mulsd mulps mulpd divss divsd divps divpd
@@ -37,17 +40,28 @@ w  r    movss movsd movd movq movhps movlps movhpd movlpd movups movupd movdqu m
 
 
 def _column(index: int) -> dict[str, int]:
-    lines = [line.split() for line in _TABLE.split("\n") if line]
-    return {name: _ACCESS[line[index]] for line in lines if line[index] != "-" for name in line[2:]}
+    found: dict[str, int] = {}
+    for table, prefixes in ((_GENERAL, ("",)), (_SSE, ("", "v"))):
+        for line in filter(None, table.split("\n")):
+            access, names = line.split()[index], line.split()[2:]
+            if access != "-":
+                found.update((prefix + name, _ACCESS[access]) for name in names for prefix in prefixes)
+    return found
 
 
 AS_FIRST, AS_OTHER = _column(0), _column(1)
+
+
+def is_vex(mnemonic: str) -> bool:
+    """Tell whether only a VEX or EVEX prefix makes an instruction of that name."""
+    return mnemonic.startswith("v")
+
 
 _RAX, _RDX, _RSP = 0, 2, 4
 
 
 def implicit_registers(mnemonic: str, operands: int, memory_bytes: int) -> set[int]:
-    """The numbers of the general-purpose registers that the instruction uses without naming them."""
+    """Return the numbers of the general-purpose registers that the instruction uses without naming them."""
     if mnemonic in ("push", "pop"):
         return {_RSP}
     if mnemonic == "cmpxchg":

@@ -12,6 +12,7 @@ import enum
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from optctx._native import (
     FunctionReferences,
@@ -24,9 +25,12 @@ from optctx._native import (
     rewrite,
 )
 from optctx.arch.processor import CannotDecodeError, CodeReferences, Site, SiteRefusal, Sites
-from optctx.arch.x86_64.chosen_decoder import decoder
-from optctx.arch.x86_64.decoding import LONGEST, Decoder, Reference
+from optctx.arch.x86_64.decoder import decoder
+from optctx.arch.x86_64.decoding import LONGEST, Reference
 from optctx.errors import UnsupportedImageError
+
+if TYPE_CHECKING:
+    from optctx.arch.x86_64.capstone_decoder import CapstoneDecoder
 
 __all__ = [
     "Tactic",
@@ -200,20 +204,20 @@ def _references(image: Library, references: FunctionReferences) -> Iterator[Refe
     yield from references_at(places, image.initial_bytes(begin, end - begin), begin, by)
 
 
-def _known(by: Decoder, code: bytes, address: int, modrm_at: int) -> Reference:
+def _known(by: CapstoneDecoder, code: bytes, address: int, modrm_at: int) -> Reference:
     """Decode an instruction, once for all that differ only in the displacement.
 
     Raises CannotDecodeError if the decoder does not find one instruction with a RIP-relative operand.
     """
     rest = code[modrm_at + 5 :]
-    known = _encoding(by, code[: modrm_at + 1], rest)  # type: ignore[arg-type]  # every object has a hash
+    known = _encoding(by, code[: modrm_at + 1], rest)
     displacement = int.from_bytes(code[modrm_at + 1 : modrm_at + 5], "little", signed=True)
     # As `_replace` does, which takes three times as long.
     return Reference(address, code, known.modrm_at, address + len(code) + displacement, *known[4:])
 
 
 @lru_cache(4096)
-def _encoding(by: Decoder, head: bytes, tail: bytes) -> Reference:
+def _encoding(by: CapstoneDecoder, head: bytes, tail: bytes) -> Reference:
     code = head + bytes(4) + tail
     end, reference = by.decode(code, 0)
     if (
@@ -226,7 +230,7 @@ def _encoding(by: Decoder, head: bytes, tail: bytes) -> Reference:
     return reference
 
 
-def references_at(places: Sequence[int], code: bytes, begin: int, by: Decoder) -> Iterator[Reference]:
+def references_at(places: Sequence[int], code: bytes, begin: int, by: CapstoneDecoder) -> Iterator[Reference]:
     """Yield the instructions with a RIP-relative operand whose ModRM byte is at one of the (sorted) places.
 
     Decoding begins at the start of the function, so places elsewhere in an instruction are recognized.
@@ -277,13 +281,13 @@ def judge(
     if len(code) < _JUMP_SIZE:
         return refuse("shorter than a jump")
     if not reference.known:
-        return refuse("not known well enough by the decoder that is installed")
+        return refuse("not known well enough by the decoder")
     if _RSP in reference.registers:
         return refuse("uses the stack pointer")
     takes_address = reference.mnemonic == "lea"
     if not takes_address and (reference.memory_accesses != 1 or offset + reference.memory_bytes > size):
         return refuse("reaches past the storage")
-    if not takes_address and reference.memory_bytes >= _VECTOR and reference.mnemonic not in _UNALIGNED:
+    if not takes_address and reference.memory_bytes >= _VECTOR and _is_aligned(reference.mnemonic):
         return refuse("may need storage that is aligned as LLVM's own is")
     scratch = _destination(reference)
     tactic = Tactic.DESTINATION
@@ -298,7 +302,13 @@ _CALL_THROUGH_MEMORY = bytes.fromhex("ff15")  # or ff25, which is jmp
 _RSP, _R11 = 4, 11
 _VECTOR = 16  # bytes; SSE operands of that size must be aligned, unless the instruction allows others
 _UNALIGNED = {"movups", "movupd", "movdqu", "lddqu"}
+_ALIGNED_VEX = ("vmovaps", "vmovapd", "vmovdqa", "vmovntdqa")  # with that prefix, no others
 _OVERWRITING = {"mov", "movzx", "movsx", "movsxd", "lea"}
+
+
+def _is_aligned(mnemonic: str) -> bool:
+    """Tell whether an instruction of that name, on a whole vector in memory, may need it aligned."""
+    return mnemonic.startswith(_ALIGNED_VEX) if mnemonic.startswith("v") else mnemonic not in _UNALIGNED
 
 
 def _destination(reference: Reference) -> int | None:

@@ -1,4 +1,4 @@
-"""Decoding with iced-x86."""
+"""Decoding with iced-x86, which knows every instruction: the decoder of the package is held against it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _GENERAL = {
 
 
 class IcedDecoder:
-    """See `optctx.arch.x86_64.decoding.Decoder`. Knows all instructions, and skips bytes that are none."""
+    """As CapstoneDecoder. Knows all instructions, and skips bytes that are none."""
 
     name = "iced-x86"
 

@@ -15,7 +15,7 @@ from capstone import x86_const as x86
 
 from optctx.arch.processor import CannotDecodeError
 from optctx.arch.x86_64.decoding import LONGEST, Decoded, Reference
-from optctx.arch.x86_64.effects import AS_FIRST, AS_OTHER, READ, WRITE, implicit_registers
+from optctx.arch.x86_64.effects import AS_FIRST, AS_OTHER, READ, WRITE, implicit_registers, is_vex
 
 __all__ = ["CapstoneDecoder"]
 
@@ -39,8 +39,9 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {  # result, handle, other arguments (c
 _BRANCHES = {"call", "jmp", "lcall", "ljmp"}
 _NEAR = {2, 4}  # the register field of ModRM, in near branches through memory
 _MORE_THAN_ANY = 1 << 14  # bytes; no operand in memory has as many
-_WRONG_SIZE = {"comisd": 8}  # bytes of the operand, where capstone is wrong
+_WRONG_SIZE = {"comisd": 8, "vcomisd": 8}  # bytes of the operand, where capstone is wrong
 _OPERAND_SIZE = 0x66
+_VEX = (0xC4, 0xC5)  # what an instruction with a VEX prefix begins with
 _UNSURE_WITH_SIZE = {"movsxd", "push", "pop"}  # with that prefix capstone has the wrong size
 
 # Instructions whose length capstone gets wrong: ud0 and ud1, which have operands; and jo, jno and ret with an
@@ -66,7 +67,10 @@ _GENERAL, _BASES = _registers()
 
 
 class CapstoneDecoder:
-    """See `optctx.arch.x86_64.decoding.Decoder`. A process makes one only: its memory is never freed."""
+    """Decodes for one thread at a time. A process makes one only: its memory is never freed.
+
+    Every method may raise CannotDecodeError.
+    """
 
     name = "capstone"
 
@@ -86,6 +90,11 @@ class CapstoneDecoder:
         self._one = self._library.cs_malloc(self._detailed.csh)
 
     def start_over(self, code: bytes, address: int, place: int) -> int:
+        """Return the address of the instruction that contains the byte at `place`.
+
+        `code` begins with an instruction, at `address`. It ends LONGEST bytes after `place`, or earlier if
+        its function does.
+        """
         # The decoder gets the bytes up to `place`. It does not decode an instruction that goes on after that.
         size = place + 1 - address
         many = _INSTRUCTION()
@@ -108,6 +117,7 @@ class CapstoneDecoder:
         return int(end)
 
     def decode(self, code: bytes, address: int) -> Decoded:
+        """Decode the first instruction of `code`. If it is truncated, `reference` is None."""
         instruction = self._decode(code[:LONGEST], address)
         end = address + instruction.size
         if instruction.size > len(code):
@@ -126,6 +136,7 @@ class CapstoneDecoder:
         return Decoded(end, _reference((address, code, at, target), mnemonic, detail))
 
     def difference(self, old: bytes, new: bytes, address: int, base: int, displacement: int) -> str:
+        """Say what is wrong unless `new` is `old` with the operand [base register + displacement]."""
         was, _, was_text = self._parts(old, address)
         now, memory, now_text = self._parts(new, address)
         same = now == was and self._one.contents.size == len(new)
@@ -179,6 +190,8 @@ def _reference(place: tuple[int, bytes, int, int], mnemonic: str, detail: Any) -
         size = operands[0].size if detail.modrm >> 3 & 7 in _NEAR else _MORE_THAN_ANY
         return Reference(*place, size, mnemonic, branches=True, known=True)
     unsure = mnemonic in _UNSURE_WITH_SIZE and _OPERAND_SIZE in detail.prefix
+    if is_vex(mnemonic):
+        unsure = place[1][0] not in _VEX  # EVEX, which masks and repeats; or with another prefix
     if at is None or access is None or unsure:
         return Reference(*place, _MORE_THAN_ANY, mnemonic, branches=False, known=False)
     size = _WRONG_SIZE.get(mnemonic, operands[at].size) if access else 0

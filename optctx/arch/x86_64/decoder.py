@@ -1,0 +1,24 @@
+"""The decoder of this process, imported when something is to be decoded: a kept attach decodes nothing."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from optctx.arch.processor import CannotDecodeError
+
+if TYPE_CHECKING:
+    from optctx.arch.x86_64.capstone_decoder import CapstoneDecoder
+
+__all__ = ["decoder"]
+
+
+@cache
+def decoder() -> CapstoneDecoder:
+    """Return the decoder. Raises CannotDecodeError."""
+    try:
+        from optctx.arch.x86_64.capstone_decoder import CapstoneDecoder
+
+        return CapstoneDecoder()
+    except ImportError as error:
+        raise CannotDecodeError(f"capstone cannot be used ({error}); install it") from error
