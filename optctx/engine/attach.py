@@ -10,7 +10,7 @@ from optctx._native import Image, begin_lookups_with, inside, process_ends, trim
 from optctx.engine.choice import cannot_redirect, choose, fall_back, warn_of_fallback
 from optctx.engine.cpp_lookups import publish_options
 from optctx.engine.engine import CannotRedirectError, Clock, Engine, Users
-from optctx.engine.host import default_host
+from optctx.engine.host import Host, default_host, host_of
 from optctx.engine.kept import Kept
 from optctx.errors import OptionTypeError, ScopeError, UnsupportedImageError, shown
 from optctx.image.facts.features import missing_features
@@ -88,8 +88,8 @@ def _attach(image: Image | None, reach: Reach | None) -> Engine:
     found = _attachment(image)
     clock.lap("image")
     if found.engine is None:
-        found.kept = Kept(found.image)
-        found.engine = _with_kept(found.kept, lambda: _work_out(found.image, clock, reach), clock)
+        found.kept, host = Kept(found.image), host_of(found.image)
+        found.engine = _with_kept(found.kept, lambda: _work_out(found.image, host, clock, reach), clock)
     if image is None:
         _begin_with_default(found)
     if found.engine.attached:
@@ -116,9 +116,9 @@ def _with_kept(kept: Kept, work_out: Callable[[], Engine], clock: Clock) -> Engi
     return work_out()
 
 
-def _work_out(image: Image, clock: Clock, reach: Reach | None) -> Engine:
+def _work_out(image: Image, host: Host, clock: Clock, reach: Reach | None) -> Engine:
     try:
-        surveyed = _survey(image)
+        surveyed = _survey(image, host)
         clock.lap("registry")
         return _publish(choose(surveyed, clock, reach), clock)
     finally:
@@ -159,13 +159,14 @@ def _begin_with_default(found: _Attachment) -> None:
     _default = found
 
 
-def _survey(image: Image) -> Survey:
+def _survey(image: Image, host: Host) -> Survey:
     try:
         return survey(image)
     except UnsupportedImageError as error:
-        if not default_host().has(image):
+        refused = host.refusal(error)
+        if refused is error:
             raise
-        raise default_host().refusal(error) from error
+        raise refused from error
 
 
 def _attach_first(found: _Attachment) -> Engine:

@@ -23,6 +23,7 @@ from optctx import _native
 from optctx._native import Image, Llvm
 from optctx.errors import OptctxError, PassPipelineError, UnsupportedImageError, clipped, shown
 from optctx.hosts.llvmlite import llvmlite_image
+from optctx.hosts.llvmlite.ffi_calls import llvmlite_lock
 from optctx.hosts.llvmlite.objects import module_address, pipeline_text, target_machine_address
 from optctx.hosts.llvmlite.tuning_options import setter_addresses, settings_of
 from optctx.image.facts.fact import Fact, find
@@ -117,11 +118,7 @@ def _llvmlite_lock(api: NativeApi, context: int) -> Any:
 
     Do not compile in the global LLVMContext from a callback that llvmlite runs under its lock.
     """
-    if context != api.global_context():
-        return None
-    from llvmlite.binding import ffi  # importing optctx works without llvmlite
-
-    return ffi.lib._lock
+    return llvmlite_lock() if context == api.global_context() else None
 
 
 def _raise_errors(errors: list[bytes]) -> None:

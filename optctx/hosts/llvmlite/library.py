@@ -11,14 +11,17 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
-from optctx._native import Image, loaded_libraries, make_lock_safe
+from optctx._native import Image, loaded_libraries
 from optctx.errors import UnsupportedImageError
+from optctx.hosts.llvmlite.ffi_calls import llvmlite_lock
 from optctx.hosts.llvmlite.lifetimes import order_arguments, order_freeing
+from optctx.hosts.llvmlite.objects import llvm_context_address, module_address
 from optctx.image.loaded import open_image
 
-__all__ = ["HOST", "check_release", "llvmlite_image"]
+__all__ = ["LLVMLITE", "check_release", "llvmlite_image"]
 
 _EARLIEST_LLVM = 15  # llvmlite cannot run pipelines from text with an earlier one
 _FIRST, _LAST = (0, 44), (0, 50)  # releases of llvmlite that were tried
@@ -97,6 +100,7 @@ class _Llvmlite:
     """See optctx/engine/host.py."""
 
     name = "llvmlite"
+    reports_calls = True
 
     def image(self) -> Image:
         return llvmlite_image()
@@ -112,6 +116,16 @@ class _Llvmlite:
     def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
         return _unproven(reason)
 
+    def llvm_context_address(self, llvm_context: object) -> int:
+        return llvm_context_address(llvm_context)
+
+    def module_address(self, module: object) -> int:
+        return module_address(module)
+
+    def lock(self) -> AbstractContextManager[object]:
+        lock: AbstractContextManager[object] = llvmlite_lock()
+        return lock
+
     def follow_returns(self, check: Callable[[], None]) -> None:
         from llvmlite.binding import ffi
 
@@ -121,10 +135,7 @@ class _Llvmlite:
         order_freeing()
 
     def follow_calls(self, begin_and_end: tuple[Callable[[], None], Callable[[], None]]) -> None:
-        from llvmlite.binding import ffi  # importing optctx works without llvmlite
-
-        lock = ffi.lib._lock
-        make_lock_safe(lock)
+        lock = llvmlite_lock()
         if begin_and_end not in lock._cblist:
             lock._cblist.append(begin_and_end)
 
@@ -143,7 +154,7 @@ def _checked(check: Callable[[], None]) -> Callable[..., Any]:
     return checked
 
 
-HOST = _Llvmlite()
+LLVMLITE = _Llvmlite()
 
 
 def _unproven(reason: UnsupportedImageError) -> UnsupportedImageError:
