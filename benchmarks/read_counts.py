@@ -26,7 +26,7 @@ from benchmarks._module import module_text
 from benchmarks._report import Report
 from optctx.arch.x86_64.callgrind import counted
 from optctx.engine.attach import attach
-from optctx.passes import emit_object, run_passes
+from optctx.hosts.llvmlite import emit_object, run_passes
 from optctx.reads.readers import reader_index
 
 _SHOWN = 25

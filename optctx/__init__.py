@@ -39,7 +39,7 @@ from optctx.errors import (
     UntrustedOptionWarning,
 )
 from optctx.hosts.llvm_c import LLVM_C
-from optctx.hosts.llvmlite import LLVMLITE
+from optctx.hosts.llvmlite.llvmlite_host import LLVMLITE
 from optctx.image.loaded import loaded_image
 from optctx.values import Option, registry
 
@@ -51,9 +51,9 @@ if TYPE_CHECKING:  # imported on first use
     from optctx.drifting.watch import watch
     from optctx.engine.report import info
     from optctx.headers import get_include
+    from optctx.hosts.llvmlite.compiling import emit_assembly, emit_object, run_passes
     from optctx.links import check_link
     from optctx.links.check import stamp
-    from optctx.passes import emit_assembly, emit_object, run_passes
     from optctx.reads import Log, Read, Unread, record
 
     __version__: str
@@ -123,7 +123,7 @@ _LATER = {
     "optctx.engine.report": ("info",),
     "optctx.headers": ("get_include",),
     "optctx.links": ("check_link", "stamp"),
-    "optctx.passes": ("emit_assembly", "emit_object", "run_passes"),
+    "optctx.hosts.llvmlite.compiling": ("emit_assembly", "emit_object", "run_passes"),
     "optctx.reads": ("Log", "Read", "Unread", "record"),
 }
 

@@ -86,10 +86,12 @@ def _attach(image: Image | None, reach: Reach | None) -> Engine:
     """Changes nothing before its native step, `Engine.attach`, but to prepare that once and for all."""
     clock = Clock()
     found = _attachment(image)
+    host = host_of(found.image)
     clock.lap("image")
     if found.engine is None:
-        found.kept, host = Kept(found.image), host_of(found.image)
+        found.kept = Kept(found.image)
         found.engine = _with_kept(found.kept, lambda: _work_out(found.image, host, clock, reach), clock)
+    host.attaching()
     if image is None:
         _begin_with_default(found)
     if found.engine.attached:

@@ -16,10 +16,6 @@ class Host(Protocol):
     """One way by which programs use an LLVM. Nothing here, nor below, knows which there are."""
 
     @property
-    def name(self) -> str:
-        """As users call it: the name of its package, whose frames are its own."""
-
-    @property
     def reports_calls(self) -> bool:
         """Whether it tells of its calls, and they raise what LLVM's work leaves (`tasks/problems.py`)."""
 
@@ -41,8 +37,8 @@ class Host(Protocol):
     def lock(self) -> AbstractContextManager[object]:
         """What each of its calls into its LLVM holds. No exception at any moment leaves it held."""
 
-    def follow_returns(self, check: Callable[[], None]) -> None:
-        """Have `check` called where a call that has run LLVM returns: what it raises, the call raises."""
+    def attaching(self) -> None:
+        """Hook its calls and its freeing: contexts are about to reach its LLVM. Again does nothing."""
 
     def follow_calls(self, begin_and_end: tuple[Callable[[], None], Callable[[], None]]) -> None:
         """Have both called around every call that it makes into its LLVM. Again does nothing."""
@@ -50,6 +46,10 @@ class Host(Protocol):
 
 class DefaultHost(Host, Protocol):
     """A host that is meant where no image is named."""
+
+    @property
+    def package(self) -> str:
+        """The Python package through which programs use it."""
 
     def image(self) -> Image:
         """Its LLVM; loads it. Raises UnsupportedImageError."""

@@ -21,7 +21,6 @@ _ADDRESSES = 1 << 64
 class _LlvmC:
     """See optctx/engine/host.py."""
 
-    name = "LLVM-C"
     reports_calls = False
 
     def has(self, image: Image) -> bool:
@@ -39,7 +38,7 @@ class _LlvmC:
     def lock(self) -> AbstractContextManager[object]:
         return nullcontext()
 
-    def follow_returns(self, check: Callable[[], None]) -> None:
+    def attaching(self) -> None:
         pass
 
     def follow_calls(self, begin_and_end: tuple[Callable[[], None], Callable[[], None]]) -> None:

@@ -79,8 +79,8 @@ class _Api:
             address = need(self._image, METADATA[name]).address
         except UnsupportedImageError as error:
             raise UnsupportedImageError(
-                f"cannot read or write metadata of modules: {error}; install an llvmlite release that optctx "
-                "supports, with its symbol table"
+                f"cannot read or write metadata of modules: {error}; use a library that optctx supports, "
+                "with its symbol table"
             ) from error
         return ctypes.CFUNCTYPE(result, *arguments)(address)
 
