@@ -374,7 +374,8 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
 
         Args:
             llvm_context: An LLVMContext of this context's LLVM: llvmlite's object, or for another LLVM its
-                address, as in `bound`.
+                address, as in `bound`. A run there that cannot enter the context does nothing, and
+                `sys.unraisablehook` gets the reason.
             on_mismatch: "switch" switches to this context. "error" checks instead: a run under a scope with
                 other values raises ContextMismatchError before any pass has run. "warn" runs under the scope
                 of the thread, with a ContextMismatchWarning.

@@ -12,7 +12,10 @@ import warnings
 from collections.abc import Callable
 from typing import TypeGuard
 
-__all__ = ["anything_left", "forget_problems", "raise_problems", "tell", "when_returning"]
+from optctx._native import Image
+from optctx.engine.host import host_of
+
+__all__ = ["anything_left", "forget_problems", "raise_problems", "tell", "tell_of", "when_returning"]
 
 
 class _Problems(threading.local):
@@ -27,6 +30,24 @@ _listeners: list[Callable[[], None]] = []
 def tell(problem: BaseException) -> None:
     """Leave a problem, or what a signal handler raised inside LLVM, to the enclosing call on this thread."""
     _problems.found.append(problem)
+
+
+def tell_of(image: Image, problem: BaseException) -> None:
+    """Leave a problem of an image. If no call into it can raise the problem, `sys.unraisablehook` gets it."""
+    if host_of(image).reports_calls:
+        tell(problem)
+    else:
+        _Unraised(problem)
+
+
+class _Unraised:
+    """What its finaliser raises goes to `sys.unraisablehook`, at once."""
+
+    def __init__(self, problem: BaseException) -> None:
+        self.problem = problem
+
+    def __del__(self) -> None:
+        raise self.problem
 
 
 def _is_warning(problem: BaseException) -> TypeGuard[Warning]:

@@ -18,7 +18,7 @@ from optctx.errors import (
     shown,
 )
 from optctx.reads.unread import UnreadMode, judge
-from optctx.tasks.problems import tell
+from optctx.tasks.problems import tell, tell_of
 from optctx.travelling.attributes import resolve
 from optctx.travelling.owners import seen_by
 from optctx.values.layers import HasLayers, Layers
@@ -135,7 +135,10 @@ def _may_run(owner: Bindable, here: Owner | None, is_error: bool) -> bool:
 
 def _cannot_enter(context: Owner, why: str) -> None:
     """Leave an error, on the thread that runs LLVM, for the enclosing call to raise."""
-    tell(UnsupportedImageError(f"not everything has been run: cannot enter {shown(context)}: {why}"))
+    image = (context if isinstance(context, Layers) else context._layers).engine.image
+    tell_of(
+        image, UnsupportedImageError(f"not everything has been run: cannot enter {shown(context)}: {why}")
+    )
 
 
 def _cannot_make_machine(why: str) -> None:

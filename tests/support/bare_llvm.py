@@ -76,19 +76,24 @@ class BareLlvm:
         module = library.LLVMPY_ParseAssembly(context, ir.encode(), byref(c_char_p()))
         assert module
         machine = self._machine()
-        tuning = library.LLVMPY_CreatePipelineTuningOptions()
-        builder = library.LLVMPY_CreatePassBuilder(machine, tuning)
-        manager = library.LLVMPY_buildPerModuleDefaultPipeline(builder, _SPEED, 0)
-        library.LLVMPY_RunNewModulePassManager(manager, module, builder)
-        text = self._text(module)
+        self.run(module, machine)
+        text = self.text(module)
         code = self._emit(machine, module)
-        library.LLVMPY_DisposeNewModulePassManger(manager)
-        library.LLVMPY_DisposePassBuilder(builder)
-        library.LLVMPY_DisposePipelineTuningOptions(tuning)
         library.LLVMPY_DisposeTargetMachine(machine)
         library.LLVMPY_DisposeModule(module)
         library.LLVMPY_ContextDispose(context)
         return text, code
+
+    def run(self, module: int, machine: int | None = None) -> None:
+        """Run -O3 on a module, in place."""
+        library = self.library
+        tuning = library.LLVMPY_CreatePipelineTuningOptions()
+        builder = library.LLVMPY_CreatePassBuilder(machine, tuning)
+        manager = library.LLVMPY_buildPerModuleDefaultPipeline(builder, _SPEED, 0)
+        library.LLVMPY_RunNewModulePassManager(manager, module, builder)
+        library.LLVMPY_DisposeNewModulePassManger(manager)
+        library.LLVMPY_DisposePassBuilder(builder)
+        library.LLVMPY_DisposePipelineTuningOptions(tuning)
 
     def digests(self, begin: Callable[[int], None] = lambda context: None) -> dict[str, str]:
         """Of everything that the jobs give, by the name of the job. `begin`: as for `compile`."""
@@ -106,7 +111,7 @@ class BareLlvm:
         assert machine
         return int(machine)
 
-    def _text(self, module: int) -> str:
+    def text(self, module: int) -> str:
         text = c_void_p()
         self.library.LLVMPY_PrintModuleToString(module, byref(text))
         assert text.value is not None

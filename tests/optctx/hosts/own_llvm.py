@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import json
 import pathlib
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -113,6 +114,29 @@ def bindings() -> None:
     assert llvm.digests() == expected[""]
 
 
+def refused_runs() -> None:
+    """A run that cannot enter the bound context does nothing; no call can raise why, so a hook is told."""
+    heard: list[Any] = []
+    sys.unraisablehook = heard.append
+    made = OptionContext(unroll_count=4, image=image, unread="warn")  # reads fault
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGSEGV})
+    context = llvm.library.LLVMPY_ContextCreate(1)
+    made.bind(context)
+    module = llvm.library.LLVMPY_ParseAssembly(context, JOBS["count"].encode(), byref(c_char_p()))
+    before = llvm.text(module)
+    llvm.run(module)
+    assert llvm.text(module) == before
+    assert {type(each.exc_value) for each in heard} == {optctx.UnsupportedImageError}
+    assert "not everything has been run: cannot enter" in str(heard[0].exc_value)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGSEGV})
+    heard.clear()
+    llvm.run(module)
+    assert llvm.text(module) != before
+    assert not heard
+    llvm.library.LLVMPY_DisposeModule(module)
+    llvm.library.LLVMPY_ContextDispose(context)
+
+
 def modules() -> None:
     """Options travel in modules."""
     library = llvm.library
@@ -174,6 +198,6 @@ def mistakes() -> None:
 
 
 if __name__ == "__main__":
-    {each.__name__: each for each in (scopes, bindings, modules, mistakes)}[sys.argv[1]]()
+    {each.__name__: each for each in (scopes, bindings, refused_runs, modules, mistakes)}[sys.argv[1]]()
     assert sys.modules["llvmlite"] is None
     assert not [name for name in sys.modules if name.startswith("llvmlite.")]

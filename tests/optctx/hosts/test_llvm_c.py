@@ -34,7 +34,7 @@ def expected(library: pathlib.Path) -> pathlib.Path:
 @pytest.mark.parametrize(
     ("engine", "what"),
     [
-        *(("thread", what) for what in ("scopes", "bindings", "modules", "mistakes")),
+        *(("thread", what) for what in ("scopes", "bindings", "refused_runs", "modules", "mistakes")),
         *(("exclusive", what) for what in ("scopes", "modules", "mistakes")),
     ],
 )
