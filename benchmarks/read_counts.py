@@ -25,7 +25,7 @@ from llvmlite import binding
 from benchmarks._module import module_text
 from benchmarks._report import Report
 from optctx.engine.attach import attach
-from optctx.passes import emit_object, run_passes
+from optctx.hosts.llvmlite import emit_object, run_passes
 from optctx.reads.readers import reader_index
 from optctx.timing.x86_64.callgrind import counted
 

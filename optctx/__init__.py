@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from optctx import interpreter, native_module  # noqa: F401  # refuse what cannot run  # isort: split
 from optctx.context import OptionContext, attach, bound, contained, current, detach, lookup, tool, unbind
 from optctx.engine.attach import when_attached
-from optctx.engine.host import use_host
+from optctx.engine.host import use_hosts
 from optctx.errors import (
     CacheWarning,
     ContainmentError,
@@ -38,7 +38,8 @@ from optctx.errors import (
     UntrustedOptionError,
     UntrustedOptionWarning,
 )
-from optctx.hosts.llvmlite import HOST
+from optctx.hosts.llvm_c import LLVM_C
+from optctx.hosts.llvmlite.llvmlite_host import LLVMLITE
 from optctx.image.loaded import loaded_image
 from optctx.values import Option, registry
 
@@ -50,9 +51,9 @@ if TYPE_CHECKING:  # imported on first use
     from optctx.drifting.watch import watch
     from optctx.engine.report import info
     from optctx.headers import get_include
+    from optctx.hosts.llvmlite.compiling import emit_assembly, emit_object, run_passes
     from optctx.links import check_link
     from optctx.links.check import stamp
-    from optctx.passes import emit_assembly, emit_object, run_passes
     from optctx.reads import Log, Read, Unread, record
 
     __version__: str
@@ -122,7 +123,7 @@ _LATER = {
     "optctx.engine.report": ("info",),
     "optctx.headers": ("get_include",),
     "optctx.links": ("check_link", "stamp"),
-    "optctx.passes": ("emit_assembly", "emit_object", "run_passes"),
+    "optctx.hosts.llvmlite.compiling": ("emit_assembly", "emit_object", "run_passes"),
     "optctx.reads": ("Log", "Read", "Unread", "record"),
 }
 
@@ -135,7 +136,7 @@ def _numba_begins() -> None:
         begin()
 
 
-use_host(HOST)  # the one that is meant where no image is named
+use_hosts(LLVMLITE, LLVM_C)
 when_attached(_numba_begins)
 
 if not TYPE_CHECKING:  # where every other name stays an error

@@ -13,7 +13,7 @@ namespace optctx::compile {
 
 using Pointer = void*;
 
-// Addresses of functions in a library of llvmlite's, under the names of optctx/passes/compiling.py.
+// Addresses of functions in a library of llvmlite's, under the names of optctx/hosts/llvmlite/compiling.py.
 struct Llvm {
     // Throws std::out_of_range if a function is missing.
     Llvm(unsigned index, const std::map<std::string, std::uintptr_t>& addresses);

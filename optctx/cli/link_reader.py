@@ -15,6 +15,7 @@ from optctx.errors import OptctxError
 from optctx.fresh.exchange import Exchange
 from optctx.fresh.helper import answers_of_helper, is_of_machine, last_words
 from optctx.fresh.protocol import encode, received, write_all
+from optctx.hosts.llvmlite import llvmlite_image
 from optctx.links import LinkReport, check_link
 from optctx.travelling.stamps import read_stamps
 
@@ -98,7 +99,7 @@ def _answers(question: Question) -> Iterable[object]:
         for name, data in question.files:
             yield _Reading(name)
             module = _module(name, data)
-            read_stamps(module)  # LLVM reads metadata only on demand
+            read_stamps(llvmlite_image(), module)  # LLVM reads metadata only on demand
             modules.append(module)
         yield _Reading("the stamps")
         yield check_link(modules, question.context, require_stamps=question.require_stamps)

@@ -1,9 +1,5 @@
 """N1 and N2: contexts of option values, and the scopes that bind them to a thread."""
 
-from optctx.context import (
-    jit_libraries,  # noqa: F401  # bindings follow modules into llvmlite's LLJIT
-    manager_runs,  # noqa: F401  # llvmlite's pass managers run under the values where they run
-)
 from optctx.context.context import OptionContext, process_wide_values
 from optctx.context.lookups import bound, contained, current, lookup, tool
 from optctx.travelling.attributes import attach, detach

@@ -44,10 +44,6 @@ from optctx.values.registry import find
 from optctx.values.set_inside import set_inside
 from optctx.values.texts import Texts, texts_of
 
-if TYPE_CHECKING:
-    from llvmlite.binding import ModuleRef
-    from llvmlite.binding.context import ContextRef
-
 __all__ = ["OptionContext", "process_wide_values", "seen"]
 
 P = ParamSpec("P")
@@ -226,10 +222,11 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
     @classmethod
     def from_module(
         cls,
-        module: ModuleRef,
+        module: object,
         *,
         process_wide: ProcessWideMode = "refuse",
         trust: Iterable[str] = ("tuning",),
+        image: Image | None = None,
     ) -> OptionContext:
         """Read the options that `optctx.stamp` wrote into a module.
 
@@ -237,11 +234,12 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         for each of its parts, must agree. Changes nothing.
 
         Args:
-            module: A module of llvmlite's.
+            module: A module of llvmlite's, or for another LLVM its address, as in `bound`.
             process_wide: As in the constructor.
             trust: What the stamp may set: classes of options (`Option.trust`), and names of single options.
                 The default accepts only options that change nothing but the generated code, because the
                 module may come from an untrusted source.
+            image: Which LLVM the module belongs to, as in the constructor.
 
         Raises:
             TypeError: `module` is not a module.
@@ -251,7 +249,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
                 trusted, or an option or value that this LLVM does not have.
             ProcessWideOptionError: The stamp names an option that cannot be set per thread.
         """
-        engine = attach()
+        engine = attach(image)
         base = Layers.registered(engine)
         found = stamped_overrides(engine, module, process_wide, trusting(engine, trust))
         return cls._of(agreed([(stamp, base.on_top(made)) for stamp, made in found]), base)
@@ -362,7 +360,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
             raise OptionTypeError(f"diff takes another OptionContext, found {type(other).__name__}")
         return {name: (self[name], other[name]) for name in self._layers.differing(other._layers)}
 
-    def bind(self, llvm_context: ContextRef, on_mismatch: OnMismatch = "switch") -> None:
+    def bind(self, llvm_context: object, on_mismatch: OnMismatch = "switch") -> None:
         """Let this context travel with an LLVMContext, which can be the global one.
 
         From now on LLVM code that runs on a module of that LLVMContext sees these values, on any thread and
@@ -375,17 +373,19 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         text made from the module elsewhere (`add_ir(str(module))`) has none.
 
         Args:
-            llvm_context: An LLVMContext of llvmlite's.
+            llvm_context: An LLVMContext of this context's LLVM: llvmlite's object, or for another LLVM its
+                address, as in `bound`. A run there that cannot enter the context does nothing, and
+                `sys.unraisablehook` gets the reason.
             on_mismatch: "switch" switches to this context. "error" checks instead: a run under a scope with
                 other values raises ContextMismatchError before any pass has run. "warn" runs under the scope
                 of the thread, with a ContextMismatchWarning.
 
         Raises:
-            TypeError: `llvm_context` is not an LLVMContext of llvmlite's.
-            OptctxError: The LLVMContext is closed.
+            TypeError, OptctxError: As for `bound`.
             ScopeError: The LLVMContext is bound already.
             ProcessWideOptionError: This context changes options for the whole process.
-            UnsupportedImageError: Threads take turns in this process (`info()["engine"]`).
+            UnsupportedImageError: Threads take turns in this process (`info()["engine"]`). Or a check is
+                asked for in an LLVM that the program calls itself, where optctx cannot raise anything.
         """
         bind(self, llvm_context, on_mismatch)
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 from optctx.context.context import OptionContext, process_wide_values, seen
 from optctx.engine.attach import attach
-from optctx.errors import OptionTypeError
-from optctx.hosts.llvmlite import HOST
 from optctx.image.loaded import Image
 from optctx.reads.unread import UnreadMode
 from optctx.travelling.bindings import bound_to
 from optctx.values.read_values import Value
-
-if TYPE_CHECKING:
-    from llvmlite.binding.context import ContextRef
 
 __all__ = ["bound", "contained", "current", "lookup", "tool"]
 
@@ -34,14 +29,19 @@ def current(image: Image | None = None) -> OptionContext:
     return seen(engine, "say what is current") or process_wide_values(engine)
 
 
-def bound(llvm_context: ContextRef) -> OptionContext | None:
+def bound(llvm_context: object, image: Image | None = None) -> OptionContext | None:
     """Return the context that is bound to an LLVMContext, or None.
 
+    Args:
+        llvm_context: llvmlite's object (`llvmlite.binding.create_context()`). For another LLVM, its address:
+            an int, a `ctypes.c_void_p` or another pointer of ctypes.
+        image: Which LLVM it belongs to, from `loaded_image`; None means llvmlite's.
+
     Raises:
-        TypeError: `llvm_context` is not an LLVMContext of llvmlite's.
-        OptctxError: The LLVMContext is closed.
+        TypeError: `llvm_context` is not such a value.
+        OptctxError: The LLVMContext is closed, or a null or wild pointer.
     """
-    return cast("OptionContext | None", bound_to(llvm_context))
+    return cast("OptionContext | None", bound_to(llvm_context, image))
 
 
 def contained(image: Image | None = None) -> OptionContext:
@@ -81,28 +81,23 @@ def _apart(context: OptionContext) -> OptionContext:
 
 
 @overload
-def lookup(name: str, *, llvm_context: ContextRef | None = None, image: Image | None = None) -> Value: ...
+def lookup(name: str, *, llvm_context: object | None = None, image: Image | None = None) -> Value: ...
 @overload
 def lookup(
-    name: str, type: type[T], *, llvm_context: ContextRef | None = None, image: Image | None = None
+    name: str, type: type[T], *, llvm_context: object | None = None, image: Image | None = None
 ) -> T: ...
 def lookup(
     name: str,
     type: type[Any] | None = None,
     *,
-    llvm_context: ContextRef | None = None,
+    llvm_context: object | None = None,
     image: Image | None = None,
 ) -> Any:
     """Return the value of an option: as bound to `llvm_context`, if it is bound, else as in `current()`.
 
-    `image`: of which LLVM, from `loaded_image`; None means llvmlite's, which an LLVMContext belongs to.
+    `llvm_context`, `image`: as for `bound`.
 
-    Raises as `OptionContext.get`, `bound` and `current` do, and OptionTypeError for an LLVMContext together
-    with another LLVM.
+    Raises as `OptionContext.get`, `bound` and `current` do.
     """
-    if llvm_context is not None and image is not None and not HOST.has(image):
-        raise OptionTypeError(
-            f"an LLVMContext of llvmlite's has no values of the LLVM of {image.path}; give one of the two"
-        )
-    context = (bound(llvm_context) if llvm_context is not None else None) or current(image)
+    context = (bound(llvm_context, image) if llvm_context is not None else None) or current(image)
     return context.get(name) if type is None else context.get(name, type)

@@ -13,6 +13,7 @@ from types import FrameType
 from optctx._native import CoveredStorage, demangle, native_stack, process_wide_epoch, symbol_near
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
+from optctx.engine.host import default_host
 from optctx.image.loaded import Image
 from optctx.plan.plan import PlannedOption
 from optctx.values.read_values import Value
@@ -21,7 +22,6 @@ from optctx.values.states import OptionState, drifted_states, outside_contexts, 
 __all__ = ["Drift", "DriftEvent", "Drifts", "Moment", "drift", "here", "refused", "times"]
 
 _OWN = __name__.rpartition(".")[0]
-_BETWEEN = ("optctx", "llvmlite")  # packages that a warning points past
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,8 @@ def here(image: Image | None = None) -> Moment:
     ident = threading.get_ident()
     name = next((each.name for each in threading.enumerate() if each.ident == ident), "")
     frames = _frames()
-    outside = (each for each in frames if _package(each) not in _BETWEEN)
+    between = ("optctx", default_host().package)  # packages that a warning points past
+    outside = (each for each in frames if _package(each) not in between)
     user = next(outside, frames[0] if frames else None)
     place = ("<native code>", 1, "")
     if user is not None:

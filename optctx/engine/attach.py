@@ -10,7 +10,7 @@ from optctx._native import begin_lookups_with, inside, process_ends, trim_heap
 from optctx.engine.choice import cannot_redirect, choose, fall_back, warn_of_fallback
 from optctx.engine.cpp_lookups import publish_options
 from optctx.engine.engine import CannotRedirectError, Clock, Engine, Users
-from optctx.engine.host import default_host
+from optctx.engine.host import Host, default_host, host_of
 from optctx.engine.kept import Kept
 from optctx.errors import OptionTypeError, ScopeError, UnsupportedImageError, shown
 from optctx.image.facts.features import missing_features
@@ -86,9 +86,11 @@ def _attach(image: Image | None, narrow: Narrow | None) -> Engine:
     """Prepare, choose, commit. Before that nothing of LLVM's changes but what it makes at its first use."""
     clock = Clock()
     found = _attachment(image)
+    host = host_of(found.image)
     clock.lap("image")
     if found.engine is None:
-        found.engine = _prepare(found, clock, narrow)
+        found.engine = _prepare(found, host, clock, narrow)
+    host.attaching()
     if image is None:
         _begin_with_default(found)
     if not found.engine.attached:
@@ -96,34 +98,35 @@ def _attach(image: Image | None, narrow: Narrow | None) -> Engine:
     return found.engine
 
 
-def _prepare(found: _Attachment, clock: Clock, narrow: Narrow | None) -> Engine:
+def _prepare(found: _Attachment, host: Host, clock: Clock, narrow: Narrow | None) -> Engine:
     """Make an engine with what an earlier process has kept, or without: that is no reason to fail."""
     found.kept = Kept(found.image)
     if found.kept.load():
         clock.lap("kept")
         try:
-            return _choose(found.image, clock, narrow)
+            return _choose(found.image, host, clock, narrow)
         except (UnsupportedImageError, LookupError, TypeError, ValueError) as error:
             found.kept.drop(str(error))
-    return _choose(found.image, clock, narrow)
+    return _choose(found.image, host, clock, narrow)
 
 
-def _choose(image: Image, clock: Clock, narrow: Narrow | None) -> Engine:
+def _choose(image: Image, host: Host, clock: Clock, narrow: Narrow | None) -> Engine:
     try:
-        surveyed = _survey(image)
+        surveyed = _survey(image, host)
         clock.lap("registry")
         return _publish(choose(surveyed, clock, narrow), clock)
     finally:
         image.release_pages()
 
 
-def _survey(image: Image) -> Survey:
+def _survey(image: Image, host: Host) -> Survey:
     try:
         return survey(image)
     except UnsupportedImageError as error:
-        if not default_host().has(image):
+        refused = host.refusal(error)
+        if refused is error:
             raise
-        raise default_host().refusal(error) from error
+        raise refused from error
 
 
 def _commit(found: _Attachment, clock: Clock) -> None:

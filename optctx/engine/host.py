@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from optctx.errors import UnsupportedImageError
 from optctx.image.loaded import Image
 
-__all__ = ["Host", "default_host", "use_host"]
+__all__ = ["DefaultHost", "Host", "default_host", "host_of", "use_hosts"]
 
 
 class Host(Protocol):
-    """One program or package that has an LLVM of its own. Nothing here, nor below, knows which there are."""
+    """One way by which programs use an LLVM. Nothing here, nor below, knows which there are."""
 
     @property
-    def name(self) -> str:
-        """As users call it: the name of its package, whose frames are its own."""
-
-    def image(self) -> Image:
-        """Its LLVM; loads it. Raises UnsupportedImageError."""
+    def reports_calls(self) -> bool:
+        """Whether it tells of its calls, and they raise what LLVM's work leaves (`tasks/problems.py`)."""
 
     def has(self, image: Image) -> bool:
         """Whether the image is its LLVM. Loads nothing."""
@@ -27,21 +25,53 @@ class Host(Protocol):
     def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
         """The error for its LLVM, which did not check out: with the release, and the command that helps."""
 
-    def follow_returns(self, check: Callable[[], None]) -> None:
-        """Have `check` called where a call that has run LLVM returns: what it raises, the call raises."""
+    def llvm_context_address(self, llvm_context: object) -> int:
+        """Find the llvm::LLVMContext behind what its users hold.
+
+        Raises TypeError for anything else, and OptctxError for one that is closed or null.
+        """
+
+    def module_address(self, module: object) -> int:
+        """Find the llvm::Module behind what its users hold; raises as `llvm_context_address` does."""
+
+    def lock(self) -> AbstractContextManager[object]:
+        """What each of its calls into its LLVM holds. No exception at any moment leaves it held."""
+
+    def attaching(self) -> None:
+        """Hook its calls and its freeing: contexts are about to reach its LLVM. Again does nothing."""
 
     def follow_calls(self, begin_and_end: tuple[Callable[[], None], Callable[[], None]]) -> None:
         """Have both called around every call that it makes into its LLVM. Again does nothing."""
 
 
-_hosts: list[Host] = []
+class DefaultHost(Host, Protocol):
+    """A host that is meant where no image is named."""
+
+    @property
+    def package(self) -> str:
+        """The Python package through which programs use it."""
+
+    def image(self) -> Image:
+        """Its LLVM; loads it. Raises UnsupportedImageError."""
 
 
-def use_host(host: Host) -> None:
-    """Make a host known. The first one is meant where no image is named."""
-    _hosts.append(host)
+_default: DefaultHost
+_others: tuple[Host, ...]
 
 
-def default_host() -> Host:
+def use_hosts(default: DefaultHost, *others: Host) -> None:
+    """Make the hosts known. An image belongs to the first that has it, and the last one has every image."""
+    global _default, _others
+    _default, _others = default, others
+
+
+def default_host() -> DefaultHost:
     """The host whose LLVM is meant where no image is named."""
-    return _hosts[0]
+    return _default
+
+
+def host_of(image: Image | None) -> Host:
+    """The host that an image belongs to, by default the default host. Loads nothing."""
+    if image is None or _default.has(image):
+        return _default
+    return next(host for host in _others if host.has(image))

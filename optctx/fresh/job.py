@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING, Literal
 from optctx._native import run_counted
 from optctx.errors import OptctxError, PassPipelineError, clipped, shown
 from optctx.fresh.triples import target_of
-from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
-from optctx.passes.compiling import native_api
+from optctx.hosts.llvmlite.compiling import (
+    emit_assembly,
+    emit_object,
+    instruction_count,
+    native_api,
+    run_passes,
+)
 
 if TYPE_CHECKING:
     from llvmlite.binding import ContextRef, ModuleRef, TargetMachine

@@ -21,7 +21,7 @@ from optctx.fresh.job import Death, Result, compile_unchecked, initialise_target
 from optctx.fresh.limits import lower_limit
 from optctx.fresh.options import set_process_options
 from optctx.fresh.protocol import Decoder, Request, encode, write_all
-from optctx.passes.compiling import native_api
+from optctx.hosts.llvmlite.compiling import native_api
 
 __all__ = ["main"]
 

@@ -18,6 +18,7 @@ __all__ = [
     "WORD",
     "MisfitError",
     "checking",
+    "follow_pointer",
     "load_bytes",
     "load_text",
     "load_words",
@@ -49,6 +50,15 @@ def load_words(address: int, count: int, what: str) -> list[int]:
     if not 0 <= count <= _MOST // WORD:
         raise MisfitError(f"expected {what} at {address:#x}, found a size of {count * WORD} bytes")
     return list(struct.unpack(f"<{count}Q", read_checked(address, count * WORD, what)))
+
+
+def follow_pointer(address: int, what: str) -> None:
+    """Check that an object begins with a pointer to memory that can be read. Raises MisfitError if not."""
+    try:
+        (pointer,) = load_words(address, 1, what)
+        load_words(pointer, 1, what)
+    except MisfitError:
+        raise MisfitError(f"expected {what} at {address:#x}, found no pointer to readable memory") from None
 
 
 def load_text(address: int, size: int, what: str) -> str:

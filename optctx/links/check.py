@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from optctx.context import OptionContext
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import LinkMismatchError, OptctxError, OptionTypeError, shown
+from optctx.image.loaded import Image
 from optctx.travelling.stamps import (
     Stamp,
     in_words,
@@ -24,19 +25,16 @@ from optctx.values.read_values import Value
 from optctx.values.texts import Texts
 from optctx.wording import columns, counted
 
-if TYPE_CHECKING:
-    from llvmlite.binding import ModuleRef
-
 __all__ = ["LinkReport", "Mismatch", "OnLinkMismatch", "Said", "check_link", "stamp"]
 
 
-def stamp(module: ModuleRef, ctx: OptionContext) -> None:
+def stamp(module: object, ctx: OptionContext) -> None:
     """Write the options of a context into a module, for `OptionContext.from_module` and `check_link`.
 
     The named metadata `!optctx.options` holds, as command-line text, every option in which the context
     differs from what LLVM registered. Bitcode, textual IR, LLVM's linker and its passes preserve it, and it
     changes no code. A context without changes leaves a stamp as well. The stamp replaces all earlier stamps
-    of the module.
+    of the module. `module`: one of the context's LLVM, as in `OptionContext.from_module`.
 
     Reaches only the module. During the call, no other thread may use its LLVMContext except through llvmlite.
 
@@ -50,7 +48,7 @@ def stamp(module: ModuleRef, ctx: OptionContext) -> None:
     """
     if not isinstance(ctx, OptionContext):
         raise OptionTypeError(f"a module is stamped with an OptionContext, found {shown(ctx)}")
-    write_stamp(module, ctx._layers.flat())
+    write_stamp(ctx._layers.engine.image, module, ctx._layers.flat())
 
 
 _LONGEST = 1024  # characters of a value that is parsed only to be compared
@@ -154,11 +152,12 @@ class _Source:
 
 
 def check_link(
-    modules: Iterable[ModuleRef],
+    modules: Iterable[object],
     ctx: OptionContext | None = None,
     *,
     on_mismatch: OnLinkMismatch = "report",
     require_stamps: bool = False,
+    image: Image | None = None,
 ) -> LinkReport:
     """Compare the options that modules were compiled with, and those of the link step if `ctx` is given.
 
@@ -167,11 +166,12 @@ def check_link(
     have are compared as text. Changes nothing.
 
     Args:
-        modules: Modules of llvmlite's.
+        modules: Modules of llvmlite's, or of another LLVM by their addresses, as in `optctx.bound`.
         ctx: The context of the link step.
         on_mismatch: "report", or "error" to raise on a mismatch.
         require_stamps: Count a module without a stamp as a mismatch. The report names such modules in any
             case.
+        image: Which LLVM the modules belong to, from `loaded_image`; None means llvmlite's.
 
     Raises:
         LinkMismatchError: A mismatch, if `on_mismatch` is "error".
@@ -179,7 +179,7 @@ def check_link(
         OptctxError: A module is closed, or has a stamp of another producer.
         OptionTypeError: Another argument is wrong.
     """
-    engine = attach()
+    engine = attach(image)
     if on_mismatch not in ("report", "error"):
         raise OptionTypeError(f'on_mismatch is "report" or "error", found {shown(on_mismatch)}')
     if ctx is not None and not isinstance(ctx, OptionContext):
@@ -199,16 +199,19 @@ def check_link(
     return report
 
 
-def _sources(engine: Engine, modules: Iterable[ModuleRef]) -> tuple[list[_Source], list[str]]:
+def _sources(engine: Engine, modules: Iterable[object]) -> tuple[list[_Source], list[str]]:
     """(the stamps of all modules, labels of modules without a stamp)."""
+    image = engine.image
     sources, unstamped = [], []
     labels: set[str] = set()
     read: dict[Hashable, tuple[Layers, dict[str, Texts]]] = {}  # many modules have the same options
     for number, module in enumerate(modules, 1):
-        name = module_identifier(module)
-        stamps = {(stamp.producer, tuple(stamp.options.items())): stamp for stamp in read_stamps(module)}
+        name = module_identifier(image, module)
+        found = read_stamps(image, module)
+        stamps = {(stamp.producer, tuple(stamp.options.items())): stamp for stamp in found}
         if not stamps:
-            unstamped.append(_unused(labels, module_label(module) or f"module {number}", f"module {number}"))
+            label = module_label(image, module) or f"module {number}"
+            unstamped.append(_unused(labels, label, f"module {number}"))
         for place, ((producer, options), stamp) in enumerate(stamps.items(), 1):
             if options not in read:
                 read[options] = _taken(engine, stamp)

@@ -33,7 +33,7 @@ from optctx.fresh.helper import (
 from optctx.fresh.job import initialise_targets
 from optctx.fresh.options import set_process_options
 from optctx.fresh.protocol import Decoder, encode, write_all
-from optctx.passes.compiling import native_api
+from optctx.hosts.llvmlite.compiling import native_api
 from optctx.sweep.backlog import Backlog
 from optctx.sweep.plan import Answer, Asked, Plan, Ready, Started
 from optctx.sweep.worker import REQUEST, check, compile_alone, serve

@@ -1,7 +1,7 @@
 """Problems found while LLVM runs, raised by the call that ran it.
 
 Interceptors run inside LLVM, where no exception can be raised. They leave the problem here for their thread.
-The next function of optctx, or of the host's that runs LLVM, to return raises it (`Host.follow_returns`).
+The next function of optctx, or of the host's that runs LLVM, to return raises it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import warnings
 from collections.abc import Callable
 from typing import TypeGuard
 
-from optctx.engine.attach import when_attached
-from optctx.engine.host import default_host
-from optctx.errors import level_outside
+from optctx.engine.host import host_of
+from optctx.image.loaded import Image
 
-__all__ = ["forget_problems", "raise_problems", "tell", "when_returning"]
+__all__ = ["anything_left", "forget_problems", "raise_problems", "tell", "tell_of", "when_returning"]
 
 
 class _Problems(threading.local):
@@ -31,6 +30,24 @@ _listeners: list[Callable[[], None]] = []
 def tell(problem: BaseException) -> None:
     """Leave a problem, or what a signal handler raised inside LLVM, to the enclosing call on this thread."""
     _problems.found.append(problem)
+
+
+def tell_of(image: Image, problem: BaseException) -> None:
+    """Leave a problem of an image. If no call into it can raise the problem, `sys.unraisablehook` gets it."""
+    if host_of(image).reports_calls:
+        tell(problem)
+    else:
+        _Unraised(problem)
+
+
+class _Unraised:
+    """What its finaliser raises goes to `sys.unraisablehook`, at once."""
+
+    def __init__(self, problem: BaseException) -> None:
+        self.problem = problem
+
+    def __del__(self) -> None:
+        raise self.problem
 
 
 def _is_warning(problem: BaseException) -> TypeGuard[Warning]:
@@ -63,9 +80,6 @@ def when_returning(listener: Callable[[], None]) -> None:
         _listeners.append(listener)
 
 
-def _check() -> None:
-    if _problems.found or _listeners:
-        raise_problems(level_outside(default_host().name) + 1)
-
-
-when_attached(lambda: default_host().follow_returns(_check))
+def anything_left() -> bool:
+    """Whether `raise_problems` has anything to do on this thread."""
+    return bool(_problems.found or _listeners)

@@ -17,9 +17,8 @@ from collections.abc import Callable
 from typing import TypeAlias, cast
 
 from optctx import _native
-from optctx.engine.attach import is_default
 from optctx.engine.engine import Engine
-from optctx.engine.host import default_host
+from optctx.engine.host import host_of
 from optctx.errors import (
     OptctxError,
     OptionValueError,
@@ -101,11 +100,11 @@ def cannot_leave(context: object, text: str) -> ScopeError:
 
 
 def follow_tasks(engine: Engine) -> None:
-    """Make every call through the default host, from now on, see the scope of its task.
+    """Make every call through the image's host, from now on, see the scope of its task.
 
-    Where the interpreter reports switches of tasks, all calls into LLVM do, unless threads take turns. For an
-    image that is not the host's, only switches are followed. Called with the first context of an image. If an
-    exception interrupts it, the next call completes it.
+    Where the interpreter reports switches of tasks, all calls into LLVM do, unless threads take turns. If the
+    host does not report its calls, only switches are followed. Called with the first context of an image. If
+    an exception interrupts it, the next call completes it.
     """
     if engine.index not in _following:
         _native.inside(_lock, _follow, engine)
@@ -115,8 +114,7 @@ def _follow(engine: Engine) -> None:
     """Do the steps. Each is atomic and happens only once, so an interrupted call can be repeated."""
     if engine.redirects:
         _native.watch_context_switches()
-    if is_default(engine):
-        default_host().follow_calls(library_calls(engine))
+    host_of(engine.image).follow_calls(library_calls(engine))
     _following.add(engine.index)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from optctx import _native
-from optctx.engine.attach import is_default, made
+from optctx.engine.attach import made
+from optctx.engine.host import host_of
 from optctx.errors import (
     ContextMismatchError,
     ContextMismatchWarning,
@@ -15,16 +16,14 @@ from optctx.errors import (
     UnsupportedImageError,
     shown,
 )
-from optctx.hosts.llvmlite.objects import llvm_context_address
+from optctx.image.loaded import Image
 from optctx.reads.unread import UnreadMode, judge
-from optctx.tasks.problems import tell
+from optctx.tasks.problems import tell, tell_of
 from optctx.travelling.attributes import resolve
 from optctx.travelling.owners import seen_by
 from optctx.values.layers import HasLayers, Layers
 
 if TYPE_CHECKING:
-    from llvmlite.binding.context import ContextRef
-
     from optctx.travelling.owners import Owner
 
 __all__ = ["OnMismatch", "bind", "bound_to", "unbind"]
@@ -46,23 +45,24 @@ class Bindable(HasLayers, Protocol):
     def _unread(self) -> UnreadMode: ...
 
 
-def bind(context: Bindable, llvm_context: ContextRef, on_mismatch: OnMismatch) -> None:
+def bind(context: Bindable, llvm_context: object, on_mismatch: OnMismatch) -> None:
     """See OptionContext.bind."""
     layers = context._layers
     engine = layers.engine
-    if not is_default(engine):
-        raise UnsupportedImageError(
-            f"cannot bind {shown(context)} to an LLVMContext of llvmlite's: the context is for the LLVM of "
-            f"{engine.image.path}; make a context for llvmlite's LLVM"
-        )
+    host = host_of(engine.image)
     if not engine.intercepts:
         raise UnsupportedImageError(
             f"cannot bind {shown(context)} to an LLVMContext: {engine.why_not_intercepted}; "
             "enter the context as a scope"
         )
-    address = llvm_context_address(llvm_context)
+    address = host.llvm_context_address(llvm_context)
     if on_mismatch not in _MODES:
         raise OptionTypeError(f'on_mismatch is "switch", "warn" or "error", found {shown(on_mismatch)}')
+    if on_mismatch != "switch" and not host.reports_calls:
+        raise UnsupportedImageError(
+            f'cannot bind {shown(context)} with on_mismatch="{on_mismatch}": the program calls the LLVM of '
+            f'{engine.image.path} itself, and optctx cannot raise anything there; use "switch"'
+        )
     exclusive = layers.exclusive()
     if exclusive:
         raise ProcessWideOptionError(
@@ -74,31 +74,31 @@ def bind(context: Bindable, llvm_context: ContextRef, on_mismatch: OnMismatch) -
     if not _native.bind(address, layers.native, context, _MODES[on_mismatch]):
         raise ScopeError(
             f"cannot bind {shown(context)}: the LLVMContext at {address:#x} is bound to "
-            f"{shown(bound_to(llvm_context))} already; unbind it first"
+            f"{shown(bound_to(llvm_context, engine.image))} already; unbind it first"
         )
 
 
-def bound_to(llvm_context: ContextRef) -> Bindable | None:
-    """The context that is bound to an LLVMContext, or None. Raises TypeError and OptctxError; see `bound`."""
-    address = llvm_context_address(llvm_context)
-    engine = made()
+def bound_to(llvm_context: object, image: Image | None) -> Bindable | None:
+    """The context that is bound to an LLVMContext of an image, or None. Raises as `optctx.bound` does."""
+    engine = made(image)
+    address = host_of(image).llvm_context_address(llvm_context)
     if engine is None:  # no context was made yet
         return None
     return cast("Bindable | None", _native.bound(engine.index, address)[0])
 
 
-def unbind(llvm_context: ContextRef) -> None:
+def unbind(llvm_context: object, image: Image | None = None) -> None:
     """End a binding, for all threads. LLVM runs that are under way finish as they began.
 
     If this was the last binding of its context and no thread is inside the context, its unread overrides are
-    reported now (`unread` of OptionContext).
+    reported now (`unread` of OptionContext). `llvm_context`, `image`: as for `optctx.bound`.
 
     Raises:
         ScopeError: No context is bound to the LLVMContext.
         TypeError, OptctxError: As for `optctx.bound`.
     """
-    address = llvm_context_address(llvm_context)
-    engine = made()
+    engine = made(image)
+    address = host_of(image).llvm_context_address(llvm_context)
     context = cast("Bindable | None", None if engine is None else _native.unbind(engine.index, address))
     if context is None:
         raise ScopeError(f"cannot unbind the LLVMContext at {address:#x}: no context is bound to it")
@@ -135,7 +135,10 @@ def _may_run(owner: Bindable, here: Owner | None, is_error: bool) -> bool:
 
 def _cannot_run_in(context: Owner, why: str) -> None:
     """Leave an error, on the thread that runs LLVM, for the enclosing call to raise."""
-    tell(UnsupportedImageError(f"not everything has been run: cannot enter {shown(context)}: {why}"))
+    image = (context if isinstance(context, Layers) else context._layers).engine.image
+    tell_of(
+        image, UnsupportedImageError(f"not everything has been run: cannot enter {shown(context)}: {why}")
+    )
 
 
 def _cannot_make_machine(why: str) -> None:

@@ -1,8 +1,8 @@
 """Named metadata and flags of a module, as strings and tuples.
 
-llvmlite reads and writes none. The functions of LLVM's C API that do are in its library, which does not
-export them: they are called at the addresses that its symbol table gives. llvmlite's lock is held around
-them, so that threads that share an LLVMContext through llvmlite do not meet in it.
+Functions of LLVM's C API read and write them. A library need not export these: they are called at the
+addresses that its symbol table gives. The host's lock is held around them, so that threads that share an
+LLVMContext through the host do not meet in it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import ctypes
 from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_char_p, c_size_t, c_uint, c_void_p
 from functools import cache
-from typing import Any, Final, TypeAlias, Union
+from typing import Any, Final, TypeAlias, TypeVar, Union
 
-from optctx._native import inside, make_lock_safe
+from optctx._native import inside
+from optctx.engine.host import host_of
 from optctx.errors import UnsupportedImageError
-from optctx.hosts.llvmlite import llvmlite_image
 from optctx.image.facts.names import METADATA
+from optctx.image.loaded import Image
 
 __all__ = [
     "OTHER",
@@ -37,13 +38,14 @@ _FLAGS = b"llvm.module.flags"
 _WARNING = 1  # LLVMModuleFlagBehaviorWarning
 _MANY = 1 << 30  # operands and bytes: all that a flag may have
 Function = Callable[..., Any]
+R = TypeVar("R")
 
 
 class _Api:
-    """Typed functions of llvmlite's library; pointers are plain integers."""
+    """Typed functions of an LLVM; pointers are plain integers."""
 
-    def __init__(self) -> None:
-        self._image = llvmlite_image()
+    def __init__(self, image: Image) -> None:
+        self._image = image
         # (module, length out) -> text
         self.identifier = self._function("LLVMGetModuleIdentifier", c_void_p, c_void_p, POINTER(c_size_t))
         self.source_file = self._function("LLVMGetSourceFileName", c_void_p, c_void_p, POINTER(c_size_t))
@@ -77,28 +79,35 @@ class _Api:
             address = self._image.findings.need(METADATA[name]).address
         except UnsupportedImageError as error:
             raise UnsupportedImageError(
-                f"cannot read or write metadata of modules: {error}; install an llvmlite release that optctx "
-                "supports, with its symbol table"
+                f"cannot read or write metadata of modules: {error}; use a library that optctx supports, "
+                "with its symbol table"
             ) from error
         return ctypes.CFUNCTYPE(result, *arguments)(address)
 
 
 @cache
-def _api() -> _Api:
-    return _Api()
+def _api(image: Image) -> _Api:
+    return _Api(image)
 
 
-def module_names(module: int) -> tuple[str, str]:
-    """(identifier, name of the source file) of the module at an address; what is no UTF-8 is replaced.
+def _with(image: Image, module: object, function: Callable[..., R], *arguments: object) -> R:
+    """Call `function(functions of LLVM, address of the module, *arguments)` with the host's lock held."""
+    host = host_of(image)
+    address = host.module_address(module)
+    return inside(host.lock(), function, _api(image), address, *arguments)
 
-    Here and below: raises UnsupportedImageError if the library lacks a function. No other thread may use the
-    module's LLVMContext during the call except through llvmlite.
+
+def module_names(image: Image, module: object) -> tuple[str, str]:
+    """(identifier, name of the source file) of a module of an image; what is no UTF-8 is replaced.
+
+    Here and below: raises TypeError for what is no module, OptctxError for one that is closed, and
+    UnsupportedImageError if the library lacks a function. No other thread may use the module's LLVMContext
+    during the call except through the image's host, if that has a lock.
     """
-    return inside(_lock(), _module_names, module)
+    return _with(image, module, _module_names)
 
 
-def _module_names(module: int) -> tuple[str, str]:
-    api = _api()
+def _module_names(api: _Api, module: int) -> tuple[str, str]:
     length = c_size_t()
     names = []
     for read in (api.identifier, api.source_file):
@@ -129,20 +138,21 @@ class Room:
             raise TooLargeError(f"its texts are longer than that, by {-self.bytes} bytes")
 
 
-def read_named(module: int, name: str, depth: int, nodes: int, room: Room) -> list[tuple[object, ...]] | None:
+def read_named(
+    image: Image, module: object, name: str, depth: int, nodes: int, room: Room
+) -> list[tuple[object, ...]] | None:
     """The nodes under a name, in the module's order; None if it has nothing of that name.
 
     An operand is bytes, None, a tuple of operands, or OTHER: a constant, for instance, or a node inside more
     than `depth` nodes. Changes nothing that LLVM writes out. Raises TooLargeError, before it has read much,
     for more than `nodes` of them, and for one that is larger than `room`.
     """
-    return inside(_lock(), _read_named, module, name.encode(), depth, nodes, room)
+    return _with(image, module, _read_named, name.encode(), depth, nodes, room)
 
 
 def _read_named(
-    module: int, name: bytes, depth: int, nodes: int, room: Room
+    api: _Api, module: int, name: bytes, depth: int, nodes: int, room: Room
 ) -> list[tuple[object, ...]] | None:
-    api = _api()
     if not api.find(module, name, len(name)):
         return None
     count = api.count_named(module, name)
@@ -153,13 +163,12 @@ def _read_named(
     return [_operands(api, node, depth, Room(room.operands, room.bytes)) for node in found]
 
 
-def write_named(module: int, name: str, nodes: Sequence[Node]) -> None:
+def write_named(image: Image, module: object, name: str, nodes: Sequence[Node]) -> None:
     """Makes `nodes` all that the module has under a name."""
-    inside(_lock(), _write_named, module, name.encode(), nodes)
+    _with(image, module, _write_named, name.encode(), nodes)
 
 
-def _write_named(module: int, name: bytes, nodes: Sequence[Node]) -> None:
-    api = _api()
+def _write_named(api: _Api, module: int, name: bytes, nodes: Sequence[Node]) -> None:
     context = api.llvm_context(module)
     values = [api.as_value(context, _make(api, context, node)) for node in nodes]
     existing = api.find(module, name, len(name))
@@ -169,13 +178,12 @@ def _write_named(module: int, name: bytes, nodes: Sequence[Node]) -> None:
         api.append(module, name, value)
 
 
-def write_flag(module: int, key: str, text: str) -> None:
+def write_flag(image: Image, module: object, key: str, text: str) -> None:
     """Makes `text` the module flag of a key. Where LLVM links modules that differ in it, it warns."""
-    inside(_lock(), _write_flag, module, key.encode(), text.encode())
+    _with(image, module, _write_flag, key.encode(), text.encode())
 
 
-def _write_flag(module: int, key: bytes, text: bytes) -> None:
-    api = _api()
+def _write_flag(api: _Api, module: int, key: bytes, text: bytes) -> None:
     flag = api.make_string(api.llvm_context(module), text, len(text))
     flags = api.find(module, _FLAGS, len(_FLAGS))
     if flags:
@@ -222,11 +230,3 @@ def _make(api: _Api, context: int, operand: bytes | Node | None) -> int | None:
         return int(api.make_string(context, operand, len(operand)))
     made = (c_void_p * len(operand))(*(_make(api, context, each) for each in operand))
     return int(api.make_node(context, made, len(operand)))
-
-
-def _lock() -> Any:
-    """llvmlite's, which an exception at any moment cannot leave held."""
-    from llvmlite.binding import ffi  # importing optctx works without llvmlite
-
-    make_lock_safe(ffi.lib._lock)
-    return ffi.lib._lock

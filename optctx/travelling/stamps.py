@@ -27,7 +27,7 @@ from optctx.errors import (
     UntrustedOptionError,
     shown,
 )
-from optctx.hosts.llvmlite.objects import module_address
+from optctx.image.loaded import Image
 from optctx.travelling.module_metadata import (
     OTHER,
     Node,
@@ -76,18 +76,18 @@ class Stamp(NamedTuple):
     options: Mapping[str, Texts]
 
 
-def module_identifier(module: object) -> str:
+def module_identifier(image: Image, module: object) -> str:
     """The name that a module was given after it was read (`module.name`), or an empty string.
 
-    Raises TypeError for anything but llvmlite's ModuleRef, OptctxError for a closed one.
+    `module`: as the users of the image's host hold it. Raises as `module_names` does.
     """
-    identifier, _ = module_names(module_address(module))
+    identifier, _ = module_names(image, module)
     return "" if identifier in _NO_NAMES else identifier
 
 
-def module_label(module: object) -> str:
+def module_label(image: Image, module: object) -> str:
     """The identifier of a module, or else its source file, or empty. Raises as `module_identifier` does."""
-    names = module_names(module_address(module))
+    names = module_names(image, module)
     return next((name for name in names if name not in _NO_NAMES), "")
 
 
@@ -96,7 +96,7 @@ def called(label: str) -> str:
     return f"module {shown(label)}" if label else "a module without a name"
 
 
-def write_stamp(module: object, options: Mapping[str, Texts]) -> None:
+def write_stamp(image: Image, module: object, options: Mapping[str, Texts]) -> None:
     """Replace all stamps of a module with one.
 
     Raises as `module_label` does, and OptctxError for more options than `read_stamps` accepts.
@@ -104,22 +104,21 @@ def write_stamp(module: object, options: Mapping[str, Texts]) -> None:
     _check_size(options)
     node: Node = (
         _FORMAT.encode(),
-        module_label(module).encode(),
+        module_label(image, module).encode(),
         *(_option_node(name, options[name]) for name in sorted(options)),
     )
-    write_named(module_address(module), _NAME, [node])
+    write_named(image, module, _NAME, [node])
 
 
-def read_stamps(module: object) -> list[Stamp]:
+def read_stamps(image: Image, module: object) -> list[Stamp]:
     """Read the stamps of a module, in the order in which it was linked; none if it was never stamped.
 
     Raises as `module_label` does, OptctxError for metadata of that name that is not a stamp, and
     UntrustedOptionError for too many stamps or a stamp of more than 64 KiB or 4,096 operands.
     """
-    address = module_address(module)
-    label = module_label(module)
+    label = module_label(image, module)
     try:
-        nodes = read_named(address, _NAME, _DEPTH, _MOST_STAMPS, Room(_MOST_OPERANDS, _MOST_BYTES))
+        nodes = read_named(image, module, _NAME, _DEPTH, _MOST_STAMPS, Room(_MOST_OPERANDS, _MOST_BYTES))
     except TooLargeError as error:
         raise UntrustedOptionError(
             f"cannot read the stamps of {called(label)}: at most {_MOST_STAMPS:,} are read, each of at most "
@@ -203,17 +202,17 @@ def stamped_overrides(
     more than 64 different stamps. Raises UntrustedOptionError, and as `make_override` does, with the name of
     the stamped module.
     """
-    stamps = read_stamps(module)
+    stamps = read_stamps(engine.image, module)
+    whose = f"cannot take the options of {called(module_label(engine.image, module))}"
     if not stamps:
         raise OptctxError(
-            f"cannot take the options of {called(module_label(module))}: it carries no stamp; call "
-            "optctx.stamp(module, context) in the step that compiles it"
+            f"{whose}: it carries no stamp; call optctx.stamp(module, context) in the step that compiles it"
         )
     different = {tuple(sorted(stamp.options.items())): stamp for stamp in reversed(stamps)}
     if len(different) > _MOST_DIFFERENT:
         raise LinkMismatchError(
-            f"cannot take the options of {called(module_label(module))}: it was linked of modules that were "
-            f"compiled with {len(different)} different sets of options; `optctx check-link` shows them"
+            f"{whose}: it was linked of modules that were compiled with {len(different)} different sets of "
+            "options; `optctx check-link` shows them"
         )
     return [
         (stamp, trusted_overrides(engine, stamp.options, called(stamp.producer), mode, trust))

@@ -10,8 +10,8 @@ from optctx.context.context import _parent
 from optctx.context.inputs import Base, resolve_base
 from optctx.engine.attach import attach
 from optctx.errors import TargetError, shown
+from optctx.hosts.llvmlite.compiling import emit_assembly, emit_object, run_passes
 from optctx.hosts.llvmlite.objects import module_address
-from optctx.passes import emit_assembly, emit_object, run_passes
 from optctx.reads.unread import UnreadMode
 from optctx.tvm.instance import LLVMInstance
 from optctx.tvm.jit import LoadedObject, defined_functions, load_object, undefined_functions

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from optctx.engine.engine import Engine
 from optctx.errors import TargetError, shown
-from optctx.hosts.llvmlite.objects import module_address
+from optctx.hosts.llvmlite import llvmlite_image
 from optctx.travelling.module_metadata import Room, TooLargeError, read_named, write_flag
 from optctx.travelling.stamps import called, module_label
 from optctx.trust import trusting
@@ -37,11 +37,11 @@ _MOST_BYTES = 1 << 16  # of a flag
 def read_target_metadata(engine: Engine, module: ModuleRef, trust: Iterable[str]) -> str:
     """The target of a module as text, checked. Raises as `LLVMTarget.get_target_metadata` does."""
     accepted = trusting(engine, trust)
-    address = module_address(module)
-    whose = f"the target of {called(module_label(module))}"
+    whose = f"the target of {called(module_label(engine.image, module))}"
     where = f"cannot read {whose}"
     try:
-        flags = read_named(address, _FLAGS, 1, _MOST_FLAGS, Room(_MOST_OPERANDS, _MOST_BYTES)) or []
+        room = Room(_MOST_OPERANDS, _MOST_BYTES)
+        flags = read_named(engine.image, module, _FLAGS, 1, _MOST_FLAGS, room) or []
     except TooLargeError as error:
         raise TargetError(
             f"{where}: at most {_MOST_FLAGS:,} flags are read, each of at most {_MOST_BYTES:,} bytes, but "
@@ -58,7 +58,7 @@ def read_target_metadata(engine: Engine, module: ModuleRef, trust: Iterable[str]
 
 def write_target_metadata(module: ModuleRef, target: str) -> None:
     """Make `target` the target of a module. Raises TypeError if that is not one, OptctxError if closed."""
-    write_flag(module_address(module), _KEY, target)
+    write_flag(llvmlite_image(), module, _KEY, target)
 
 
 def _target(where: str, text: str) -> Target:

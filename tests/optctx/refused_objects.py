@@ -14,7 +14,7 @@ from llvmlite import binding
 
 from optctx import OptionContext, bound, propagating
 from optctx.fresh import Job, Result, compile_job
-from optctx.passes import instruction_count
+from optctx.hosts.llvmlite import instruction_count
 from optctx.sensitivity import sensitivity
 from optctx.sweep import parse_axes, sweep
 from optctx.trust import CLASSES

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import sys
+from collections.abc import Callable
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 
 from tests.support.ir_texts import COUNTED, SCALE, X86
@@ -67,32 +68,38 @@ class BareLlvm:
         """For the whole process, as a command line does."""
         self.library.LLVMPY_SetCommandLine(b"bare", argument.encode())
 
-    def compile(self, ir: str) -> tuple[str, bytes]:
-        """The IR after -O3, and the object."""
+    def compile(self, ir: str, begin: Callable[[int], None] = lambda context: None) -> tuple[str, bytes]:
+        """The IR after -O3, and the object. `begin` is called with the address of the new LLVMContext."""
         library = self.library
         context = library.LLVMPY_ContextCreate(1)
+        begin(context)
         module = library.LLVMPY_ParseAssembly(context, ir.encode(), byref(c_char_p()))
         assert module
         machine = self._machine()
-        tuning = library.LLVMPY_CreatePipelineTuningOptions()
-        builder = library.LLVMPY_CreatePassBuilder(machine, tuning)
-        manager = library.LLVMPY_buildPerModuleDefaultPipeline(builder, _SPEED, 0)
-        library.LLVMPY_RunNewModulePassManager(manager, module, builder)
-        text = self._text(module)
+        self.run(module, machine)
+        text = self.text(module)
         code = self._emit(machine, module)
-        library.LLVMPY_DisposeNewModulePassManger(manager)
-        library.LLVMPY_DisposePassBuilder(builder)
-        library.LLVMPY_DisposePipelineTuningOptions(tuning)
         library.LLVMPY_DisposeTargetMachine(machine)
         library.LLVMPY_DisposeModule(module)
         library.LLVMPY_ContextDispose(context)
         return text, code
 
-    def digests(self) -> dict[str, str]:
-        """Of everything that the jobs give, by the name of the job."""
+    def run(self, module: int, machine: int | None = None) -> None:
+        """Run -O3 on a module, in place."""
+        library = self.library
+        tuning = library.LLVMPY_CreatePipelineTuningOptions()
+        builder = library.LLVMPY_CreatePassBuilder(machine, tuning)
+        manager = library.LLVMPY_buildPerModuleDefaultPipeline(builder, _SPEED, 0)
+        library.LLVMPY_RunNewModulePassManager(manager, module, builder)
+        library.LLVMPY_DisposeNewModulePassManger(manager)
+        library.LLVMPY_DisposePassBuilder(builder)
+        library.LLVMPY_DisposePipelineTuningOptions(tuning)
+
+    def digests(self, begin: Callable[[int], None] = lambda context: None) -> dict[str, str]:
+        """Of everything that the jobs give, by the name of the job. `begin`: as for `compile`."""
         found = {}
         for name, ir in JOBS.items():
-            text, code = self.compile(ir)
+            text, code = self.compile(ir, begin)
             found[name] = hashlib.sha256(text.encode() + b"\0" + code).hexdigest()
         return found
 
@@ -104,7 +111,7 @@ class BareLlvm:
         assert machine
         return int(machine)
 
-    def _text(self, module: int) -> str:
+    def text(self, module: int) -> str:
         text = c_void_p()
         self.library.LLVMPY_PrintModuleToString(module, byref(text))
         assert text.value is not None

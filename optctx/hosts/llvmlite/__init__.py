@@ -1,16 +1,35 @@
 """llvmlite as a host: its library, its objects, its calls, and the order in which it frees."""
 
-from optctx.hosts.llvmlite.ffi_calls import Watched, function_names
-from optctx.hosts.llvmlite.library import HOST, llvmlite_image
-from optctx.hosts.llvmlite.objects import llvm_context_address, target_machine_address
-from optctx.hosts.llvmlite.tuning_options import settings_of
+from typing import TYPE_CHECKING
+
+from optctx.hosts.llvmlite.library import llvmlite_image
+from optctx.hosts.llvmlite.objects import llvm_context_address
+
+if TYPE_CHECKING:
+    from optctx.hosts.llvmlite.compiling import (
+        emit_assembly,
+        emit_object,
+        instruction_count,
+        native_api,
+        run_passes,
+    )
 
 __all__ = [
-    "HOST",
-    "Watched",
-    "function_names",
+    "emit_assembly",
+    "emit_object",
+    "instruction_count",
     "llvm_context_address",
     "llvmlite_image",
-    "settings_of",
-    "target_machine_address",
+    "native_api",
+    "run_passes",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """A name of `compiling`, imported on first use: importing optctx takes no time for it."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from optctx.hosts.llvmlite import compiling
+
+        return globals().setdefault(name, getattr(compiling, name))

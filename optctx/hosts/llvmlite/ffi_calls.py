@@ -11,7 +11,9 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Watched", "address_of", "code_address", "function", "function_names", "watch"]
+from optctx._native import make_lock_safe
+
+__all__ = ["Watched", "address_of", "code_address", "function", "function_names", "llvmlite_lock", "watch"]
 
 Handler = Callable[[Any, tuple[Any, ...]], Any]
 
@@ -35,9 +37,17 @@ class Watched:
         setattr(self.function, name, value)  # argtypes, restype, errcheck
 
 
+def llvmlite_lock() -> Any:
+    """llvmlite's lock, which every call through it holds, and which an exception cannot leave held."""
+    from llvmlite.binding import ffi  # here and below: importing optctx works without llvmlite
+
+    make_lock_safe(ffi.lib._lock)
+    return ffi.lib._lock
+
+
 def function_names() -> list[str]:
     """The names of the functions that llvmlite's modules have declared."""
-    from llvmlite.binding import ffi  # here and below: importing optctx works without llvmlite
+    from llvmlite.binding import ffi
 
     return list(ffi.lib._fntab)
 

@@ -10,15 +10,12 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Callable
-from typing import Any
 
-from optctx._native import loaded_libraries, make_lock_safe
+from optctx._native import loaded_libraries
 from optctx.errors import UnsupportedImageError
-from optctx.hosts.llvmlite.lifetimes import order_arguments, order_freeing
 from optctx.image.loaded import Image, open_image
 
-__all__ = ["HOST", "check_release", "llvmlite_image"]
+__all__ = ["check_release", "is_llvmlites", "llvmlite_image", "unproven"]
 
 _EARLIEST_LLVM = 15  # llvmlite cannot run pipelines from text with an earlier one
 _FIRST, _LAST = (0, 44), (0, 50)  # releases of llvmlite that were tried
@@ -68,6 +65,16 @@ def llvmlite_image() -> Image:
     )
 
 
+def is_llvmlites(image: Image) -> bool:
+    """Whether an image is the library that llvmlite has loaded. Loads nothing."""
+    if "llvmlite.binding.ffi" not in sys.modules:
+        return False
+    try:
+        return image.base == llvmlite_image().base
+    except UnsupportedImageError:
+        return False
+
+
 def _library_path() -> str:
     try:
         from llvmlite.binding import ffi
@@ -79,74 +86,7 @@ def _library_path() -> str:
     return str(ffi.lib._name)
 
 
-# Its functions that run passes, emit, compile, make a data layout, or set options.
-_RUNS_LLVM = (
-    "LLVMPY_SetCommandLine",
-    "LLVMPY_RunNewModulePassManager",
-    "LLVMPY_RunNewFunctionPassManager",
-    "LLVMPY_TargetMachineEmitToMemory",
-    "LLVMPY_CreateTargetMachineData",
-    "LLVMPY_FinalizeObject",
-    "LLVMPY_GetFunctionAddress",
-    "LLVMPY_LLJIT_Link",
-    "LLVMPY_LLJITLookup",
-)
-
-
-class _Llvmlite:
-    """See optctx/engine/host.py."""
-
-    name = "llvmlite"
-
-    def image(self) -> Image:
-        return llvmlite_image()
-
-    def has(self, image: Image) -> bool:
-        if "llvmlite.binding.ffi" not in sys.modules:
-            return False
-        try:
-            return image.base == llvmlite_image().base
-        except UnsupportedImageError:
-            return False
-
-    def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
-        return _unproven(reason)
-
-    def follow_returns(self, check: Callable[[], None]) -> None:
-        from llvmlite.binding import ffi
-
-        checked = _checks.setdefault(check, _checked(check))
-        for name in _RUNS_LLVM:
-            getattr(ffi.lib, name)._cfn.errcheck = checked
-        order_freeing()
-
-    def follow_calls(self, begin_and_end: tuple[Callable[[], None], Callable[[], None]]) -> None:
-        from llvmlite.binding import ffi  # importing optctx works without llvmlite
-
-        lock = ffi.lib._lock
-        make_lock_safe(lock)
-        if begin_and_end not in lock._cblist:
-            lock._cblist.append(begin_and_end)
-
-
-# What ctypes calls when a function returns, by what that calls. ctypes holds no reference during such a call,
-# so one that another thread is in must not be dropped.
-_checks: dict[Callable[[], None], Callable[..., Any]] = {}
-
-
-def _checked(check: Callable[[], None]) -> Callable[..., Any]:
-    def checked(result: Any, _: object, arguments: tuple[object, ...]) -> Any:
-        order_arguments(arguments)
-        check()
-        return result
-
-    return checked
-
-
-HOST = _Llvmlite()
-
-
-def _unproven(reason: UnsupportedImageError) -> UnsupportedImageError:
+def unproven(reason: UnsupportedImageError) -> UnsupportedImageError:
     """The error for the llvmlite that is installed, whose layout did not check out."""
     if _is_tried():
         return UnsupportedImageError(f"{_release()} cannot be used, nothing was changed: {reason}")

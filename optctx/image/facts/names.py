@@ -1,7 +1,4 @@
-"""Functions and variables of LLVM, and functions of C, which optctx calls, reads or redirects.
-
-LLVM's own C API is not exported by llvmlite.
-"""
+"""Functions and variables of LLVM, and functions of C, which optctx calls, reads or redirects."""
 
 from __future__ import annotations
 
@@ -26,7 +23,6 @@ __all__ = [
     "INTERCEPTING",
     "IS_DEBUG_TYPE",
     "LIST_DELETERS",
-    "LLVMLITE",
     "MAKE_STREAM",
     "METADATA",
     "MODULE_CONTEXT",
@@ -251,20 +247,4 @@ COMPILING: Final = {
             ("dispose_message", "LLVMDisposeMessage"),
         )
     },
-}
-
-# The same of llvmlite's own functions, which its library exports.
-LLVMLITE: Final = {
-    "create_tuning": "LLVMPY_CreatePipelineTuningOptions",
-    "dispose_tuning": "LLVMPY_DisposePipelineTuningOptions",
-    "create_pass_builder": "LLVMPY_CreatePassBuilder",
-    "dispose_pass_builder": "LLVMPY_DisposePassBuilder",
-    "create_pass_manager": "LLVMPY_CreateNewModulePassManager",
-    "run_pass_manager": "LLVMPY_RunNewModulePassManager",
-    "dispose_pass_manager": "LLVMPY_DisposeNewModulePassManger",  # the library's own spelling
-    "emit_to_memory": "LLVMPY_TargetMachineEmitToMemory",
-    "buffer_start": "LLVMPY_GetBufferStart",
-    "buffer_size": "LLVMPY_GetBufferSize",
-    "dispose_buffer": "LLVMPY_DisposeMemoryBuffer",
-    "dispose_string": "LLVMPY_DisposeString",
 }

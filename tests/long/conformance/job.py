@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from llvmlite import binding
 
 from optctx.errors import OptctxError
-from optctx.passes import emit_assembly, emit_object, run_passes
-from optctx.passes.compiling import native_api
+from optctx.hosts.llvmlite import emit_assembly, emit_object, native_api, run_passes
 
 if TYPE_CHECKING:
     from llvmlite.binding import ModuleRef, TargetMachine

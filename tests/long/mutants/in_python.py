@@ -66,14 +66,14 @@ _CONTEXT = (
     Mutation(
         "recipe-of-other-values",
         "a pass manager that was made elsewhere runs as it is, whatever values it was made under",
-        "tests/optctx/context/test_pass_managers.py",
+        "tests/optctx/hosts/test_pass_managers.py",
         "        if recipe.values == self._values and not self._anew:",
         "        if not self._anew:",
     ),
     Mutation(
         "recipe-not-mixed",
         "a pass manager that was changed under other values counts as made under the first ones",
-        "tests/optctx/context/test_pass_managers.py",
+        "tests/optctx/hosts/test_pass_managers.py",
         "    if recipe.values != values:\n        recipe.values = MIXED\n",
         "",
     ),
@@ -194,14 +194,14 @@ _IMAGE = (
     Mutation(
         "tuning-settings-lost",
         "tuning options that are made again lose what the program has set in them",
-        "tests/optctx/context/test_pass_managers.py",
+        "tests/optctx/hosts/test_pass_managers.py",
         "(field, get(pointer)) for field, (get, default)",
         "(field, default) for field, (get, default)",
     ),
     Mutation(
         "freed-twice",
         "an LLVMContext that is closed before its modules is disposed of at once",
-        "tests/optctx/passes/test_freeing.py",
+        "tests/optctx/hosts/test_freeing.py",
         "            lifetime.close()\n",
         "            original(self)\n",
     ),

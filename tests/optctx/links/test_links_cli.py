@@ -110,7 +110,7 @@ def deadly(
     """A file over which the process that reads does what the parameter says: a stand-in for LLVM."""
     (tmp_path / "reader.py").write_text(
         "import os, sys, time\nfrom optctx.cli import link_reader\n\n"
-        f"def read(module):\n    if module.name.endswith('deadly.ll'):\n        {request.param}\n\n"
+        f"def read(_, module):\n    if module.name.endswith('deadly.ll'):\n        {request.param}\n\n"
         "link_reader.read_stamps = read\nmain = link_reader.main\n"
     )
     monkeypatch.syspath_prepend(tmp_path)

@@ -12,12 +12,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from optctx import _native
-from optctx.context import recipes
-from optctx.engine.attach import made, when_attached
+from optctx.engine.attach import made
 from optctx.engine.engine import Engine
 from optctx.errors import ContextMismatchError, level_outside
+from optctx.hosts.llvmlite import recipes
 from optctx.hosts.llvmlite.ffi_calls import address_of, function_names, watch
-from optctx.image.facts.pass_managers import CHANGES, MAKES, RUNS_MANAGER, ManagerRun
+from optctx.hosts.llvmlite.pass_managers import CHANGES, MAKES, RUNS_MANAGER, ManagerRun
 from optctx.tasks.problems import raise_problems
 from optctx.travelling.owners import seen_by
 from optctx.values.layers import Layers
@@ -25,7 +25,7 @@ from optctx.values.layers import Layers
 if TYPE_CHECKING:
     from optctx.travelling.owners import Owner
 
-__all__: list[str] = []
+__all__ = ["arm"]
 
 _SHOWN = 5  # options that a message lists
 _MACHINE = "_optctx_machine"  # attribute of a pointer to MCJIT's engine: the pointer to its target machine
@@ -106,7 +106,7 @@ def _mismatch(engine: Engine, what: str, reason: str, owner: Owner | None) -> Co
     )
 
 
-def _arm() -> None:
+def arm() -> None:
     """Watch every function that this llvmlite has, from now on. Again does nothing."""
     names = set(function_names())
     for name in names:
@@ -118,6 +118,3 @@ def _arm() -> None:
         watch(name, partial(_run, RUNS_MANAGER[name]))
     watch("LLVMPY_CreateMCJITCompiler", _make_engine)
     watch("LLVMPY_DisposeExecutionEngine", _end_engine)
-
-
-when_attached(_arm)

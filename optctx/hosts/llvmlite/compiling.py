@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING, Any
 from optctx import _native
 from optctx._native import Llvm
 from optctx.errors import OptctxError, PassPipelineError, UnsupportedImageError, clipped, shown
-from optctx.hosts.llvmlite import llvmlite_image
+from optctx.hosts.llvmlite.ffi_calls import llvmlite_lock
+from optctx.hosts.llvmlite.library import llvmlite_image
 from optctx.hosts.llvmlite.objects import module_address, pipeline_text, target_machine_address
 from optctx.hosts.llvmlite.tuning_options import setter_addresses, settings_of
 from optctx.image.facts.fact import Fact
-from optctx.image.facts.names import COMPILING, INSTRUCTION_COUNT, LLVMLITE, MODULE_CONTEXT
+from optctx.image.facts.names import COMPILING, INSTRUCTION_COUNT, MODULE_CONTEXT
 from optctx.image.loaded import Image
 from optctx.image.pass_names import pass_names
 from optctx.tasks.problems import forget_problems, raise_problems
@@ -46,6 +47,22 @@ __all__ = [
 
 Function = Callable[..., Any]
 
+# What native/python/compile_calls.hpp calls them, and what the library does, which exports them.
+_OWN = {
+    "create_tuning": "LLVMPY_CreatePipelineTuningOptions",
+    "dispose_tuning": "LLVMPY_DisposePipelineTuningOptions",
+    "create_pass_builder": "LLVMPY_CreatePassBuilder",
+    "dispose_pass_builder": "LLVMPY_DisposePassBuilder",
+    "create_pass_manager": "LLVMPY_CreateNewModulePassManager",
+    "run_pass_manager": "LLVMPY_RunNewModulePassManager",
+    "dispose_pass_manager": "LLVMPY_DisposeNewModulePassManger",  # the library's own spelling
+    "emit_to_memory": "LLVMPY_TargetMachineEmitToMemory",
+    "buffer_start": "LLVMPY_GetBufferStart",
+    "buffer_size": "LLVMPY_GetBufferSize",
+    "dispose_buffer": "LLVMPY_DisposeMemoryBuffer",
+    "dispose_string": "LLVMPY_DisposeString",
+}
+
 
 class NativeApi:
     """Typed functions of one loaded library. Pointers are plain integers (`c_void_p`). `image` is its index.
@@ -62,7 +79,7 @@ class NativeApi:
         self.native = Llvm(
             self.image,
             {
-                **{name: self._exported_address(symbol) for name, symbol in LLVMLITE.items()},
+                **{name: self._exported_address(symbol) for name, symbol in _OWN.items()},
                 **{name: self._hidden_address(fact) for name, fact in COMPILING.items()},
             },
         )
@@ -117,11 +134,7 @@ def _llvmlite_lock(api: NativeApi, context: int) -> Any:
 
     Do not compile in the global LLVMContext from a callback that llvmlite runs under its lock.
     """
-    if context != api.global_context():
-        return None
-    from llvmlite.binding import ffi  # importing optctx works without llvmlite
-
-    return ffi.lib._lock
+    return llvmlite_lock() if context == api.global_context() else None
 
 
 def _raise_errors(errors: list[bytes]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from llvmlite import binding
 
 from optctx import OptionContext
-from tests.optctx.passes.shared_machines import make_machine
+from tests.optctx.hosts.shared_machines import make_machine
 from tests.support.ir_texts import SCALE
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached")]

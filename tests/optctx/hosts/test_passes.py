@@ -17,7 +17,7 @@ from llvmlite.binding import ffi
 from optctx import _native
 from optctx._native import held_locks
 from optctx.errors import OptctxError, PassPipelineError
-from optctx.passes import emit_assembly, emit_object, instruction_count, run_passes
+from optctx.hosts.llvmlite.compiling import emit_assembly, emit_object, instruction_count, run_passes
 from tests.support.alone import alone
 from tests.support.library_code import LLVMLITE
 

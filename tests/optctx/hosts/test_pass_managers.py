@@ -19,8 +19,9 @@ import pytest
 from llvmlite import binding
 
 from optctx import ContextMismatchError, OptionContext, contained, record
-from optctx.hosts.llvmlite import Watched, function_names, settings_of
-from optctx.image.facts.pass_managers import CHANGES, MAKES, RUNS_MANAGER
+from optctx.hosts.llvmlite.ffi_calls import Watched, function_names
+from optctx.hosts.llvmlite.pass_managers import CHANGES, MAKES, RUNS_MANAGER
+from optctx.hosts.llvmlite.tuning_options import settings_of
 from tests.support.ir_texts import COUNTED, SCALE
 from tests.support.processes import run_python
 

@@ -17,10 +17,10 @@ import optctx
 from optctx import OptionContext, OptionValueError, emit_assembly, record
 from optctx._native import forget_machines, idle_machines
 from optctx.fresh import FreshProcess
-from optctx.hosts.llvmlite import target_machine_address
+from optctx.hosts.llvmlite.objects import target_machine_address
 from optctx.image.facts import machines
 from optctx.image.facts.fact import named
-from tests.optctx.passes.shared_machines import (
+from tests.optctx.hosts.shared_machines import (
     CASES,
     EMITS,
     SOURCE,

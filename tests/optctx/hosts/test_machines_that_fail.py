@@ -15,7 +15,7 @@ from optctx import OptionContext, UnsupportedImageError, run_passes
 from optctx._native import forget_machines, idle_machines
 from optctx.engine.attach import attach
 from optctx.fresh import FreshProcess
-from tests.optctx.passes.shared_machines import (
+from tests.optctx.hosts.shared_machines import (
     EMITS,
     PASSES,
     SOURCE,

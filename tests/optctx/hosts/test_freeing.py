@@ -10,7 +10,7 @@ from llvmlite import binding
 
 import optctx
 from optctx import OptionContext
-from tests.optctx.passes import garbage
+from tests.optctx.hosts import garbage
 from tests.support.alone import end_of
 from tests.support.ir_texts import COUNTED
 from tests.support.processes import python_process
@@ -35,7 +35,7 @@ def test_any_order_of_closing_and_collecting_goes_on() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_modules_that_an_exception_interrupts_half_made_go_on(seed: int) -> None:
-    done = python_process("-m", "tests.optctx.passes.interrupted_modules", str(seed))
+    done = python_process("-m", "tests.optctx.hosts.interrupted_modules", str(seed))
     assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr
 
 

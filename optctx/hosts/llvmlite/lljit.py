@@ -14,12 +14,12 @@ from collections.abc import Callable
 from typing import Any
 
 from optctx import _native
-from optctx.engine.attach import attach, made, when_attached
+from optctx.engine.attach import attach, made
 from optctx.errors import UnsupportedImageError
 from optctx.hosts.llvmlite.ffi_calls import address_of, watch
 from optctx.hosts.llvmlite.objects import module_address
 
-__all__: list[str] = []
+__all__ = ["arm"]
 
 _PARSED = (0, 1)  # kinds of entries with an LLVMContext each: IR, and what llvmlite calls native assembly
 _BOUND = "_optctx_bindings"  # attribute of a builder: index of the entry -> binding
@@ -78,7 +78,7 @@ def _create(call: Any, arguments: tuple[Any, ...]) -> Any:
     return _native.copying_machine(machine, call, *arguments) if machine else call(*arguments)
 
 
-def _arm() -> None:
+def arm() -> None:
     """Wrap each method once, even if an exception interrupted an earlier call."""
     from llvmlite.binding import JITLibraryBuilder
 
@@ -88,6 +88,3 @@ def _arm() -> None:
         JITLibraryBuilder.add_ir = _add_ir(JITLibraryBuilder.add_ir)
     if not hasattr(JITLibraryBuilder.link, "__wrapped__"):
         JITLibraryBuilder.link = _link(JITLibraryBuilder.link)
-
-
-when_attached(_arm)

@@ -1,6 +1,6 @@
 """Signals whose handler raises while modules come and go.
 
-    python -m tests.optctx.passes.interrupted_modules SEED
+    python -m tests.optctx.hosts.interrupted_modules SEED
 
 Stock llvmlite (without the import of optctx) ends with a segmentation fault. If an exception arrives between
 the making of a module and the `with` statement that would close it, the LLVMContext is closed first.

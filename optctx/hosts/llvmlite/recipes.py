@@ -16,8 +16,8 @@ from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from optctx.hosts.llvmlite.ffi_calls import function
+from optctx.hosts.llvmlite.pass_managers import MAKES, Argument, changed_arguments
 from optctx.hosts.llvmlite.tuning_options import Settings, apply_settings, settings_at
-from optctx.image.facts.pass_managers import MAKES, Argument, changed_arguments
 
 __all__ = ["MIXED", "CannotRepeatError", "Repeating", "Values", "change", "end_machine", "make"]
 

@@ -1,0 +1,75 @@
+"""An LLVM that the program has loaded itself, and calls through LLVM-C or anything else.
+
+Its objects are addresses. Nothing tells optctx of its calls, so they cannot raise what LLVM's work leaves.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+from optctx.errors import OptctxError, UnsupportedImageError
+from optctx.image.loaded import Image
+from optctx.image.memory import MisfitError, follow_pointer
+
+__all__ = ["LLVM_C"]
+
+_ADDRESSES = 1 << 64
+
+
+class _LlvmC:
+    """See optctx/engine/host.py."""
+
+    reports_calls = False
+
+    def has(self, image: Image) -> bool:
+        return True
+
+    def refusal(self, reason: UnsupportedImageError) -> UnsupportedImageError:
+        return reason
+
+    def llvm_context_address(self, llvm_context: object) -> int:
+        return _address(llvm_context, "an LLVMContext")
+
+    def module_address(self, module: object) -> int:
+        return _address(module, "a module")
+
+    def lock(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def attaching(self) -> None:
+        pass
+
+    def follow_calls(self, begin_and_end: tuple[Callable[[], None], Callable[[], None]]) -> None:
+        pass
+
+
+def _address(thing: object, what: str) -> int:
+    """Return where a thing is. LLVMContexts and modules begin with a pointer: what does not is refused."""
+    address = _number(thing)
+    if address is None:
+        found = type(thing)
+        raise TypeError(
+            f"expected the address of {what} (an int, a ctypes.c_void_p or another pointer of ctypes), found "
+            f"{found.__module__}.{found.__qualname__}"
+        )
+    if not 0 < address < _ADDRESSES:
+        raise OptctxError(f"expected the address of {what}, found {address:#x}")
+    try:
+        follow_pointer(address, what)
+    except MisfitError as error:
+        raise OptctxError(str(error)) from None
+    return address
+
+
+def _number(thing: object) -> int | None:
+    """Return the address in a value of Python's or of ctypes'; None if it can hold none."""
+    if isinstance(thing, ctypes.c_void_p):
+        return thing.value or 0
+    if isinstance(thing, ctypes._Pointer):
+        return ctypes.addressof(thing.contents) if thing else 0  # `ctypes.cast` would leave a reference cycle
+    return thing if isinstance(thing, int) and not isinstance(thing, bool) else None
+
+
+LLVM_C = _LlvmC()

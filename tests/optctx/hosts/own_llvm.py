@@ -1,0 +1,203 @@
+"""A program with an LLVM of its own and without llvmlite: contexts reach that LLVM by addresses alone.
+
+python -m tests.optctx.hosts.own_llvm WHAT LIBRARY EXPECTED    WHAT: the name of a function below
+
+EXPECTED is a file with the digests of fresh processes as JSON: by the argument that a process was given, ""
+for none. What the program compiles is compared with them. It prints nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import pathlib
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from ctypes import POINTER, byref, c_char_p, c_void_p
+from functools import partial
+from typing import Any
+
+import optctx
+from optctx import OptionContext, loaded_image
+from tests.support.bare_llvm import JOBS, BareLlvm
+
+for name in [name for name in sys.modules if name.partition(".")[0] == "llvmlite"]:
+    raise AssertionError(f"{name} is imported")
+sys.modules["llvmlite"] = None  # type: ignore[assignment]  # importing it is an error from here on
+
+llvm = BareLlvm(sys.argv[2])
+image = loaded_image(sys.argv[2])
+expected = json.loads(pathlib.Path(sys.argv[3]).read_text())
+counts = [int(argument.partition("=")[2]) for argument in expected if argument]
+
+
+def error_of(call: Callable[[], object]) -> str:
+    try:
+        call()
+    except (optctx.OptctxError, TypeError) as error:
+        return f"{type(error).__name__}: {error}"
+    raise AssertionError("no error")
+
+
+def on_threads(work: Callable[[int], None]) -> None:
+    """Call it for each count, at once, several times."""
+    failures: list[BaseException] = []
+    ready = threading.Barrier(len(counts))
+
+    def run(count: int) -> None:
+        try:
+            ready.wait()
+            for _ in range(3):
+                work(count)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(count,)) for count in counts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for failure in failures:
+        raise failure
+
+
+def scopes() -> None:
+    """Threads inside scopes of their own; what is set inside one ends with it."""
+
+    def work(count: int) -> None:
+        with OptionContext(unroll_count=count, image=image):
+            assert llvm.digests() == expected[f"-unroll-count={count}"]
+            llvm.set_option("-unroll-count=1")
+        with optctx.tool(f"-unroll-count={count}", image=image):
+            assert llvm.digests() == expected[f"-unroll-count={count}"]
+
+    on_threads(work)
+    assert llvm.digests() == expected[""]
+    assert not optctx.drift(image)
+
+
+def bindings() -> None:
+    """LLVMContexts with values of their own, on threads outside any scope, whatever holds the address."""
+    forms: list[Callable[[int], object]] = [
+        int,
+        c_void_p,
+        lambda address: ctypes.cast(address, POINTER(c_void_p)),
+        lambda address: ctypes.cast(address, POINTER(type("OpaqueContext", (ctypes.Structure,), {}))),
+    ]
+
+    def work(count: int) -> None:
+        made = OptionContext(unroll_count=count, image=image)
+        for form in forms:
+
+            def begin(address: int, form: Callable[[int], object] = form) -> None:
+                assert optctx.bound(form(address), image) is None
+                made.bind(form(address))
+                assert optctx.bound(address, image) is made
+                assert optctx.lookup("unroll-count", llvm_context=form(address), image=image) == count
+
+            assert llvm.digests(begin) == expected[f"-unroll-count={count}"]
+        assert llvm.digests() == expected[""], "disposing of an LLVMContext has ended its binding"
+
+    on_threads(work)
+    context = llvm.library.LLVMPY_ContextCreate(1)
+    made = OptionContext(unroll_count=4, image=image)
+    made.bind(context)
+    assert "is bound to" in error_of(lambda: made.bind(context))
+    assert "LLVMContext" in error_of(lambda: optctx.detach(image))
+    optctx.unbind(c_void_p(context), image)
+    assert optctx.bound(context, image) is None
+    assert "no context is bound to it" in error_of(lambda: optctx.unbind(context, image))
+    llvm.library.LLVMPY_ContextDispose(context)
+    optctx.detach(image)
+    assert llvm.digests() == expected[""]
+
+
+def refused_runs() -> None:
+    """A run that cannot enter the bound context does nothing; no call can raise why, so a hook is told."""
+    heard: list[Any] = []
+    sys.unraisablehook = heard.append
+    made = OptionContext(unroll_count=4, image=image, unread="warn")  # reads fault
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGSEGV})
+    context = llvm.library.LLVMPY_ContextCreate(1)
+    made.bind(context)
+    module = llvm.library.LLVMPY_ParseAssembly(context, JOBS["count"].encode(), byref(c_char_p()))
+    before = llvm.text(module)
+    llvm.run(module)
+    assert llvm.text(module) == before
+    assert {type(each.exc_value) for each in heard} == {optctx.UnsupportedImageError}
+    assert "not everything has been run: cannot enter" in str(heard[0].exc_value)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGSEGV})
+    heard.clear()
+    llvm.run(module)
+    assert llvm.text(module) != before
+    assert not heard
+    llvm.library.LLVMPY_DisposeModule(module)
+    llvm.library.LLVMPY_ContextDispose(context)
+
+
+def modules() -> None:
+    """Options travel in modules."""
+    library = llvm.library
+    context = library.LLVMPY_ContextCreate(1)
+    first, second = (
+        library.LLVMPY_ParseAssembly(context, JOBS["count"].encode(), byref(c_char_p())) for _ in range(2)
+    )
+    four = OptionContext(unroll_count=4, image=image)
+    optctx.stamp(c_void_p(first), four)
+    assert OptionContext.from_module(first, image=image) == four
+    assert "carries no stamp" in error_of(lambda: OptionContext.from_module(second, image=image))
+    optctx.stamp(second, OptionContext(unroll_count=3, image=image))
+    assert [each.option for each in optctx.check_link([first, second], image=image)] == ["unroll-count"]
+    assert not optctx.check_link([first, c_void_p(first)], four, image=image)
+    library.LLVMPY_DisposeModule(first)
+    library.LLVMPY_DisposeModule(second)
+    library.LLVMPY_ContextDispose(context)
+
+
+def mistakes() -> None:
+    """What is no address is one clear error, whatever takes it; nothing is bound or written."""
+    made = OptionContext(unroll_count=4, image=image)
+    context = llvm.library.LLVMPY_ContextCreate(1)
+    uses: list[tuple[str, Callable[[Any], object]]] = [
+        ("an LLVMContext", lambda wrong: optctx.bound(wrong, image)),
+        ("an LLVMContext", lambda wrong: optctx.unbind(wrong, image)),
+        ("an LLVMContext", lambda wrong: optctx.lookup("unroll-count", llvm_context=wrong, image=image)),
+        ("a module", lambda wrong: optctx.stamp(wrong, made)),
+        ("a module", lambda wrong: OptionContext.from_module(wrong, image=image)),
+        ("a module", lambda wrong: optctx.check_link([wrong], image=image)),
+    ]
+    if optctx.info(image)["engine"] == "exclusive":
+        assert "threads take turns" in error_of(lambda: made.bind(context))
+    else:
+        uses.append(("an LLVMContext", made.bind))
+        assert 'use "switch"' in error_of(lambda: made.bind(context, on_mismatch="error"))
+        assert 'use "switch"' in error_of(lambda: made.bind(context, on_mismatch="warn"))
+    wild = ctypes.create_string_buffer(b"\x11" * 64)
+    for what, use in uses:
+        for wrong in (made, True, "0x10", 1.0, image):
+            said = error_of(partial(use, wrong))
+            assert said.startswith(f"TypeError: expected the address of {what} (an int, "), said
+            assert said.endswith(f"found {type(wrong).__module__}.{type(wrong).__name__}"), said
+        for null, found in (
+            (0, 0),
+            (c_void_p(), 0),
+            (POINTER(c_void_p)(), 0),
+            (-16, -16),
+            (1 << 64, 1 << 64),
+        ):
+            said = error_of(partial(use, null))
+            assert said == f"OptctxError: expected the address of {what}, found {found:#x}", said
+        for nowhere in (16, c_void_p(16), (1 << 64) - 8, ctypes.addressof(wild)):
+            said = error_of(partial(use, nowhere))
+            assert said.startswith(f"OptctxError: expected {what} at "), said
+    assert optctx.bound(context, image) is None
+    assert "no LLVM in this process" in error_of(optctx.current)
+    llvm.library.LLVMPY_ContextDispose(context)
+
+
+if __name__ == "__main__":
+    {each.__name__: each for each in (scopes, bindings, refused_runs, modules, mistakes)}[sys.argv[1]]()
+    assert sys.modules["llvmlite"] is None
+    assert not [name for name in sys.modules if name.startswith("llvmlite.")]
