@@ -1,6 +1,7 @@
 // An activation: one thread's use of a context. Idle ones are kept for later entries.
 #pragma once
 
+#include "contexts/copies.hpp"
 #include "image/registry_copy.hpp"
 #include "values/space.hpp"
 
@@ -14,7 +15,6 @@
 namespace optctx::contexts {
 
 class Context;
-class Exposed;
 
 // What LLVM's own setters were given on one thread inside a context, since the thread entered it.
 struct Given {
@@ -36,7 +36,7 @@ public:
     // Discards what LLVM wrote since the last reset, and poisons the readers whose marks have been cleared.
     void reset();
     // True if LLVM has written to options or their variables since the last reset.
-    bool written() const noexcept;
+    bool written() const noexcept { return copies_.is_written(); }
     views::View view() noexcept { return view_.data(); }
 
     // Shows the values of `context` from now on: its options and their variables as they are there, state beside them
@@ -47,34 +47,26 @@ public:
     Context& shown() const noexcept;
     const std::shared_ptr<Context>& adopted() const noexcept { return adopted_; }
     const Given& given() const noexcept { return given_; }
-    // From here on the view leads to copies of all options that code may write to through pointers. What it writes
-    // belongs to the context that is shown, from the next `take_in` on.
-    void expose();
-    // Exposes, and returns a map like LLVM's own at `map` that leads to those copies. Lives as long as the activation.
+    // Returns a map like LLVM's own at `map` that leads to copies of all options. It lives as long as the activation.
+    // The view leads to those copies from then on; what code writes to them through pointers belongs to the context
+    // that is shown, from the next `take_in` on.
     std::uintptr_t registry_like(const image::RegistryLayout& layout, std::uintptr_t map);
-    bool is_exposed() const noexcept { return exposed_ != nullptr; }
+    bool is_exposed() const noexcept { return copies_.is_exposed(); }
     void take_in();
     // Returns the slot of the option that the view leads to at this address; nullopt if it is none of the activation's.
     std::optional<std::uint32_t> slot_of(std::uintptr_t option) const noexcept;
-    void* const* words() const noexcept { return view_.data(); }
     // Whether LLVM's debug flag is raised for the adopted context.
     bool raises_flag() const noexcept { return raises_flag_; }
 
 private:
-    void renew_sets();
-    void rewrite(const std::vector<void*>& values, const std::vector<void*>* before);
-    void point_view_at(const std::vector<void*>& values);
+    void expose();
     void show(std::shared_ptr<Context> context, Given given);
-    void note_pristine();
 
     values::Space& space_;
     views::Reads* reads_;
     std::vector<void*> view_;
-    std::unique_ptr<values::Block> copies_;
-    std::vector<std::uint64_t> pristine_;     // value of each hot word before LLVM ran
-    std::vector<const void*> pristine_sets_;  // for each copied set, the option whose value it starts with
+    Copies copies_;
     std::map<std::uintptr_t, std::vector<std::unique_ptr<image::RegistryCopy>>> registries_;  // newest last
-    std::unique_ptr<Exposed> exposed_;  // once code has asked LLVM for its options
     std::shared_ptr<Context> adopted_;
     Given given_;
     bool raises_flag_ = false;

@@ -1,5 +1,6 @@
 #include "python/native_calls.hpp"
 
+#include "contexts/copies.hpp"
 #include "image/memory.hpp"
 
 #include <Python.h>
@@ -54,7 +55,10 @@ values::Space* redirected_space(unsigned image, std::vector<values::Region> regi
     for (const values::Region& region : regions) reach = std::max(reach, region.size);
     auto layout = std::make_shared<const views::Layout>(regions.size(), std::move(readers), reach);
     values::LlvmCalls calls{add_occurrence, values::view_reporter(views::checked_image(image), layout, slots)};
-    return new values::Space(image, std::move(regions), std::move(set_default), std::move(calls), std::move(layout));
+    auto space = std::make_unique<values::Space>(image, std::move(regions), std::move(set_default), std::move(calls),
+                                                 std::move(layout));
+    contexts::plan_copies(*space);
+    return space.release();
 }
 
 values::Space* in_place_space(unsigned image, std::vector<values::Region> regions,

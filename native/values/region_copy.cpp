@@ -187,6 +187,17 @@ void copy_object(const Region& region, const void* from, void* to) {
     if (region.role == Role::option) OwnAddresses(region, from, to).move();
 }
 
+std::shared_ptr<Block> clone(const Region& region, const void* from) {
+    auto block = std::make_shared<Block>(region.size);
+    copy_object(region, from, block->data());
+    share_value(region, block->data());
+    return block;
+}
+
+void point_at_variable(const Region& option, void* object, const void* variable) noexcept {
+    std::memcpy(static_cast<std::uint8_t*>(object) + option.value_offset, &variable, sizeof variable);
+}
+
 void share_value(const Region& region, void* object) {
     std::uint8_t* value = value_of(region, object);
     switch (region.ownership) {

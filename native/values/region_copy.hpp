@@ -23,6 +23,10 @@ private:
 // Copies `region.size` bytes. Relocates the addresses of its own storage that an option holds: the inline storage of
 // its vectors, the option in its parser, and the header of an empty std::set.
 void copy_object(const Region& region, const void* from, void* to);
+// Returns a copy that has a share in whatever the value owns.
+std::shared_ptr<Block> clone(const Region& region, const void* from);
+// Makes an option whose storage is external lead to this variable.
+void point_at_variable(const Region& option, void* object, const void* variable) noexcept;
 // Returns the value in a copy of the region: at `value_offset` in an option, at the start of any other region.
 std::uint8_t* value_of(const Region& region, void* object);
 const std::uint8_t* value_of(const Region& region, const void* object);
