@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace optctx::contain {
@@ -28,9 +29,9 @@ constexpr Entry unpack(std::uint32_t packed) {
 
 // Call before the function is intercepted. `address`: where callers enter it.
 void intercept(Entry entry, std::uintptr_t address);
-// Set how a thread waits until another one has parsed: `wait(data)` returns when it has. The caller of the parser may
-// hold what that thread needs, such as the GIL.
-using Wait = void (*)(void (*wait)(void*), void* data);
+// Set how a thread waits until another one has parsed: by calling `wait`. The caller of the parser may hold what that
+// thread needs, such as the GIL.
+using Wait = void (*)(const std::function<void()>& wait);
 void use_wait(Wait wait);
 // Call before `registered` is intercepted. `layout`: as image::walk_registry names it.
 void use_registry(unsigned image, const std::string& layout);

@@ -117,13 +117,10 @@ void add_contain(nb::module_& m) {
             ends_with_call_function = new nb::object(std::move(ends_with_call));
             not_set_function = new nb::object(std::move(not_set));
             failed_function = new nb::object(std::move(failed));
-            contain::use_wait([](void (*wait)(void*), void* data) {
-                if (python_lives() && native_calls::has_gil()) {
-                    const WithoutGil others_run;
-                    wait(data);
-                } else {
-                    wait(data);
-                }
+            contain::use_wait([](const std::function<void()>& wait) {
+                std::optional<WithoutGil> others_run;
+                if (python_lives() && native_calls::has_gil()) others_run.emplace();
+                wait();
             });
             contain::report_to({
                 .not_contained = [](unsigned image,

@@ -192,6 +192,13 @@ _CONTAIN = (
         "    Given given = activation.given();\n",
         "    Given given;\n",
     ),
+    Mutation(
+        "parsers-meet",
+        "two threads inside scopes are in LLVM's command line parser at once",
+        "tests/native/intercept/test_contained.py",
+        "    const os::Keys key{function};\n",
+        "    const os::Keys key;\n",
+    ),
 )
 
 _BIND = (
