@@ -27,7 +27,6 @@ enum class Rank : std::uint8_t {
     parsing,      // LLVM's parsers, on the options of a space
     storage,      // LLVM's own option storage
     debugging,    // LLVM's debug flag
-    captures,     // idle views for captures
     bindings,     // LLVMContexts and their bindings
     inside,       // what was set inside scopes
     activations,  // idle activations

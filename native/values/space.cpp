@@ -202,13 +202,13 @@ bool Space::add_occurrence(void* option, unsigned position, const Occurrence& va
 void Space::give_occurrences(void* option, const std::vector<Occurrence>& values, unsigned before) {
     std::size_t room = 4096;
     for (const Occurrence& value : values) room += 4 * (value.name.size() + value.text.value_or("").size());
-    const std::unique_ptr<Capture> capture = calls_.reporter->capture(room);
+    const Listening listening(*calls_.tap, room);
     unsigned position = before + 1;
     for (const Occurrence& value : values) {
         try {
             const bool refused = add_occurrence(option, position++, value);
             // Some parsers only print a message (x86-align-branch). A value with a message is refused, too.
-            if (refused || !capture->text().empty()) throw ParseError(capture->text());
+            if (refused || !listening.text().empty()) throw ParseError(listening.text());
         } catch (const FatalError& fatal) {
             throw FatalParseError(fatal.what());
         }

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "os/fork_locks.hpp"
-#include "values/capture.hpp"
 #include "values/debugging.hpp"
 #include "values/region.hpp"
 #include "values/region_copy.hpp"
+#include "values/tap.hpp"
 #include "views/layout.hpp"
 #include "views/view.hpp"
 
@@ -58,10 +58,10 @@ struct Occurrences {
 // Adds one to those of an option of this kind.
 void add(Occurrences& occurrences, Kind kind, Occurrence value);
 
-// LLVM's own functions that work on options, and the reporter that captures their messages.
+// LLVM's own functions that work on options, and the tap that keeps their messages.
 struct LlvmCalls {
     std::uintptr_t add_occurrence = 0;  // Option::addOccurrence(unsigned, StringRef, StringRef, bool)
-    std::unique_ptr<Reporter> reporter;
+    std::unique_ptr<Tap> tap;
 };
 
 class Space {
