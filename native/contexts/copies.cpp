@@ -241,10 +241,13 @@ void Copies::rewrite(const std::vector<void*>& values, const std::vector<void*>*
 
 void Copies::expose(const std::vector<void*>& values, void** view) {
     exposed_ = take_block(plan_.exposed);
-    for (const std::uint32_t slot : plan_.exposed.slots) {
-        give(slot, values[slot]);
-        view[slot] = object(slot);
+    try {
+        for (const std::uint32_t slot : plan_.exposed.slots) give(slot, values[slot]);
+    } catch (...) {  // out of memory
+        give_block(plan_.exposed, std::move(exposed_));
+        throw;
     }
+    for (const std::uint32_t slot : plan_.exposed.slots) view[slot] = object(slot);
     for (const std::uint32_t slot : plan_.written.slots) lead(slot);
     note_pristine();
 }

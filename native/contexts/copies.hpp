@@ -35,7 +35,7 @@ public:
     void rewrite(const std::vector<void*>& values, const std::vector<void*>* before, void** view);
 
     // Copies all other options and variables from `values`, and leads `view` to the copies. An option whose storage is
-    // external leads to this thread's variable from then on.
+    // external leads to this thread's variable from then on. Throws std::bad_alloc with nothing changed.
     void expose(const std::vector<void*>& values, void** view);
     bool is_exposed() const noexcept { return exposed_ != nullptr; }
     // Once exposed: returns the slot of the option whose copy is at this address, or nullopt.
