@@ -15,7 +15,7 @@ namespace {
 // Idle activations of the contexts of all images, oldest first.
 class Pool {
 public:
-    // Returns an idle activation of this context, or an empty list.
+    // Return an idle activation of this context, or an empty list.
     Acquired take(const Context& owner) {
         Acquired found;
         const std::lock_guard lock(mutex_);

@@ -150,7 +150,7 @@ Copies::~Copies() {
     give_block(plan_.exposed, std::move(exposed_));
 }
 
-// Returns this thread's copy of a region, or null.
+// Return this thread's copy of a region, or null.
 std::uint8_t* Copies::object(std::uint32_t slot) const noexcept {
     const values::Region& region = regions_[slot];
     if (!region.scoped) return nullptr;
@@ -197,13 +197,13 @@ bool Copies::is_written() const noexcept {
     return false;
 }
 
-// What the hot words hold now is not LLVM's doing.
+// Take what the hot words hold now for what LLVM has not written.
 void Copies::note_pristine() noexcept {
     for (std::size_t i = 0; i < pristine_.size(); ++i)
         std::memcpy(&pristine_[i], written_->data() + plan_.hot_words[i], word_size);
 }
 
-// Gives the copy of an option or a variable another value.
+// Give the copy of an option or a variable another value.
 void Copies::give(std::uint32_t slot, const void* value) {
     const values::Region& region = regions_[slot];
     std::uint8_t* copy = object(slot);
@@ -223,7 +223,7 @@ void Copies::give(std::uint32_t slot, const void* value) {
         std::memcpy(&pristine_[static_cast<std::size_t>(word - words.begin())], written_->data() + *word, word_size);
 }
 
-// Once exposed, an option leads to this thread's variable.
+// Lead an option to this thread's variable, once exposed.
 void Copies::lead(std::uint32_t slot) const noexcept {
     const values::Region& region = regions_[slot];
     if (exposed_ != nullptr && region.variable != values::no_slot)

@@ -14,33 +14,33 @@ namespace optctx::contexts {
 
 struct CopyPlan;
 
-// Plans the copies of a space's regions. Call once, before its first context is entered. Throws std::runtime_error if
+// Plan the copies of a space's regions. Call once, before its first context is entered. Throws std::runtime_error if
 // a region that LLVM may write cannot be copied for each entry.
 void plan_copies(const values::Space& space);
 
 class Copies {
 public:
-    // Copies the written regions from where `view` leads, and leads it to the copies.
+    // Copy the written regions from where `view` leads, and lead it to the copies.
     Copies(const values::Space& space, void** view);
     Copies(const Copies&) = delete;
     Copies& operator=(const Copies&) = delete;
     ~Copies();
 
-    // Discards what LLVM has written to the written regions. Not after `rewrite` or `expose`.
+    // Discard what LLVM has written to the written regions. Not after `rewrite` or `expose`.
     void reset();
-    // Whether LLVM has written to options or their variables since the copies were made, reset, or exposed.
+    // Return whether LLVM has written to options or their variables since the copies were made, reset, or exposed.
     bool is_written() const noexcept;
-    // Gives the copies of options and their variables the values of `values`, where these differ from those in
-    // `before`, if given; state beside options stays. Leads `view` to `values` where there is no copy.
+    // Give the copies of options and their variables the values of `values`, where these differ from those in
+    // `before`, if given; state beside options stays. Lead `view` to `values` where there is no copy.
     void rewrite(const std::vector<void*>& values, const std::vector<void*>* before, void** view);
 
-    // Copies all other options and variables from `values`, and leads `view` to the copies. An option whose storage is
+    // Copy all other options and variables from `values`, and lead `view` to the copies. An option whose storage is
     // external leads to this thread's variable from then on. Throws std::bad_alloc with nothing changed.
     void expose(const std::vector<void*>& values, void** view);
     bool is_exposed() const noexcept { return exposed_ != nullptr; }
-    // Once exposed: returns the slot of the option whose copy is at this address, or nullopt.
+    // Return, once exposed, the slot of the option whose copy is at this address, or nullopt.
     std::optional<std::uint32_t> slot_of(std::uintptr_t option) const noexcept;
-    // Once exposed: returns new copies of the options that differ from these values, by slot.
+    // Return, once exposed, new copies of the options that differ from these values, by slot.
     std::map<std::uint32_t, values::Setting> changes(const std::vector<void*>& values) const;
 
 private:

@@ -124,7 +124,7 @@ void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) 
         if (regions_[slot].role == Role::state) copy_state(slot);
 }
 
-// Copies the option with its current process-wide value. Call with the storage lock held.
+// Copy the option with its current process-wide value. Call with the storage lock held.
 Setting Space::clone_process_wide(std::uint32_t slot) const {
     return copy_option(regions_, slot, [this](std::uint32_t of) {
         const Region& region = regions_[of];
@@ -225,7 +225,7 @@ bool Space::drifted(std::uint32_t slot, void* const* reference) const {
     return differs(slot) || (region.variable != no_slot && differs(region.variable));
 }
 
-// Returns the elements that an option's set holds process-wide. LLVM writes to it wherever it compiles, also on other
+// Return the elements that an option's set holds process-wide. LLVM writes to it wherever it compiles, also on other
 // threads.
 std::vector<std::int32_t> Space::process_wide_set(std::uint32_t slot) const {
     const auto* value = value_of(regions_[slot], process_wide(slot));
@@ -239,7 +239,7 @@ std::shared_ptr<const Setting> Space::drift() {
     return last_drift_;
 }
 
-// Updates the last drift and its view.
+// Update the last drift and its view.
 void Space::find_drift() {
     const views::LiveView comparing;
     const auto flag = debugging_ == nullptr ? os::ForkSafeLock() : debugging_->hold();
@@ -272,10 +272,10 @@ void Space::cover() {
 
 void Space::uncover() noexcept { covered_ = false; }
 
-// Returns the process-wide value of a region: in LLVM's own storage or, while that is covered, in a copy.
+// Return the process-wide value of a region: in LLVM's own storage or, while that is covered, in a copy.
 const void* Space::process_wide(std::uint32_t slot) const noexcept { return covered_ ? last_view_[slot] : live(slot); }
 
-// Returns LLVM's own storage of a region, or what stands in for it.
+// Return LLVM's own storage of a region, or what stands in for it.
 const void* Space::live(std::uint32_t slot) const noexcept {
     if (debugging_ != nullptr && slot == debugging_->flag_slot()) return debugging_->process_wide_flag();
     return reinterpret_cast<const void*>(regions_[slot].live);

@@ -37,7 +37,7 @@ struct Patch {
 };
 // The storage that gives one option a value: the option object and, if its storage is external, its variable.
 using Setting = std::vector<Patch>;
-// Returns such storage for the option in `slot`, whose parts `copy` makes; the variable comes last.
+// Return such storage for the option in `slot`, whose parts `copy` makes; the variable comes last.
 Setting copy_option(const std::vector<Region>& regions, std::uint32_t slot,
                     const std::function<std::shared_ptr<Block>(std::uint32_t slot)>& copy);
 
@@ -55,7 +55,7 @@ struct Occurrences {
     std::vector<Occurrence> values;
     auto operator<=>(const Occurrences&) const = default;
 };
-// Adds one to those of an option of this kind.
+// Add one to those of an option of this kind.
 void add(Occurrences& occurrences, Kind kind, Occurrence value);
 
 // LLVM's own functions that work on options, and the tap that keeps their messages.
@@ -74,34 +74,34 @@ public:
 
     unsigned image() const noexcept { return image_; }
     const std::vector<Region>& regions() const noexcept { return regions_; }
-    // Null if nothing is redirected.
+    // Return null if nothing is redirected.
     const std::shared_ptr<const views::Layout>& layout() const noexcept { return layout_; }
-    // The view of the registered values. Regions that are not scoped show LLVM's globals.
+    // Return the view of the registered values. Regions that are not scoped show LLVM's globals.
     void* const* defaults() const noexcept { return defaults_.data(); }
 
-    // Returns the slot of the scoped option at this address, or nullopt.
+    // Return the slot of the scoped option at this address, or nullopt.
     std::optional<std::uint32_t> slot_of(std::uintptr_t option) const noexcept;
 
-    // Gives the values in turn to LLVM's own parser for the option in `slot`, as its only occurrences. Does not touch
+    // Give the values in turn to LLVM's own parser for the option in `slot`, as its only occurrences. Does not touch
     // LLVM's globals and prints nothing. Throws ParseError.
     Setting parse(std::uint32_t slot, const Occurrences& values);
-    // Gives LLVM's parser the last of these values, after the ones before it, which it must have accepted, and lets
+    // Give LLVM's parser the last of these values, after the ones before it, which it must have accepted, and let
     // LLVM print what it prints.
     void complain(std::uint32_t slot, Occurrences values);
 
-    // Like `parse`, for LLVM's own object at `option`: affects the whole process. If it throws ParseError, the values
+    // Do the same for LLVM's own object at `option`: affects the whole process. If it throws ParseError, the values
     // before the refused one remain set.
     void add_occurrences(void* option, const std::vector<Occurrence>& values);
 
-    // Returns what currently differs, process-wide, from what was registered. Returns the same object until something
+    // Return what currently differs, process-wide, from what was registered. Return the same object until something
     // changes.
     std::shared_ptr<const Setting> drift();
 
-    // Gives contexts debug output of their own (values/debugging.hpp). Call before anything is redirected.
+    // Give contexts debug output of their own (values/debugging.hpp). Call before anything is redirected.
     void scope_debugging(const Debugging::Places& places);
     Debugging* debugging() const noexcept { return debugging_.get(); }
 
-    // Guards LLVM's own storage while a context's values are put into it (engines/overlay.hpp). From `cover` to
+    // Guard LLVM's own storage while a context's values are put into it (engines/overlay.hpp). From `cover` to
     // `uncover`, both called with the lock held, the contents before `cover` count as process-wide.
     os::ForkSafeLock hold_storage();
     void cover();
