@@ -523,9 +523,6 @@ class Space:
 
     def default_address(self, slot: int) -> int: ...
 
-    @property
-    def copied_bytes(self) -> int: ...
-
     def scope_debugging(self, flag: int, location: int, types: int, type_size: int, debug_only: int, flag_slot: int, types_slot: int) -> None:
         """
         Give debug output only to threads inside a context with `debug`. Takes addresses, bytes and slots. Call before anything is redirected.

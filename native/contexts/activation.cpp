@@ -1,7 +1,6 @@
 #include "contexts/activation.hpp"
 
 #include "contexts/context.hpp"
-#include "contexts/exposed.hpp"
 #include "os/fork_locks.hpp"
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace {
 // Idle activations of the contexts of all images, oldest first.
 class Pool {
 public:
-    // Returns an idle activation of this context, or an empty list.
+    // Return an idle activation of this context, or an empty list.
     Acquired take(const Context& owner) {
         Acquired found;
         const std::lock_guard lock(mutex_);
@@ -55,56 +54,21 @@ auto& idle = *new Pool;  // outlives every thread
 }  // namespace
 
 Activation::Activation(values::Space& space, std::vector<void*> values, Context* owner, views::Reads* reads)
-    : space_(space), reads_(reads), view_(std::move(values)), copies_(space.take_copies()) {
-    std::uint8_t* at = copies_->data();
-    for (const std::uint32_t slot : space.copied()) {
-        const values::Region& region = space.regions()[slot];
-        values::copy_object(region, view_[slot], at);
-        values::share_value(region, at);
-        if (region.ownership == values::Ownership::set) pristine_sets_.push_back(view_[slot]);
-        view_[slot] = at;
-        at += values::padded(region.size);
-    }
-    for (const values::CopiedPointer& pointer : space.copied_pointers()) {
-        const void* target = static_cast<const std::uint8_t*>(view_[pointer.slot]) + pointer.offset;
-        std::memcpy(copies_->data() + pointer.at, &target, sizeof target);
-    }
-    if (const views::Layout* layout = space.layout().get()) {
-        view_.resize(layout->size());
-        layout->spread(view_.data());
-        layout->owner(view_.data()) = owner;
-        layout->reads(view_.data()) = reads;
-        if (reads != nullptr) layout->poison(view_.data(), reads, nullptr);
-    }
-    for (const std::uint32_t word : space.hot_words()) {
-        std::uint64_t value;
-        std::memcpy(&value, copies_->data() + word, sizeof value);
-        pristine_.push_back(value);
-    }
+    : space_(space), reads_(reads), view_(std::move(values)), copies_(space, view_.data()) {
+    const views::Layout& layout = *space.layout();
+    view_.resize(layout.size());
+    layout.spread(view_.data());
+    layout.owner(view_.data()) = owner;
+    layout.reads(view_.data()) = reads;
+    if (reads != nullptr) layout.poison(view_.data(), reads, nullptr);
 }
 
 Activation::~Activation() {
     if (raises_flag_) space_.debugging()->lower();
-    for (const values::CopiedSet& set : space_.copied_sets())
-        values::release_value(space_.regions()[set.slot], copies_->data() + set.object_at);
-    space_.give_copies(std::move(copies_));
 }
 
 void Activation::reset() {
-    std::uint8_t* copies = copies_->data();
-    for (const values::OwningWord& owner : space_.owning_words()) {
-        // When LLVM assigned another string, it released the copy's share of the old one.
-        if (std::memcmp(copies + owner.at, &pristine_[owner.index], sizeof(std::uint64_t)) == 0) continue;
-        std::memcpy(copies + owner.at, &pristine_[owner.index], sizeof(std::uint64_t));
-        values::share_value(space_.regions()[owner.slot], copies + owner.object_at);
-    }
-    // Most of what entering a scope costs. The compiler cannot know that no word is a member of the vectors.
-    const std::uint32_t* const words = space_.hot_words().data();
-    const std::uint64_t* const pristine = pristine_.data();
-    const std::size_t count = pristine_.size();
-#pragma GCC unroll 8
-    for (std::size_t i = 0; i < count; ++i) std::memcpy(copies + words[i], pristine + i, sizeof(std::uint64_t));
-    renew_sets();
+    copies_.reset();
     if (reads_ != nullptr) space_.layout()->poison(view_.data(), reads_, nullptr);
 }
 
@@ -117,9 +81,7 @@ void Activation::adopt(std::shared_ptr<Context> context, Given given, bool fresh
         space_.debugging()->raise();
         raises_flag_ = true;
     }
-    rewrite(values, fresh ? nullptr : &before);
-    if (exposed_ != nullptr) exposed_->rewrite(values, fresh ? nullptr : &before);
-    point_view_at(values);
+    copies_.rewrite(values, fresh ? nullptr : &before, view_.data());
     show(std::move(context), std::move(given));
 }
 
@@ -138,12 +100,9 @@ void Activation::show(std::shared_ptr<Context> context, Given given) {
 }
 
 void Activation::expose() {
-    if (exposed_ != nullptr) return;
-    auto exposed = std::make_unique<Exposed>(space_);
+    if (copies_.is_exposed()) return;
     std::shared_ptr<Context> context = shown().shared_from_this();
-    exposed->fill(context->values(), view_.data());
-    exposed_ = std::move(exposed);
-    note_pristine();
+    copies_.expose(context->values(), view_.data());
     show(std::move(context), Given(given_));
 }
 
@@ -159,11 +118,11 @@ std::uintptr_t Activation::registry_like(const image::RegistryLayout& layout, st
 }
 
 void Activation::take_in() {
-    if (exposed_ == nullptr) return;
+    if (!copies_.is_exposed()) return;
     std::shared_ptr<Context> context = shown().shared_from_this();
     Given given = given_;
     bool changed = false;
-    for (auto& [slot, setting] : exposed_->changes(context->values(), view_.data())) {
+    for (auto& [slot, setting] : copies_.changes(context->values())) {
         context = context->with(setting);
         given.occurrences[slot] = {};  // nothing says what was given
         changed = true;
@@ -173,75 +132,7 @@ void Activation::take_in() {
 
 std::optional<std::uint32_t> Activation::slot_of(std::uintptr_t option) const noexcept {
     if (const auto slot = space_.slot_of(option)) return slot;
-    return exposed_ == nullptr ? std::nullopt : exposed_->slot_of(option, view_.data());
-}
-
-// What the hot words hold now is not LLVM's doing.
-void Activation::note_pristine() {
-    const auto& words = space_.hot_words();
-    for (std::size_t i = 0; i < words.size(); ++i)
-        std::memcpy(&pristine_[i], copies_->data() + words[i], sizeof(std::uint64_t));
-}
-
-// Gives the copies of options and their variables new values, where these differ from those in `before`, if given.
-void Activation::rewrite(const std::vector<void*>& values, const std::vector<void*>* before) {
-    std::size_t at = 0, word = 0, set = 0;
-    const auto& words = space_.hot_words();
-    for (const std::uint32_t slot : space_.copied()) {
-        const values::Region& region = space_.regions()[slot];
-        const std::size_t end = at + values::padded(region.size);
-        std::uint8_t* object = copies_->data() + at;
-        const bool is_set = region.ownership == values::Ownership::set;
-        const bool changes = (region.role == values::Role::option || region.role == values::Role::variable) &&
-                             (before == nullptr || values[slot] != (*before)[slot]);
-        if (changes) {
-            if (is_set) {
-                values::release_value(region, object);
-                pristine_sets_[set] = values[slot];
-            }
-            values::copy_object(region, values[slot], object);
-            values::share_value(region, object);
-            if (exposed_ != nullptr) exposed_->lead(slot, object);
-        }
-        for (; word < words.size() && words[word] < end; ++word)
-            if (changes) std::memcpy(&pristine_[word], copies_->data() + words[word], sizeof(std::uint64_t));
-        if (is_set) ++set;
-        at = end;
-    }
-}
-
-// Regions that this activation has copies of stay there.
-void Activation::point_view_at(const std::vector<void*>& values) {
-    std::vector<bool> copied(values.size());
-    for (const std::uint32_t slot : space_.copied()) copied[slot] = true;
-    for (std::size_t slot = 0; slot < values.size(); ++slot)
-        if (!copied[slot] && (exposed_ == nullptr || !exposed_->has(static_cast<std::uint32_t>(slot))))
-            view_[slot] = values[slot];
-}
-
-bool Activation::written() const noexcept {
-    const std::uint8_t* copies = copies_->data();
-    for (const std::uint32_t index : space_.option_words())
-        if (std::memcmp(copies + space_.hot_words()[index], &pristine_[index], sizeof(std::uint64_t)) != 0) return true;
-    for (std::size_t i = 0; i < pristine_sets_.size(); ++i) {
-        const auto& [slot, object_at] = space_.copied_sets()[i];
-        if (!values::same_state(space_.regions()[slot], copies + object_at, pristine_sets_[i])) return true;
-    }
-    return false;
-}
-
-// values::Occurrence counts are hot words, which `reset` restores.
-void Activation::renew_sets() {
-    for (std::size_t i = 0; i < pristine_sets_.size(); ++i) {
-        const auto& [slot, object_at] = space_.copied_sets()[i];
-        const values::Region& region = space_.regions()[slot];
-        std::uint8_t* object = copies_->data() + object_at;
-        if (values::same_state(region, object, pristine_sets_[i])) continue;
-        values::release_value(region, object);
-        std::memcpy(values::value_of(region, object), values::value_of(region, pristine_sets_[i]),
-                    values::value_size(region));
-        values::share_value(region, object);
-    }
+    return copies_.is_exposed() ? copies_.slot_of(option) : std::nullopt;
 }
 
 Acquired acquire(Context& context) {

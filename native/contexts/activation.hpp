@@ -1,6 +1,7 @@
 // An activation: one thread's use of a context. Idle ones are kept for later entries.
 #pragma once
 
+#include "contexts/copies.hpp"
 #include "image/registry_copy.hpp"
 #include "values/space.hpp"
 
@@ -14,7 +15,6 @@
 namespace optctx::contexts {
 
 class Context;
-class Exposed;
 
 // What LLVM's own setters were given on one thread inside a context, since the thread entered it.
 struct Given {
@@ -33,48 +33,40 @@ public:
     Activation& operator=(const Activation&) = delete;
     ~Activation();
 
-    // Discards what LLVM wrote since the last reset, and poisons the readers whose marks have been cleared.
+    // Discard what LLVM wrote since the last reset, and poison the readers whose marks have been cleared.
     void reset();
-    // True if LLVM has written to options or their variables since the last reset.
-    bool written() const noexcept;
+    // Return whether LLVM has written to options or their variables since the last reset.
+    bool written() const noexcept { return copies_.is_written(); }
     views::View view() noexcept { return view_.data(); }
 
-    // Shows the values of `context` from now on: its options and their variables as they are there, state beside them
+    // Show the values of `context` from now on: its options and their variables as they are there, state beside them
     // as LLVM left it. With `fresh`, what LLVM has written to options is gone, too. An activation that adopted a
     // context cannot be used again for the first one.
     void adopt(std::shared_ptr<Context> context, Given given, bool fresh);
-    // The context whose values are shown, and how it came to be: the first one's and empty before `adopt`.
+    // Return the context whose values are shown, and how it came to be: the first one's and empty before `adopt`.
     Context& shown() const noexcept;
     const std::shared_ptr<Context>& adopted() const noexcept { return adopted_; }
     const Given& given() const noexcept { return given_; }
-    // From here on the view leads to copies of all options that code may write to through pointers. What it writes
-    // belongs to the context that is shown, from the next `take_in` on.
-    void expose();
-    // Exposes, and returns a map like LLVM's own at `map` that leads to those copies. Lives as long as the activation.
+    // Return a map like LLVM's own at `map` that leads to copies of all options. It lives as long as the activation.
+    // The view leads to those copies from then on; what code writes to them through pointers belongs to the context
+    // that is shown, from the next `take_in` on.
     std::uintptr_t registry_like(const image::RegistryLayout& layout, std::uintptr_t map);
-    bool is_exposed() const noexcept { return exposed_ != nullptr; }
+    bool is_exposed() const noexcept { return copies_.is_exposed(); }
     void take_in();
-    // Returns the slot of the option that the view leads to at this address; nullopt if it is none of the activation's.
+    // Return the slot of the option that the view leads to at this address; nullopt if it is none of the activation's.
     std::optional<std::uint32_t> slot_of(std::uintptr_t option) const noexcept;
-    void* const* words() const noexcept { return view_.data(); }
-    // Whether LLVM's debug flag is raised for the adopted context.
+    // Return whether LLVM's debug flag is raised for the adopted context.
     bool raises_flag() const noexcept { return raises_flag_; }
 
 private:
-    void renew_sets();
-    void rewrite(const std::vector<void*>& values, const std::vector<void*>* before);
-    void point_view_at(const std::vector<void*>& values);
+    void expose();
     void show(std::shared_ptr<Context> context, Given given);
-    void note_pristine();
 
     values::Space& space_;
     views::Reads* reads_;
     std::vector<void*> view_;
-    std::unique_ptr<values::Block> copies_;
-    std::vector<std::uint64_t> pristine_;     // value of each hot word before LLVM ran
-    std::vector<const void*> pristine_sets_;  // for each copied set, the option whose value it starts with
+    Copies copies_;
     std::map<std::uintptr_t, std::vector<std::unique_ptr<image::RegistryCopy>>> registries_;  // newest last
-    std::unique_ptr<Exposed> exposed_;  // once code has asked LLVM for its options
     std::shared_ptr<Context> adopted_;
     Given given_;
     bool raises_flag_ = false;
@@ -88,12 +80,12 @@ struct Idle {
 };
 using Acquired = std::list<Idle>;  // of one element; empty where there is none
 
-// Returns an activation of the context that LLVM has not written to, for one thread: an idle one if there is any, which
+// Return an activation of the context that LLVM has not written to, for one thread: an idle one if there is any, which
 // is several times faster than making one. Throws views::UnwatchedError like Context::come_in.
 Acquired acquire(Context& context);
-// The process keeps a bounded number of idle ones.
+// Keep an activation for later. The process keeps a bounded number of idle ones.
 void release(Context& context, Acquired activation);
-// Drops the idle ones of a context that is about to be destroyed.
+// Drop the idle ones of a context that is about to be destroyed.
 void forget_idle(const Context& context);
 
 }  // namespace optctx::contexts

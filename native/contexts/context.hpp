@@ -46,21 +46,21 @@ public:
     const std::shared_ptr<views::Reads>& reads() const noexcept { return reads_; }
     const values::Setting& overrides() const noexcept { return overrides_; }
     Sets sets() const noexcept { return sets_; }
-    // Returns a context with this setting in place of what this one has for the same slots. The marks of its readers
+    // Return a context with this setting in place of what this one has for the same slots. The marks of its readers
     // count for this context, but for those that read the setting.
     std::shared_ptr<Context> with(const values::Setting& setting) const;
-    // Returns a context in which every option has its registered value.
+    // Return a context in which every option has its registered value.
     std::shared_ptr<Context> with_registered_values() const;
-    // Returns the storage that holds the value of a slot. It stays pristine, whatever LLVM writes inside a scope.
+    // Return the storage that holds the value of a slot. It stays pristine, whatever LLVM writes inside a scope.
     void* address(std::uint32_t slot) const;
-    // Returns the text that LLVM parsed into that value (values::Block::text); empty if it is not known.
+    // Return the text that LLVM parsed into that value (values::Block::text); empty if it is not known.
     std::string text(std::uint32_t slot) const;
 
-    // Maps each slot to the storage that holds its value.
+    // Map each slot to the storage that holds its value.
     std::vector<void*> values() const;
-    // Returns the slots whose regions differ from what was registered, in ascending order.
+    // Return the slots whose regions differ from what was registered, in ascending order.
     std::vector<std::uint32_t> changed() const;
-    // A text that is equal for contexts with equal values, and only for those. Never empty.
+    // Return a text that is equal for contexts with equal values, and only for those. Never empty.
     const std::string& key() const;
 
     // Where threads take turns: every entry has a turn of its own, although others may have the same values, so that
@@ -68,7 +68,7 @@ public:
     void keep_apart() noexcept { apart_ = true; }
     bool is_apart() const noexcept { return apart_; }
 
-    // Whether LLVM's flag for debug output is raised while a thread is inside.
+    // Return whether LLVM's flag for debug output is raised while a thread is inside.
     bool raises_flag() const noexcept { return raises_flag_; }
 
     // A thread is about to see the values, or sees them no longer. `come_in` throws views::UnwatchedError, with nothing
@@ -78,10 +78,10 @@ public:
     // From `hold` to `let_go`, LLVM may start to read in this context at any time, even while no thread is inside.
     void hold() noexcept;
     void let_go() noexcept;
-    // Returns the readers marked since the last call, and clears the marks. Returns nullopt if a thread is inside, if
+    // Return the readers marked since the last call, and clear the marks. Return nullopt if a thread is inside, if
     // the context is held, if reads are not watched, or if some were lost.
     std::optional<std::vector<std::uint32_t>> take_reads();
-    // Runs in the child of a fork: sets the number of threads inside each context to what `inside` returns.
+    // Repair the counts in the child of a fork: set the number of threads inside each context to what `inside` returns.
     static void count_threads_again(const std::function<std::size_t(const Context&)>& inside) noexcept;
 
 private:

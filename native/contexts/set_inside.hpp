@@ -20,9 +20,9 @@ struct SetInside {
 void make_room_for_set_inside(const void* mark);
 void keep_set_inside(const void* mark, SetInside values) noexcept;
 void forget_set_inside(const void* mark) noexcept;
-// Runs in the child of a fork: forgets the scopes of other threads.
+// Repair in the child of a fork: forget the scopes of other threads.
 void forget_set_inside_unless(bool (*stays)(const void* mark)) noexcept;
-// Returns nullopt if nothing was set inside the scope.
+// Return nullopt if nothing was set inside the scope.
 std::optional<SetInside> set_inside(const void* mark);
 
 }  // namespace optctx::contexts

@@ -2,14 +2,13 @@
 
 #include "intercept/interception.hpp"
 #include "intercept/setters.hpp"
-#include "os/fork_locks.hpp"
+#include "os/keyed_locks.hpp"
 #include "scopes/scope.hpp"
 #include "views/view.hpp"
 
-#include <unistd.h>
-
 #include <array>
 #include <cstddef>
+#include <functional>
 
 namespace optctx::contain {
 namespace {
@@ -18,56 +17,24 @@ constexpr std::size_t functions = 4;
 views::PerImage<std::array<std::uintptr_t, functions>> entries{};
 views::PerImage<const image::RegistryLayout*> registries{};
 
-// The thread that LLVM's parser works for. Not a mutex: the parser calls code that may fork or need the GIL. In the
-// child of a fork, a thread of the parent has left the parser for good.
-class Turn {
-public:
-    bool begin_at_once() {
-        const std::lock_guard lock(mutex_);
-        return take_if_free();
-    }
-    void begin() {
-        os::ForkSafeLock lock(mutex_);
-        changed_.wait(lock, [this] { return take_if_free(); });
-    }
-    void end() noexcept {
-        const std::lock_guard lock(mutex_);
-        thread_ = nullptr;
-        changed_.notify_all();
-    }
+// How a thread waits until another one has parsed. Outlives every thread.
+auto& waiting = *new os::Waiting{[](const std::function<void()>& wait) { wait(); }, [] {}};
 
-private:
-    bool take_if_free() noexcept {
-        if (thread_ != nullptr && (process_ == getpid() || thread_ == __builtin_thread_pointer())) return false;
-        thread_ = __builtin_thread_pointer();
-        process_ = getpid();
-        return true;
-    }
+thread_local views::PerImage<bool> parsing{};  // this thread is inside the parser, and holds the lock
 
-    os::ForkSafeMutex mutex_{os::Rank::setting};
-    os::ForkSafeCondition changed_;
-    const void* thread_ = nullptr;
-    pid_t process_ = 0;
-};
-
-auto& turns = *new views::PerImage<Turn>;  // outlive every thread
-
-thread_local views::PerImage<bool> parsing{};  // this thread has the turn
-
-Wait wait_with = [](void (*wait)(void*), void* data) { wait(data); };
-
-// LLVM's own function again, on behalf of this thread alone. LLVM ends the process from within if an option is bad and
-// the caller has asked for that; it throws nothing.
+// Calls LLVM's own function, while no other thread does: the parser has process-wide state. The lock is by address, not
+// a mutex, because the parser calls code that may fork or need the GIL. LLVM ends the process from within if an option
+// is bad and the caller has asked for that; it throws nothing.
 std::uint64_t parse(unsigned image, std::uintptr_t function, const std::uint64_t* a, const std::uint64_t* stack) {
     using Parse = std::uint64_t (*)(std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t,
                                     std::uint64_t, std::uint64_t, std::uint64_t);
-    Turn& turn = turns[image];
-    if (!turn.begin_at_once()) wait_with([](void* which) { static_cast<Turn*>(which)->begin(); }, &turn);
+    const os::Keys key{function};
+    os::lock(key, waiting);
     parsing[image] = true;
     const std::uint64_t result =
         reinterpret_cast<Parse>(function)(a[0], a[1], a[2], a[3], a[4], a[5], stack[1], stack[2]);
     parsing[image] = false;
-    turn.end();
+    os::unlock(key);
     return result;
 }
 
@@ -92,7 +59,7 @@ void use_function(unsigned image, Function function, std::uintptr_t address) {
     entries[image][static_cast<std::size_t>(function)] = address;
 }
 
-void use_wait(Wait wait) { wait_with = wait; }
+void use_wait(Wait wait) { waiting.wait = wait; }
 
 void use_registry(unsigned image, const std::string& layout) { registries[image] = &image::registry_layout(layout); }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace optctx::contain {
@@ -16,9 +17,9 @@ enum class Function : std::uint8_t {
 
 // Call before the function is intercepted. `address`: where callers enter it.
 void use_function(unsigned image, Function function, std::uintptr_t address);
-// Set how a thread waits until another one has parsed: `wait(data)` returns when it has. The caller of the parser may
-// hold what that thread needs, such as the GIL.
-using Wait = void (*)(void (*wait)(void*), void* data);
+// Set how a thread waits until another one has parsed: by calling `wait`. The caller of the parser may hold what that
+// thread needs, such as the GIL.
+using Wait = void (*)(const std::function<void()>& wait);
 void use_wait(Wait wait);
 // Call before `registered` is intercepted. `layout`: as image::walk_registry names it.
 void use_registry(unsigned image, const std::string& layout);

@@ -92,10 +92,10 @@ private:
 namespace {
 
 // In the order of Rank.
-constexpr const char* names[] = {"compiling", "watchers", "audits",   "audit",    "tables",      "code",    "setting",
-                                 "turns",     "gate",     "changes",  "contexts", "handlers",    "parsing", "storage",
-                                 "debugging", "captures", "bindings", "inside",   "activations", "copies",  "machines",
-                                 "abandoned", "orphans",  "readers",  "symbols"};
+constexpr const char* names[] = {"keys",     "watchers",  "audits",   "audit",    "tables",      "code",
+                                 "turns",    "gate",      "changes",  "contexts", "handlers",    "parsing",
+                                 "storage",  "debugging", "bindings", "inside",   "activations", "copies",
+                                 "machines", "abandoned", "orphans",  "readers",  "symbols"};
 
 thread_local std::uint32_t held = 0;  // one bit for each rank: no thread holds two locks of the same rank
 

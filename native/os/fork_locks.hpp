@@ -13,13 +13,12 @@ namespace optctx::os {
 // a rank lower than or equal to one that it holds. A holder never needs the GIL: the forking thread may hold it while
 // it waits.
 enum class Rank : std::uint8_t {
-    compiling,    // LLVM objects in use
+    keys,         // addresses that threads have locked: LLVM's objects in use, its command line parser
     watchers,     // watchers of process-wide values
     audits,       // the block of the audit
     audit,        // starting and stopping an audit
     tables,       // the users of changed tables
     code,         // changing LLVM's instructions and tables
-    setting,      // which thread LLVM's command line parser works for
     turns,        // the turn (engines/turns.cpp)
     gate,         // the threads inside LLVM (engines/gate.cpp)
     changes,      // making and undoing process-wide changes
@@ -28,11 +27,10 @@ enum class Rank : std::uint8_t {
     parsing,      // LLVM's parsers, on the options of a space
     storage,      // LLVM's own option storage
     debugging,    // LLVM's debug flag
-    captures,     // idle views for captures
     bindings,     // LLVMContexts and their bindings
     inside,       // what was set inside scopes
     activations,  // idle activations
-    copies,       // idle copies for activations
+    copies,       // what each image copies for activations, and idle copies
     machines,     // TargetMachines and their idle variants
     abandoned,    // blocks that ended on another thread
     orphans,      // references to be dropped

@@ -21,7 +21,7 @@ struct Held {
 
 // Outlives every thread. The mutex is held for nanoseconds, and never while a thread waits.
 struct Table {
-    os::ForkSafeMutex mutex{os::Rank::compiling};
+    os::ForkSafeMutex mutex{os::Rank::keys};
     os::ForkSafeCondition released;
     std::map<std::uintptr_t, Held> held;
 };

@@ -33,11 +33,11 @@ void tell_failed(unsigned image, const char* why) noexcept {
     callbacks::tell(Callback::failed, [&] { return nb::make_tuple(image, why); });
 }
 
-void wait_for_others(void (*wait)(void*), void* data) {
+void wait_for_others(const std::function<void()>& wait) {
     if (python_lives() && has_gil())
-        wait_without_gil([&] { wait(data); });
+        wait_without_gil(wait);
     else
-        wait(data);
+        wait();
 }
 
 // (name, text or None) of each occurrence, and the storage that holds the result.
@@ -93,10 +93,10 @@ void add_contain(nb::module_& m) {
     m.def(
         "storage_shown",
         [](unsigned image, std::uint32_t slot) -> std::optional<std::uintptr_t> {
-            const contexts::Activation* activation = scopes::current_activation(views::checked_image(image));
+            contexts::Activation* activation = scopes::current_activation(views::checked_image(image));
             if (activation == nullptr) return std::nullopt;
             if (slot >= activation->shown().space().regions().size()) throw nb::index_error("no such slot");
-            return reinterpret_cast<std::uintptr_t>(activation->words()[slot]);
+            return reinterpret_cast<std::uintptr_t>(activation->view()[slot]);
         },
         "image"_a, "slot"_a,
         "Return where LLVM finds a region on this thread, inside a context: valid as long as nothing is set there. "

@@ -156,7 +156,6 @@ void add_space(nb::module_& m) {
                 return reinterpret_cast<std::uintptr_t>(s.defaults()[slot]);
             },
             "slot"_a)
-        .def_prop_ro("copied_bytes", &values::Space::copied_bytes)
         .def(
             "scope_debugging",
             [](values::Space& s, std::uintptr_t flag, std::uintptr_t location, std::uintptr_t types,

@@ -1,5 +1,6 @@
 #include "python/native_calls.hpp"
 
+#include "contexts/copies.hpp"
 #include "image/memory.hpp"
 
 #include <Python.h>
@@ -39,8 +40,11 @@ values::Space* redirected_space(unsigned image, std::vector<values::Region> regi
     std::size_t reach = sizeof(void*);
     for (const values::Region& region : regions) reach = std::max(reach, region.size);
     auto layout = std::make_shared<const views::Layout>(regions.size(), std::move(readers), reach);
-    values::LlvmCalls calls{add_occurrence, values::view_reporter(views::checked_image(image), layout, slots)};
-    return new values::Space(image, std::move(regions), std::move(set_default), std::move(calls), std::move(layout));
+    values::LlvmCalls calls{add_occurrence, values::tap_in_view(views::checked_image(image), layout, slots)};
+    auto space = std::make_unique<values::Space>(image, std::move(regions), std::move(set_default), std::move(calls),
+                                                 std::move(layout));
+    contexts::plan_copies(*space);
+    return space.release();
 }
 
 values::Space* in_place_space(unsigned image, std::vector<values::Region> regions,
@@ -48,7 +52,7 @@ values::Space* in_place_space(unsigned image, std::vector<values::Region> region
                               const Reporting& reporting, std::size_t vtable_size, std::size_t write_index) {
     const auto [stream, handler, data] = reporting;
     const values::ReportingObjects objects{stream, handler, data, vtable_size, write_index};
-    values::LlvmCalls calls{add_occurrence, values::in_place_reporter(views::checked_image(image), objects)};
+    values::LlvmCalls calls{add_occurrence, values::tap_in_place(views::checked_image(image), objects)};
     return new values::Space(image, std::move(regions), std::move(set_default), std::move(calls), nullptr);
 }
 

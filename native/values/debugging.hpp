@@ -32,20 +32,22 @@ public:
 
     std::uint32_t flag_slot() const noexcept { return places_.flag_slot; }
     std::uint32_t types_slot() const noexcept { return places_.types_slot; }
-    // The list of types for threads that print or do not print inside contexts, and for threads outside every context.
+    // Return the list of types for threads that print or do not print inside contexts, and for threads outside every
+    // context.
     void* types(bool prints) const noexcept;
     void* types_outside() noexcept { return &outside_; }
 
-    // The flag is raised from the first `raise` to the last `lower`. During that time, LLVM's parser writes to a copy
+    // Raise the flag from the first `raise` to the last `lower`. During that time, LLVM's parser writes to a copy
     // of it.
     void raise() noexcept;
     void lower() noexcept;
-    // Runs in the child of a fork: `count` is the number of raises by the surviving thread.
+    // Repair the count in the child of a fork: `count` is the number of raises by the surviving thread.
     void raised_by(std::size_t count) noexcept;
 
-    // Makes threads outside contexts follow what has been set process-wide.
+    // Make threads outside contexts follow what has been set process-wide.
     void follow() noexcept;
-    // Whether threads outside contexts see the silent list, although the flag may since have been raised process-wide.
+    // Return whether threads outside contexts see the silent list, although the flag may since have been raised
+    // process-wide.
     bool may_lag() const noexcept { return may_lag_.load(std::memory_order_relaxed); }
     // While the returned lock is held, `process_wide_flag` is the address of the flag's process-wide value, even while
     // contexts have raised LLVM's flag.
@@ -73,11 +75,11 @@ private:
     image::RawManagedStatic outside_;
 };
 
-// Returns the image's instance, or null.
+// Return the image's instance, or null.
 Debugging* debugging(unsigned image) noexcept;
-// Returns the process-wide value if `address` is that of the debug flag of any image; otherwise nullopt.
+// Return the process-wide value if `address` is that of the debug flag of any image; otherwise nullopt.
 std::optional<bool> process_wide_flag(std::uintptr_t address);
-// Runs at the beginning of a call into an image. Calls `follow` if its list may be out of date.
+// Begin a call into an image: call `follow` if its list may be out of date.
 void follow_debugging(unsigned image) noexcept;
 
 }  // namespace optctx::values

@@ -45,7 +45,7 @@ std::vector<std::string> debug_types(const Change& change) {
     return types;
 }
 
-// The Region for shadow.hpp. The size of a heap-allocated option is unknown and not needed.
+// Return the region that region_copy.hpp works on. The size of a heap-allocated option is unknown and not needed.
 Region shape(const Change& change) {
     Region region{.live = change.option, .size = 0, .role = Role::option};
     region.kind = change.kind;
@@ -55,7 +55,7 @@ Region shape(const Change& change) {
     return region;
 }
 
-// Everything that parsing may change there; of a heap-allocated option whose value is small, a word.
+// Return the size of everything that parsing may change there; of a heap-allocated option whose value is small, a word.
 std::size_t saved_size(const Change& change) {
     if (change.kind == Kind::bits) return sizeof(RawBits);
     return std::max(value_size(shape(change)), sizeof(std::uint64_t));

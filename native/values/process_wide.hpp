@@ -58,12 +58,12 @@ public:
     unsigned image() const noexcept { return key_.image; }
     const std::string& text() const noexcept { return key_.text; }
     const ChangeKey& key() const noexcept { return key_; }
-    // Whether LLVM prints debug output of some types, in contexts that ask for it, while this is in force.
+    // Return whether LLVM prints debug output of some types, in contexts that ask for it, while this is in force.
     bool debugs() const noexcept;
-    // Whether it changes the option at this address, and restores it.
+    // Return whether it changes the option at this address, and restores it.
     bool changes(std::uintptr_t option) const noexcept;
-    // Has LLVM parse every value into its own objects. Throws ParseError after restoring everything. Call with the gate
-    // closed: no other thread may be reading the objects.
+    // Have LLVM parse every value into its own objects. Throws ParseError after restoring everything. Call with the
+    // gate closed: no other thread may be reading the objects.
     void apply();
     // While the changes are in force, returns copies of the previous contents, with their addresses. If two pieces
     // cover the same storage, the first one holds the contents before all changes.
@@ -84,11 +84,11 @@ private:
     std::vector<Saved> saved_;
 };
 
-// Undoes the changes in force in an image, if any. Call with the gate closed, like `apply`.
+// Undo the changes in force in an image, if any. Call with the gate closed, like `apply`.
 void undo_process_wide(unsigned image) noexcept;
-// Returns what the changes in force in all images cover. Another thread may undo the changes at any time.
+// Return what the changes in force in all images cover. Another thread may undo the changes at any time.
 std::vector<Covered> covered_storage();
-// Whether the changes in force make the image print debug output.
+// Return whether the changes in force make the image print debug output.
 bool debugs_process_wide(unsigned image);
 
 }  // namespace optctx::values

@@ -13,14 +13,14 @@ namespace optctx::values {
 // An enum is the stored integer; the registry knows the names.
 using Scalar = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
 
-// views::Reads a value of `kind` (not a list) at `address`.
+// Read a value of `kind` (not a list) at `address`.
 Scalar read_scalar(Kind kind, std::uintptr_t address);
-// views::Reads the low `size` bytes (at most 8) as an integer, zero-extended; used for an enum as it is stored.
+// Read the low `size` bytes (at most 8) as an integer, zero-extended; used for an enum as it is stored.
 std::uint64_t read_integer(std::size_t size, std::uintptr_t address);
-// views::Reads a cl::list with internal storage. Each element takes `element_size` bytes; 0 means unknown, and the size
+// Read a cl::list with internal storage. Each element takes `element_size` bytes; 0 means unknown, and the size
 // is then computed from the number of occurrences.
 std::vector<Scalar> read_list(Kind element, std::size_t element_size, std::uintptr_t address);
-// views::Reads a std::set of an enum: the stored integers, in order.
+// Read a std::set of an enum: the stored integers, in order.
 std::vector<Scalar> read_set(std::uintptr_t address);
 
 }  // namespace optctx::values

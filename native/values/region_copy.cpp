@@ -27,7 +27,7 @@ RawCowHeader* cow_header(std::uintptr_t characters) {
     return reinterpret_cast<RawCowHeader*>(characters - sizeof(RawCowHeader));
 }
 
-// Adds an owner of a copy-on-write string. The empty string is a static object without a reference count.
+// Add an owner of a copy-on-write string. The empty string is a static object without a reference count.
 void share_string(std::uintptr_t characters) {
     RawCowHeader* header = cow_header(characters);
     if (header->capacity != 0) std::atomic_ref(header->references).fetch_add(1, std::memory_order_relaxed);
@@ -91,7 +91,7 @@ std::vector<std::int32_t> set_of(const std::uint8_t* value) {
     return elements_of(*reinterpret_cast<const RawSet*>(value));
 }
 
-// The size in bytes of a value that owns nothing.
+// Return the size in bytes of a value that owns nothing.
 std::size_t plain_size(const Region& region) {
     if (region.role != Role::option) return region.size;
     switch (region.kind) {
@@ -185,6 +185,17 @@ const std::uint8_t* value_of(const Region& region, const void* object) {
 void copy_object(const Region& region, const void* from, void* to) {
     std::memcpy(to, from, region.size);
     if (region.role == Role::option) OwnAddresses(region, from, to).move();
+}
+
+std::shared_ptr<Block> clone(const Region& region, const void* from) {
+    auto block = std::make_shared<Block>(region.size);
+    copy_object(region, from, block->data());
+    share_value(region, block->data());
+    return block;
+}
+
+void point_at_variable(const Region& option, void* object, const void* variable) noexcept {
+    std::memcpy(static_cast<std::uint8_t*>(object) + option.value_offset, &variable, sizeof variable);
 }
 
 void share_value(const Region& region, void* object) {

@@ -20,28 +20,32 @@ private:
     std::unique_ptr<std::uint8_t[]> bytes_;
 };
 
-// Copies `region.size` bytes. Relocates the addresses of its own storage that an option holds: the inline storage of
+// Copy `region.size` bytes. Relocate the addresses of its own storage that an option holds: the inline storage of
 // its vectors, the option in its parser, and the header of an empty std::set.
 void copy_object(const Region& region, const void* from, void* to);
-// Returns the value in a copy of the region: at `value_offset` in an option, at the start of any other region.
+// Return a copy that has a share in whatever the value owns.
+std::shared_ptr<Block> clone(const Region& region, const void* from);
+// Make an option whose storage is external lead to this variable.
+void point_at_variable(const Region& option, void* object, const void* variable) noexcept;
+// Return the value in a copy of the region: at `value_offset` in an option, at the start of any other region.
 std::uint8_t* value_of(const Region& region, void* object);
 const std::uint8_t* value_of(const Region& region, const void* object);
-// Takes a share in whatever the value at `object` owns, so that neither copy can free it while the other uses it.
+// Take a share in whatever the value at `object` owns, so that neither copy can free it while the other uses it.
 void share_value(const Region& region, void* object);
-// Gives the share back, before other bytes are written to `object`. Never frees the characters of strings: LLVM may
+// Give the share back, before other bytes are written to `object`. Never free the characters of strings: LLVM may
 // have kept an address into them.
 void release_value(const Region& region, void* object);
-// The size of the value in bytes: from `value_offset` on in an option, all of any other region.
+// Return the size of the value in bytes: from `value_offset` on in an option, all of any other region.
 std::size_t value_size(const Region& region);
-// Makes the value at `object` the empty one of its type without freeing anything, so that LLVM can assign to it.
+// Make the value at `object` the empty one of its type without freeing anything, so that LLVM can assign to it.
 void clear_value(const Region& region, void* object);
-// Resets the option to "never occurred".
+// Reset the option to "never occurred".
 void clear_occurrences(void* option);
-// True if both options occurred the same number of times, and last at the same position.
+// Return whether both options occurred the same number of times, and last at the same position.
 bool same_occurrences(const void* a, const void* b);
-// True if both objects hold the same value, occurrence count and position.
+// Return whether both objects hold the same value, occurrence count and position.
 bool same_state(const Region& region, const void* a, const void* b);
-// Appends a text that is equal for objects with equal state, and only for those.
+// Append a text that is equal for objects with equal state, and only for those.
 void append_state(const Region& region, const void* object, std::string& text);
 
 }  // namespace optctx::values

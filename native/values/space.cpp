@@ -15,11 +15,6 @@ using image::RawOption;
 using image::RawSet;
 using image::RawStringRef;
 
-// The variable of an external option is a separate block; makes the copied option point at it.
-void point_at_variable(const Region& option, void* object, void* variable) {
-    std::memcpy(static_cast<std::uint8_t*>(object) + option.value_offset, &variable, sizeof variable);
-}
-
 void call_set_default(void* option, std::uint32_t index) {
     using SetDefault = void (*)(void*);
     reinterpret_cast<SetDefault>(const_cast<void*>(static_cast<RawOption*>(option)->vtable[index]))(option);
@@ -58,6 +53,16 @@ void add(Occurrences& occurrences, Kind kind, Occurrence value) {
     occurrences.values.push_back(std::move(value));
 }
 
+Setting copy_option(const std::vector<Region>& regions, std::uint32_t slot,
+                    const std::function<std::shared_ptr<Block>(std::uint32_t slot)>& copy) {
+    Setting setting{{slot, copy(slot)}};
+    const std::uint32_t variable = regions[slot].variable;
+    if (variable == no_slot) return setting;
+    setting.push_back({variable, copy(variable)});
+    point_at_variable(regions[slot], setting.front().block->address(), setting.back().block->address());
+    return setting;
+}
+
 Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint32_t> set_default_index, LlvmCalls calls,
              std::shared_ptr<const views::Layout> layout)
     : image_(image), regions_(std::move(regions)), calls_(std::move(calls)), layout_(std::move(layout)) {
@@ -69,9 +74,7 @@ Space::Space(unsigned image, std::vector<Region> regions, std::vector<std::uint3
         const Region& region = regions_[slot];
         defaults_.push_back(reinterpret_cast<void*>(region.live));
         if (layout_ != nullptr) views::identity_view(image_)[slot] = defaults_.back();
-        if (!region.scoped) continue;
-        if (region.role == Role::option) options_.push_back(slot);
-        if (region.written) add_copied(slot);
+        if (region.scoped && region.role == Role::option) options_.push_back(slot);
     }
     by_address_ = options_;
     std::sort(by_address_.begin(), by_address_.end(),
@@ -88,35 +91,6 @@ void Space::scope_debugging(const Debugging::Places& places) {
     views::identity_view(image_)[places.types_slot] = debugging_->types_outside();
     layout_->spread(views::identity_view(image_));
     last_view_ = defaults_;
-}
-
-void Space::add_copied(std::uint32_t slot) {
-    const Region& region = regions_[slot];
-    const std::size_t object_at = copied_bytes_;
-    copied_.push_back(slot);
-    copied_bytes_ += padded(region.size);
-    if (region.role != Role::option) {
-        for (const Pointer& pointer : region.pointers)
-            copied_pointers_.push_back({object_at + pointer.at, pointer.slot, pointer.offset});
-        if (!region.pointers.empty()) return;  // a constant table
-        for (std::size_t at = 0; at < region.size; at += sizeof(std::uint64_t)) {
-            if (region.role != Role::state) option_words_.push_back(static_cast<std::uint32_t>(hot_words_.size()));
-            hot_words_.push_back(static_cast<std::uint32_t>(object_at + at));
-        }
-        return;
-    }
-    if (region.ownership == Ownership::list || region.ownership == Ownership::list_of_strings)
-        throw std::runtime_error("a list cannot be copied for each activation");
-    option_words_.push_back(static_cast<std::uint32_t>(hot_words_.size()));
-    hot_words_.push_back(static_cast<std::uint32_t>(object_at + offsetof(RawOption, occurrences)));
-    if (region.ownership == Ownership::set) {
-        copied_sets_.push_back({slot, object_at});
-        return;
-    }
-    if (region.ownership == Ownership::string)
-        owning_words_.push_back({slot, object_at, object_at + region.value_offset, hot_words_.size()});
-    option_words_.push_back(static_cast<std::uint32_t>(hot_words_.size()));
-    hot_words_.push_back(static_cast<std::uint32_t>(object_at + region.value_offset));
 }
 
 void Space::copy_state(std::uint32_t slot) {
@@ -150,66 +124,16 @@ void Space::build_defaults(const std::vector<std::uint32_t>& set_default_index) 
         if (regions_[slot].role == Role::state) copy_state(slot);
 }
 
-std::unique_ptr<Block> Space::take_copies() {
-    const std::lock_guard lock(pool_mutex_);
-    if (pool_.empty()) return std::make_unique<Block>(copied_bytes_);
-    std::unique_ptr<Block> block = std::move(pool_.back());
-    pool_.pop_back();
-    return block;
-}
-
-void Space::give_copies(std::unique_ptr<Block> block) noexcept {
-    const std::lock_guard lock(pool_mutex_);
-    pool_.push_back(std::move(block));
-}
-
-std::unique_ptr<Block> Space::take_exposed(std::size_t bytes) {
-    const std::lock_guard lock(pool_mutex_);
-    if (exposed_pool_.empty()) return std::make_unique<Block>(bytes);
-    std::unique_ptr<Block> block = std::move(exposed_pool_.back());
-    exposed_pool_.pop_back();
-    return block;
-}
-
-void Space::give_exposed(std::unique_ptr<Block> block) noexcept {
-    const std::lock_guard lock(pool_mutex_);
-    exposed_pool_.push_back(std::move(block));
-}
-
-Setting Space::clone(std::uint32_t slot, void* const* view) const {
-    Setting setting;
-    for (const std::uint32_t of : {slot, regions_[slot].variable}) {
-        if (of == no_slot) continue;
-        auto block = std::make_shared<Block>(regions_[of].size);
-        copy_object(regions_[of], view[of], block->address());
-        share_value(regions_[of], block->address());
-        setting.push_back({of, std::move(block)});
-    }
-    if (setting.size() > 1)
-        point_at_variable(regions_[slot], setting.front().block->address(), setting.back().block->address());
-    return setting;
-}
-
-// Copies the option with its current process-wide value; the variable, if any, comes last. Call with the storage lock
-// held.
+// Copy the option with its current process-wide value. Call with the storage lock held.
 Setting Space::clone_process_wide(std::uint32_t slot) const {
-    const Region& region = regions_[slot];
-    Setting setting;
-    const auto clone = [&](std::uint32_t of) {
-        const Region& source = regions_[of];
-        auto block = std::make_shared<Block>(source.size);
-        copy_object(source, process_wide(of), block->address());
-        if (source.ownership == Ownership::set)
-            build_set(value_of(source, block->data()), process_wide_set(of));
-        else
-            share_value(source, block->address());
-        setting.push_back({of, std::move(block)});
-    };
-    clone(slot);
-    if (region.variable == no_slot) return setting;
-    clone(region.variable);
-    point_at_variable(region, setting.front().block->address(), setting.back().block->address());
-    return setting;
+    return copy_option(regions_, slot, [this](std::uint32_t of) {
+        const Region& region = regions_[of];
+        if (region.ownership != Ownership::set) return clone(region, process_wide(of));
+        auto block = std::make_shared<Block>(region.size);
+        copy_object(region, process_wide(of), block->data());
+        build_set(value_of(region, block->data()), process_wide_set(of));
+        return block;
+    });
 }
 
 std::optional<std::uint32_t> Space::slot_of(std::uintptr_t option) const noexcept {
@@ -278,13 +202,13 @@ bool Space::add_occurrence(void* option, unsigned position, const Occurrence& va
 void Space::give_occurrences(void* option, const std::vector<Occurrence>& values, unsigned before) {
     std::size_t room = 4096;
     for (const Occurrence& value : values) room += 4 * (value.name.size() + value.text.value_or("").size());
-    const std::unique_ptr<Capture> capture = calls_.reporter->capture(room);
+    const Listening listening(*calls_.tap, room);
     unsigned position = before + 1;
     for (const Occurrence& value : values) {
         try {
             const bool refused = add_occurrence(option, position++, value);
             // Some parsers only print a message (x86-align-branch). A value with a message is refused, too.
-            if (refused || !capture->text().empty()) throw ParseError(capture->text());
+            if (refused || !listening.text().empty()) throw ParseError(listening.text());
         } catch (const FatalError& fatal) {
             throw FatalParseError(fatal.what());
         }
@@ -301,7 +225,7 @@ bool Space::drifted(std::uint32_t slot, void* const* reference) const {
     return differs(slot) || (region.variable != no_slot && differs(region.variable));
 }
 
-// Returns the elements that an option's set holds process-wide. LLVM writes to it wherever it compiles, also on other
+// Return the elements that an option's set holds process-wide. LLVM writes to it wherever it compiles, also on other
 // threads.
 std::vector<std::int32_t> Space::process_wide_set(std::uint32_t slot) const {
     const auto* value = value_of(regions_[slot], process_wide(slot));
@@ -315,7 +239,7 @@ std::shared_ptr<const Setting> Space::drift() {
     return last_drift_;
 }
 
-// Updates the last drift and its view.
+// Update the last drift and its view.
 void Space::find_drift() {
     const views::LiveView comparing;
     const auto flag = debugging_ == nullptr ? os::ForkSafeLock() : debugging_->hold();
@@ -348,10 +272,10 @@ void Space::cover() {
 
 void Space::uncover() noexcept { covered_ = false; }
 
-// Returns the process-wide value of a region: in LLVM's own storage or, while that is covered, in a copy.
+// Return the process-wide value of a region: in LLVM's own storage or, while that is covered, in a copy.
 const void* Space::process_wide(std::uint32_t slot) const noexcept { return covered_ ? last_view_[slot] : live(slot); }
 
-// Returns LLVM's own storage of a region, or what stands in for it.
+// Return LLVM's own storage of a region, or what stands in for it.
 const void* Space::live(std::uint32_t slot) const noexcept {
     if (debugging_ != nullptr && slot == debugging_->flag_slot()) return debugging_->process_wide_flag();
     return reinterpret_cast<const void*>(regions_[slot].live);

@@ -2,14 +2,15 @@
 #pragma once
 
 #include "os/fork_locks.hpp"
-#include "values/capture.hpp"
 #include "values/debugging.hpp"
 #include "values/region.hpp"
 #include "values/region_copy.hpp"
+#include "values/tap.hpp"
 #include "views/layout.hpp"
 #include "views/view.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,6 +37,9 @@ struct Patch {
 };
 // The storage that gives one option a value: the option object and, if its storage is external, its variable.
 using Setting = std::vector<Patch>;
+// Return such storage for the option in `slot`, whose parts `copy` makes; the variable comes last.
+Setting copy_option(const std::vector<Region>& regions, std::uint32_t slot,
+                    const std::function<std::shared_ptr<Block>(std::uint32_t slot)>& copy);
 
 // One value given to an option. `text` is nullopt for a flag without a value.
 struct Occurrence {
@@ -51,37 +55,13 @@ struct Occurrences {
     std::vector<Occurrence> values;
     auto operator<=>(const Occurrences&) const = default;
 };
-// Adds one to those of an option of this kind.
+// Add one to those of an option of this kind.
 void add(Occurrences& occurrences, Kind kind, Occurrence value);
 
-// LLVM's own functions that work on options, and the reporter that captures their messages.
+// LLVM's own functions that work on options, and the tap that keeps their messages.
 struct LlvmCalls {
     std::uintptr_t add_occurrence = 0;  // Option::addOccurrence(unsigned, StringRef, StringRef, bool)
-    std::unique_ptr<Reporter> reporter;
-};
-
-// LLVM's own storage is aligned to at most 16 bytes.
-constexpr std::size_t padded(std::size_t size) { return (size + 15) / 16 * 16; }
-
-// In the storage of the regions that every activation copies: a string that LLVM may assign to.
-struct OwningWord {
-    std::uint32_t slot;
-    std::size_t object_at;  // bytes from the start of the storage
-    std::size_t at;         // of the word that owns the string
-    std::size_t index;      // of that word in hot_words()
-};
-
-// In the same storage: a std::set that LLVM may add to, or replace.
-struct CopiedSet {
-    std::uint32_t slot;
-    std::size_t object_at;  // bytes from the start of the storage
-};
-
-// In the same storage: a pointer to `offset` bytes into the storage of another region.
-struct CopiedPointer {
-    std::size_t at;
-    std::uint32_t slot;
-    std::size_t offset;
+    std::unique_ptr<Tap> tap;
 };
 
 class Space {
@@ -94,61 +74,40 @@ public:
 
     unsigned image() const noexcept { return image_; }
     const std::vector<Region>& regions() const noexcept { return regions_; }
-    // Null if nothing is redirected.
+    // Return null if nothing is redirected.
     const std::shared_ptr<const views::Layout>& layout() const noexcept { return layout_; }
-    // The slots of the regions that every activation copies, because LLVM writes them or takes their address; and the
-    // total size of those copies in bytes.
-    const std::vector<std::uint32_t>& copied() const noexcept { return copied_; }
-    std::size_t copied_bytes() const noexcept { return copied_bytes_; }
-    // The words of the copies that LLVM writes (values and occurrence counts), as byte offsets from the start of the
-    // copies.
-    const std::vector<std::uint32_t>& hot_words() const noexcept { return hot_words_; }
-    // The indexes into hot_words() of the words that belong to options and their variables.
-    const std::vector<std::uint32_t>& option_words() const noexcept { return option_words_; }
-    const std::vector<OwningWord>& owning_words() const noexcept { return owning_words_; }
-    const std::vector<CopiedSet>& copied_sets() const noexcept { return copied_sets_; }
-    const std::vector<CopiedPointer>& copied_pointers() const noexcept { return copied_pointers_; }
-    // Storage for such copies. Returned storage is reused but never freed: LLVM may have kept an address into it.
-    std::unique_ptr<Block> take_copies();
-    void give_copies(std::unique_ptr<Block> block) noexcept;
-    // The same for copies of all other options and their variables (contexts/exposed.hpp), always as many bytes.
-    std::unique_ptr<Block> take_exposed(std::size_t bytes);
-    void give_exposed(std::unique_ptr<Block> block) noexcept;
-    // Returns a copy of an option, and of its variable, if any, from where a view leads to.
-    Setting clone(std::uint32_t slot, void* const* view) const;
-    // The view of the registered values. Regions that are not scoped show LLVM's globals.
+    // Return the view of the registered values. Regions that are not scoped show LLVM's globals.
     void* const* defaults() const noexcept { return defaults_.data(); }
 
-    // Returns the slot of the scoped option at this address, or nullopt.
+    // Return the slot of the scoped option at this address, or nullopt.
     std::optional<std::uint32_t> slot_of(std::uintptr_t option) const noexcept;
 
-    // Gives the values in turn to LLVM's own parser for the option in `slot`, as its only occurrences. Does not touch
+    // Give the values in turn to LLVM's own parser for the option in `slot`, as its only occurrences. Does not touch
     // LLVM's globals and prints nothing. Throws ParseError.
     Setting parse(std::uint32_t slot, const Occurrences& values);
-    // Gives LLVM's parser the last of these values, after the ones before it, which it must have accepted, and lets
+    // Give LLVM's parser the last of these values, after the ones before it, which it must have accepted, and let
     // LLVM print what it prints.
     void complain(std::uint32_t slot, Occurrences values);
 
-    // Like `parse`, for LLVM's own object at `option`: affects the whole process. If it throws ParseError, the values
+    // Do the same for LLVM's own object at `option`: affects the whole process. If it throws ParseError, the values
     // before the refused one remain set.
     void add_occurrences(void* option, const std::vector<Occurrence>& values);
 
-    // Returns what currently differs, process-wide, from what was registered. Returns the same object until something
+    // Return what currently differs, process-wide, from what was registered. Return the same object until something
     // changes.
     std::shared_ptr<const Setting> drift();
 
-    // Gives contexts debug output of their own (values/debugging.hpp). Call before anything is redirected.
+    // Give contexts debug output of their own (values/debugging.hpp). Call before anything is redirected.
     void scope_debugging(const Debugging::Places& places);
     Debugging* debugging() const noexcept { return debugging_.get(); }
 
-    // Guards LLVM's own storage while a context's values are put into it (engines/overlay.hpp). From `cover` to
+    // Guard LLVM's own storage while a context's values are put into it (engines/overlay.hpp). From `cover` to
     // `uncover`, both called with the lock held, the contents before `cover` count as process-wide.
     os::ForkSafeLock hold_storage();
     void cover();
     void uncover() noexcept;
 
 private:
-    void add_copied(std::uint32_t slot);
     void copy_state(std::uint32_t slot);
     void build_defaults(const std::vector<std::uint32_t>& set_default_index);
     Setting clone_process_wide(std::uint32_t slot) const;
@@ -167,19 +126,8 @@ private:
     std::shared_ptr<const views::Layout> layout_;
     std::vector<std::uint32_t> options_;     // slots of scoped options
     std::vector<std::uint32_t> by_address_;  // the same, by their addresses in the image
-    std::vector<std::uint32_t> copied_;
-    std::size_t copied_bytes_ = 0;
-    std::vector<std::uint32_t> hot_words_;
-    std::vector<std::uint32_t> option_words_;
-    std::vector<OwningWord> owning_words_;
-    std::vector<CopiedSet> copied_sets_;
-    std::vector<CopiedPointer> copied_pointers_;
     std::vector<std::shared_ptr<Block>> default_blocks_;
     std::vector<void*> defaults_;
-
-    os::ForkSafeMutex pool_mutex_{os::Rank::copies};
-    std::vector<std::unique_ptr<Block>> pool_;
-    std::vector<std::unique_ptr<Block>> exposed_pool_;
 
     os::ForkSafeMutex parse_mutex_{os::Rank::parsing};
     std::map<std::pair<std::uint32_t, Occurrences>, Setting> kept_;  // settings that must never be freed

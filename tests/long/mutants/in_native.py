@@ -119,9 +119,9 @@ _VIEW = (
         "reads-marked-once",
         "what LLVM reads inside a scope is marked at its first entry only",
         "tests/optctx/reads/test_unread.py",
-        "    renew_sets();\n"
+        "    copies_.reset();\n"
         "    if (reads_ != nullptr) space_.layout()->poison(view_.data(), reads_, nullptr);\n",
-        "    renew_sets();\n",
+        "    copies_.reset();\n",
     ),
     Mutation(
         "inner-record-lost",
@@ -134,14 +134,14 @@ _VIEW = (
         "string-not-shared",
         "a scope has no share of its strings, and LLVM frees them under their context",
         "tests/native/contexts/test_registered_objects.py",
-        "        values::share_value(region, at);\n        if (region.ownership == values::Ownership::set)",
+        "        values::share_value(region, copy);\n        if (region.ownership == values::Ownership::set)",
         "        if (region.ownership == values::Ownership::set)",
     ),
     Mutation(
         "set-not-renewed",
         "what was put into a set of enumerators inside a scope is still there at its next entry",
         "tests/optctx/values/test_set_options.py",
-        "        if (values::same_state(region, object, pristine_sets_[i])) continue;\n"
+        "        if (values::same_state(region, copy, pristine_sets_[i])) continue;\n"
         "        values::release_value",
         "        if (i < pristine_sets_.size()) continue;\n        values::release_value",
     ),
@@ -191,6 +191,13 @@ _CONTAIN = (
         "tests/native/intercept/test_contained.py",
         "    Given given = activation.given();\n",
         "    Given given;\n",
+    ),
+    Mutation(
+        "parsers-meet",
+        "two threads inside scopes are in LLVM's command line parser at once",
+        "tests/native/intercept/test_contained.py",
+        "    const os::Keys key{function};\n",
+        "    const os::Keys key;\n",
     ),
 )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import ctypes
+import os
 import pickle
 import subprocess
 import sys
@@ -12,6 +14,8 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from time import monotonic, sleep
+from typing import TextIO
 
 import pytest
 from hypothesis import given, settings
@@ -35,7 +39,7 @@ from optctx.fresh import FreshProcess, Job, compile_job
 from optctx.testing import options, values
 from tests.support.alone import end_of
 from tests.support.ir_texts import COUNTED, X86
-from tests.support.processes import in_child, python_process
+from tests.support.processes import SECONDS, in_child, python_process
 from tests.support.scopes import UNROLLED_ONCE, both, four, in_threads, reset_all, set_option, unrolled
 
 pytestmark = [pytest.mark.redirected, pytest.mark.usefixtures("attached", "outside", "unchanged")]
@@ -369,6 +373,54 @@ def test_a_tool_starts_from_the_registered_values_and_leaves_no_trace() -> None:
         reset_all()
 
     in_child(child)
+
+
+def test_a_thread_waits_while_another_one_parses_and_a_child_of_fork_does_not(tmp_path: Path) -> None:
+    """The first one's parser waits for its response file. The second one holds the GIL when it calls."""
+    fifo = tmp_path / "arguments"
+    os.mkfifo(fifo)
+    began, parsed = threading.Event(), threading.Event()
+
+    def parse(argument: str, library: ctypes.CDLL) -> None:
+        library.LLVMPY_SetCommandLine(b"tool", argument.encode())
+
+    def first() -> None:
+        with contained():
+            parse(f"@{fifo}", ctypes.CDLL(binding.ffi.lib._name))
+            assert both() == (2, 2)
+
+    def second() -> None:
+        assert began.wait(SECONDS)
+        with contained():
+            parse("-unroll-count=3", ctypes.PyDLL(binding.ffi.lib._name))
+            parsed.set()
+            assert both() == (3, 3)
+
+    def child() -> None:
+        with contained():
+            parse("-unroll-count=4", ctypes.PyDLL(binding.ffi.lib._name))
+            assert both() == (4, 4)
+
+    def third() -> None:
+        with _writer(fifo) as arguments:  # once the first one reads
+            began.set()
+            assert not parsed.wait(0.3)
+            in_child(child)
+            assert not parsed.is_set()
+            arguments.write("-unroll-count=2")
+        assert parsed.wait(SECONDS)
+
+    in_threads([first, second, third])
+
+
+def _writer(fifo: Path) -> TextIO:
+    """Open a FIFO that another thread has opened to read, as soon as it has."""
+    end = monotonic() + SECONDS
+    while monotonic() < end:
+        with suppress(OSError):
+            return os.fdopen(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK), "w")
+        sleep(0.01)
+    raise AssertionError("no thread reads")
 
 
 def test_interrupts_leave_the_scope_whole() -> None:

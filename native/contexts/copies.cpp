@@ -1,0 +1,279 @@
+#include "contexts/copies.hpp"
+
+#include "image/layouts.hpp"
+#include "os/fork_locks.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+namespace optctx::contexts {
+namespace {
+
+constexpr std::size_t word_size = sizeof(std::uint64_t);
+
+// LLVM's own storage is aligned to at most 16 bytes.
+constexpr std::size_t padded(std::size_t size) { return (size + 15) / 16 * 16; }
+
+bool is_value(const values::Region& region) noexcept {
+    return region.role == values::Role::option || region.role == values::Role::variable;
+}
+
+// Regions that are copied into one block.
+struct Part {
+    std::vector<std::uint32_t> slots{};
+    std::size_t bytes = 0;
+    // Blocks are reused but never freed: LLVM may have kept an address into them.
+    std::vector<std::unique_ptr<values::Block>> idle{};
+};
+
+// In the block of the written regions: a string that LLVM may assign to.
+struct OwningWord {
+    std::uint32_t slot;
+    std::size_t index;  // in hot_words, of the word that owns the string
+};
+
+}  // namespace
+
+// What the copies of all entries into contexts of one space have in common.
+struct CopyPlan {
+    explicit CopyPlan(const std::vector<values::Region>& regions) : at(regions.size()) {
+        for (std::uint32_t slot = 0; slot < regions.size(); ++slot) {
+            const values::Region& region = regions[slot];
+            if (!region.scoped || (!region.written && !is_value(region))) continue;
+            Part& part = region.written ? written : exposed;
+            at[slot] = part.bytes;
+            part.slots.push_back(slot);
+            part.bytes += padded(region.size);
+            if (region.written) add_hot_words(slot, region);
+        }
+    }
+
+    Part written{};
+    Part exposed{};
+    std::vector<std::size_t> at;  // by slot: bytes from the start of the block
+    // In the block of the written regions, the words that LLVM writes (values and occurrence counts): bytes from its
+    // start, ascending; and the indexes of those that belong to options and their variables.
+    std::vector<std::uint32_t> hot_words{};
+    std::vector<std::uint32_t> option_words{};
+    std::vector<OwningWord> owning_words{};
+    std::vector<std::uint32_t> sets{};  // slots whose std::set LLVM may add to, or replace
+
+private:
+    void add_hot_word(std::size_t word, bool of_option) {
+        if (of_option) option_words.push_back(static_cast<std::uint32_t>(hot_words.size()));
+        hot_words.push_back(static_cast<std::uint32_t>(word));
+    }
+
+    void add_hot_words(std::uint32_t slot, const values::Region& region) {
+        const std::size_t object = at[slot];
+        if (region.role != values::Role::option) {
+            if (!region.pointers.empty()) return;  // a constant table
+            for (std::size_t word = 0; word < region.size; word += word_size)
+                add_hot_word(object + word, region.role != values::Role::state);
+            return;
+        }
+        if (region.ownership == values::Ownership::list || region.ownership == values::Ownership::list_of_strings)
+            throw std::runtime_error("a list cannot be copied for each activation");
+        add_hot_word(object + offsetof(image::RawOption, occurrences), true);
+        if (region.ownership == values::Ownership::set) {
+            sets.push_back(slot);
+            return;
+        }
+        if (region.ownership == values::Ownership::string) owning_words.push_back({slot, hot_words.size()});
+        add_hot_word(object + region.value_offset, true);
+    }
+};
+
+namespace {
+
+// The plans of all spaces, which are never freed. The mutex guards them and their idle blocks. Outlives every thread.
+struct Plans {
+    os::ForkSafeMutex mutex{os::Rank::copies};
+    std::map<const values::Space*, CopyPlan> by_space;
+};
+auto& plans = *new Plans;
+
+CopyPlan& plan_of(const values::Space& space) {
+    const std::lock_guard lock(plans.mutex);
+    return plans.by_space.at(&space);
+}
+
+std::unique_ptr<values::Block> take_block(Part& part) {
+    const std::lock_guard lock(plans.mutex);
+    if (part.idle.empty()) return std::make_unique<values::Block>(part.bytes);
+    std::unique_ptr<values::Block> block = std::move(part.idle.back());
+    part.idle.pop_back();
+    return block;
+}
+
+void give_block(Part& part, std::unique_ptr<values::Block> block) noexcept {
+    if (block == nullptr) return;
+    const std::lock_guard lock(plans.mutex);
+    part.idle.push_back(std::move(block));
+}
+
+}  // namespace
+
+void plan_copies(const values::Space& space) {
+    CopyPlan plan(space.regions());
+    const std::lock_guard lock(plans.mutex);
+    plans.by_space.emplace(&space, std::move(plan));
+}
+
+Copies::Copies(const values::Space& space, void** view)
+    : regions_(space.regions()), plan_(plan_of(space)), written_(take_block(plan_.written)) {
+    for (const std::uint32_t slot : plan_.written.slots) {
+        const values::Region& region = regions_[slot];
+        std::uint8_t* copy = object(slot);
+        values::copy_object(region, view[slot], copy);
+        values::share_value(region, copy);
+        if (region.ownership == values::Ownership::set) pristine_sets_.push_back(view[slot]);
+        view[slot] = copy;
+    }
+    for (const std::uint32_t slot : plan_.written.slots) {
+        for (const values::Pointer& pointer : regions_[slot].pointers) {
+            const void* target = static_cast<const std::uint8_t*>(view[pointer.slot]) + pointer.offset;
+            std::memcpy(object(slot) + pointer.at, &target, sizeof target);
+        }
+    }
+    pristine_.resize(plan_.hot_words.size());
+    note_pristine();
+}
+
+Copies::~Copies() {
+    for (const std::uint32_t slot : plan_.sets) values::release_value(regions_[slot], object(slot));
+    give_block(plan_.written, std::move(written_));
+    give_block(plan_.exposed, std::move(exposed_));
+}
+
+// Return this thread's copy of a region, or null.
+std::uint8_t* Copies::object(std::uint32_t slot) const noexcept {
+    const values::Region& region = regions_[slot];
+    if (!region.scoped) return nullptr;
+    if (region.written) return written_->data() + plan_.at[slot];
+    return exposed_ != nullptr && is_value(region) ? exposed_->data() + plan_.at[slot] : nullptr;
+}
+
+void Copies::reset() {
+    std::uint8_t* copies = written_->data();
+    for (const OwningWord& owner : plan_.owning_words) {
+        // When LLVM assigned another string, it released the copy's share of the old one.
+        std::uint8_t* word = copies + plan_.hot_words[owner.index];
+        if (std::memcmp(word, &pristine_[owner.index], word_size) == 0) continue;
+        std::memcpy(word, &pristine_[owner.index], word_size);
+        values::share_value(regions_[owner.slot], object(owner.slot));
+    }
+    // Most of what entering a scope costs. The compiler cannot know that no word is a member of the vectors.
+    const std::uint32_t* const words = plan_.hot_words.data();
+    const std::uint64_t* const pristine = pristine_.data();
+    const std::size_t count = pristine_.size();
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(copies + words[i], pristine + i, word_size);
+    renew_sets();
+}
+
+// Occurrence counts are hot words, which `reset` restores.
+void Copies::renew_sets() {
+    for (std::size_t i = 0; i < pristine_sets_.size(); ++i) {
+        const values::Region& region = regions_[plan_.sets[i]];
+        std::uint8_t* copy = object(plan_.sets[i]);
+        if (values::same_state(region, copy, pristine_sets_[i])) continue;
+        values::release_value(region, copy);
+        std::memcpy(values::value_of(region, copy), values::value_of(region, pristine_sets_[i]),
+                    values::value_size(region));
+        values::share_value(region, copy);
+    }
+}
+
+bool Copies::is_written() const noexcept {
+    for (const std::uint32_t index : plan_.option_words)
+        if (std::memcmp(written_->data() + plan_.hot_words[index], &pristine_[index], word_size) != 0) return true;
+    for (std::size_t i = 0; i < pristine_sets_.size(); ++i)
+        if (!values::same_state(regions_[plan_.sets[i]], object(plan_.sets[i]), pristine_sets_[i])) return true;
+    return false;
+}
+
+// Take what the hot words hold now for what LLVM has not written.
+void Copies::note_pristine() noexcept {
+    for (std::size_t i = 0; i < pristine_.size(); ++i)
+        std::memcpy(&pristine_[i], written_->data() + plan_.hot_words[i], word_size);
+}
+
+// Give the copy of an option or a variable another value.
+void Copies::give(std::uint32_t slot, const void* value) {
+    const values::Region& region = regions_[slot];
+    std::uint8_t* copy = object(slot);
+    const auto set = std::find(plan_.sets.begin(), plan_.sets.end(), slot);
+    if (set != plan_.sets.end()) {
+        values::release_value(region, copy);
+        pristine_sets_[static_cast<std::size_t>(set - plan_.sets.begin())] = value;
+    }
+    values::copy_object(region, value, copy);
+    values::share_value(region, copy);
+    lead(slot);
+    if (!region.written) return;
+    const auto& words = plan_.hot_words;
+    const std::size_t begin = plan_.at[slot];
+    for (auto word = std::lower_bound(words.begin(), words.end(), begin);
+         word != words.end() && *word < begin + region.size; ++word)
+        std::memcpy(&pristine_[static_cast<std::size_t>(word - words.begin())], written_->data() + *word, word_size);
+}
+
+// Lead an option to this thread's variable, once exposed.
+void Copies::lead(std::uint32_t slot) const noexcept {
+    const values::Region& region = regions_[slot];
+    if (exposed_ != nullptr && region.variable != values::no_slot)
+        values::point_at_variable(region, object(slot), object(region.variable));
+}
+
+void Copies::rewrite(const std::vector<void*>& values, const std::vector<void*>* before, void** view) {
+    for (std::uint32_t slot = 0; slot < regions_.size(); ++slot) {
+        if (object(slot) == nullptr)
+            view[slot] = values[slot];
+        else if (is_value(regions_[slot]) && (before == nullptr || values[slot] != (*before)[slot]))
+            give(slot, values[slot]);
+    }
+}
+
+void Copies::expose(const std::vector<void*>& values, void** view) {
+    exposed_ = take_block(plan_.exposed);
+    try {
+        for (const std::uint32_t slot : plan_.exposed.slots) give(slot, values[slot]);
+    } catch (...) {  // out of memory
+        give_block(plan_.exposed, std::move(exposed_));
+        throw;
+    }
+    for (const std::uint32_t slot : plan_.exposed.slots) view[slot] = object(slot);
+    for (const std::uint32_t slot : plan_.written.slots) lead(slot);
+    note_pristine();
+}
+
+std::optional<std::uint32_t> Copies::slot_of(std::uintptr_t option) const noexcept {
+    for (std::uint32_t slot = 0; slot < regions_.size(); ++slot)
+        if (regions_[slot].role == values::Role::option && regions_[slot].scoped &&
+            reinterpret_cast<std::uintptr_t>(object(slot)) == option)
+            return slot;
+    return std::nullopt;
+}
+
+std::map<std::uint32_t, values::Setting> Copies::changes(const std::vector<void*>& values) const {
+    std::map<std::uint32_t, values::Setting> found;
+    const auto differs = [&](std::uint32_t slot) {
+        return !values::same_state(regions_[slot], object(slot), values[slot]);
+    };
+    for (std::uint32_t slot = 0; slot < regions_.size(); ++slot) {
+        const values::Region& region = regions_[slot];
+        if (!region.scoped || region.role != values::Role::option) continue;
+        if (differs(slot) || (region.variable != values::no_slot && differs(region.variable)))
+            found.emplace(slot, values::copy_option(regions_, slot, [this](std::uint32_t of) {
+                              return values::clone(regions_[of], object(of));
+                          }));
+    }
+    return found;
+}
+
+}  // namespace optctx::contexts

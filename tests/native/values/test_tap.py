@@ -1,0 +1,72 @@
+"""What LLVM reports while it parses a value is kept from other threads, and what they do is kept from it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from optctx import OptionContext, OptionValueError
+from optctx.engine.attach import attach
+from tests.support.cpp_build import ROOT, compile_cpp
+from tests.support.processes import in_child
+
+REFUSING = 1.5  # seconds: some 25,000 values
+
+
+@pytest.mark.redirected
+@pytest.mark.usefixtures("attached", "outside")
+def test_handlers_of_fatal_errors_come_and_go_while_another_thread_parses() -> None:
+    """An LLVM with assertions aborts if one is installed while there is one."""
+    in_child(_refuse_while_handlers_come_and_go)
+
+
+def _refuse_while_handlers_come_and_go() -> None:
+    symbol = attach().image.symbol
+    install_at = symbol("_ZN4llvm27install_fatal_error_handlerEPFvPvPKcbES0_")
+    remove_at = symbol("_ZN4llvm26remove_fatal_error_handlerEv")
+    assert install_at is not None
+    assert remove_at is not None
+    install = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(install_at)
+    remove = ctypes.CFUNCTYPE(None)(remove_at)
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_bool)
+    def heard(_data: object, reason: bytes, _crash: bool) -> None:
+        os.write(2, b"another thread's handler heard: " + reason)
+        os._exit(1)
+
+    done = threading.Event()
+
+    def come_and_go() -> None:
+        while not done.is_set():
+            install(ctypes.cast(heard, ctypes.c_void_p), None)
+            remove()
+
+    other = threading.Thread(target=come_and_go)
+    other.start()
+    end = time.monotonic() + REFUSING
+    try:
+        while time.monotonic() < end:
+            with pytest.raises(OptionValueError, match="brackets"):
+                OptionContext({"pass-remarks": "["})
+    finally:
+        done.set()
+        other.join()
+
+
+def test_in_place_other_threads_report_as_ever_and_their_handlers_stay(tmp_path: Path) -> None:
+    sources = ("values/tap", "views/view", "views/layout", "os/os_linux")
+    program = compile_cpp(
+        ROOT / "tests/programs/cpp/tap.cpp",
+        tmp_path / "tap",
+        f"-I{ROOT / 'native'}",
+        *(str(ROOT / "native" / f"{name}.cpp") for name in sources),
+        standard="c++20",
+    )
+    done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
