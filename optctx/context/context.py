@@ -405,7 +405,7 @@ class OptionContext(_native.ScopeBase, Mapping[str, Value], metaclass=ContextTyp
         """
         engine = self._layers.engine
         option = engine.resolve(find(engine, name))
-        if type is not None and type not in python_types(option.record.type):
+        if type is not None and type not in python_types(option.type):
             raise wrong_lookup(option, name, type)
         return self._layers.read(option)
 

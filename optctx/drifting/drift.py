@@ -13,9 +13,9 @@ from types import FrameType
 from optctx._native import CoveredStorage, Image, demangle, native_stack, process_wide_epoch, symbol_near
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import RegisteredOption
 from optctx.values.read_values import Value
-from optctx.values.states import OptionState, drifted_states, outside_contexts, registered_state
+from optctx.values.states import State, drifted_states, outside_contexts, registered_state
 
 __all__ = ["Drift", "DriftEvent", "Drifts", "Moment", "drift", "here", "refused", "times"]
 
@@ -224,19 +224,15 @@ def drift(image: Image | None = None) -> Drifts:
     for address, state in states.items():
         option = engine.plan.options[address]
         registered = registered_state(engine, option)
-        if state.key != registered.key:
-            found.append(_drift(option.record.name, registered, state))
+        if state != registered:
+            found.append(_drift(option.name, registered, state))
     return Drifts({each.name: each for each in sorted(found, key=lambda each: each.name)})
 
 
-def refused(engine: Engine) -> list[PlannedOption]:
+def refused(engine: Engine) -> list[RegisteredOption]:
     """The options that contexts have no storage for, without aliases."""
     options = engine.plan.options.values()
-    return [
-        each
-        for each in options
-        if not each.record.alias_of and (each.slot is None or each.scope == "process")
-    ]
+    return [each for each in options if not each.alias_of and each.slot is None]
 
 
 def times(count: int) -> str:
@@ -246,16 +242,16 @@ def times(count: int) -> str:
     return "given once" if count == 1 else f"given {count} times"
 
 
-def _outside_contexts(engine: Engine) -> dict[int, OptionState]:
+def _outside_contexts(engine: Engine) -> dict[int, State]:
     """Address of the option -> state, for options that contexts have no storage for."""
     while True:
         epoch = process_wide_epoch(engine.index)
         ours = CoveredStorage()
-        states = {each.record.address: outside_contexts(each, ours) for each in refused(engine)}
+        states = {each.address: outside_contexts(each, ours) for each in refused(engine)}
         if process_wide_epoch(engine.index) == epoch:
             return states
         # A context changed or restored them in between.
 
 
-def _drift(name: str, registered: OptionState, now: OptionState) -> Drift:
+def _drift(name: str, registered: State, now: State) -> Drift:
     return Drift(name, registered.value, now.value, now.occurrences, now.readable)

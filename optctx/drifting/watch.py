@@ -24,9 +24,9 @@ from optctx.drifting.interception import Interception, Listeners
 from optctx.engine.attach import attach
 from optctx.engine.engine import Engine
 from optctx.errors import DriftWarning, OptionTypeError, shown
+from optctx.image.options import RegisteredOption
 from optctx.locks import Rank, lock_held_by_fork
-from optctx.plan.plan import PlannedOption
-from optctx.values.states import OptionState, live_state, shown_state
+from optctx.values.states import State, live_state, shown_state
 from optctx.wording import counted
 
 __all__ = ["Watcher", "watch"]
@@ -141,7 +141,7 @@ class _Report:
 class _Parse:
     """A parse under way: the option that LLVM gives a value to on this thread, and its state before."""
 
-    def __init__(self, address: int, before: OptionState, inside: OptionState | None) -> None:
+    def __init__(self, address: int, before: State, inside: State | None) -> None:
         self.address = address
         self.before = before
         self.inside = inside  # its state in the thread's scope
@@ -199,7 +199,7 @@ class _Watching:
         if self._comparison is None or not told:
             return
         at_work = {each.address for each in self._parsing.copy() if not _is_stale(each, parses_under_way())}
-        found = [each for each in self._comparison.differences() if each.option.record.address not in at_work]
+        found = [each for each in self._comparison.differences() if each.option.address not in at_work]
         if found:
             moment = here()
             for each in found:
@@ -263,12 +263,12 @@ class _Watching:
             self._end_inside(option, begun.inside, act)
         else:
             found = Difference(option, begun.before, live_state(option))
-            if found.before.key != found.after.key:
+            if found.before != found.after:
                 self._comparison.explain(option, found.after)
                 self._report(found, here(self._engine.image), act)
         self.look()
 
-    def _end_inside(self, option: PlannedOption, before: OptionState | None, act: _Act) -> None:
+    def _end_inside(self, option: RegisteredOption, before: State | None, act: _Act) -> None:
         after = shown_state(self._engine, option)
         told = tuple(each for each in self.watchers() if isinstance(each, Watcher) and each._contained)
         if before is not None and after is not None and not act.refused and told:
@@ -307,7 +307,7 @@ class _Watching:
         told: tuple[object, ...] | None = None,
     ) -> None:
         event = DriftEvent(
-            found.option.record.name,
+            found.option.name,
             found.before.value,
             found.after.value,
             found.after.occurrences,

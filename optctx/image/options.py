@@ -1,14 +1,16 @@
-"""A registered option of an image as a plain record, with its choices or the names of its set's elements.
+"""A registered option of an image, with its choices or the names of its set's elements.
 
 Choices and names are those that LLVM's own parsers list.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 from optctx._native import Image, call_virtual_pointer, call_virtual_text, call_virtual_uint
+from optctx.arch.processor import Functions
 from optctx.image.abi import OptionType
 from optctx.image.facts.fact import find_object
 from optctx.image.facts.names import ENUM_TABLES
@@ -17,7 +19,8 @@ from optctx.image.memory import WORD, MisfitError, checking, load_text, load_wor
 __all__ = [
     "Choices",
     "ElementNames",
-    "OptionRecord",
+    "Place",
+    "RegisteredOption",
     "find_element_names",
 ]
 
@@ -143,8 +146,28 @@ def _by_value(address: int, entries: list[tuple[str, int]]) -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-class OptionRecord:
-    """One cl::Option object. Addresses are absolute; sizes are in bytes."""
+class Place(NamedTuple):
+    """Where a value is: an offset in bytes into a region, which is named by its address in LLVM's storage."""
+
+    region: int
+    offset: int
+
+    @property
+    def address(self) -> int:
+        """The address of the value in LLVM's own storage."""
+        return self.region + self.offset
+
+
+class RegisteredOption:
+    """One cl::Option object of LLVM's, where its value is, and what a plan has decided about it.
+
+    Addresses are absolute; sizes are in bytes. `place` alone says whether the value is in the object itself
+    or in the variable behind `cl::location`.
+
+    A plan decides `scope` (thread, process or unread) and the `reason` why not per thread, and finds the
+    `functions` that read it. If contexts have storage of their own for it, `slot` is that of the object and
+    `value_slot` that of the region where the value is; else both are None.
+    """
 
     __slots__ = (
         "_stored",
@@ -153,13 +176,19 @@ class OptionRecord:
         "callback",
         "choices",
         "flag_default_index",
+        "functions",
         "has_defaults",
         "heap_size",
         "names",
+        "place",
+        "reason",
+        "scope",
         "set_default_index",
         "size",
+        "slot",
         "type",
-        "variable",
+        "value_offset",
+        "value_slot",
         "variable_size",
     )
 
@@ -169,6 +198,7 @@ class OptionRecord:
         address: int,
         size: int | None,  # None: on the heap
         option_type: OptionType,
+        value_offset: int,  # from the object to the value, or to the pointer that cl::location is
         choices: Choices | ElementNames | None = None,
         callback: bool = False,
         variable: int = 0,  # what cl::location points at, 0 without external storage
@@ -184,9 +214,10 @@ class OptionRecord:
         self.address = address
         self.size = size
         self.type = option_type
+        self.value_offset = value_offset
+        self.place = Place(variable, 0) if variable else Place(address, value_offset)
         self.choices = choices
         self.callback = callback
-        self.variable = variable
         self.variable_size = variable_size
         self.has_defaults = has_defaults
         self.alias_of = alias_of
@@ -194,10 +225,16 @@ class OptionRecord:
         self.flag_default_index = flag_default_index
         self.heap_size = heap_size
         self._stored = stored
+        self.begin_plan()
 
     @property
     def name(self) -> str:
         return self.names[0]
+
+    @property
+    def variable(self) -> int:
+        """The address of the variable behind `cl::location`, or 0."""
+        return 0 if self.place.region == self.address else self.place.region
 
     def stored_choices(self) -> tuple[list[str], list[int], int]:
         """(names of the choices, the integer that each stores, bytes of the enum); empty without choices."""
@@ -207,3 +244,33 @@ class OptionRecord:
             size, stored = self.choices.stored(WORD if self.type.registry_parser else 0)
             self._stored = self.choices.names(), stored, size
         return self._stored
+
+    # What a plan decides
+
+    def begin_plan(self) -> None:
+        """Forget what an earlier plan has decided."""
+        self.scope = "thread"
+        self.reason = ""
+        self.slot: int | None = None
+        self.value_slot: int | None = None
+        self.functions: Functions | None = None
+
+    def refuse(self, reason: str) -> None:
+        """Keep contexts from setting it. The first reason counts."""
+        if reason and self.scope != "process":
+            self.scope, self.reason = "process", reason
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Mangled names of the functions that read it, in the order of the code."""
+        return () if self.functions is None else self.functions.names()
+
+    @property
+    def slots(self) -> set[int]:
+        """The slots of its storage: none, one, or two with a variable behind `cl::location`."""
+        return {slot for slot in (self.slot, self.value_slot) if slot is not None}
+
+    def value_in(self, address_of: Callable[[int], int]) -> int:
+        """The address of the value in storage that has an address for each slot. The option must have one."""
+        assert self.value_slot is not None
+        return address_of(self.value_slot) + self.place.offset

@@ -42,8 +42,8 @@ from optctx.image.facts.machines import FOR_WHOLE_MACHINE
 from optctx.image.facts.runs import Run
 from optctx.image.findings import findings_of
 from optctx.image.functions import Functions
+from optctx.image.options import RegisteredOption
 from optctx.image.survey import Survey
-from optctx.plan.refusals import PlannedOption
 
 __all__ = [
     "Entrance",
@@ -93,7 +93,7 @@ def find_entrances(image: Image, targets: Mapping[int, str]) -> list[Entrance]:
     return [Entrance(at + base, target + base, code, is_jump) for at, target, code, is_jump in kept]
 
 
-def belongs_to_machine(option: PlannedOption) -> bool:
+def belongs_to_machine(option: RegisteredOption) -> bool:
     """Whether LLVM reads the option only while it makes a TargetMachine, which a module has one of."""
     return bool(option.readers) and all(re.search(FOR_WHOLE_MACHINE, reader) for reader in option.readers)
 

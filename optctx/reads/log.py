@@ -14,11 +14,11 @@ from types import MappingProxyType
 from optctx._native import Context, Kind, Recorder, demangle, run_counts
 from optctx.engine.engine import Engine
 from optctx.errors import OptctxError, ScopeError
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import RegisteredOption
 from optctx.reads.readers import reader_index
 from optctx.reads.unread import why_unread
 from optctx.values.read_values import Value, value_text
-from optctx.values.states import fingerprint_of, process_states, state_under, value_under
+from optctx.values.states import fingerprint_of, process_texts, text_under, value_under
 from optctx.wording import columns, counted
 
 __all__ = [
@@ -107,7 +107,7 @@ class Log:
         self._recorder = recorder
         self._thread = threading.get_ident()
         self._drift = engine.space.drift()
-        self._process = process_states(engine)
+        self._process = process_texts(engine)
         self._runs_before = run_counts(engine.index)
         self._runs: tuple[int, int] | None = None  # (on all threads, on this one); set at the end
         self._ended: list[Scope] | None = None
@@ -130,7 +130,7 @@ class Log:
     def names(self) -> frozenset[str]:
         """Names of the options that were read. `reads` has more details, and takes longer."""
         readers = {reader for _, own in self._scopes() for reader in own}
-        return frozenset(option.record.name for option in self._options(sorted(readers)))
+        return frozenset(option.name for option in self._options(sorted(readers)))
 
     @property
     def reads(self) -> Mapping[str, Read]:
@@ -148,14 +148,14 @@ class Log:
         outside = Context.make(self._engine.space, self._drift, [])
         for context, own in self._scopes():
             readers.update(own)
-            overridden = {option.record.name for option in self._overridden(context)}
+            overridden = {option.name for option in self._overridden(context)}
             for option in self._options(own):
-                name, value = option.record.name, value_under(context, option)
+                name, value = option.name, value_under(context, option)
                 seen = values.setdefault(name, [])
                 if value not in seen:
                     seen.append(value)
                 if name in overridden:
-                    known = option.record.type.kind != Kind.other
+                    known = option.type.kind != Kind.other
                     equal = known and value == value_under(outside, option)
                     same[name] = equal and same.get(name, True)
         functions = reader_index(self._engine).functions(sorted(readers))
@@ -182,14 +182,14 @@ class Log:
         """
         read: set[tuple[str, str]] = set()
         ran: set[str] = set()
-        given: dict[tuple[str, str], tuple[Context, PlannedOption]] = {}
+        given: dict[tuple[str, str], tuple[Context, RegisteredOption]] = {}
         for context, own in self._scopes():
             for functions in reader_index(self._engine).functions(own).values():
                 ran.update(functions)
-            states = {option.record.name: option for option in self._options(own)}
-            read.update((name, state_under(context, option)) for name, option in states.items())
+            states = {option.name: option for option in self._options(own)}
+            read.update((name, text_under(context, option)) for name, option in states.items())
             for option in self._overridden(context):
-                given[option.record.name, state_under(context, option)] = context, option
+                given[option.name, text_under(context, option)] = context, option
         idle = self._idle(ran)
         return [
             Unread(name, value_under(context, option), why_unread(option, ran, idle))
@@ -241,12 +241,12 @@ class Log:
             return _ELSEWHERE
         return "" if ran else _NOWHERE
 
-    def _options(self, readers: list[int]) -> list[PlannedOption]:
+    def _options(self, readers: list[int]) -> list[RegisteredOption]:
         by_reader = reader_index(self._engine).options
         options = {id(option): option for reader in readers for option in by_reader[reader]}
         return [option for option in options.values() if option.slot is not None]
 
-    def _overridden(self, context: Context) -> list[PlannedOption]:
+    def _overridden(self, context: Context) -> list[RegisteredOption]:
         plan = self._engine.plan
         options = [plan.owners[slot] for slot in context.overridden if slot in plan.owners]
         return [option for option in options if plan.sees_reads(option)]

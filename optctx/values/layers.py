@@ -9,10 +9,11 @@ from optctx import _native
 from optctx._native import Kind, Setting
 from optctx.engine.engine import Engine
 from optctx.errors import OptionValueError
-from optctx.plan.plan import PlannedOption
+from optctx.image.options import RegisteredOption
 from optctx.values.overrides import Override, changes_of, make_override
 from optctx.values.read_values import Value, read_value
 from optctx.values.registry import find
+from optctx.values.states import State
 from optctx.values.texts import Texts, texts_of
 
 __all__ = ["HasLayers", "Layers", "rebuild"]
@@ -93,27 +94,27 @@ class Layers:
 
     def names(self) -> set[str]:
         """The names of the options that may differ from their registered state."""
-        drifted = (option.record.name for option, _ in self.engine.drifted(self.drift))
+        drifted = (option.name for option, _ in self.engine.drifted(self.drift))
         return {*self.inherited, *self.own, *drifted}
 
-    def read(self, option: PlannedOption) -> Value:
+    def read(self, option: RegisteredOption) -> Value:
         """The value of an option that is no alias."""
-        override = self.own.get(option.record.name) or self.inherited.get(option.record.name)
+        override = self.own.get(option.name) or self.inherited.get(option.name)
         if override is not None:
             return override.value()
-        if not option.has_storage:  # in LLVM's own storage for every context
-            return read_value(option, option.live)
+        if option.slot is None:  # in LLVM's own storage for every context
+            return read_value(option, option.place.address)
         return read_value(option, option.value_in(self.native.address))
 
-    def state(self, name: str) -> tuple[object, bool]:
-        """Everything that LLVM can find out about an option here: (value, whether it was given)."""
+    def state(self, name: str) -> State:
+        """Everything that LLVM can find out about an option here. Raises UnknownOptionError."""
         option = self.engine.resolve(find(self.engine, name))
-        value = _frozen(self.read(option))
+        value = self.read(option)
         if option.slot is None:
-            return value, name in self.inherited or name in self.own
-        return value, _native.option_at(self.native.address(option.slot)).occurrences != 0
+            return State(value, int(name in self.inherited or name in self.own))
+        return State(value, _native.option_at(self.native.address(option.slot)).occurrences)
 
-    def key(self) -> tuple[str, frozenset[tuple[str, object]]]:
+    def key(self) -> tuple[str, frozenset[tuple[str, State]]]:
         """What equality compares: the library, and the state of every option that is not as registered."""
         registered = Layers.registered(self.engine)
         states = ((name, self.state(name)) for name in self.names())
@@ -157,17 +158,17 @@ class Layers:
         """The texts of drifted options that no override replaces."""
         found = {}
         for option, storage in self.engine.drifted(self.drift):
-            name = option.record.name
+            name = option.name
             if name in self.inherited or name in self.own:
                 continue
             value = read_value(option, storage.value)
-            if option.record.type.kind == Kind.other or value is None:
+            if option.type.kind == Kind.other or value is None:
                 raise OptionValueError(
                     f"cannot pickle or stamp a context that inherits a process-wide value of {name!r}, "
                     "which has no text form"
                 )
             # A literal choice is a name of its option, such as -regbankselect-fast.
-            given = value if isinstance(value, str) and value in option.record.names else name
+            given = value if isinstance(value, str) and value in option.names else name
             found[given] = texts_of(option, given, value)
         return found
 
@@ -193,11 +194,4 @@ def rebuild(engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Te
 
 def _by_name(made: Iterable[Override]) -> dict[str, Override]:
     """By the option's own name: the last one counts, whatever names it was given under."""
-    return {override.option.record.name: override for override in made}
-
-
-def _frozen(value: Value) -> object:
-    """The value as a hashable object that equals itself, which a NaN does not."""
-    if isinstance(value, list):
-        return tuple(_frozen(item) for item in value)
-    return value.hex() if isinstance(value, float) else value
+    return {override.option.name: override for override in made}

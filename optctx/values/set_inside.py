@@ -15,7 +15,7 @@ from optctx.values.texts import texts_of
 if TYPE_CHECKING:
     from optctx._native import Setting
     from optctx.engine.engine import Engine
-    from optctx.plan.plan import PlannedOption
+    from optctx.image.options import RegisteredOption
 
 __all__ = ["set_inside"]
 
@@ -58,14 +58,14 @@ def _override(
     return Override(last, texts, option, setting)
 
 
-def _written(engine: Engine, option: PlannedOption, setting: Setting) -> Override:
-    if option.record.type.kind == Kind.other:
+def _written(engine: Engine, option: RegisteredOption, setting: Setting) -> Override:
+    if option.type.kind == Kind.other:
         raise OptionValueError(
-            f"{option.record.name!r} was written through a pointer inside the scope, and its value has no "
+            f"{option.name!r} was written through a pointer inside the scope, and its value has no "
             "text; give it to LLVM's setters, or to a context"
         )
-    unnamed = Override(option.record.name, (), option, setting)
+    unnamed = Override(option.name, (), option, setting)
     value = unnamed.value()
     # A literal choice is a name of its option, such as -regbankselect-fast.
-    name = value if isinstance(value, str) and value in option.record.names else option.record.name
+    name = value if isinstance(value, str) and value in option.names else option.name
     return Override(name, texts_of(option, name, value), option, setting)
