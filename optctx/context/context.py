@@ -37,11 +37,10 @@ from optctx.travelling.option_files import read_options, write_options
 from optctx.travelling.stamps import agreed, stamped_overrides
 from optctx.trust import trusting
 from optctx.values.args import parse_args
-from optctx.values.layers import Layers, rebuild
+from optctx.values.layers import Layers, rebuild, set_inside
 from optctx.values.overrides import Override, ProcessWideMode, make_override, scopable
 from optctx.values.read_values import Value, python_types
 from optctx.values.registry import find
-from optctx.values.set_inside import set_inside
 from optctx.values.texts import Texts, texts_of
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 the resets, and `addOccurrence` of LLVM's own option objects.
 
 Native code shows contained values to the thread until it leaves (native/intercept/setters);
-values/set_inside.py makes layers of them. This module reports values that a context did not contain.
+values/layers.py makes layers of them. This module reports values that a context did not contain.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from optctx.values.registry import find
 from optctx.values.states import State
 from optctx.values.texts import Texts, texts_of
 
-__all__ = ["HasLayers", "Layers", "rebuild"]
+__all__ = ["HasLayers", "Layers", "rebuild", "set_inside"]
 
 
 class Layers:
@@ -167,9 +167,8 @@ class Layers:
                     f"cannot pickle or stamp a context that inherits a process-wide value of {name!r}, "
                     "which has no text form"
                 )
-            # A literal choice is a name of its option, such as -regbankselect-fast.
-            given = value if isinstance(value, str) and value in option.names else name
-            found[given] = texts_of(option, given, value)
+            given, texts = _as_given(option, value)
+            found[given] = texts
         return found
 
 
@@ -178,6 +177,58 @@ class HasLayers(Protocol):
 
     @property
     def _layers(self) -> Layers: ...
+
+
+# Whether all options were reset; and what was set since, by slot: the storage, and (name, text) of each
+# occurrence.
+Given = tuple[bool, Mapping[int, tuple[list[tuple[str, str | None]], Setting]]]
+
+
+def set_inside(owner: HasLayers | Layers, layers: Layers) -> tuple[Layers, list[Override]] | None:
+    """Return what this thread sees inside `owner`, whose layers these are: (layers, what was set inside).
+
+    What code inside gave to LLVM's own setters becomes overrides on top of the layers. None if nothing was
+    set there. Call it on a thread that is inside.
+    """
+    given = _native.given_inside(layers.engine.index, owner)
+    return None if given is None else _with(layers, given)
+
+
+def _with(layers: Layers, given: Given) -> tuple[Layers, list[Override]]:
+    was_reset, by_slot = given
+    engine = layers.engine
+    if was_reset:
+        kept = {name: each for name, each in layers.overridden().items() if each.setting is None}
+        layers = Layers(engine, engine.space.no_drift(), kept, {})
+    new = [_given_override(engine, slot, *occurrences) for slot, occurrences in by_slot.items()]
+    return layers.beside(new), new
+
+
+def _given_override(
+    engine: Engine, slot: int, occurrences: list[tuple[str, str | None]], setting: Setting
+) -> Override:
+    """Make the override for an option that was set inside, under the name of its last occurrence.
+
+    Without occurrences, code wrote the value through a pointer. The texts are then made from the value.
+    """
+    option = engine.plan.owners[slot]
+    if occurrences:
+        last = occurrences[-1][0]
+        return Override(last, tuple(text for name, text in occurrences if name == last), option, setting)
+    if option.type.kind == Kind.other:
+        raise OptionValueError(
+            f"{option.name!r} was written through a pointer inside the scope, and its value has no "
+            "text; give it to LLVM's setters, or to a context"
+        )
+    name, texts = _as_given(option, Override(option.name, (), option, setting).value())
+    return Override(name, texts, option, setting)
+
+
+def _as_given(option: RegisteredOption, value: Value) -> tuple[str, Texts]:
+    """Return the name and the texts that give an option this value."""
+    # A literal choice is a name of its option, such as -regbankselect-fast.
+    name = value if isinstance(value, str) and value in option.names else option.name
+    return name, texts_of(option, name, value)
 
 
 def rebuild(engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Texts]) -> Layers:
