@@ -80,7 +80,7 @@ class Comparison:
         self._bytes, self._states = self._refused_now()
 
     def _refused_now(self) -> tuple[bytes | None, dict[int, State]]:
-        """(bytes, states) of refused options, without the changes of contexts. No bytes while those last."""
+        """Read (bytes, states) of refused options without the changes of contexts. No bytes during these."""
         while True:
             epoch = process_wide_epoch(self._engine.index)
             ours = CoveredStorage()
@@ -94,7 +94,7 @@ class Comparison:
         self._explained[option.address] = state
 
     def differences(self) -> list[Difference]:
-        """The changes since the last comparison."""
+        """Find the changes since the last comparison."""
         found = inside_if_free(self._busy, self._found)
         if found is None:
             return []
@@ -104,7 +104,7 @@ class Comparison:
         return [*self._of_scoped(), *self._of_refused()]
 
     def _of_scoped(self) -> list[Difference]:
-        """Changes of options that contexts have storage for.
+        """Find changes of options that contexts have storage for.
 
         Where threads take turns, the values of threads inside a context do not count.
         """
@@ -121,7 +121,7 @@ class Comparison:
         return [each for each in found if each.before != each.after]
 
     def _of_refused(self) -> list[Difference]:
-        """Changes of refused options.
+        """Find changes of refused options.
 
         Compares nothing while a context with `process_wide="exclusive"` changes such options.
         """
@@ -146,7 +146,7 @@ class Comparison:
 
 
 def _spans(option: RegisteredOption) -> list[tuple[int, int]]:
-    """(address, size in bytes) of the memory that changes when the option does."""
+    """Return (address, size in bytes) of the memory that changes when the option does."""
     size = _VALUE_SIZES.get(option.type.kind, _WORD)
     size = min(size, option.variable_size or size)
     return [(option.address + _HEAD[0], _HEAD[1]), (option.place.address, size)]

@@ -73,7 +73,7 @@ class DriftEvent:
         return f"LLVM option {self.name!r} {how}"
 
     def _given(self) -> str:
-        """The end of the sentence for a type without a readable form."""
+        """Write the end of the sentence for a type without a readable form."""
         return f" to what {self.text!r} says" if self.text is not None else ""
 
     def report(self) -> str:
@@ -120,7 +120,7 @@ def here(image: Image | None = None) -> Moment:
 
 
 def _frames() -> list[FrameType]:
-    """The frames of this thread, innermost first, from the first one outside optctx.drifting."""
+    """Return the frames of this thread, innermost first, from the first one outside optctx.drifting."""
     frames: list[FrameType] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -135,7 +135,7 @@ def _package(frame: FrameType) -> str:
 
 
 def _native_stack(image: Image) -> tuple[str, ...]:
-    """LLVM's functions, innermost first, then the function outside LLVM that called them."""
+    """Name LLVM's functions, innermost first, then the function outside LLVM that called them."""
     found: list[str] = []
     for address in native_stack():
         function = image.function_at(address) if image.contains(address) else None
@@ -230,7 +230,7 @@ def drift(image: Image | None = None) -> Drifts:
 
 
 def refused(engine: Engine) -> list[RegisteredOption]:
-    """The options that contexts have no storage for, without aliases."""
+    """List the options that contexts have no storage for, without aliases."""
     options = engine.plan.options.values()
     return [each for each in options if not each.alias_of and each.slot is None]
 
@@ -243,7 +243,7 @@ def times(count: int) -> str:
 
 
 def _outside_contexts(engine: Engine) -> dict[int, State]:
-    """Address of the option -> state, for options that contexts have no storage for."""
+    """Read the state of options that contexts have no storage for, by address of the option."""
     while True:
         epoch = process_wide_epoch(engine.index)
         ours = CoveredStorage()

@@ -339,7 +339,7 @@ class _Watching:
 
 
 def _is_stale(parse: _Parse, depth: int) -> bool:
-    """Whether the parse was this thread's and has ended, but an exception interrupted `ends`.
+    """Return whether the parse was this thread's and has ended, but an exception interrupted `ends`.
 
     `depth`: the number of this thread's parses that began earlier and are still under way.
     """

@@ -16,7 +16,7 @@ _Form = tuple[str, Kind, Kind, int]
 
 
 def publish_options(plan: Plan, index: int, image: Image) -> None:
-    """For an image with this index. The first call for it counts."""
+    """Publish the options of the image with this index. The first call for it counts."""
     table = LookupTable(index, image)
     aliases: dict[int, list[str]] = {}
     for option in plan.options.values():

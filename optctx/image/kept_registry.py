@@ -26,13 +26,13 @@ _ON_HEAP = -1
 
 
 def question_of(image: Image, layout: str, named: Named) -> Any:
-    """What a kept survey must be about: the same names, at the same places of the library."""
+    """Return what a kept survey must be about: the same names, at the same places of the library."""
     base, contains = image.base, image.contains
     return layout, tuple((names, at - base if contains(at) else _ON_HEAP) for names, at in named)
 
 
 def pack_registry(image: Image, value_offset: int, options: Sequence[RegisteredOption]) -> Any:
-    """None for a survey that cannot be kept, because an option leads to places outside the library."""
+    """Make plain data of the options; None if one leads to places outside the library."""
     index = {option.address: at for at, option in enumerate(options)}
     types: dict[OptionType, int] = {}
     rows = []
@@ -69,7 +69,7 @@ def pack_registry(image: Image, value_offset: int, options: Sequence[RegisteredO
 
 
 def unpack_registry(image: Image, named: Named, kept: Any) -> tuple[int, list[RegisteredOption]] | None:
-    """(offset of values, options); None if the options have become others since."""
+    """Return (offset of values, options); None if the options have become others since."""
     try:
         return _unpack(image, named, *kept)
     except MisfitError:
@@ -110,7 +110,7 @@ def _unpack(
 
 
 def _variable(image: Image, pointer: int, kept: int) -> int:
-    """What cl::location points at, where the `pointer` is; 0 for nothing."""
+    """Find what cl::location points at, where the `pointer` is; 0 for nothing."""
     if kept != _ON_HEAP:
         return kept and kept + image.base
     (variable,) = load_words(pointer, 1, "a pointer to a variable")
@@ -120,7 +120,7 @@ def _variable(image: Image, pointer: int, kept: int) -> int:
 
 
 def _decisive_words(option: RegisteredOption) -> list[tuple[int, int]]:
-    """(index, word) of each word of the object that the rest follows from."""
+    """Return (index, word) of each word of the object that the rest follows from."""
     size = option.size or option.heap_size or 0
     indexes = {0}
     if option.type.alias or option.type.external:

@@ -37,15 +37,15 @@ class Choices(NamedTuple):
     value_index: int
 
     def names(self) -> list[str]:
-        """Choices in LLVM's order. Here and below: raises UnsupportedImageError."""
+        """List the choices in LLVM's order. Here and below: raises UnsupportedImageError."""
         return self._texts(self.name_index)
 
     def helps(self) -> list[str]:
-        """What LLVM says of each choice."""
+        """List what LLVM says of each choice."""
         return self._texts(self.help_index)
 
     def stored(self, size: int = 0) -> tuple[int, list[int]]:
-        """(bytes of the enum, the integer that each choice stores)."""
+        """Return (bytes of the enum, the integer that each choice stores)."""
         # OptionValue<T>: {vtable, T value, bool valid}
         with self._checking():
             addresses = [
@@ -82,25 +82,28 @@ class ElementNames(NamedTuple):
     by_value: dict[int, str]
 
     def names(self) -> list[str]:
-        """In the order in which a set has them."""
+        """List the names in the order in which a set has them."""
         return list(self.by_value.values())
 
     def helps(self) -> list[str]:
-        """LLVM says nothing of them."""
+        """Return an empty text for each: LLVM says nothing of them."""
         return [""] * len(self.by_value)
 
     def stored(self, size: int = 0) -> tuple[int, list[int]]:
-        """(bytes of the enum, the integer that each name stands for)."""
+        """Return (bytes of the enum, the integer that each name stands for)."""
         return size or _SIZE, list(self.by_value)
 
     def text(self, items: list[str]) -> str:
-        """The command-line text for these items: names of elements, or text that LLVM takes."""
+        """Write the command-line text for these items: names of elements, or text that LLVM takes."""
         known = set(self.by_value.values())
         return ",".join(f"+{item}" if item in known else item for item in items)
 
 
 def find_element_names(image: Image, enum: str) -> ElementNames | None:
-    """None for an enum whose table is not known here, not in this library, or laid out otherwise."""
+    """Find the names of an enum's values.
+
+    None if its table is not known here, not in this library, or laid out otherwise.
+    """
     fact = ENUM_TABLES.get(enum)
     symbol = find_object(image, fact) if fact is not None else None
     if symbol is None or symbol.size != _MAP:
@@ -114,13 +117,13 @@ def find_element_names(image: Image, enum: str) -> ElementNames | None:
 
 
 def _references(address: int) -> list[tuple[str, int]]:
-    """(name, value) of each node of a table whose keys are of llvm::StringRef. Raises MisfitError."""
+    """Read (name, value) of each node of a table whose keys are of llvm::StringRef. Raises MisfitError."""
     nodes = walk_tree(address, 3, "a table of names")
     return [(load_text(at, size, "the name of an enumerator"), value) for at, size, value in nodes]
 
 
 def _strings(address: int) -> list[tuple[str, int]]:
-    """The same where the keys are copy-on-write strings, as up to LLVM 20."""
+    """Read the same where the keys are copy-on-write strings, as up to LLVM 20."""
     found = []
     for characters, value in walk_tree(address, 2, "a table of names"):
         if characters < _STRING_HEAD:
@@ -135,7 +138,7 @@ def _strings(address: int) -> list[tuple[str, int]]:
 
 
 def _by_value(address: int, entries: list[tuple[str, int]]) -> dict[int, str]:
-    """By value, ascending. Raises MisfitError."""
+    """Index the names by value, ascending. Raises MisfitError."""
     found: dict[int, str] = {}
     last = ""
     for name, value in entries:
@@ -237,7 +240,10 @@ class RegisteredOption:
         return 0 if self.place.region == self.address else self.place.region
 
     def stored_choices(self) -> tuple[list[str], list[int], int]:
-        """(names of the choices, the integer that each stores, bytes of the enum); empty without choices."""
+        """Return (names of the choices, the integer that each stores, bytes of the enum).
+
+        Without choices the lists are empty.
+        """
         if self.choices is None:
             return [], [], 4
         if self._stored is None:  # asked first before anything attaches: checked reads fail during an audit
@@ -271,6 +277,9 @@ class RegisteredOption:
         return {slot for slot in (self.slot, self.value_slot) if slot is not None}
 
     def value_in(self, address_of: Callable[[int], int]) -> int:
-        """The address of the value in storage that has an address for each slot. The option must have one."""
+        """Return the address of the value in storage that has an address for each slot.
+
+        Contexts must have storage for the option.
+        """
         assert self.value_slot is not None
         return address_of(self.value_slot) + self.place.offset

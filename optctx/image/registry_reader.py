@@ -94,7 +94,7 @@ def read_registry(image: Image) -> Registry:
 
 
 def _subcommand(found: Found[TopLevel]) -> int:
-    """The SubCommand that every option belongs to which names no other one."""
+    """Find the SubCommand that every option belongs to which names no other one."""
     if found.form == "call":
         return call_pointer(found.address)
     if found.form == "object":
@@ -135,7 +135,7 @@ def keep_registry(image: Image, registry: Registry) -> None:
 
 
 def _prove_aliases(options: list[RegisteredOption]) -> None:
-    """Every alias leads to an option that is none."""
+    """Check that every alias leads to an option that is none. Raises MisfitError."""
     aliases = {each.address: each.alias_of for each in options}
     for option in options:
         at = option.address
@@ -158,7 +158,7 @@ def _measure_heap(image: Image, options: list[RegisteredOption]) -> None:
 
 
 def _probe_value_offset(image: Image, addresses: list[int]) -> int:
-    """In every opt<unsigned> the value comes right before the vtable of its OptionValue."""
+    """Find where values are: in every opt<unsigned>, right before the vtable of its OptionValue."""
     vtable, expected = find(image, OPT_OF_UNSIGNED), find(image, OPTION_VALUE_OF_UNSIGNED)
     if vtable is None or expected is None:
         raise MisfitError("the vtable of opt<unsigned> or of its OptionValue is not named")
@@ -230,7 +230,7 @@ def _find_list_layout(vtables: _Vtables, option: RegisteredOption) -> None:
 
 
 def _find_variable(image: Image, name: str, address: int) -> tuple[int, int | None]:
-    """(address, size) of the variable behind cl::location; its size only if it is an object with a name."""
+    """Return (address, size) of the variable behind cl::location; no size if no named object is there."""
     variable = image.object_at(address) if image.contains(address) else None
     if variable is None or variable.address != address:
         return address, None
@@ -239,7 +239,7 @@ def _find_variable(image: Image, name: str, address: int) -> tuple[int, int | No
 
 
 def _has_callback(image: Image, words: list[int]) -> bool:
-    """Whether setting the option calls anything that does something."""
+    """Return whether setting the option calls anything that does something."""
     *_, manager, invoker = words  # std::function is the last member: {functor, functor, manager, invoker}
     function = image.function_at(invoker) if image.contains(invoker) else None
     return manager != 0 and (function is None or re.search(types.IDLE_CALLBACK, function.name) is None)

@@ -69,7 +69,7 @@ def survey(image: Image) -> Survey:
 
 
 def _or_why(find: Callable[[], T]) -> tuple[T | None, str]:
-    """What is found, or why nothing is."""
+    """Return what is found, or why nothing is."""
     try:
         return find(), ""
     except UnsupportedImageError as error:

@@ -26,10 +26,13 @@ _OPTION, _VARIABLE, _NOTHING_OWNED = Role.option, Role.variable, Ownership.none
 
 
 class Plan:
-    """`options` by address of the Option; `regions` by slot; `slots` by address of the region. `readers`:
-    empty where code is left as it is. `served`: by slot of storage beside the options, those whose values it
-    leads to. `printing`: how LLVM decides about debug output, if contexts can have their own. `unavailable`:
-    what else contexts cannot have, and why."""
+    """What is to be done with an image. It decides in the options of the survey that it is made from.
+
+    `options` by address of the Option; `regions` by slot; `slots` by address of the region. `readers`: empty
+    where code is left as it is. `served`: by slot of storage beside the options, those whose values it leads
+    to. `printing`: how LLVM decides about debug output, if contexts can have their own. `unavailable`: what
+    else contexts cannot have, and why.
+    """
 
     def __init__(
         self, options: dict[int, RegisteredOption], references: References, printing: Printing | None = None
@@ -58,9 +61,7 @@ class Plan:
         return option
 
     def words(self) -> tuple[array[int], bytes]:
-        """For each site the word of the view that it goes through, and whether that leads to an address that
-        it takes.
-        """
+        """Return for each site the word of its view, and whether that leads to an address that it takes."""
         assert self.references.sites is not None  # nothing is redirected otherwise
         sites = self.references.sites
         words, loads = sites.words(self.slots, self.readers.by_site, len(self.regions))
@@ -69,11 +70,11 @@ class Plan:
         return words, loads
 
     def sees_reads(self, option: RegisteredOption) -> bool:
-        """Whether it can be known if LLVM reads the option: `debug` it looks at everywhere, unseen."""
+        """Return whether it can be known if LLVM reads the option: `debug` it looks at everywhere, unseen."""
         return self.printing is None or option is not self.printing.option
 
     def add(self, region: Region, set_default: int = 0) -> int:
-        """Gives the region a slot."""
+        """Give the region a slot."""
         self.regions.append(region)
         self.set_default.append(set_default)
         slot = self.slots[region.live] = len(self.regions) - 1
@@ -81,7 +82,7 @@ class Plan:
 
 
 def plan_redirected(survey: Survey, references: References, reach: Reach | None = None) -> Plan:
-    """A plan for code that is redirected: to it belong slots for the reporting, and every site of a region.
+    """Plan for code that is redirected, with slots for the reporting, and every site of a region.
 
     `reach`: of the values of contexts, where it is not every read.
     """
@@ -133,7 +134,7 @@ def _is_stuck(references: References, uses: Mapping[int, Uses], region: int) -> 
 
 
 def plan_in_place(survey: Survey) -> Plan:
-    """A plan for code that is left as it is, made without decoding it."""
+    """Plan for code that is left as it is, without decoding it."""
     nothing = References(None, [], [], [])
     plan = Plan(_decide(survey, nothing, {}), nothing)
     _give_slots(plan, {})
@@ -156,14 +157,14 @@ def _decide(
 
 
 def _add_printing(plan: Plan, printing: Printing) -> None:
-    """Slots for `debug`, which LLVM itself reads nowhere, and for what decides in its place."""
+    """Give slots to `debug`, which LLVM itself reads nowhere, and to what decides in its place."""
     for slot in printing.option.slots:
         plan.regions[slot].shared = True
     plan.add(Region(printing.types.address, printing.types.size, Role.decision))
 
 
 def _add_state(plan: Plan, state: list[StateBeside]) -> None:
-    """Slots for what option values pass through; every entry into a context starts with fresh copies."""
+    """Give slots to what option values pass through; every entry into a context starts with fresh copies."""
     by_name = {name: option for option in plan.options.values() for name in option.names}
     stuck = plan.references.stuck
     for part in state:
@@ -177,7 +178,7 @@ def _add_state(plan: Plan, state: list[StateBeside]) -> None:
 
 
 def _add_tables(plan: Plan) -> None:
-    """Slots for constant tables of pointers to options."""
+    """Give slots to constant tables of pointers to options."""
     stuck = plan.references.stuck
     begins = sorted(plan.options)
     for table in plan.references.tables:

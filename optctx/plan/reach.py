@@ -28,7 +28,7 @@ class Reach(NamedTuple):
 
 
 def narrowed(plan: Plan, sites: Sites, reach: Reach) -> Sites:
-    """The sites that are redirected under the model. For a plan that has given its slots, before it is used.
+    """Find the sites to redirect under the model, for a plan that has given its slots and is not used yet.
 
     Registered values are those at this call. Options that LLVM writes stay with the process's values, and so
     do those of strings, lists and other types that own memory.
@@ -53,7 +53,7 @@ def narrowed(plan: Plan, sites: Sites, reach: Reach) -> Sites:
 
 
 def readers_of(plan: Plan, sites: Sites, slots: Mapping[int, int]) -> Readers:
-    """Readers of the regions in `slots`, without those sites to which a copy is shown."""
+    """Find the readers of the regions in `slots`, without the sites to which a copy is shown."""
     if not plan.shown_elsewhere:
         return Readers.of(sites.image, sites, slots)
     seeing = sites.where(lambda site: site.address not in plan.shown_elsewhere)
@@ -66,7 +66,7 @@ def readers_of(plan: Plan, sites: Sites, slots: Mapping[int, int]) -> Readers:
 
 
 def _freeze(plan: Plan, region: Region) -> int:
-    """The slot of a region with a copy of the bytes of this one, which every view shows."""
+    """Give a slot to a copy of the bytes of this region, which every view shows."""
     copy = ctypes.create_string_buffer(load_bytes(region.live, region.size, "an option"), region.size)
     plan.keep_alive.append(copy)
     return plan.add(Region(ctypes.addressof(copy), region.size, Role.variable))

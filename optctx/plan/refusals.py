@@ -110,7 +110,7 @@ def _refuse_by_code(options: dict[int, RegisteredOption], code: References, uses
 
 
 def _any_in(addresses: list[int], begin: int, size: int | None) -> bool:
-    """Whether one of the sorted addresses is in that storage."""
+    """Return whether one of the sorted addresses is in that storage."""
     if size is None:
         return False
     at = bisect_left(addresses, begin)
@@ -120,7 +120,7 @@ def _any_in(addresses: list[int], begin: int, size: int | None) -> bool:
 def _refuse_by_state(
     options: dict[int, RegisteredOption], code: References, state: list[StateBeside], missing: set[str]
 ) -> None:
-    """Options whose values pass through storage that cannot be redirected."""
+    """Refuse options whose values pass through storage that cannot be redirected."""
     stuck = code.stuck
     lacking = missing.union(*(part.serves for part in state if part.address in stuck))
     tables = [table for table in code.tables if table.address in stuck]

@@ -102,7 +102,7 @@ class Log:
     """
 
     def __init__(self, engine: Engine, recorder: Recorder) -> None:
-        """The log of a recorder that starts now, on this thread."""
+        """Begin the log of a recorder that starts now, on this thread."""
         self._engine = engine
         self._recorder = recorder
         self._thread = threading.get_ident()
@@ -198,7 +198,7 @@ class Log:
         ]
 
     def __str__(self) -> str:
-        """Two tables: options read, with values and functions; overrides not read, with causes."""
+        """Write two tables: options read, with values and functions; overrides not read, with causes."""
         try:
             return log_text(self)
         except OptctxError as error:
@@ -211,7 +211,7 @@ class Log:
             return f"<Log: {error}>"
 
     def fingerprint(self) -> str:
-        """A key, 64 hexadecimal digits, over the library's build id and the options that were read.
+        """Make a key, 64 hexadecimal digits, over the library's build id and the options that were read.
 
         Two compilations of the same input that have the same fingerprint have the same output. A cache of
         compiled code therefore stays valid if an option changes that was not read, and misses if one changes
@@ -233,7 +233,7 @@ class Log:
         return everywhere, here
 
     def _idle(self, ran: Set[str]) -> str:
-        """Why LLVM read nothing on this thread: it did not run there. Empty if it did."""
+        """Say why LLVM read nothing on this thread: it did not run there. Empty if it did."""
         everywhere, here = self._counted_runs()
         if here:
             return ""
@@ -273,7 +273,7 @@ class Log:
         ]
 
     def _with_values(self, context: Context | None, readers: list[int]) -> list[Scope]:
-        """What was read in `context`. Outside scopes (None): under process-wide values, first and current."""
+        """Pair readers with their context, outside scopes (None) with process-wide values, old and new."""
         if context is not None:
             return [(context, readers)]
         if not readers:
@@ -284,7 +284,7 @@ class Log:
 
 
 def log_text(log: Log | Recorded) -> str:
-    """Two tables as text, the options read and the overrides not read, and a summary."""
+    """Write two tables, the options read and the overrides not read, and a summary."""
     reads, unread = log.reads, log.unread
     lines = []
     if reads:
@@ -296,7 +296,7 @@ def log_text(log: Log | Recorded) -> str:
 
 
 def read_cells(read: Read) -> tuple[str, str, str]:
-    """(name, values, functions without parameters and the note) of an option that was read."""
+    """Write (name, values, functions without parameters and the note) of an option that was read."""
     functions = list(dict.fromkeys(_without_parameters(name) for name in read.functions))
     more = f" and {len(functions) - 1} more" if len(functions) > 1 else ""
     note = f" ({read.note})" if read.note else ""
@@ -304,18 +304,18 @@ def read_cells(read: Read) -> tuple[str, str, str]:
 
 
 def log_summary(reads: int, unread: int) -> str:
-    """One line: how many options were read, and how many overrides were not."""
+    """Say in one line how many options were read, and how many overrides were not."""
     return f"{counted(reads, 'option')} read, {counted(unread, 'override')} not read"
 
 
 def log_as_json(log: Log | Recorded, *, unread_only: bool = False) -> str:
-    """One object: `read` (unless `unread_only`) and `unread`, lists of the fields of `Read` and `Unread`."""
+    """Write one object: `read` (unless `unread_only`) and `unread`, lists of the fields of their classes."""
     data = {} if unread_only else {"read": [asdict(read) for read in log.reads.values()]}
     return json.dumps({**data, "unread": [asdict(unread) for unread in log.unread]}, indent=2)
 
 
 def log_as_csv(log: Log | Recorded, *, unread_only: bool = False) -> str:
-    """A header, and a line for each option that was read and each override that was not.
+    """Write a header, and a line for each option that was read and each override that was not.
 
     Several values or functions are separated by "; ".
     """
@@ -331,6 +331,6 @@ def log_as_csv(log: Log | Recorded, *, unread_only: bool = False) -> str:
 
 
 def _without_parameters(function: str) -> str:
-    """A demangled name up to its parameters. The name itself may contain parentheses."""
+    """Cut a demangled name off before its parameters. The name itself may contain parentheses."""
     name = _NAME.match(function)
     return name.group() if name else function

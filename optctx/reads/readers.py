@@ -34,7 +34,7 @@ class ReaderIndex:
         return list(self._engine.plan.readers)
 
     def functions(self, readers: Iterable[int]) -> dict[str, list[str]]:
-        """Name of an option -> mangled names of the functions, among those of the readers, that read it."""
+        """Map the name of an option to the functions, among those of the readers, that read it (mangled)."""
         found: dict[str, dict[str, None]] = {}
         for reader in readers:
             for option in self.options[reader]:
@@ -42,7 +42,7 @@ class ReaderIndex:
         return {name: list(functions) for name, functions in found.items()}
 
     def of(self, names: Iterable[str]) -> list[int]:
-        """The readers that see the values of these options, none of which is an alias."""
+        """Find the readers that see the values of these options, none of which is an alias."""
         wanted = frozenset(names)
         return [
             reader
@@ -55,7 +55,10 @@ _readings: dict[int, ReaderIndex] = {}  # by the engine's id; engines live as lo
 
 
 def reader_index(engine: Engine) -> ReaderIndex:
-    """The readers of an engine's image. Raises UnsupportedImageError where no read is redirected."""
+    """Return the readers of an engine's image, made once for each.
+
+    Raises UnsupportedImageError where no read is redirected.
+    """
     found = _readings.get(id(engine))
     if found is not None:
         return found

@@ -63,8 +63,10 @@ _SHOWN = 3  # functions that a cause names
 
 
 def why_unread(option: RegisteredOption, ran: Set[str], idle: str = "") -> str:
-    """In words. `ran`: mangled names of the functions that did read options at that time. `idle`: why LLVM
-    could not read any option there, if that is so.
+    """Say in words why LLVM did not read the option.
+
+    `ran`: mangled names of the functions that did read options at that time. `idle`: why LLVM could not read
+    any option there, if that is so.
     """
     if not option.readers:
         return "nothing in this library reads it"
@@ -101,7 +103,7 @@ def _target_of(function: str) -> str | None:
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """By target: the beginning of a name of it."""
+    """Compile a pattern for each target: how names of it begin."""
     return {
         target: re.compile(rf"(?<![A-Za-z0-9_])(LLVMInitialize)?({prefixes})(?=[A-Z_:]|\b)")
         for target, prefixes in _TARGETS.items()
@@ -178,7 +180,7 @@ def judge(context: HasLayers, mode: UnreadMode, *, failed: bool) -> None:
 
 
 def _callers_level() -> int:
-    """The stack level of the `with` statement, or of the call in a context, that `judge` warns about."""
+    """Find the stack level of the `with` statement, or call in a context, that `judge` warns about."""
     level = 2
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith(_BETWEEN):

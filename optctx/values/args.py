@@ -60,7 +60,7 @@ def parse_args(
 
 
 def _hint(engine: Engine, word: str, last: str) -> str:
-    """What to write instead of a word that does not begin with a dash; `last` is the value before it."""
+    """Say what to write instead of a word without a dash; `last` is the value before it."""
     if last == "=":
         return "; write -name=value without spaces around '='"
     name, equals, text = word.partition("=")

@@ -44,12 +44,12 @@ class Layers:
 
     @classmethod
     def registered(cls, engine: Engine) -> Layers:
-        """Every option has the value that LLVM registered."""
+        """Make layers in which every option has the value that LLVM registered."""
         return cls(engine, engine.space.no_drift(), {}, {})
 
     @classmethod
     def process_wide(cls, engine: Engine) -> Layers:
-        """The values outside all contexts at this moment."""
+        """Make layers of the values outside all contexts at this moment."""
         return cls(engine, engine.space.drift(), {}, {})
 
     def on_top(self, made: Iterable[Override]) -> Layers:
@@ -57,7 +57,7 @@ class Layers:
         return Layers(self.engine, self.drift, self.overridden(), _by_name(made))
 
     def beside(self, made: Iterable[Override]) -> Layers:
-        """The same layers, with `made` among the own overrides."""
+        """Return the same layers, with `made` among the own overrides."""
         return Layers(self.engine, self.drift, self.inherited, {**self.own, **_by_name(made)})
 
     # What threads enter
@@ -85,20 +85,20 @@ class Layers:
     # What they hold
 
     def overridden(self) -> dict[str, Override]:
-        """The overrides in force, by the options' own names."""
+        """Return the overrides in force, by the options' own names."""
         return {**self.inherited, **self.own}
 
     def exclusive(self) -> list[str]:
-        """The names of the options that entering changes for the whole process."""
+        """List the options that entering changes for the whole process, by name."""
         return sorted(override.name for override in self.overridden().values() if override.setting is None)
 
     def names(self) -> set[str]:
-        """The names of the options that may differ from their registered state."""
+        """Name the options that may differ from their registered state."""
         drifted = (option.name for option, _ in self.engine.drifted(self.drift))
         return {*self.inherited, *self.own, *drifted}
 
     def read(self, option: RegisteredOption) -> Value:
-        """The value of an option that is no alias."""
+        """Return the value of an option that is not an alias."""
         override = self.own.get(option.name) or self.inherited.get(option.name)
         if override is not None:
             return override.value()
@@ -107,7 +107,7 @@ class Layers:
         return read_value(option, option.value_in(self.native.address))
 
     def state(self, name: str) -> State:
-        """Everything that LLVM can find out about an option here. Raises UnknownOptionError."""
+        """Return all that LLVM can find out about an option here. Raises UnknownOptionError."""
         option = self.engine.resolve(find(self.engine, name))
         value = self.read(option)
         if option.slot is None:
@@ -115,7 +115,7 @@ class Layers:
         return State(value, _native.option_at(self.native.address(option.slot)).occurrences)
 
     def key(self) -> tuple[str, frozenset[tuple[str, State]]]:
-        """What equality compares: the library, and the state of every option that is not as registered."""
+        """Return what equality compares: the library, and every state that is not as registered."""
         registered = Layers.registered(self.engine)
         states = ((name, self.state(name)) for name in self.names())
         return self.engine.image.build_id, frozenset(s for s in states if s[1] != registered.state(s[0]))
@@ -129,12 +129,12 @@ class Layers:
         return hash(self.key())
 
     def differing(self, other: Layers) -> list[str]:
-        """The names of the options that LLVM can tell apart here and there, sorted."""
+        """Name the options that LLVM can tell apart here and there, in order."""
         names = sorted(self.names() | other.names())
         return [name for name in names if self.state(name) != other.state(name)]
 
     def look_up(self, name: str) -> Value:
-        """The value of an option or alias. Raises UnknownOptionError."""
+        """Return the value of an option or alias. Raises UnknownOptionError."""
         return self.read(self.engine.resolve(find(self.engine, name)))
 
     def __repr__(self) -> str:
@@ -144,18 +144,21 @@ class Layers:
     # As text
 
     def portable(self) -> tuple[dict[str, Texts], dict[str, Texts]]:
-        """(inherited, own) as text, for another process. Raises OptionValueError for a value without text."""
+        """Return (inherited, own) as text, for another process.
+
+        Raises OptionValueError for a value without text.
+        """
         inherited = self._drifted_texts()
         inherited.update((override.name, override.texts) for override in self.inherited.values())
         return inherited, {override.name: override.texts for override in self.own.values()}
 
     def flat(self) -> dict[str, Texts]:
-        """All layers merged into one set of texts. Raises as `portable` does."""
+        """Merge all layers into one set of texts. Raises as `portable` does."""
         overridden = self.overridden().values()
         return {**self._drifted_texts(), **{override.name: override.texts for override in overridden}}
 
     def _drifted_texts(self) -> dict[str, Texts]:
-        """The texts of drifted options that no override replaces."""
+        """Return the texts of drifted options that no override replaces."""
         found = {}
         for option, storage in self.engine.drifted(self.drift):
             name = option.name
@@ -244,5 +247,5 @@ def rebuild(engine: Engine, inherited: Mapping[str, Texts], own: Mapping[str, Te
 
 
 def _by_name(made: Iterable[Override]) -> dict[str, Override]:
-    """By the option's own name: the last one counts, whatever names it was given under."""
+    """Index by the option's own name: the last one counts, whatever names it was given under."""
     return {override.option.name: override for override in made}

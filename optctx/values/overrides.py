@@ -77,7 +77,7 @@ def scopable(engine: Engine, name: str, mode: ProcessWideMode = "refuse") -> Reg
 
 
 def _instead(option: RegisteredOption, never: str) -> str:
-    """What to do about an option that cannot be scoped. `never`: why it cannot be restored, or empty."""
+    """Say what to do about an option that cannot be scoped. `never`: why it cannot be restored, or empty."""
     if not never:
         return (
             'use process_wide="exclusive", which sets it for the whole process while the context is entered'
@@ -89,7 +89,7 @@ def _instead(option: RegisteredOption, never: str) -> str:
 
 
 def _why_not(option: RegisteredOption) -> str:
-    """Why a change of the option could not be undone exactly; empty if it could."""
+    """Say why a change of the option could not be undone exactly; empty if it could."""
     kind = option.type.kind
     never = next((_NEVER[name] for name in option.names if name in _NEVER), "")
     if never:
@@ -127,14 +127,14 @@ class Override:
         return hash((self.name, self.texts))
 
     def value(self) -> Value:
-        """The value that LLVM parsed from the text, or the text itself if the type has no readable form."""
+        """Return what LLVM parsed from the text, or the text itself if the type has no readable form."""
         if self.setting is None or self.option.type.kind == Kind.other:
             return list(self.texts) if self.option.type.kind == Kind.list else self.texts[-1]
         addresses = {patch.slot: patch.address for patch in self.setting.patches}
         return read_value(self.option, self.option.value_in(addresses.__getitem__))
 
     def args(self) -> list[str]:
-        """The override as command-line arguments."""
+        """Write the override as command-line arguments."""
         return [f"-{self.name}" if text is None else f"-{self.name}={text}" for text in self.texts]
 
 
@@ -177,7 +177,7 @@ def _message(option: RegisteredOption, name: str, texts: Texts, words: str) -> s
 
 
 def changes_of(engine: Engine, overrides: Iterable[Override]) -> ProcessWide | None:
-    """The process-wide changes for those overrides that cannot be scoped. None if all can be."""
+    """Make the process-wide changes for those overrides that cannot be scoped. None if all can be."""
     exclusive = [override for override in overrides if override.setting is None]
     if not exclusive:
         return None
@@ -202,13 +202,13 @@ def _change(engine: Engine, override: Override) -> Change:
         option.value_offset,
         option.has_defaults,
         variable,
-        _state(engine, option.name),
+        _changed_beside(engine, option.name),
         _debug_types(engine) if option.name in _DEBUG_TYPES else (0, 0),
     )
 
 
-def _state(engine: Engine, name: str) -> tuple[int, int]:
-    """(address, size) of the object that parsing the option changes besides its value, or (0, 0)."""
+def _changed_beside(engine: Engine, name: str) -> tuple[int, int]:
+    """Find the object that parsing the option changes besides its value: (address, size), or (0, 0)."""
     if name in _BISECTION:
         call_pointer(need(engine.image, PASS_GATE).address)  # makes the object if it does not exist yet
         return _object(engine, OPT_BISECTOR)
@@ -218,7 +218,7 @@ def _state(engine: Engine, name: str) -> tuple[int, int]:
 
 
 def _debug_types(engine: Engine) -> tuple[int, int]:
-    """(address of the list of debug types, size of an element in bytes)."""
+    """Return (address of the list of debug types, size of an element in bytes)."""
     types = find_debug_types(engine.image)
     return types.address, types.type_size
 

@@ -92,7 +92,7 @@ _EMPTY: dict[Kind, Scalar] = {
 
 
 def _empty(option: RegisteredOption) -> Value:
-    """The value of an option without `cl::init`: T()."""
+    """Return the value of an option without `cl::init`: T()."""
     kind = option.type.kind
     if kind == Kind.enumeration:
         names, stored, _ = option.stored_choices()
@@ -101,7 +101,7 @@ def _empty(option: RegisteredOption) -> Value:
 
 
 def python_types(option_type: OptionType) -> tuple[type, ...]:
-    """The Python types that a lookup of an option of this type may ask for."""
+    """Return the Python types that a lookup of an option of this type may ask for."""
     kind = option_type.kind
     if kind in (Kind.boolean, Kind.bool_or_default):
         return (bool,)
@@ -115,12 +115,12 @@ def python_types(option_type: OptionType) -> tuple[type, ...]:
 
 
 def choice_help(choices: Choices | ElementNames | None) -> dict[str, str]:
-    """Choice -> LLVM's description of it. Empty if the option has no choices."""
+    """Map each choice to LLVM's description of it. Empty if the option has no choices."""
     return {} if choices is None else dict(zip(choices.names(), choices.helps(), strict=True))
 
 
 def value_text(value: Value) -> str:
-    """A value as written on a command line; "unset" for None."""
+    """Write a value as on a command line; "unset" for None."""
     if value is None:
         return "unset"
     if isinstance(value, bool):

@@ -24,6 +24,7 @@ _HIDDEN = ("not", "hidden", "really")
 class Option:
     """What LLVM registered under `name`. Reading it changes nothing and ignores the scope of the thread."""
 
+    # A view, made on demand, of a RegisteredOption: design/options.md says why.
     __slots__ = ("_engine", "_option", "name")
 
     def __init__(self, engine: Engine, option: RegisteredOption, name: str) -> None:
@@ -189,7 +190,7 @@ def registry(image: Image | None = None) -> Registry:
 
 
 def find(engine: Engine, name: str) -> RegisteredOption:
-    """The option called `name`. Raises UnknownOptionError as `unknown` words it."""
+    """Return the option called `name`. Raises UnknownOptionError as `unknown` words it."""
     option = engine.options.get(name) if isinstance(name, str) else None
     if option is None:
         raise unknown(engine, name)
@@ -197,7 +198,7 @@ def find(engine: Engine, name: str) -> RegisteredOption:
 
 
 def unknown(engine: Engine, name: object) -> UnknownOptionError:
-    """The error for a name that is not registered. It says where the name belongs, or the nearest names."""
+    """Make the error for a name that is not registered: where it belongs, or the nearest names."""
     if not isinstance(name, str):
         return UnknownOptionError(
             f"an option name is a string, found {shown(name)} of type {type(name).__name__}", shown(name)

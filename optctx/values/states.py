@@ -78,25 +78,28 @@ class State:
 
 
 def _exact(value: Value) -> str:
-    """The value as a text that is equal for equal values, and only for those. A NaN equals itself."""
+    """Write the value as a text that is equal for equal values, and only for those. A NaN equals itself."""
     if isinstance(value, list):
         return f"[{', '.join(map(_exact, value))}]"
     return value.hex() if isinstance(value, float) else repr(value)
 
 
 def _state(option: RegisteredOption, address: int, occurrences: int) -> State:
-    """The state of an option whose value is at this address."""
+    """Read the state of an option whose value is at this address."""
     readable = option.type.kind != Kind.other
     return State(read_value(option, address) if readable else None, occurrences, readable)
 
 
 def live_state(option: RegisteredOption) -> State:
-    """The state in LLVM's own storage at this moment."""
+    """Read the state in LLVM's own storage at this moment."""
     return _state(option, option.place.address, option_at(option.address).occurrences)
 
 
 def shown_state(engine: Engine, option: RegisteredOption) -> State | None:
-    """The state that LLVM sees on this thread inside a context. None outside, or without storage there."""
+    """Read the state that LLVM sees on this thread inside a context.
+
+    None outside, and for an option that contexts have no storage for.
+    """
     own = None if option.slot is None else storage_shown(engine.index, option.slot)
     if own is None:
         return None
@@ -106,13 +109,13 @@ def shown_state(engine: Engine, option: RegisteredOption) -> State | None:
 
 
 def outside_contexts(option: RegisteredOption, ours: CoveredStorage) -> State:
-    """As `live_state`, without what contexts with `process_wide="exclusive"` have changed (`ours`)."""
+    """Do as `live_state`, without what contexts with `process_wide="exclusive"` have changed (`ours`)."""
     occurrences = read_bytes(ours.place(option.address + OCCURRENCES_AT), _OCCURRENCES_SIZE)
     return _state(option, ours.place(option.place.address), int.from_bytes(occurrences, "little"))
 
 
 def registered_state(engine: Engine, option: RegisteredOption) -> State:
-    """The state from `cl::init`, independent of later changes.
+    """Return the state from `cl::init`, independent of later changes.
 
     For a list that contexts refuse, it is known only if `cl::list_init` gave nothing. Otherwise the state is
     not readable.
@@ -129,7 +132,7 @@ def registered_state(engine: Engine, option: RegisteredOption) -> State:
 
 
 def drifted_states(engine: Engine, drift: Setting) -> dict[int, State]:
-    """Address of the option -> state, for every option in `drift`."""
+    """Read the state of every option in `drift`, by address of the option."""
     return {
         option.address: _state(option, storage.value, option_at(storage.option).occurrences)
         for option, storage in engine.drifted(drift)
@@ -137,7 +140,7 @@ def drifted_states(engine: Engine, drift: Setting) -> dict[int, State]:
 
 
 def value_under(context: Context, option: RegisteredOption) -> Value:
-    """The value that LLVM sees under the context. The option must be scopable."""
+    """Read the value that LLVM sees under the context. The option must be scopable."""
     return read_value(option, option.value_in(context.address))
 
 
@@ -145,7 +148,7 @@ def value_under(context: Context, option: RegisteredOption) -> Value:
 
 
 def text_under(context: Context, option: RegisteredOption) -> str:
-    """A text that identifies the state of a scopable option in every process.
+    """Write a text that identifies the state of a scopable option in every process.
 
     For a value without a readable form it is the text that LLVM was given. If that is unknown, because the
     option was set process-wide, every call returns a different text.
@@ -159,7 +162,7 @@ def text_under(context: Context, option: RegisteredOption) -> str:
 
 
 def process_texts(engine: Engine) -> list[str]:
-    """Name and state of each option that cannot be scoped. Reads of these options are not seen."""
+    """Write name and state of each option that cannot be scoped. Reads of these options are not seen."""
     return [
         f"{option.name}: {_process_text(engine, option)}"
         for option in engine.plan.options.values()
@@ -181,7 +184,7 @@ def _unlike_any() -> str:
 
 
 def changed_options(engine: Engine, context: Context) -> dict[str, RegisteredOption]:
-    """Name -> option, for scopable options that the context does not have as registered."""
+    """Find the scopable options that the context does not have as registered, by name."""
     owners = engine.plan.owners
     changed = [owners[slot] for slot in context.changed if slot in owners]
     return {option.name: option for option in changed}
@@ -204,7 +207,7 @@ def fingerprint_of(
 
 
 def _texts(engine: Engine, context: Context, read: Iterable[RegisteredOption]) -> list[tuple[str, str]]:
-    """(name, state) of the read options that are not as registered in the context.
+    """Write (name, state) of the read options that are not as registered in the context.
 
     The build id stands for the registered states. If the context changes options for the whole process, these
     changes follow under an empty name.

@@ -25,7 +25,10 @@ _COMMA_SEPARATED = 1  # cl::MiscFlags
 
 
 def texts_of(option: RegisteredOption, name: str, value: object) -> Texts:
-    """The occurrences that give `option` the value. Raises OptionTypeError for a type it does not take."""
+    """Write the occurrences that give `option` the value.
+
+    Raises OptionTypeError for a type that it does not take, OptionValueError for what no command line gives.
+    """
     kind = option.type.kind
     if kind in (Kind.list, Kind.bits):
         return _list_texts(option, name, value)
@@ -35,19 +38,19 @@ def texts_of(option: RegisteredOption, name: str, value: object) -> Texts:
 
 
 def needs_value(option: RegisteredOption) -> bool:
-    """True if `-name` alone is not enough, and the next argument is its value."""
+    """Return whether `-name` alone is not enough, and the next argument is its value."""
     return _value_expected(option) == _VALUE_REQUIRED
 
 
 def flag_text(option: RegisteredOption, name: str) -> Texts:
-    """The occurrence `-name`. Raises OptionValueError where LLVM requires a value."""
+    """Write the occurrence `-name`. Raises OptionValueError where LLVM requires a value."""
     if needs_value(option):
         raise OptionValueError(f"cannot set {name!r} without a value: LLVM requires one; write -{name}=VALUE")
     return (None,)
 
 
 def split_text(option: RegisteredOption, text: str) -> Texts:
-    """The occurrences that `-name=text` makes: several for a comma-separated list."""
+    """Split `-name=text` into the occurrences that it makes: several for a comma-separated list."""
     if option_at(option.address).misc & _COMMA_SEPARATED:
         return tuple(text.split(","))
     return (text,)
@@ -77,7 +80,7 @@ def _list_texts(option: RegisteredOption, name: str, value: object) -> Texts:
 
 
 def _set_text(option: RegisteredOption, name: str, value: object) -> str:
-    """All elements in one occurrence, since each occurrence replaces the one before. Sorts unordered sets."""
+    """Write all elements as one occurrence, since each replaces the one before. Sorts unordered sets."""
     assert isinstance(option.choices, ElementNames)
     if not isinstance(value, Iterable) or isinstance(value, (bytes, dict)):
         raise _wrong_type(option, name, value, "names, or command-line text")
