@@ -39,8 +39,8 @@ def _add(
     if form is None:
         kind, element = option.type.kind, option.type.element
         form = forms[id(option.type)] = type_name(kind), kind, element, element_size(element)
-    slot, value_slot = (NO_SLOT if slot is None else slot for slot in (option.slot, option.value_slot))
-    place, own = option.place, (slot, 0, option.address)
-    value = (value_slot, place.offset, place.address)
+    region, offset = option.place
+    value = (NO_SLOT if option.value_slot is None else option.value_slot, offset, region + offset)
+    own = (NO_SLOT if option.slot is None else option.slot, 0, option.address)
     names, stored, enum_size = option.stored_choices()
     table.add([*option.names, *aliases], form, value, own, enum_size, names, stored)

@@ -228,7 +228,6 @@ class RegisteredOption:
         self.flag_default_index = flag_default_index
         self.heap_size = heap_size
         self._stored = stored
-        self.begin_plan()
 
     @property
     def name(self) -> str:
@@ -254,7 +253,7 @@ class RegisteredOption:
     # What a plan decides
 
     def begin_plan(self) -> None:
-        """Forget what an earlier plan has decided."""
+        """Start with nothing decided, whatever an earlier plan has decided. Until then nothing is set."""
         self.scope = "thread"
         self.reason = ""
         self.slot: int | None = None

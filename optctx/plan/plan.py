@@ -97,7 +97,8 @@ def plan_redirected(survey: Survey, references: References, reach: Reach | None 
     if no_printing:
         plan.unavailable[DEBUG_OUTPUT] = no_printing
     for option in plan.options.values():
-        own, of_variable = uses.get(option.address), uses.get(option.variable)
+        own = uses.get(option.address)
+        of_variable = None if option.variable_size is None else uses.get(option.variable)
         if printing is not None and option is printing.option:
             own, of_variable = uses[printing.types.address], None
         readers = own.functions if own is not None else ()

@@ -89,15 +89,15 @@ def _reason_without_code(option: RegisteredOption) -> str:
 
 
 def _refuse_by_code(options: dict[int, RegisteredOption], code: References, uses: Mapping[int, Uses]) -> None:
-    owners = {option.place.region: option for option in options.values()} | options
+    owners = {o.variable: o for o in options.values() if o.variable_size is not None} | options
     for refusal in code.refusals:
         if refusal.region in owners:
             where = f"the instruction {refusal.code.hex()} at {refusal.address:#x} in {refusal.function}"
             owners[refusal.region].refuse(f"{where} cannot be redirected: {refusal.reason}")
     loose = sorted(code.loose)
     for option in options.values():
-        if _any_in(loose, option.address, option.size) or _any_in(
-            loose, option.variable, option.variable_size
+        if _any_in(loose, option.address, option.size) or (
+            option.variable_size and _any_in(loose, option.variable, option.variable_size)
         ):
             option.refuse(_POINTED_AT)
         own = uses.get(option.address)
